@@ -31,6 +31,10 @@ _NOT_OURS: Final = frozenset({sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT, sql
 SHARED_WAIT_SECONDS: Final = 10.0
 """How long to wait while another process uses a shared file."""
 _ERASE_WAIT_MS: Final = 200
+_MAGIC: Final = b"SQLite format 3\0"
+_HEAD_BYTES: Final = 72
+"""Where the application id ends, with which a file says what it is."""
+_BESIDE: Final = ("-wal", "-shm", "-journal")
 _PRIMARY_CODE: Final = 0xFF
 """The part of a result code that says what kind of failure it is. The rest says where it
 happened.
@@ -288,6 +292,46 @@ class SqliteFile:
 
     def __repr__(self) -> str:
         return f"SqliteFile({str(self.path)!r})"
+
+
+def application_id_of(path: Path) -> int | None:
+    """Returns the application id of a SQLite file, of a damaged one that in its head; None for any
+    other file.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+    except OSError:
+        return None
+    if not head.startswith(_MAGIC) or len(head) < _HEAD_BYTES:
+        return None
+    # After a kill the id may stand in the log alone.
+    address = f"{path.absolute().as_uri()}?mode=rw"
+    with (
+        contextlib.suppress(sqlite3.Error),
+        contextlib.closing(sqlite3.connect(address, uri=True, timeout=0)) as connection,
+    ):
+        return int(connection.execute("PRAGMA application_id").fetchone()[0])
+    return int.from_bytes(head[-4:], "big")
+
+
+def remove_files(path: Path) -> None:
+    """Deletes a SQLite file and what SQLite keeps beside it. Raises OSError.
+
+    The file itself comes last, so that it is still found if this is interrupted.
+    """
+    whole = os.path.realpath(path)  # beside which SQLite keeps its files
+    for suffix in _BESIDE:
+        Path(whole + suffix).unlink(missing_ok=True)
+    remove_file(path)
+
+
+def remove_file(path: Path) -> None:
+    """Deletes a file, and the link to it if the path is one, which alone would leave the content.
+    Raises OSError.
+    """
+    Path(os.path.realpath(path)).unlink(missing_ok=True)
+    path.unlink(missing_ok=True)
 
 
 def other_version(version: int, schema: Schema) -> str:

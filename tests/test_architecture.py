@@ -64,6 +64,7 @@ ROOMS_OF_BULK: Final = (
     "job",
     "audiences products",
     "linting sync",
+    "erasure",
 )
 
 # Libraries that only some may use. A client takes a session, connector or trace of the user's: it names their types.

@@ -12,6 +12,7 @@ from socialapi.file_lock import FileLock
 from socialapi.reports import RowIssue
 
 HEADER: Final = ("row", "field", "reason")
+_BEGINS: Final = ",".join(HEADER).encode()
 PLACE: Final = ("file", "file_row")
 """What stands behind these where the input is several files."""
 
@@ -121,14 +122,23 @@ class RejectsFile:
 
 def is_rejects_file(path: str | os.PathLike[str]) -> bool:
     """Whether an earlier job may have written it: it is empty, or begins as rejects files do."""
-    begins = ",".join(HEADER).encode()
+    return _head_of(path) in (b"", _BEGINS)
+
+
+def begins_as_rejects(path: str | os.PathLike[str]) -> bool:
+    """Whether it begins as rejects files do, whatever has become of it since."""
+    return _head_of(path) == _BEGINS
+
+
+def _head_of(path: str | os.PathLike[str]) -> bytes | None:
+    """As many bytes as rejects files begin with; None of what is no file or cannot be read."""
     try:
         if not Path(path).is_file():
-            return False
+            return None
         with Path(path).open("rb") as file:
-            return file.read(len(begins)) in (b"", begins)
+            return file.read(len(_BEGINS))
     except (OSError, ValueError):  # which whoever opens it says better
-        return False
+        return None
 
 
 def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:

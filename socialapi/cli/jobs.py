@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import shlex
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -16,7 +15,7 @@ import orjson
 from cyclopts import App, Parameter
 
 from socialapi.bulk.journals.journal import JobIdentity, Opened
-from socialapi.bulk.journals.journal_view import JournalView, erase, is_journal, look
+from socialapi.bulk.journals.journal_view import JournalView, is_journal, look
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.cli import output
 from socialapi.cli.app import call
@@ -25,6 +24,17 @@ from socialapi.cli.options import STANDARD_INPUT
 from socialapi.cli.output import moment, printable
 from socialapi.config import user_folder
 from socialapi.errors import ConfigurationError, InvalidInput
+
+FORGET_HELP: Final = """Delete what a job has left: its journal and its rejects file, with everything
+beside them, and its line in the list.
+
+What the job has done stays done. One that is not finished is deleted with --yes, or after a
+question at a terminal; one that is running is not. A digest file stays, as later loads need it:
+name its path to delete it, as with a snapshot, whose folder of scratch files goes as well.
+
+Exit status: 0 deleted, 1 deleted, but for a rejects file that another job uses or that holds
+something else by now, 2 there is no such job, it is running, or it is not finished.
+"""
 
 app: Final = App(name="jobs")
 
@@ -42,6 +52,14 @@ class Registration:
     kind: str
     target: str
     started_at: str
+
+    def file_of(self, option: str) -> Path | None:
+        """Returns the path that an option of the command gives, such as `rejects`; None without
+        it.
+        """
+        start = f"--{option}="
+        named = [each.removeprefix(start) for each in self.arguments if each.startswith(start)]
+        return Path(named[-1]) if named else None
 
 
 class Registry:
@@ -196,6 +214,13 @@ class JobStatus:
         return self.registration.target if self.registration is not None else "-"
 
     @property
+    def last_run_at(self) -> str:
+        """When the job last ran, in ISO 8601, as far as is known; empty if nothing is."""
+        if self.view is not None and self.view.last_run_at:
+            return self.view.last_run_at
+        return self.registration.started_at if self.registration is not None else ""
+
+    @property
     def command(self) -> str | None:
         """The command that started the job; None if unknown."""
         return None if self.registration is None else shlex.join(["socialapi", *self.registration.arguments])
@@ -226,12 +251,12 @@ def list_(
     """
     registry = Registry.of(os.environ)
     if journals:
-        found = [_seen(path, registry.find(str(path.absolute()))) for path in journals]
+        found = [job_at(path, registry.find(str(path.absolute()))) for path in journals]
         for job in found:
             if job.state in (GONE, UNREADABLE):
                 raise ConfigurationError(job.problem)
     else:
-        found = [_seen(Path(each.journal), each) for each in registry.all()]
+        found = [job_at(Path(each.journal), each) for each in registry.all()]
     for job in found:
         print(orjson.dumps(job.to_dict()).decode() if json else printable("  ".join(_cells(job))), flush=True)
     if not found and not json:
@@ -246,7 +271,7 @@ def show(job: JobArgument, /, *, json: AsJson = False) -> int:
 
     Exit status: 0 done, 2 there is no such job.
     """
-    found = _found(job)
+    found = found_job(job)
     if json:
         print(orjson.dumps(found.to_dict()).decode(), flush=True)
         return output.DONE
@@ -259,7 +284,7 @@ def show(job: JobArgument, /, *, json: AsJson = False) -> int:
 
 def arguments_to_resume(job: str) -> list[str]:
     """Returns the command line that a job was started with. Raises InvalidInput if it cannot go on."""
-    found = _found(job)
+    found = found_job(job)
     if found.registration is None:
         raise InvalidInput(
             f"how the job of the journal {found.path} was started is not known here: run its command, or its program, again "
@@ -275,46 +300,11 @@ def arguments_to_resume(job: str) -> list[str]:
     return list(found.registration.arguments)
 
 
-@app.command
-def forget(
-    job: JobArgument,
-    /,
-    *,
-    yes: Annotated[
-        bool, Parameter(help="Delete it also if the job is not finished: it cannot go on then.", negative=())
-    ] = False,
-) -> int:
-    """Delete a journal, with the files that SQLite keeps beside it, and take its job out of the
-    list.
-
-    What the job has done stays done. One that is not finished is deleted with --yes, or after a
-    question at a terminal; one that is running is not.
-
-    Exit status: 0 deleted, 2 there is no such job, it is running, or it is not finished.
-    """
-    found = _found(job, may_be_unreadable=True)
-    if found.state == RUNNING:
-        raise InvalidInput(f"the job {found.id} is running: end it first")
-    is_over = found.state in (GONE, "empty") or (found.view is not None and found.view.is_finished)
-    if not (is_over or yes or _confirmed(found)):
-        raise InvalidInput(
-            f"the job {found.id} is {found.state}, and cannot go on without its journal: add --yes if it need not"
-        )
-    if found.state != GONE and not erase(found.path):
-        raise InvalidInput(f"the job {found.id} is running: end it first")
-    if found.registration is not None:
-        Registry.of(os.environ).forget(found.registration)
-    return output.DONE
+# In a module of its own, which imports what every kind of file that jobs leave is made of.
+app.command("socialapi.cli.forget:forget", help=FORGET_HELP)
 
 
-def _confirmed(job: JobStatus) -> bool:
-    if not sys.stdin.isatty():
-        return False
-    answer = input(printable(f"The job {job.id} is {job.state} and cannot go on without {job.path}. Delete it? [y/N] "))
-    return answer.strip().lower() in ("y", "yes")
-
-
-def _found(job: str, *, may_be_unreadable: bool = False) -> JobStatus:
+def found_job(job: str, *, may_be_unreadable: bool = False) -> JobStatus:
     """Returns the job with this id or journal.
 
     Raises InvalidInput if there is none, and ConfigurationError for a file that is no journal. A
@@ -322,16 +312,17 @@ def _found(job: str, *, may_be_unreadable: bool = False) -> JobStatus:
     """
     registration = Registry.of(os.environ).find(job)
     if registration is not None:
-        return _seen(Path(registration.journal), registration)
+        return job_at(Path(registration.journal), registration)
     if not Path(job).is_file():
         raise InvalidInput(f"there is neither a job {job} (see `socialapi jobs list`) nor a file of that name")
-    found = _seen(Path(job), None)
+    found = job_at(Path(job), None)
     if found.state == UNREADABLE and not (may_be_unreadable and is_journal(found.path)):
         raise ConfigurationError(found.problem)
     return found
 
 
-def _seen(path: Path, registration: Registration | None) -> JobStatus:
+def job_at(path: Path, registration: Registration | None) -> JobStatus:
+    """Returns what the journal at the path says of its job. Raises nothing: `problem` says it."""
     if not path.exists():
         return JobStatus(path=path, state=GONE, registration=registration, problem=f"there is no journal {path}")
     try:

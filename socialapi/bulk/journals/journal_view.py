@@ -14,7 +14,7 @@ from socialapi.bulk.journals.journal import JobIdentity
 from socialapi.bulk.journals.sqlite_journal import FINISHED, RUNNING, SCHEMA, job_of
 from socialapi.errors import ConfigurationError
 from socialapi.file_lock import FileLock
-from socialapi.sqlite_file import SqliteFile, is_in_use, other_version
+from socialapi.sqlite_file import SqliteFile, application_id_of, is_in_use, other_version, remove_files
 
 T = TypeVar("T")
 
@@ -80,8 +80,7 @@ def erase(path: str | os.PathLike[str]) -> bool:
         except ConfigurationError:
             if not is_journal(whole):
                 raise
-        for each in (whole, *(whole.with_name(whole.name + suffix) for suffix in ("-wal", "-shm"))):
-            each.unlink(missing_ok=True)
+        remove_files(whole)
     finally:
         lock.release()
     return True
@@ -89,12 +88,7 @@ def erase(path: str | os.PathLike[str]) -> bool:
 
 def is_journal(path: Path) -> bool:
     """Whether the head of the file says so."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(72)
-    except OSError:
-        return False
-    return head.startswith(b"SQLite format 3\0") and head[68:] == SCHEMA.application_id.to_bytes(4, "big")
+    return application_id_of(path) == SCHEMA.application_id
 
 
 def _read(path: Path, work: Callable[[sqlite3.Connection], T]) -> T | None:

@@ -16,7 +16,7 @@ from socialapi.sqlite_file import Schema, SqliteFile
 
 T = TypeVar("T")
 
-_SCHEMA: Final = Schema(
+SCHEMA: Final = Schema(
     application_id=0x50524F44,
     version=2,
     remedy=(
@@ -80,7 +80,7 @@ class Digests:
     def __init__(self, path: str | os.PathLike[str], catalog_id: str, *, keep: bool = False) -> None:
         self._catalog_id = catalog_id
         self._keep = keep
-        self._database = SqliteFile(path, _SCHEMA, purpose="digest file")
+        self._database = SqliteFile(path, SCHEMA, purpose="digest file")
         self._run = 0
         self._unanswered = Counter[str]()
         self.new: int = 0

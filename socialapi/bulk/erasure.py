@@ -1,0 +1,87 @@
+"""Deletes what jobs leave behind besides journals: snapshots, digest files and rejects files, each
+with everything that stands beside it.
+"""
+
+import contextlib
+import os
+import sqlite3
+from pathlib import Path
+from typing import Final, Literal
+
+from socialapi.bulk.journals.sqlite_journal import SCHEMA as JOURNAL_SCHEMA
+from socialapi.bulk.products.snapshot import SCHEMA as DIGESTS_SCHEMA
+from socialapi.bulk.rejects import begins_as_rejects
+from socialapi.bulk.sync.scratch import remove_scratch, scratch_folder
+from socialapi.bulk.sync.snapshot import SCHEMA as SNAPSHOT_SCHEMA
+from socialapi.errors import ConfigurationError
+from socialapi.file_lock import FileLock
+from socialapi.sqlite_file import application_id_of, is_in_use, remove_file, remove_files
+
+Kind = Literal["journal", "snapshot", "digest file", "rejects file"]
+
+_KINDS: Final[dict[int, Kind]] = {
+    JOURNAL_SCHEMA.application_id: "journal",
+    SNAPSHOT_SCHEMA.application_id: "snapshot",
+    DIGESTS_SCHEMA.application_id: "digest file",
+}
+
+
+def kind_of(path: str | os.PathLike[str]) -> Kind | None:
+    """Returns what the head of a file says it is; None for a file that no job has left.
+
+    A snapshot that is gone, while its folder of scratch files is still there, is a snapshot.
+    """
+    whole = Path(path)
+    if not whole.exists() and scratch_folder(whole).is_dir():
+        return "snapshot"
+    found = application_id_of(whole)
+    if found is not None:
+        return _KINDS.get(found)
+    return "rejects file" if begins_as_rejects(whole) else None
+
+
+def erase(path: str | os.PathLike[str], kind: Kind) -> bool:
+    """Deletes a file of this kind, and what belongs to it. Returns False, and deletes nothing, while
+    a job uses it.
+
+    Raises ConfigurationError if something else is in the place of a snapshot's folder of scratch
+    files, and OSError if a file cannot be deleted.
+    """
+    whole, lock = Path(path), FileLock(path)
+    if lock.take() is not None:
+        return False
+    try:
+        if kind == "rejects file":
+            remove_file(whole)
+            return True
+        if _is_open(whole):
+            return False
+        if kind == "snapshot":
+            _remove_scratch(whole)
+        remove_files(whole)
+    finally:
+        lock.release()
+    return True
+
+
+def _remove_scratch(snapshot: Path) -> None:
+    try:
+        remove_scratch(scratch_folder(snapshot))
+    except FileExistsError as problem:
+        says = str(problem.strerror)
+    else:
+        return
+    raise ConfigurationError(f"{says}, so the snapshot {snapshot} is left as it is")
+
+
+def _is_open(path: Path) -> bool:
+    """Returns whether another process has the database open. A damaged one is not."""
+    if not path.is_file():
+        return False
+    address = f"{path.absolute().as_uri()}?mode=rw"
+    try:
+        with contextlib.closing(sqlite3.connect(address, uri=True, timeout=0, isolation_level=None)) as connection:
+            connection.execute("BEGIN EXCLUSIVE")
+    except sqlite3.Error as problem:
+        return is_in_use(problem)
+    return False

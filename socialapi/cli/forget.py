@@ -1,0 +1,128 @@
+"""`socialapi jobs forget`: deletes what a job has left on this machine."""
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Final
+
+from cyclopts import Parameter
+
+from socialapi.bulk.erasure import Kind, erase, kind_of
+from socialapi.bulk.journals import journal_view
+from socialapi.bulk.rejects import is_rejects_file, same_file
+from socialapi.cli import output
+from socialapi.cli.jobs import GONE, RUNNING, JobStatus, Registration, Registry, found_job, job_at
+from socialapi.cli.output import printable
+from socialapi.errors import InvalidInput
+
+_WITHOUT: Final[dict[Kind, str]] = {
+    "snapshot": "without the file the next sync adds everybody again, and removes nobody who has left since the last one",
+    "digest file": "without the file the next load puts every product again, and what has vanished since the last one stays",
+    "rejects file": "what was rejected stands nowhere else",
+}
+
+
+def forget(
+    job: Annotated[
+        str,
+        Parameter(
+            help="Id of a job, as `socialapi jobs list` shows it, or the path of its journal; or the path of a snapshot, "
+            "a digest file or a rejects file."
+        ),
+    ],
+    /,
+    *,
+    yes: Annotated[
+        bool,
+        Parameter(
+            help="Delete it also if the job is not finished, and cannot go on then, or if later jobs need the file.",
+            negative=(),
+        ),
+    ] = False,
+    keep_rejects: Annotated[bool, Parameter(help="Leave the rejects file of the job.", negative=())] = False,
+) -> int:
+    """Deletes what a job has left, or one file of a job, and returns the exit status."""
+    registry = Registry.of(os.environ)
+    kind = None if registry.find(job) is not None else kind_of(job)
+    if kind in _WITHOUT:
+        return _forget_file(Path(job), kind, yes=yes)
+    found = found_job(job, may_be_unreadable=True)
+    _check(found, yes=yes)
+    # The list comes last: while the job is in it, a deletion that failed can be repeated.
+    is_whole = keep_rejects or _forget_rejects(found, registry)
+    if not _erase_journal(found):
+        raise InvalidInput(f"the job {found.id} is running: end it first")
+    if found.registration is not None:
+        registry.forget(found.registration)
+        _say_what_stays(found.registration)
+    return output.DONE if is_whole else output.SOME_REJECTED
+
+
+def _forget_file(path: Path, kind: Kind, *, yes: bool) -> int:
+    if not (yes or _confirmed(f"Delete the {kind} {path}? {_WITHOUT[kind].capitalize()}.")):
+        raise InvalidInput(f"the {kind} {path} is deleted only with --yes: {_WITHOUT[kind]}")
+    if not erase(path, kind):
+        raise InvalidInput(f"the {kind} {path} is in use by a job: end it first")
+    return output.DONE
+
+
+def _check(job: JobStatus, *, yes: bool) -> None:
+    """Raises InvalidInput for a job that is running, or that is not finished and not given up."""
+    if job.state == RUNNING:
+        raise InvalidInput(f"the job {job.id} is running: end it first")
+    is_over = job.state in (GONE, "empty") or (job.view is not None and job.view.is_finished)
+    question = f"The job {job.id} is {job.state} and cannot go on without {job.path}. Delete it?"
+    if not (is_over or yes or _confirmed(question)):
+        raise InvalidInput(
+            f"the job {job.id} is {job.state}, and cannot go on without its journal: add --yes if it need not"
+        )
+
+
+def _confirmed(question: str) -> bool:
+    if not sys.stdin.isatty():
+        return False
+    return input(printable(f"{question} [y/N] ")).strip().lower() in ("y", "yes")
+
+
+def _erase_journal(job: JobStatus) -> bool:
+    """Deletes the journal; False while a job uses it. Of one that is gone, what stood beside it."""
+    if job.state != GONE:
+        return journal_view.erase(job.path)
+    return not job.path.parent.is_dir() or erase(job.path, "journal")
+
+
+def _forget_rejects(job: JobStatus, registry: Registry) -> bool:
+    """Deletes the rejects file of the job; False, and says why, if something of the job may stay."""
+    path = None if job.registration is None else job.registration.file_of("rejects")
+    if path is None or not path.is_file():
+        return True
+    later = _later_job(path, job, registry)
+    if later is not None:
+        output.say(f"the rejects file {path} is of the job {later} by now, and stays")
+        return True
+    if not is_rejects_file(path):
+        output.say(f"{path} is no rejects file any more, and stays")
+        return False
+    if not erase(path, "rejects file"):
+        output.say(f"the rejects file {path} is in use by another job, and stays")
+        return False
+    return True
+
+
+def _later_job(rejects: Path, job: JobStatus, registry: Registry) -> str | None:
+    """Returns the id of a job that has written this rejects file anew since the job ran."""
+    for other in registry.all():
+        its = other.file_of("rejects")
+        if other != job.registration and its is not None and same_file(its, rejects):
+            status = job_at(Path(other.journal), other)
+            if status.last_run_at > job.last_run_at:
+                return other.id
+    return None
+
+
+def _say_what_stays(job: Registration) -> None:
+    digests = job.file_of("digests")
+    if digests is not None and digests.is_file():
+        command = f"socialapi jobs forget {shlex.quote(str(digests))}"
+        output.say(f"the digest file {digests} stays, as later loads need it; `{command}` deletes it")

@@ -85,7 +85,7 @@ def test_the_wheel_has_the_package_its_types_and_its_licence_and_no_tests(wheel:
 
 
 def test_every_module_of_the_package_and_its_data_are_in_the_wheel(wheel: Path) -> None:
-    suffixes = (".py", ".pyi", ".json")
+    suffixes = (".py", ".pyi", ".json", ".lua", ".html")
     with zipfile.ZipFile(wheel) as archive:
         packed = {name for name in archive.namelist() if name.endswith(suffixes)}
     assert packed == {

@@ -14,6 +14,8 @@ BENCH := .bench
 CLIENTS := .clients
 SPARK := .spark
 DOCS := .docs
+RELEASE := .release
+OLDEST := .oldest
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 RUNTIME := $(VENV)/.runtime-installed
@@ -22,12 +24,19 @@ PEERS := $(BENCH)/.peers-installed
 OTHERS := $(CLIENTS)/.clients-installed
 WRITERS := $(SPARK)/.spark-installed
 SITE_TOOLS := $(DOCS)/.docs-installed
+RELEASERS := $(RELEASE)/.release-installed
+FLOORS := $(OLDEST)/.oldest-installed
 # What the package is built from: the extension is compiled again when one of these changes.
 BUILD := pyproject.toml setup.py constraints.txt $(wildcard socialapi/_speedups/*.[ch])
 
 # What the extension has a part in. The rest of the tests are the same with it and without.
 PURE_TESTS := tests/bulk tests/models tests/resources tests/session tests/speedups tests/streams tests/wire \
 	$(addprefix tests/proofs/test_,catalogs.py crm_export.py paging.py streams.py sync.py uploads.py)
+
+# What the dependencies have a part in, in minutes: answers, calls, files, signing, the commands, Redis.
+OLDEST_TESTS := tests/models tests/session tests/wire tests/integrations tests/bulk/inputs \
+	$(addprefix tests/cli/test_,app.py audience.py catalog.py demo.py jobs.py posts.py run_job.py) \
+	$(addprefix tests/test_,client.py config.py file_lock.py imports.py sqlite_file.py)
 
 # A copy of the package whose extension watches its own memory. Python's allocator is off, which would hide what it does;
 # what Python itself never frees is no leak.
@@ -36,10 +45,10 @@ SANITIZE_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -f
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-pure test-spark lint docs sanitize fuzz prove bench bench-growth journeys simulate format clean
+.PHONY: help demo test test-pure test-spark test-oldest lint docs audit sanitize fuzz prove release-check bench bench-growth journeys simulate format clean
 
 help: ## list the targets (the default)
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(RUNTIME) ## upload a dirty export and load a dirty feed, with faults, and prove the outcome
 	@$(BIN)/socialapi demo
@@ -55,6 +64,13 @@ test-pure: $(DEVELOPMENT) ## run what the extension has a part in once more, wit
 
 test-spark: $(WRITERS) ## run the tests of writing from PySpark, which takes Java 17 and a redis-server
 	@$(SPARK)/bin/python -m pytest tests/spark --timeout=1200 $(ARGS)
+
+test-oldest: $(FLOORS) ## run a part of the tests with the oldest dependencies that pyproject.toml allows
+	@$(OLDEST)/bin/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup $(OLDEST_TESTS) $(ARGS)
+
+audit: $(DEVELOPMENT) $(RELEASERS) ## check the licences of the dependencies, and ask about known vulnerabilities
+	@$(BIN)/python -m tools.licences
+	@$(RELEASE)/bin/python -m tools.audit
 
 sanitize: $(DEVELOPMENT) ## run the tests of the extension under the sanitizers for addresses and undefined behaviour
 	@rm -rf $(SANITIZED)
@@ -82,6 +98,9 @@ docs: $(SITE_TOOLS) ## build the site of the documentation in site/, and check e
 prove: $(DEVELOPMENT) ## run the proofs at full size; `make test` runs them at a twentieth of it
 	@SOCIALAPI_FULL_SIZE=1 $(BIN)/python -m pytest tests/proofs -s -v --timeout=3600
 
+release-check: $(RELEASERS) ## build what is released, install it in three ways, run the demo from each; `ARGS="--tag v0.1.0"`
+	@$(RELEASE)/bin/python -m tools.release_check $(ARGS)
+
 bench: $(PEERS) ## compare speed and memory with the limit of the stack and with peers: benchmarks/RESULTS.md
 	@$(BENCH)/bin/python -m benchmarks.run $(ARGS)
 
@@ -100,11 +119,11 @@ format: $(DEVELOPMENT) ## rewrite the sources in the house format
 	@$(BIN)/ruff check --fix .
 
 clean: ## remove everything that these targets made, the environments included
-	@rm -rf $(VENV) $(BENCH) $(CLIENTS) $(SPARK) $(DOCS) site .cache .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove $(SANITIZED) .fuzz dist build *.egg-info
+	@rm -rf $(VENV) $(BENCH) $(CLIENTS) $(SPARK) $(DOCS) $(RELEASE) $(OLDEST) site .cache .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove $(SANITIZED) .fuzz dist build *.egg-info
 	@rm -f socialapi/_speedups/*.so
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(BIN)/python $(BENCH)/bin/python $(CLIENTS)/bin/python $(SPARK)/bin/python $(DOCS)/bin/python:
+$(BIN)/python $(BENCH)/bin/python $(CLIENTS)/bin/python $(SPARK)/bin/python $(DOCS)/bin/python $(RELEASE)/bin/python $(OLDEST)/bin/python:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not installed; name another with PYTHON=…" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or later is needed, $(PYTHON) is $$($(PYTHON) -V 2>&1); name another with PYTHON=…" >&2; exit 1; }
@@ -144,4 +163,17 @@ $(WRITERS): $(BUILD) | $(SPARK)/bin/python
 $(SITE_TOOLS): docs/requirements.txt | $(DOCS)/bin/python
 	@echo "Installing what builds the site …"
 	@$(DOCS)/bin/python -m pip --quiet --disable-pip-version-check install --requirement docs/requirements.txt
+	@touch $@
+
+# What builds, judges and audits a release. It never has the package, which is tried in environments of its own.
+$(RELEASERS): tools/requirements.txt | $(RELEASE)/bin/python
+	@echo "Installing what checks a release …"
+	@$(RELEASE)/bin/python -m pip --quiet --disable-pip-version-check install --requirement tools/requirements.txt
+	@touch $@
+
+# The floors of what users have, and the newest of what only the tests need.
+$(FLOORS): constraints-oldest.txt tools/requirements-oldest.txt $(BUILD) | $(OLDEST)/bin/python
+	@echo "Installing the oldest dependencies …"
+	@$(OLDEST)/bin/python -m pip --quiet --disable-pip-version-check install --constraint constraints-oldest.txt \
+		--editable '.[arrow,zstd,redis]' --requirement tools/requirements-oldest.txt
 	@touch $@

@@ -47,11 +47,14 @@ TARGETS: Final = frozenset(
         "test",
         "test-pure",
         "test-spark",
+        "test-oldest",
         "lint",
         "docs",
+        "audit",
         "sanitize",
         "fuzz",
         "prove",
+        "release-check",
         "bench",
         "bench-growth",
         "journeys",
@@ -68,10 +71,10 @@ def project() -> dict[str, Any]:
     return settings
 
 
-def pinned() -> dict[str, str]:
-    """The lines of constraints.txt by the name of their distribution."""
-    lines = (ROOT / "constraints.txt").read_text("utf-8").splitlines()
-    return {line.partition("==")[0]: line for line in lines}
+def pinned(file: str = "constraints.txt") -> dict[str, str]:
+    """The lines of a file of versions by the name of their distribution, without extras."""
+    lines = (ROOT / file).read_text("utf-8").splitlines()
+    return {re.split(r"\[|==", line)[0]: line for line in lines}
 
 
 def test_the_constraints_are_names_and_versions_without_addresses() -> None:
@@ -83,6 +86,21 @@ def test_every_dependency_has_a_constraint(project: dict[str, Any]) -> None:
     wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
     names = {re.split(r"[\[<>=~ ]", each)[0].lower() for each in wanted}
     assert names <= pinned().keys()
+
+
+def test_the_oldest_dependencies_that_are_tested_are_the_floors_of_the_project(project: dict[str, Any]) -> None:
+    extras = project["optional-dependencies"]
+    floors = [*project["dependencies"], *(each for name in ("arrow", "zstd", "redis") for each in extras[name])]
+    expected = {re.sub(r"\[\w+\]", "", each).replace(">=", "==").replace("; ", " ; ") for each in floors}
+    assert set(pinned("constraints-oldest.txt").values()) == expected
+
+
+@pytest.mark.parametrize("file", ["tools/requirements.txt", "tools/requirements-oldest.txt"])
+def test_what_checks_a_release_and_tests_the_oldest_has_the_versions_of_the_other_targets(file: str) -> None:
+    others = {name: line.partition(" ;")[0] for name, line in pinned().items()}
+    for name, line in pinned(file).items():
+        assert re.fullmatch(r"[a-z-]+(\[[a-z]+\])?==[0-9.]+", line), line
+        assert others.get(name, line).partition("==")[2] == line.partition("==")[2]
 
 
 def test_make_lists_every_target_with_a_line_of_help() -> None:

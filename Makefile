@@ -34,7 +34,9 @@ PURE_TESTS := tests/bulk tests/models tests/resources tests/session tests/speedu
 	$(addprefix tests/proofs/test_,catalogs.py crm_export.py paging.py streams.py sync.py uploads.py)
 
 # What the dependencies have a part in, in minutes: answers, calls, files, signing, the commands, Redis.
-OLDEST_TESTS := tests/models tests/session tests/wire tests/integrations tests/bulk/inputs \
+OLDEST_TESTS := tests/models tests/session tests/wire \
+	$(addprefix tests/bulk/inputs/test_,arrow.py json.py keyed_rows.py) \
+	$(addprefix tests/integrations/test_redis_,fence.py server.py) \
 	$(addprefix tests/cli/test_,app.py audience.py catalog.py demo.py jobs.py posts.py run_job.py) \
 	$(addprefix tests/test_,client.py config.py file_lock.py imports.py sqlite_file.py)
 

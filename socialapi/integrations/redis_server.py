@@ -79,7 +79,7 @@ class RedisServer:
         """
         # While it connects, the library makes another error of it.
         for each in (problem, problem.__cause__):
-            if isinstance(each, _REFUSALS):
+            if isinstance(each, _REFUSALS) or _is_of_a_stranger(each):
                 says = f"the Redis server that keeps {self._keeps} refuses access: {type(each).__name__}"
                 return ConfigurationError(says)
         return None
@@ -103,6 +103,11 @@ class RedisServer:
         """Closes the connection if it was made here."""
         if self._is_own:
             await self.redis.aclose()
+
+
+def _is_of_a_stranger(problem: BaseException | None) -> bool:
+    """Returns whether a server found a command too long for a client that has not given its password."""
+    return isinstance(problem, ResponseError) and "unauthenticated" in str(problem)
 
 
 def retry_wait_seconds(failing_seconds: float) -> float:

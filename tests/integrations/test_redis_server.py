@@ -168,6 +168,16 @@ async def test_a_server_that_needs_a_password_refuses_without_a_wait(running: Re
             await asking.config_set("requirepass", "")
 
 
+@pytest.mark.parametrize("what", ["multibulk", "bulk"])
+async def test_a_command_that_is_too_long_for_a_stranger_is_a_refusal(what: str) -> None:
+    """What redis 5 to 7 raise where no password is given: they greet no server by which it would be noticed."""
+    async with redis.asyncio.Redis() as unused:
+        server = redis_server.RedisServer(unused, keeps="the rate limits")
+        problem = redis.exceptions.ResponseError(f"Protocol error: unauthenticated {what} length")
+        assert "refuses access" in str(server.refusal(problem))
+        assert server.refusal(redis.exceptions.ResponseError("Protocol error: too big mbulk count string")) is None
+
+
 def test_without_the_library_the_variable_is_answered_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "redis.asyncio", None)
     for name in ("redis", "redis_server", "redis_window"):

@@ -50,7 +50,10 @@ class RedisServer:
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(["redis-server", *listens, *_WITHOUT_FILES], stdout=log, stderr=log)
         with redis.Redis.from_url(self.url) as asking:
-            asking.set_retry(redis.retry.Retry(redis.backoff.ConstantBackoff(0.02), _DEADLINE_SECONDS * 50))
+            # Before redis 8 a missing socket is an error of the system alone, which is not repeated by itself.
+            repeated = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError)
+            backoff = redis.backoff.ConstantBackoff(0.02)
+            asking.set_retry(redis.retry.Retry(backoff, _DEADLINE_SECONDS * 50, repeated))
             asking.ping()
 
     def stop(self) -> None:

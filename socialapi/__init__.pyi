@@ -23,6 +23,7 @@ from socialapi.session.clock import Clock as Clock
 from socialapi.session.pager import Pager as Pager
 from socialapi.session.rate_limiter import LimitStatus as LimitStatus
 from socialapi.session.rate_limiter import Pacer as Pacer
+from socialapi.session.rate_limiter import SlidingWindowPacer as SlidingWindowPacer
 from socialapi.session.rate_limiter import Slot as Slot
 from socialapi.session.token_cache import FileTokenCache as FileTokenCache
 from socialapi.session.token_cache import MemoryTokenCache as MemoryTokenCache

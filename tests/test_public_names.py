@@ -33,6 +33,7 @@ PUBLIC_NAMES: Final = frozenset(
         "Product",
         "Progress",
         "Reply",
+        "SlidingWindowPacer",
         "Slot",
         "Stream",
         "SyncReport",

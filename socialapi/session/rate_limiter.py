@@ -14,7 +14,7 @@ from socialapi.config import Config
 from socialapi.errors import RateLimitTooLong
 from socialapi.records import FrozenRecord
 from socialapi.routes.route import RateLimit
-from socialapi.session.clock import Clock, acquire_with_timeout, wait_for_event
+from socialapi.session.clock import Clock, SystemClock, acquire_with_timeout, wait_for_event
 from socialapi.wire.rate_limit_headers import LimitReading
 
 UNKNOWN: Final = math.inf
@@ -284,11 +284,14 @@ class _WindowSlot:
 class SlidingWindowPacer:
     """The default pacer: one sliding window per limit key in this process, corrected by what the
     service reports.
+
+    Several clients of a process share their limits if they are given the same one, and a pacer of
+    your own can ask it first. It belongs to one event loop.
     """
 
-    def __init__(self, config: Config, clock: Clock) -> None:
-        self._config = config
-        self._clock = clock
+    def __init__(self, config: Config | None = None, clock: Clock | None = None) -> None:
+        self._config = config or Config()
+        self._clock = clock or SystemClock()
         self._windows: dict[str, _LimitQueue] = {}
 
     def _paced(self, key: str, documented: RateLimit | None) -> _LimitQueue:

@@ -6,11 +6,14 @@ import random
 from collections import deque
 from collections.abc import Callable, Iterator
 
+import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from socialapi.client import Client
 from socialapi.config import Config
+from socialapi.emulator import Emulator
 from socialapi.errors import RateLimitTooLong
 from socialapi.integrations import redis as redis_module
 from socialapi.integrations.redis import RedisPacer
@@ -407,3 +410,13 @@ async def test_who_stands_behind_a_patient_caller_waits_no_longer_than_its_own_t
     assert clock.monotonic() <= 1.0
     patient.cancel()
     await asyncio.gather(patient, return_exceptions=True)
+
+
+async def test_clients_that_are_given_the_same_pacer_share_its_windows(socialapi_emulator: Emulator) -> None:
+    config = attrs.evolve(socialapi_emulator.config, rate_limits={"custom_audience_uploads": (3, 900.0)})
+    pacer = SlidingWindowPacer(config)
+    people = [{"handle": "@ada"}]
+    for remaining in (2, 1):
+        async with Client(config, socialapi_emulator.credentials, pacer=pacer) as client:
+            await client.ads.account("18ce54d4x5t").custom_audience("1nmth").upload(people)
+            assert [each.remaining for each in client.limits.values()] == [remaining]

@@ -40,6 +40,14 @@ class SocialApiError(Exception):
     collected: "tuple[Any, ...]" = ()
     position: str | None = None
 
+    @property
+    def is_lasting(self) -> bool:
+        """Whether the same call would fail again later, so that something has to be mended first.
+
+        False for what passes by itself: a rate limit, a service or a network that fails.
+        """
+        return True
+
     def __reduce__(self) -> tuple[Any, ...]:
         state = {name: value for name, value in self.__dict__.items() if name not in _KEPT_HERE}
         return _rebuild, (type(self), self.args, state)
@@ -85,6 +93,11 @@ class RateLimitTooLong(SocialApiError):
         self.limit_key = limit_key
         self.wait_seconds = wait_seconds
         self.resets_at = resets_at
+
+    @property
+    def is_lasting(self) -> bool:
+        """False: the limit frees up at `resets_at`."""
+        return False
 
     def __str__(self) -> str:
         at = self.resets_at
@@ -168,6 +181,11 @@ class ApiError(SocialApiError):
         """The codes of `errors` and `operation_errors`, in order."""
         codes = [e.code for e in self.errors] + [e.code for e in self.operation_errors]
         return tuple(code for code in codes if code is not None)
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether the service would refuse the same request again: False for 429 and 5xx."""
+        return self.status != 429 and self.status < 500
 
     def __str__(self) -> str:
         said = [": ".join(str(part) for part in (e.code, e.message) if part is not None) for e in self.errors[:3]]
@@ -312,10 +330,26 @@ class BulkError(SocialApiError):
     `report` has the counts so far; rows without an outcome are `pending` in it.
     """
 
+    _was_lasting = True
+
     def __init__(self, message: str, report: "UploadReport") -> None:
         super().__init__(message, report)
         self.message = message
         self.report = report
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether the same job would stop again: as its `__cause__` says. True if that is no error
+        of this package, such as one of your own generator.
+        """
+        if self.__cause__ is None:
+            return self._was_lasting
+        return not isinstance(self.__cause__, SocialApiError) or self.__cause__.is_lasting
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rebuild, (kind, args, state) = super().__reduce__()
+        # A pickle has no cause.
+        return rebuild, (kind, args, state if self.is_lasting else state | {"_was_lasting": False})
 
     def __str__(self) -> str:
         r = self.report

@@ -194,3 +194,38 @@ def test_a_limit_that_frees_up_on_another_day_names_the_day(
     error = errors.RateLimitTooLong("uploads/1", wait_seconds, resets_at)
     assert f"({shown})" in str(error)
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
+
+
+def stopped_by(cause: Exception | None) -> errors.BulkError:
+    stopped = errors.BulkError("the upload stopped", UploadReport())
+    stopped.__cause__ = cause
+    return stopped
+
+
+@pytest.mark.parametrize(
+    ("error", "is_lasting"),
+    [
+        (errors.SocialApiError("on purpose"), True),
+        (errors.ConfigurationError("set this"), True),
+        (errors.InvalidInput("wrong"), True),
+        (errors.DecodeError("data", "is missing"), True),
+        (errors.RateLimitTooLong("uploads/1", 90.4, NOON), False),
+        (errors.TransportError("could not connect"), False),
+        (errors.OutcomeUnknown("the answer broke off"), False),
+        *((errors.ApiError(status), True) for status in (200, 400, 401, 403, 404, 409)),
+        *((errors.ApiError(status), False) for status in (429, 500, 503)),
+    ],
+)
+def test_an_error_says_whether_something_has_to_be_mended_and_a_job_says_what_its_cause_does(
+    error: errors.SocialApiError, is_lasting: bool
+) -> None:
+    assert error.is_lasting is is_lasting
+    job = stopped_by(error)
+    assert job.is_lasting is is_lasting
+    assert pickle.loads(pickle.dumps(job)).is_lasting is is_lasting
+    assert pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(job)))).is_lasting is is_lasting
+
+
+@pytest.mark.parametrize("cause", [None, OSError("of the user's own generator")])
+def test_a_job_that_something_else_stopped_is_to_be_looked_at(cause: Exception | None) -> None:
+    assert stopped_by(cause).is_lasting

@@ -13,6 +13,7 @@ import attrs
 import orjson
 
 from socialapi.bulk.inputs.columns import looks_personal
+from socialapi.bulk.inputs.files import name_of, why
 from socialapi.errors import InvalidInput
 from socialapi.records import FrozenRecord
 
@@ -223,9 +224,8 @@ def _of_file(path: str | os.PathLike[str], which: str) -> dict[str, str | int]:
         with Path(text).open("rb") as file:
             head = file.read(HEAD_BYTES)
     except (OSError, ValueError) as problem:
-        why = problem.strerror if isinstance(problem, OSError) else "this is not a path"
-        name = text if text.isprintable() and not looks_personal(Path(text).name) else "the input"
-        raise InvalidInput(f"{name} cannot be read: {why}") from None
+        reason = why(problem) if isinstance(problem, OSError) else "this is not a path"
+        raise InvalidInput(f"{name_of(text)}: {reason}") from None
     digest = hashlib.sha256(head).hexdigest()
     return {f"path{which}": shown, f"size{which}": found.st_size, f"digest of the beginning{which}": digest[:32]}
 

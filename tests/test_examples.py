@@ -1,6 +1,5 @@
-"""The examples run, against an emulator."""
+"""The examples: each has a test and a line in their README, and those that read a database are tested here."""
 
-import asyncio
 import os
 import re
 import shutil
@@ -15,34 +14,16 @@ import duckdb
 import pytest
 
 from socialapi.emulator import Emulator
-
-EXAMPLES = Path(__file__).parents[1] / "examples"
-
+from tests.support.examples import ACCOUNT, AUDIENCE, EXAMPLES, ROOT, run
 
 PLUGINS: Final = ("-p", "no:cacheprovider", "-p", "no:schemathesis", "-p", "no:hypothesispytest")
 """Without those that only take time to load."""
-ACCOUNT, AUDIENCE = "18ce54d4x5t", "1nmth"
-
-
-async def run(emulator: Emulator, folder: Path, example: str, *arguments: str, **environment: str) -> str:
-    """What an example prints, when it ends well."""
-    variables = {f"SOCIALAPI_{name.upper()}": value for name, value in emulator.ready.items()}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-W", "error", str(EXAMPLES / example), ACCOUNT, AUDIENCE, *arguments),
-        cwd=folder,
-        env=os.environ | variables | environment,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.STDOUT,
-    )
-    out, _ = await process.communicate()
-    assert process.returncode == 0, out.decode()
-    return out.decode()
 
 
 async def test_the_nightly_sync_leaves_the_audience_as_the_database_has_it(
     socialapi_emulator: Emulator, tmp_path: Path
 ) -> None:
-    out = await run(socialapi_emulator, tmp_path, "nightly_sync.py")
+    out = await run(socialapi_emulator, tmp_path, "nightly_sync.py", ACCOUNT, AUDIENCE)
     assert out == "5,000 of 5,000 accepted in 2 requests, 0 rejected\n"
     assert len(socialapi_emulator.members(ACCOUNT, AUDIENCE)) == 2 * 4_500
 
@@ -51,7 +32,8 @@ async def test_the_sync_from_postgresql_leaves_the_audience_as_the_query_has_it(
     socialapi_emulator: Emulator, tmp_path: Path, postgresql: str
 ) -> None:
     def sync() -> Awaitable[str]:
-        return run(socialapi_emulator, tmp_path, "sync_from_postgresql.py", DATABASE_URL=postgresql)
+        command = "sync_from_postgresql.py", ACCOUNT, AUDIENCE
+        return run(socialapi_emulator, tmp_path, *command, DATABASE_URL=postgresql)
 
     connection = await asyncpg.connect(postgresql)
     await connection.execute(
@@ -74,7 +56,7 @@ async def test_the_sync_from_duckdb_leaves_the_audience_as_the_query_has_it(
             "copy (select 'customer' || n || '@example.com' as email, '(415) 555-' || 2000 + n as phone, n as amount "
             f"from range({500 * file}) as numbers(n)) to '{tmp_path}/purchases{file}.parquet'"
         )
-    out = await run(socialapi_emulator, tmp_path, "sync_from_duckdb.py", "*.parquet")
+    out = await run(socialapi_emulator, tmp_path, "sync_from_duckdb.py", ACCOUNT, AUDIENCE, "*.parquet")
     assert out == "900 read: 0 unchanged, 900 added; 0 identifiers removed\n"
     assert len(socialapi_emulator.members(ACCOUNT, AUDIENCE)) == 2 * 900
 
@@ -101,9 +83,24 @@ def test_the_project_that_shows_how_to_test_lists_its_files() -> None:
     assert listed == {path.name for path in project.glob("*.py")} - {"newsletter.py"}
 
 
+def names_of_examples() -> set[str]:
+    """Files and folders in `examples/`, without what Python leaves behind."""
+    return {path.name for path in EXAMPLES.iterdir() if path.name != "README.md" and path.name[0] not in "._"}
+
+
 def test_every_example_has_a_test() -> None:
-    elsewhere = {"webhook_fastapi.py"}  # tests/webhooks/test_fastapi.py
-    assert {path.name for path in EXAMPLES.iterdir() if not path.name.startswith("__")} == {
-        *("nightly_sync.py", "sync_from_duckdb.py", "sync_from_postgresql.py", "testing_a_service"),
-        *elsewhere,
-    }
+    tests = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    assert {
+        name for name in names_of_examples() if not re.search(rf"\b{re.escape(name.split('.')[0])}\b", tests)
+    } == set()
+
+
+def test_every_example_has_a_line_in_their_readme_and_says_at_its_top_what_it_shows() -> None:
+    listed = re.findall(
+        r"^- \[([\w.]+)/?\]\(([\w.]+)/?\): \w", (EXAMPLES / "README.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert all(text == address for text, address in listed)
+    assert len(listed) == len(set(listed))
+    assert {name for name, _ in listed} == names_of_examples()
+    for path in EXAMPLES.glob("*.py"):
+        assert re.match(r'r?"""\w.+\.\n\n', path.read_text("utf-8")), path.name

@@ -1,0 +1,58 @@
+"""A merchant's feed becomes a catalog: what changed is loaded, what has vanished is deleted.
+
+The feed is RSS, TSV or anything else that `docs/inputs.md` lists, as it was made for other
+services. It is looked at before anything is sent: a feed that is broken should change nothing. Run
+it every night; the first run makes the digest file. Hosts and credentials come from SOCIALAPI_*
+variables. Run it against a local emulator:
+
+    socialapi emulator --env-file emulator.env &
+    . ./emulator.env
+    python examples/catalog_from_feed.py 7pc01 feed.xml
+"""
+
+import asyncio
+import sys
+
+from socialapi import Client, errors
+from socialapi.resources import Products
+
+MAX_REJECT_SHARE = 0.1
+
+
+async def is_fit(products: Products, feed: str) -> bool:
+    """Returns whether the feed can be loaded, and prints what its maker should know."""
+    look = await products.lint(feed)
+    for finding in look.findings:
+        print(f"{'error' if finding.is_error else 'note'}: {finding.text}")
+    if look.broken_off is not None:
+        print(f"the feed cannot be read to its end: {look.broken_off}")
+    return look.broken_off is None and look.rows > 0 and look.unusable_rows <= MAX_REJECT_SHARE * look.rows
+
+
+async def main(catalog_id: str, feed: str) -> int:
+    """Loads the feed. Returns 1 if a product was rejected, and 2 if the feed was not loaded."""
+    async with Client.from_env() as client:
+        products = client.catalog(catalog_id).products
+        try:
+            if not await is_fit(products, feed):
+                print("nothing was sent")
+                return 2
+            report = await products.upsert(
+                feed,
+                digests="catalog.digests",
+                delete_vanished=True,
+                max_vanished_share=0.5,
+                max_reject_share=MAX_REJECT_SHARE,
+                rejects="rejects.csv",
+            )
+        except errors.SocialApiError as stopped:
+            print(f"{stopped}; run it again: products that were loaded are skipped")
+            return 2
+    print(f"{report.created} created, {report.updated} updated, {report.skipped} as before, {report.deleted} deleted")
+    for reject in report.rejects:
+        print(f"row {reject.row} ({reject.product_id}) was rejected: {reject.field}: {reject.reason}")
+    return 1 if report.rejected else 0
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(*sys.argv[1:3])))

@@ -1,0 +1,62 @@
+"""A destination of dlt: what a pipeline extracts goes into an audience.
+
+dlt extracts and normalises, and hands each file of a load to `audience`. A load that is repeated
+changes nothing, since adding somebody twice does not. This needs `dlt` and the extra `arrow`. Hosts
+and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
+
+    socialapi emulator --env-file emulator.env &
+    . ./emulator.env
+    python examples/dlt_destination.py 18ce54d4x5t 1nmth
+"""
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import dlt
+from dlt.common.destination.exceptions import DestinationTerminalException, DestinationTransientException
+from dlt.common.schema import TTableSchema
+
+from socialapi import Client, UploadReport, errors
+
+
+async def upload(file: str, account_id: str, audience_id: str) -> UploadReport:
+    """Uploads a file of Parquet. A column `operation_type` says who is to be removed."""
+    async with Client.from_env() as client:
+        audience = client.ads.account(account_id).custom_audience(audience_id)
+        return await audience.upload(file, default_region="US", max_reject_share=0.05)
+
+
+# One file at a time, because clients do not know of each other's requests.
+@dlt.destination(
+    batch_size=0, loader_file_format="parquet", naming_convention="direct", loader_parallelism_strategy="sequential"
+)
+def audience(
+    file: Any, table: TTableSchema, account_id: str = dlt.config.value, audience_id: str = dlt.config.value
+) -> None:
+    """Uploads a file. dlt tries again, unless the error would come back."""
+    try:
+        report = asyncio.run(upload(file, account_id, audience_id))
+    except errors.SocialApiError as problem:
+        failure = DestinationTerminalException if problem.is_lasting else DestinationTransientException
+        raise failure(str(problem)) from problem
+    print(f"{table['name']}: {report.accepted:,} accepted, {report.rejected:,} rejected in {report.requests} requests")
+
+
+@dlt.resource
+def customers() -> Iterator[dict[str, Any]]:
+    """Stands for any source of dlt."""
+    for number in range(5_000):
+        yield {"customer_id": number, "email": f"customer{number}@example.com", "phone": f"(415) 555-{number:04}"}
+
+
+def main(account_id: str, audience_id: str) -> None:
+    """Runs a pipeline. An error of the destination comes out of it."""
+    destination = audience(account_id=account_id, audience_id=audience_id)
+    pipeline = dlt.pipeline("customers_to_audience", destination=destination)
+    pipeline.run(customers())
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:3])

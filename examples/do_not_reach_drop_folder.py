@@ -1,0 +1,79 @@
+"""A drop folder: each file of people who must not see ads is uploaded once, and then moved away.
+
+Run it every few minutes. Write a file elsewhere, move it into the folder when it is complete, and
+use no name twice: put a date into it. Each file has a journal, so the next run goes on where one
+that was killed has been, and a run that finds another one at work leaves the rest to it.
+
+    folder/2026-05-01.csv                        waits
+    folder/journals/2026-05-01.csv.journal       what is known of a file that is not finished
+    folder/done/, folder/failed/                 files that were uploaded, and those that cannot be
+    folder/rejects/2026-05-01.csv.rejects.csv    the rows of a file that were rejected
+
+Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
+
+    socialapi emulator --env-file emulator.env &
+    . ./emulator.env
+    python examples/do_not_reach_drop_folder.py 18ce54d4x5t 7b2f1 folder
+"""
+
+import asyncio
+import sys
+from pathlib import Path
+
+from socialapi import Client, UploadReport, errors
+from socialapi.resources import DoNotReachListResource
+
+
+async def upload(unsubscribed: DoNotReachListResource, file: Path) -> UploadReport:
+    """Uploads a file, or what an earlier run has left of it."""
+    return await unsubscribed.upload(
+        file,
+        journal=file.parent / "journals" / f"{file.name}.journal",
+        rejects=file.parent / "rejects" / f"{file.name}.rejects.csv",
+        max_reject_share=0.5,
+        allow_empty=False,
+        default_region="US",
+    )
+
+
+def move(file: Path, where: str) -> None:
+    """Moves a file that is finished. Its journal is of no use any more."""
+    file.replace(file.parent / where / file.name)
+    (file.parent / "journals" / f"{file.name}.journal").unlink(missing_ok=True)
+
+
+def waiting(folder: Path) -> list[Path]:
+    """Returns the files to upload, in the order of their names."""
+    for name in ("done", "failed", "journals", "rejects"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    return sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+
+
+async def upload_all(unsubscribed: DoNotReachListResource, folder: Path) -> int:
+    """Uploads every file that waits. Returns 1 if one failed, or 3 if the others go on waiting."""
+    status = 0
+    for file in waiting(folder):
+        try:
+            report = await upload(unsubscribed, file)
+        except errors.SocialApiError as stopped:
+            # A file that cannot be read would stop the next run as well. Anything else has nothing to do with it.
+            if not isinstance(stopped.__cause__ or stopped, errors.InvalidInput):
+                print(f"{file.name} waits: {stopped}")
+                return 3
+            print(f"{file.name} failed: {stopped}")
+            move(file, "failed")
+            status = 1
+        else:
+            print(f"{file.name}: {report.accepted:,} accepted, {report.rejected:,} rejected")
+            move(file, "done")
+    return status
+
+
+async def main(account_id: str, list_id: str, folder: Path) -> int:
+    """Uploads what is in the folder, and says what became of each file."""
+    async with Client.from_env() as client:
+        return await upload_all(client.ads.account(account_id).do_not_reach_list(list_id), folder)
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(sys.argv[1], sys.argv[2], Path(sys.argv[3]))))

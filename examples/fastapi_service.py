@@ -1,0 +1,108 @@
+r"""A service in FastAPI: a stream in the background, a webhook, and a timeline for its own clients.
+
+Posts that match a rule and activity events are kept in memory, the newest first; a real service
+would put them into its database. Should the stream end for good, the server ends too, so that
+whoever watches it starts it again: without its stream it would look healthy and not be. A stream is
+read by one process, so the server has one worker. WEBHOOK_URL is the address at which the platform
+reaches `/hooks`. Hosts and credentials come from SOCIALAPI_* variables. Run it against a local
+emulator:
+
+    socialapi emulator --env-file emulator.env \
+        --webhook-target https://app.example/hooks=http://127.0.0.1:8000/hooks &
+    . ./emulator.env
+    WEBHOOK_URL=https://app.example/hooks uvicorn fastapi_service:app --app-dir examples
+"""
+
+import asyncio
+import collections
+import contextlib
+import logging
+import math
+import os
+import signal
+from collections.abc import AsyncIterator
+
+from fastapi import FastAPI, HTTPException, Request
+from fastapi.responses import JSONResponse
+
+from socialapi import Client, errors
+from socialapi.streams import ActivityEvent, Dispatcher, MatchedPost
+from socialapi.webhooks import Receiver
+
+logger = logging.getLogger(__name__)
+receiver = Receiver(os.environ["SOCIALAPI_API_KEY_SECRET"], inbox="events.sqlite")
+events = Dispatcher()
+newest: dict[str, collections.deque[str | None]] = {name: collections.deque(maxlen=100) for name in ("posts", "events")}
+
+
+@events.on(MatchedPost)
+def keep_post(post: MatchedPost) -> None:
+    """Keeps a post of the stream."""
+    newest["posts"].appendleft(post.data.text)
+
+
+@events.on(ActivityEvent)
+def keep_event(event: ActivityEvent) -> None:
+    """Keeps an event of the webhook."""
+    newest["events"].appendleft(event.event_type)
+
+
+async def read_stream(client: Client) -> None:
+    """Reads for as long as the server runs."""
+    try:
+        await client.filtered_stream.ensure_rules("snow OR ice")
+        async with client.filtered_stream.connect(backfill_minutes=1) as stream:
+            await events.run(stream)
+    except Exception:
+        logger.critical("nobody reads the stream any more, so this process is told to end")
+        signal.raise_signal(signal.SIGTERM)
+        raise
+
+
+async def register(client: Client) -> None:
+    """Has events delivered to the webhook, once something is served at its address."""
+    for pause_seconds in (0, 1, 5, 30, 60):
+        await asyncio.sleep(pause_seconds)
+        try:
+            await client.webhooks.ensure(os.environ["WEBHOOK_URL"])
+        except errors.SocialApiError as problem:
+            logger.warning("the webhook is not registered yet: %s", problem)
+        else:
+            return
+
+
+@contextlib.asynccontextmanager
+async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    """Reads the stream and handles events beside the server, with one client for everything."""
+    async with Client.from_env() as client, receiver.handled_by(events.run), asyncio.TaskGroup() as tasks:
+        background = [tasks.create_task(read_stream(client)), tasks.create_task(register(client))]
+        app.state.client = client.with_options(max_wait_seconds=2)  # somebody waits for the answer
+        yield
+        for task in background:
+            task.cancel()
+
+
+app = FastAPI(lifespan=lifespan)
+app.add_route("/hooks", receiver.asgi, methods=["GET", "POST"])
+
+
+@app.get("/newest/{kind}")
+async def show_newest(kind: str) -> list[str | None]:
+    """Returns the newest `posts` of the stream, or `events` of the webhook."""
+    return list(newest.get(kind, ()))
+
+
+@app.get("/timeline/{user_id}")
+async def timeline(user_id: str, request: Request) -> list[str | None]:
+    """Returns the texts of a user's newest posts."""
+    client: Client = request.app.state.client
+    try:
+        return [post.text for post in await client.posts.by_user(user_id, max_results=5)]
+    except (errors.NotFound, errors.InvalidInput):
+        raise HTTPException(404, "no such user") from None
+
+
+@app.exception_handler(errors.RateLimitTooLong)
+async def busy(request: Request, problem: errors.RateLimitTooLong) -> JSONResponse:
+    """Says when to come back."""
+    return JSONResponse({"detail": "busy"}, 503, {"Retry-After": str(math.ceil(problem.wait_seconds))})

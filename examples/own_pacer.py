@@ -1,0 +1,98 @@
+"""A pacer of one's own: all programs of a day together send no more requests than they may.
+
+The budget is kept in a file that they share. The pacer that a client has anyway is asked as well,
+because it keeps to the limits of the service. Hosts and credentials come from SOCIALAPI_*
+variables. Run it against a local emulator:
+
+    socialapi emulator --env-file emulator.env &
+    . ./emulator.env
+    python examples/own_pacer.py 18ce54d4x5t 1nmth crm.csv 1000
+"""
+
+import asyncio
+import contextlib
+import datetime
+import sqlite3
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from socialapi import Client, Config, LimitStatus, Pacer, SlidingWindowPacer, Slot, errors
+from socialapi.types import LimitReading, RateLimit
+
+DAY = datetime.timedelta(days=1)
+
+
+class DailyBudget:
+    """Passes on what `pacer` says, as long as there is something left of the day's budget (UTC)."""
+
+    def __init__(self, pacer: Pacer, file: Path, requests_a_day: int) -> None:
+        self._pacer = pacer
+        self._file = file
+        self._most = requests_a_day
+
+    def book(self, day: datetime.date, requests: int) -> bool:
+        """Adds to what was sent on a day, or returns False if that would be too much."""
+        with contextlib.closing(sqlite3.connect(self._file, timeout=10, isolation_level=None)) as database:
+            database.execute("create table if not exists days (day text primary key, sent integer)")
+            database.execute("insert or ignore into days values (?, 0)", (str(day),))
+            add = "update days set sent = sent + :requests where day = :day and sent + :requests <= :most"
+            return database.execute(add, {"requests": requests, "day": str(day), "most": self._most}).rowcount > 0
+
+    async def acquire(self, key: str, documented: RateLimit | None, *, bulk: bool, max_wait_seconds: float) -> Slot:
+        """Waits for a place. Raises RateLimitTooLong if the budget of the day is spent."""
+        slot = await self._pacer.acquire(key, documented, bulk=bulk, max_wait_seconds=max_wait_seconds)
+        now = datetime.datetime.now(datetime.UTC)
+        granted = False
+        try:
+            granted = self.book(now.date(), 1)
+        finally:
+            if not granted:  # nothing is sent, also if the file cannot be used
+                slot.unsent()
+        if not granted:
+            tomorrow = datetime.datetime.combine(now.date() + DAY, datetime.time(), datetime.UTC)
+            raise errors.RateLimitTooLong("the daily budget", (tomorrow - now).total_seconds(), tomorrow)
+        return BudgetSlot(slot, self, now.date())
+
+    def limits(self) -> Mapping[str, LimitStatus]:
+        """Returns the limits of the service."""
+        return self._pacer.limits()
+
+    def requests_per_second(self, key: str, documented: RateLimit | None) -> float | None:
+        """Returns the rate that the service allows, by which jobs choose their concurrency."""
+        return self._pacer.requests_per_second(key, documented)
+
+
+class BudgetSlot:
+    """The right to send one request, of both."""
+
+    def __init__(self, slot: Slot, budget: DailyBudget, day: datetime.date) -> None:
+        self._slot, self._budget, self._day = slot, budget, day
+
+    def replied(self, reading: LimitReading | None, *, refused_for_seconds: float | None = None) -> None:
+        """Passes on what the service reports about its limit."""
+        self._slot.replied(reading, refused_for_seconds=refused_for_seconds)
+
+    def unsent(self) -> None:
+        """Gives both places back."""
+        self._slot.unsent()
+        self._budget.book(self._day, -1)
+
+
+async def main(account_id: str, audience_id: str, file: str, requests_a_day: str) -> int:
+    """Uploads a file within the budget. Tomorrow's run goes on where this one stopped."""
+    config = Config.from_env()
+    pacer = DailyBudget(SlidingWindowPacer(config), Path("budget.sqlite"), int(requests_a_day))
+    async with Client.from_env(config=config, pacer=pacer) as client:
+        audience = client.ads.account(account_id).custom_audience(audience_id)
+        try:
+            report = await audience.upload(file, journal=f"{file}.journal")
+        except errors.BulkError as stopped:
+            print(f"{stopped}; run it again to go on")
+            return 3
+    print(f"{report.accepted:,} accepted, with {report.requests} requests now")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(*sys.argv[1:5])))

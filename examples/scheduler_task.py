@@ -1,0 +1,61 @@
+"""A task of a scheduler, such as Airflow or cron: uploads the export of a day, and can be repeated.
+
+A scheduler calls `run(day, …)`, or runs this file and looks at the exit status. Each day has a
+journal: a task that is repeated goes on where it was, and one that was finished sends nothing. The
+report is one line of JSON on standard output.
+
+| Status | Meaning |
+|---|---|
+| 0, 1 | done; with 1, rows were rejected |
+| 2 | something has to be mended first: do not repeat |
+| 3, 130 | the service was not there, or the task was stopped: repeat it |
+
+Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
+
+    socialapi emulator --env-file emulator.env &
+    . ./emulator.env
+    python examples/scheduler_task.py 2026-05-01 18ce54d4x5t 1nmth
+"""
+
+import asyncio
+import datetime
+import json
+import signal
+import sys
+from typing import Any
+
+from socialapi import Client, errors
+
+
+async def upload(day: datetime.date, account_id: str, audience_id: str) -> dict[str, Any]:
+    """Uploads `crm-DAY.csv`. Returns the counts, as plain data that a scheduler can keep."""
+    async with Client.from_env() as client:
+        audience = client.ads.account(account_id).custom_audience(audience_id)
+        report = await audience.upload(
+            f"crm-{day}.csv",
+            journal=f"crm-{day}.journal",
+            rejects=f"crm-{day}.rejects.csv",
+            max_reject_share=0.05,
+            allow_empty=False,
+        )
+    return report.to_dict()
+
+
+def run(day: datetime.date, account_id: str, audience_id: str) -> int:
+    """Uploads the export of a day, prints the report, and returns the exit status."""
+    try:
+        report = asyncio.run(upload(day, account_id, audience_id))
+    except KeyboardInterrupt:
+        return 130
+    except errors.SocialApiError as problem:
+        counts = problem.report.to_dict() if isinstance(problem, errors.BulkError) else {}
+        print(json.dumps({"day": str(day), **counts, "error": str(problem)}))
+        return 2 if problem.is_lasting else 3
+    print(json.dumps({"day": str(day), **report}))
+    return 1 if report["rejected"] else 0
+
+
+if __name__ == "__main__":
+    # Schedulers stop a task with SIGTERM. As Ctrl-C it ends the job properly.
+    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
+    sys.exit(run(datetime.date.fromisoformat(sys.argv[1]), *sys.argv[2:4]))

@@ -1,0 +1,48 @@
+"""Several accounts at once: one client uploads a file to an audience of each.
+
+Accounts have limits of their own, so two of them need not take longer than one. An upload that
+stops does not stop the others. Hosts and credentials come from SOCIALAPI_* variables. Run it
+against a local emulator, with a file for each ACCOUNT/AUDIENCE:
+
+    socialapi emulator --env-file emulator.env &
+    . ./emulator.env
+    python examples/several_accounts.py 18ce54d4x5t/1nmth=crm.csv 18ce54u7r2k/1nmuk=home.csv
+"""
+
+import asyncio
+import sys
+
+from socialapi import Client, UploadReport, errors
+
+
+async def upload(client: Client, target: str, file: str) -> bool:
+    """Uploads a file, and says what became of it. Returns whether every row was taken."""
+    account_id, audience_id = target.split("/")
+    audience = client.ads.account(account_id).custom_audience(audience_id)
+    try:
+        report = await audience.upload(file, journal=f"{audience_id}.journal", rejects=f"{audience_id}.rejects.csv")
+    except errors.BulkError as stopped:
+        show(target, stopped.report, f", then it stopped: {stopped.__cause__}")
+        return False
+    except errors.SocialApiError as refused:
+        print(f"{target}: {refused}")
+        return False
+    show(target, report)
+    return not report.rejected
+
+
+def show(target: str, report: UploadReport, end: str = "") -> None:
+    """Prints a line about an upload."""
+    print(f"{target}: {report.accepted:,} accepted, {report.rejected:,} rejected, {report.pending:,} pending{end}")
+
+
+async def main(files: dict[str, str]) -> int:
+    """Runs all uploads at once. Returns 1 if one of them stopped or rejected a row."""
+    # The jobs share the client's connections, and one budget of memory for what is on its way.
+    async with Client.from_env() as client, asyncio.TaskGroup() as tasks:
+        uploads = [tasks.create_task(upload(client, target, file)) for target, file in files.items()]
+    return 0 if all(task.result() for task in uploads) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(dict(argument.split("=", 1) for argument in sys.argv[1:]))))

@@ -1,0 +1,102 @@
+"""A timeline becomes Parquet files, and a run that was stopped goes on where it was.
+
+A file has a thousand posts. The position is stored after each, so that no post is lost and none is
+written twice. A folder belongs to one walk, from the newest post to the oldest. This needs the
+extra `arrow`. Hosts and credentials come from SOCIALAPI_* variables. Run it against a local
+emulator:
+
+    socialapi emulator --env-file emulator.env &
+    . ./emulator.env
+    python examples/timeline_to_parquet.py 2244994945 posts
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from socialapi import Client, Fields, Page, errors
+from socialapi.types import Post
+
+WANTED = Fields(post=["created_at", "lang", "public_metrics"])
+SCHEMA = pa.schema(
+    {
+        "id": pa.string(),
+        "created_at": pa.timestamp("ms", tz="UTC"),
+        "lang": pa.string(),
+        "text": pa.string(),
+        "like_count": pa.int64(),
+    }
+)
+PAGES_PER_FILE = 10
+
+
+def rows(page: Page[Post]) -> Any:
+    """Returns the posts of a page as a table."""
+    metrics = [post.public_metrics for post in page]
+    columns = {
+        "id": [post.id for post in page],
+        "created_at": [post.created_at for post in page],
+        "lang": [post.lang for post in page],
+        "text": [post.text for post in page],
+        "like_count": [each.like_count if each else None for each in metrics],
+    }
+    return pa.table(columns, schema=SCHEMA)
+
+
+def keep(folder: Path, number: int, tables: Sequence[Any], position: str) -> None:
+    """Writes a file, and then where to go on. A run that ends in between writes it again."""
+    part = folder / f"part-{number:05}.parquet"
+    pq.write_table(pa.concat_tables(tables), part.with_suffix(".tmp"))
+    part.with_suffix(".tmp").replace(part)
+    state = folder / "position.json"
+    state.with_suffix(".tmp").write_text(json.dumps({"files": number, "position": position}))
+    state.with_suffix(".tmp").replace(state)
+
+
+def kept(folder: Path) -> tuple[int, str | None]:
+    """Returns how many files there are, and where to go on."""
+    folder.mkdir(parents=True, exist_ok=True)
+    state = folder / "position.json"
+    if not state.exists():
+        return 0, None
+    found = json.loads(state.read_text())
+    return found["files"], found["position"]
+
+
+async def walk(client: Client, user_id: str, folder: Path) -> int:
+    """Writes what is left of the timeline. Returns how many posts that was."""
+    number, position = kept(folder)
+    written, tables = 0, []
+    posts = client.posts.by_user(user_id, max_results=100, fields=WANTED, start=position)
+    async for page in posts.pages():
+        tables.append(rows(page))
+        if len(tables) == PAGES_PER_FILE or page.next_token is None:
+            # In a thread, so that the next page arrives meanwhile.
+            number += 1
+            await asyncio.to_thread(keep, folder, number, tables, posts.position)
+            written, tables = written + sum(map(len, tables)), []
+    return written
+
+
+async def main(user_id: str, folder: Path) -> int:
+    """Walks the timeline, and says how far."""
+    async with Client.from_env() as client:
+        # Nobody looks on, so a call may wait for a whole window of the rate limit.
+        patient = client.with_options(max_wait_seconds=960)
+        try:
+            written = await walk(patient, user_id, folder)
+        except errors.SocialApiError as problem:
+            print(f"{problem}; run it again to go on")
+            return 1
+    print(f"{written:,} posts written")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(sys.argv[1], Path(sys.argv[2]))))

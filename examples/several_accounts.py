@@ -20,7 +20,8 @@ async def upload(client: Client, target: str, file: str) -> bool:
     account_id, audience_id = target.split("/")
     audience = client.ads.account(account_id).custom_audience(audience_id)
     try:
-        report = await audience.upload(file, journal=f"{audience_id}.journal", rejects=f"{audience_id}.rejects.csv")
+        name = f"{account_id}-{audience_id}"
+        report = await audience.upload(file, journal=f"{name}.journal", rejects=f"{name}.rejects.csv")
     except errors.BulkError as stopped:
         show(target, stopped.report, f", then it stopped: {stopped.__cause__}")
         return False

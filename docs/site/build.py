@@ -7,6 +7,7 @@ in the site, and its navigation is the list in `docs/index.md`. `.docs/pages` is
 """
 
 import ast
+import json
 import posixpath
 import re
 import shutil
@@ -26,6 +27,8 @@ OUTSIDE: Final = {
     "CHANGELOG.md": "changelog.md",
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "reporting.md",
+    "examples/README.md": "examples/index.md",
+    "examples/testing_a_service/README.md": "examples/testing_a_service.md",
     "benchmarks/RESULTS.md": "benchmarks/results.md",
     "benchmarks/GROWTH.md": "benchmarks/growth.md",
     "benchmarks/README.md": "benchmarks/method.md",
@@ -69,7 +72,7 @@ def site_pages() -> Mapping[str, str]:
 def _addresses() -> Mapping[str, str]:
     """The pages of the site by the files of the repository that they are made of."""
     found = {f"docs/{path.name}": path.name for path in sorted((ROOT / "docs").glob("*.md"))}
-    examples = sorted((ROOT / "examples").glob("*.py"))
+    examples = sorted(path for path in (ROOT / "examples").iterdir() if path.suffix in (".py", ".ipynb"))
     return {**found, **OUTSIDE, **{f"examples/{path.name}": f"examples/{path.stem}.md" for path in examples}}
 
 
@@ -78,10 +81,13 @@ def _for_site(source: str, addresses: Mapping[str, str]) -> str:
     text = (ROOT / source).read_text("utf-8")
     if source.endswith(".py"):
         return _example(source, text)
+    if source.endswith(".ipynb"):
+        return _notebook(text)
 
     def moved(link: re.Match[str]) -> str:
         path, number, anchor = link[2].partition("#")
         target = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
+        target = f"{target}/README.md" if path.endswith("/") else target
         if not path or ":" in path:
             return link[0]
         here = posixpath.dirname(addresses[source])
@@ -110,6 +116,12 @@ def _example(source: str, text: str) -> str:
     described = ast.get_docstring(ast.parse(text)) or source
     title = re.split(r"[.:;](?:\s|$)", described, maxsplit=1)[0]
     return f"# {' '.join(title.split())}\n\n`{source}`:\n\n```python\n{text}```\n"
+
+
+def _notebook(text: str) -> str:
+    """The page that shows a notebook: its cells, one after another."""
+    cells = [(each["cell_type"], "".join(each["source"])) for each in json.loads(text)["cells"]]
+    return "\n\n".join(f"```python\n{source}\n```" if kind == "code" else source for kind, source in cells) + "\n"
 
 
 def _navigation(index: str) -> str:

@@ -154,7 +154,13 @@ class Pager(Generic[T]):
             self.undecoded += len(page.undecoded)
             first = page.undecoded[0]
             more = _more(len(page.undecoded) - 1)
-            logger.warning("a page has items that cannot be read: %s %s%s", first.path, first.reason, more)
+            logger.warning(
+                "a page has items that cannot be read: %s %s%s",
+                first.path,
+                first.reason,
+                more,
+                extra={"socialapi_undecoded": len(page.undecoded)},
+            )
         return page
 
 
@@ -222,7 +228,8 @@ class _PageAhead(Generic[T]):
 
 def _warn_of_errors(page: Page[Any]) -> None:
     more = _more(len(page.errors) - 1)
-    logger.warning("a page has errors beside its items: %s%s", _kind_of(page.errors[0]), more)
+    facts = {"socialapi_errors": len(page.errors)}
+    logger.warning("a page has errors beside its items: %s%s", _kind_of(page.errors[0]), more, extra=facts)
 
 
 def _more(count: int) -> str:

@@ -318,7 +318,7 @@ class Session:
         else:
             call.failure = None
         if call.observer is not None or logger.isEnabledFor(logging.DEBUG):
-            self._observe(call, self.clock.monotonic() - started)
+            self._observe(call, outcome, self.clock.monotonic() - started)
         return outcome
 
     def _settle(self, slot: Slot, outcome: Outcome | None, *, sent: bool) -> None:
@@ -336,16 +336,18 @@ class Session:
         else:
             slot.unsent()
 
-    def _observe(self, call: Call[Any], seconds: float) -> None:
+    def _observe(self, call: Call[Any], outcome: Outcome, seconds: float) -> None:
         failure = call.failure
-        logger.debug(
-            "%s %s: %s in %.0f ms (attempt %d)",
-            call.request.method,
-            call.request.target.route.shown,
-            failure.summary if failure else "done",
-            seconds * 1000,
-            call.attempt,
-        )
+        if logger.isEnabledFor(logging.DEBUG):
+            logger.debug(
+                "%s %s: %s in %.0f ms (attempt %d)",
+                call.request.method,
+                call.request.target.route.shown,
+                failure.summary if failure else "done",
+                seconds * 1000,
+                call.attempt,
+                extra=_facts(call, outcome) | {"socialapi_duration_seconds": seconds},
+            )
         if call.observer is not None:
             call.observer(Attempt(seconds, call.request.body_bytes, failure))
 
@@ -400,6 +402,7 @@ class Session:
             call.request.target.route.shown,
             failure.summary,
             seconds,
+            extra=_facts(call, outcome) | {"socialapi_wait_seconds": seconds},
         )
         await self.clock.sleep(seconds)
 
@@ -446,3 +449,17 @@ class Session:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._transport.aclose()
+
+
+def _facts(call: Call[Any], outcome: Outcome) -> dict[str, object]:
+    """Returns what a log record says of an attempt, as attributes of their own."""
+    facts: dict[str, object] = {
+        "socialapi_method": call.request.method,
+        "socialapi_route": call.request.target.route.shown,
+        "socialapi_attempt": call.attempt,
+    }
+    if isinstance(outcome, TransportError):
+        facts["socialapi_error"] = type(outcome).__name__
+    else:
+        facts["socialapi_status"] = outcome.status
+    return facts

@@ -235,7 +235,8 @@ class Link:
         else:
             self._outage.due = due
             shown = self._target.route.shown
-            logger.warning("%s: %s; connecting again in %.1f s", shown, disconnect.reason, due - now)
+            facts = self._facts | {"socialapi_wait_seconds": due - now, "socialapi_reason": disconnect.kind}
+            logger.warning("%s: %s; connecting again in %.1f s", shown, disconnect.reason, due - now, extra=facts)
 
     async def connect(self) -> None:
         """Returns once there is a connection. Waits and retries as often as needed. Raises as
@@ -283,6 +284,11 @@ class Link:
                 self._connected(reply)
                 await self._report_gap(self._session.now())
 
+    @property
+    def _facts(self) -> dict[str, object]:
+        """What log records say of this stream, as attributes of their own."""
+        return {"socialapi_method": self._target.route.method, "socialapi_route": self._target.route.shown}
+
     def _refused(self, refusal: ApiError) -> Disconnect:
         retry_after_seconds = (
             self._session.retry_after_seconds(refusal.headers) if refusal.status in NOT_EXECUTED else None
@@ -303,7 +309,7 @@ class Link:
         self.connection.start(self._session.spawn)
         self.state = "connected"
         self._counters.connections += 1
-        logger.info("%s: connected", self._target.route.shown)
+        logger.info("%s: connected", self._target.route.shown, extra=self._facts)
 
     async def _end(self, disconnect: Disconnect) -> NoReturn:
         problems = [disconnect.problem] if disconnect.problem is not None else []
@@ -342,9 +348,15 @@ class Link:
             "throughput": "events come faster than they are processed",
         }[reading.waiting_for]
         shown = self._target.route.shown
-        logger.warning("%s: read too slowly for %.0f s (%s); slow readers are cut off", shown, reading.seconds, why)
+        logger.warning(
+            "%s: read too slowly for %.0f s (%s); slow readers are cut off",
+            shown,
+            reading.seconds,
+            why,
+            extra=self._facts | {"socialapi_reason": reading.waiting_for},
+        )
         try:
             if self._options.on_slow is not None:
                 self._options.on_slow(reading)
         except Exception:
-            logger.exception("on_slow failed")
+            logger.exception("on_slow failed", extra=self._facts)

@@ -284,7 +284,7 @@ class Stream(Generic[T]):
         """Warns, once, of events without an id."""
         if not self._has_warned:
             self._has_warned = True
-            logger.warning("%s: %s", self._shown, NO_EVENT_ID)
+            logger.warning("%s: %s", self._shown, NO_EVENT_ID, extra={"socialapi_route": self._shown})
 
 
 def _cut(lines: list[bytes], count: int) -> tuple[list[bytes], list[bytes]]:

@@ -176,8 +176,12 @@ class Refusals:
         if self._said_at is not None and now - self._said_at < LOG_INTERVAL_SECONDS:
             return
         what = "1 delivery" if self._unsaid == 1 else f"{self._unsaid:,} deliveries"
-        self._said_at, self._unsaid = now, 0
-        logger.warning("refused %s: the signature does not match; is the app's secret the right one?", what)
+        unsaid, self._said_at, self._unsaid = self._unsaid, now, 0
+        logger.warning(
+            "refused %s: the signature does not match; is the app's secret the right one?",
+            what,
+            extra={"socialapi_status": 401, "socialapi_refused": unsaid},
+        )
 
 
 Query = Mapping[str, Any] | str | None

@@ -21,6 +21,7 @@ from socialapi.version import __version__
 
 if TYPE_CHECKING:
     from socialapi.integrations.redis import RedisPacer, RedisTokenCache
+    from socialapi.network import Network
     from socialapi.resources.ads import Ads
     from socialapi.resources.catalogs import Catalog, Catalogs
     from socialapi.resources.content import Articles, News, Notes, Powerstream
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from socialapi.routes.undeclared import Api, Auth
     from socialapi.session.rate_limiter import LimitStatus, Pacer
     from socialapi.session.session import CallOptions, Session
+    from socialapi.session.telemetry import Telemetry
+    from socialapi.session.transport import Transport
     from socialapi.wire.response import Reply
 
 
@@ -52,6 +55,9 @@ class Client:
     connections; by default the system's authorities are trusted, or those of `SSL_CERT_FILE` and
     `SSL_CERT_DIR`. See the page on networks in the documentation.
 
+    `telemetry=True` emits spans and metrics by OpenTelemetry, which needs the extra `[otel]`. By
+    default the variable `SOCIALAPI_TELEMETRY` says whether to. See the page on telemetry.
+
     Raises ConfigurationError for invalid arguments.
     """
 
@@ -69,6 +75,7 @@ class Client:
         trace_configs: Sequence[aiohttp.TraceConfig] = (),
         proxy: str | Literal[False] | None = None,
         ssl: ssl_module.SSLContext | bool = True,
+        telemetry: bool | None = None,
     ) -> None:
         _check_objects(token_cache=token_cache, pacer=pacer, clock=clock, rng=rng, session=session, connector=connector)
         _check_lists(credentials=credentials, trace_configs=trace_configs)
@@ -96,6 +103,7 @@ class Client:
             trace_configs=trace_configs,
             proxy=proxy,
             ssl=ssl,
+            telemetry=_telemetry(_wants_telemetry(telemetry, os.environ), clock),
         )
 
     @functools.cached_property
@@ -127,13 +135,14 @@ class Client:
         trace_configs: Sequence[aiohttp.TraceConfig] = (),
         proxy: str | Literal[False] | None = None,
         ssl: ssl_module.SSLContext | bool = True,
+        telemetry: bool | None = None,
     ) -> Self:
         """Returns a client configured by `SOCIALAPI_*` variables: hosts, credentials, proxy,
         certificates.
 
-        With `SOCIALAPI_REDIS_URL` it shares its quota and tokens with other processes through
-        Redis; `SOCIALAPI_REDIS_NAMESPACE` keeps apps apart. `environ` replaces the environment of
-        the process. Keywords are those of `Client` and override the variables. Raises
+        With `SOCIALAPI_TELEMETRY=1` it emits spans and metrics. With `SOCIALAPI_REDIS_URL` it
+        shares its quota and tokens with other processes through Redis; `SOCIALAPI_REDIS_NAMESPACE`
+        keeps apps apart. `environ` replaces the environment of the process. Keywords are those of `Client` and override the variables. Raises
         ConfigurationError if variables contradict each other. A missing one is reported when a call
         needs it.
         """
@@ -153,6 +162,7 @@ class Client:
             trace_configs=trace_configs,
             proxy=proxy,
             ssl=ssl,
+            telemetry=_wants_telemetry(telemetry, env),
         )
         client._owned = tuple(each for each in (pacer_in_redis, tokens_in_redis) if each is not None)
         client._environment = lambda: (env, True)
@@ -353,6 +363,7 @@ def _session_opener(
     trace_configs: Sequence[aiohttp.TraceConfig],
     proxy: str | Literal[False] | None,
     ssl: ssl_module.SSLContext | bool,
+    telemetry: "Telemetry | None",
 ) -> "Callable[[Mapping[str, str], bool], Session]":
     """Returns a function that opens the session of a client, given the environment and whether it
     is the client's own. Only that function imports the modules of a session.
@@ -362,7 +373,6 @@ def _session_opener(
         from socialapi.network import Network
         from socialapi.session.rate_limiter import SlidingWindowPacer
         from socialapi.session.session import Session
-        from socialapi.session.transport import Transport
 
         network = Network.of(
             environ,
@@ -375,21 +385,47 @@ def _session_opener(
         return Session(
             settings,
             credentials=credentials,
-            transport=Transport(
-                settings,
-                user_agent=f"aiosocialapi/{__version__}",
-                session=session,
-                connector=connector,
-                trace_configs=trace_configs,
-                network=network,
-            ),
+            transport=_transport(settings, network, session=session, connector=connector, trace_configs=trace_configs),
             token_cache=token_cache,
             pacer=pacer or SlidingWindowPacer(settings, clock),
             clock=clock,
             rng=rng,
+            telemetry=telemetry,
         )
 
     return open_session
+
+
+def _transport(settings: Config, network: "Network", **of_aiohttp: Any) -> "Transport":
+    from socialapi.session.transport import Transport
+
+    return Transport(settings, user_agent=f"aiosocialapi/{__version__}", network=network, **of_aiohttp)
+
+
+_SWITCH: Final[Mapping[str, bool]] = {
+    **dict.fromkeys(("1", "true", "yes", "on"), True),
+    **dict.fromkeys(("", "0", "false", "no", "off"), False),
+}
+
+
+def _wants_telemetry(given: bool | None, environ: Mapping[str, str]) -> bool:
+    """Returns whether telemetry is asked for: by the argument, or else by the environment."""
+    if given is None:
+        given = _SWITCH.get(environ.get("SOCIALAPI_TELEMETRY", "").strip().lower())
+        if given is None:
+            raise ConfigurationError("SOCIALAPI_TELEMETRY must be 1 or 0")
+    elif not isinstance(given, bool):
+        raise ConfigurationError(f"telemetry must be True, False or None, not {type(given).__name__}")
+    return given
+
+
+def _telemetry(is_wanted: bool, clock: Clock) -> "Telemetry | None":
+    """Returns the telemetry of a client. Raises ConfigurationError if the library is missing."""
+    if not is_wanted:
+        return None
+    from socialapi.session.telemetry import Telemetry
+
+    return Telemetry(clock)
 
 
 def _pacer_in_redis(environ: Mapping[str, str], config: Config, clock: Clock | None) -> "RedisPacer | None":

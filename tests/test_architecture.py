@@ -72,8 +72,11 @@ MAY_USE_AIOHTTP: Final = frozenset({"session", "emulator", "testing"})
 MAY_NAME_TYPES_OF_AIOHTTP: Final = frozenset({"client"})
 MAY_USE_AIOHTTP_WEB: Final = MAY_USE_AIOHTTP | {"webhooks"}
 # Extras, which not everybody has and nobody should wait for: imported in functions, when there is something for them.
-EXTRAS: Final = frozenset({"pyarrow", "backports", "compression", "redis", "pyspark", "py4j", "aioresponses"})
+EXTRAS: Final = frozenset(
+    {"pyarrow", "backports", "compression", "redis", "pyspark", "py4j", "aioresponses", "opentelemetry"}
+)
 MAY_USE_EXTRAS: Final = frozenset({"bulk", "integrations", "testing"})
+USED_BY_ONE_MODULE: Final = {"opentelemetry": "socialapi.session.telemetry"}
 NOT_IN_WIRE: Final = frozenset({"aiohttp", "asyncio", "time", "random"})
 
 MAX_LINES: Final = 50
@@ -151,7 +154,7 @@ def forbidden(module: str, source: str, *, package: str | None = None) -> list[s
     if unit not in ALLOWED:
         return [f"{module} is on no floor of the house: give {unit} its place in {Path(__file__).name}"]
     found = imports(source, package or module.rpartition(".")[0] or module)
-    wrong = [f"{module}:{each.line} may not import {each.name}" for each in found if not _may(unit, each.name)]
+    wrong = [f"{module}:{each.line} may not import {each.name}" for each in found if not _may(module, each.name)]
     if unit in MAY_NAME_TYPES_OF_AIOHTTP:
         lines = uses_outside_annotations(source, "aiohttp")
         wrong += [f"{module}:{line} may name aiohttp in annotations only" for line in lines]
@@ -183,8 +186,10 @@ def extras_at_once(source: str) -> Iterator[tuple[int, str]]:
                 yield node.lineno, module
 
 
-def _may(unit: str, name: str) -> bool:
-    top = name.partition(".")[0]
+def _may(module: str, name: str) -> bool:
+    unit, top = unit_of(module), name.partition(".")[0]
+    if top in USED_BY_ONE_MODULE:
+        return module == USED_BY_ONE_MODULE[top]
     if top == "socialapi":
         target = target_unit(name)
         return target == unit or target in ALLOWED[unit]
@@ -274,6 +279,10 @@ def test_package_files_are_empty_but_for_the_public_ones_and_the_switch_of_the_e
         ("socialapi.cli.audience", "def f():\n    import pyarrow"),
         ("socialapi.session.rate_limiter", "def f():\n    import redis.asyncio"),
         ("socialapi.session.session", "from socialapi.integrations.redis import RedisPacer"),
+        ("socialapi.session.session", "def f():\n    from opentelemetry import trace"),
+        ("socialapi.integrations.telemetry", "from opentelemetry import trace"),
+        ("socialapi.session.telemetry", "from opentelemetry import trace"),
+        ("socialapi.webhooks.receiver", "from socialapi.session.telemetry import Telemetry"),
     ],
 )
 def test_a_planted_arrow_that_goes_up_is_seen(module: str, source: str) -> None:
@@ -292,6 +301,8 @@ def test_a_planted_arrow_that_goes_up_is_seen(module: str, source: str) -> None:
         ("socialapi.client", "import aiohttp\ndef f(s: aiohttp.ClientSession | None = None) -> aiohttp.BasicAuth: ..."),
         ("socialapi.testing", "from socialapi.emulator import Emulator\nfrom socialapi.client import Client"),
         ("socialapi.bulk.inputs.formats", "def f():\n    import pyarrow.types"),
+        ("socialapi.session.telemetry", "def f():\n    from opentelemetry import trace"),
+        ("socialapi.session.telemetry", "if TYPE_CHECKING:\n    from opentelemetry.trace import Span"),
         ("socialapi.wire.rate_limit_headers", "import datetime, email.utils\nfrom socialapi.routes.route import Route"),
     ],
 )

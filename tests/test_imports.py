@@ -155,6 +155,17 @@ def test_entering_a_client_loads_what_every_call_needs_and_no_area() -> None:
     assert not below(modules, "socialapi.bulk", "socialapi.streams", "socialapi.models.audiences", "oauthlib", *WEB)
 
 
+def test_telemetry_is_loaded_by_a_client_that_wants_it_and_by_nothing_else() -> None:
+    modules = loaded(CLIENT.replace(")])", ")], telemetry=True)"))
+    assert {"socialapi.session.telemetry", "opentelemetry.trace", "opentelemetry.metrics"} <= modules
+    assert not below(modules, "opentelemetry.sdk", "socialapi.session.session")
+    enter = "import asyncio\nasync def enter():\n    async with client:\n        client.posts, client.filtered_stream\n"
+    used = "client.ads.account('a').custom_audience('c'), client.catalog('c').products\n"
+    modules = loaded(f"{CLIENT}\n{enter}        {used}asyncio.run(enter())\nimport socialapi.webhooks.receiver")
+    assert "socialapi.bulk.audiences.job" in modules
+    assert not below(modules, "opentelemetry", "socialapi.session.telemetry")
+
+
 def test_a_type_is_loaded_without_those_that_have_nothing_to_do_with_it() -> None:
     modules = loaded("from socialapi.types import Micros")
     assert of_package(modules) == BASE | {"socialapi.types", "socialapi.models", "socialapi.models.money"}

@@ -1,7 +1,7 @@
 """The counters of a running job, and the report that is made of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import attrs
 
@@ -18,6 +18,9 @@ class RowCounters:
     """Counts rows. Every row read is pending until exactly one of `accept`, `reject` and `repeat`
     is called for it.
     """
+
+    OUTCOMES: ClassVar[tuple[str, ...]] = ("accepted", "rejected", "duplicate")
+    """The counts that a row which was read comes to be in one of."""
 
     rate: RateLimit | None
     rejects_file: RejectsFile | None = None
@@ -53,6 +56,10 @@ class RowCounters:
     def columns(self) -> Sequence[str]:
         """Further columns of the rejects file, known once the first rows are read."""
         return PLACE if self.place_of(1) is not None else ()
+
+    def outcomes(self) -> Mapping[str, int]:
+        """Returns how many rows have had each outcome so far."""
+        return {name: getattr(self, name) for name in self.OUTCOMES}
 
     def accept(self, rows: int) -> None:
         """The service took pending rows."""

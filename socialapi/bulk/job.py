@@ -7,7 +7,7 @@ import datetime
 import inspect
 import os
 from collections.abc import Callable, Coroutine, Mapping, Sequence, Sized
-from typing import Any, Final, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar
 
 import attrs
 
@@ -27,6 +27,9 @@ from socialapi.session.clock import Clock, FairScheduler
 from socialapi.session.rate_limiter import Pacer
 from socialapi.session.session import Attempt, CallOptions, Session
 from socialapi.wire.retry import RetryPolicy
+
+if TYPE_CHECKING:
+    from socialapi.session.telemetry import Telemetry
 
 OnProgress = Callable[[Progress], None]
 
@@ -125,11 +128,12 @@ class JobContext(FrozenRecord):
     pacer: Pacer
     scheduler: FairScheduler
     budget: InFlightBudget
+    telemetry: "Telemetry | None" = None
 
     @classmethod
     def of(cls, session: Session) -> "JobContext":
         """Returns the context of the jobs of a session."""
-        return cls(session.clock, session.config, session.pacer, session.scheduler, session.budget)
+        return cls(session.clock, session.config, session.pacer, session.scheduler, session.budget, session.telemetry)
 
     def now(self) -> datetime.datetime:
         """Returns the wall time as an aware datetime."""
@@ -144,6 +148,8 @@ class JobDescription(FrozenRecord):
     """What it is called when it stops."""
     kind: str = ""
     """What it is called in a journal; empty for one that keeps none."""
+    telemetry_kind: str = "upload"
+    """What it is called in spans and metrics."""
     target: Target[Any]
     source: object = attrs.field(repr=False)
     """The input as it was given."""
@@ -215,7 +221,10 @@ def run_job(
     Raises InvalidInput when nothing of the input could be read, BulkError when the job stopped on
     the way.
     """
-    return JobRun(reader, stage, counters, description, options, context).run()
+    run = JobRun(reader, stage, counters, description, options, context)
+    if context.telemetry is None:
+        return run.run()
+    return context.telemetry.job(description.telemetry_kind, run.run(), run.counts)
 
 
 class JobRun(Generic[C, B, P]):
@@ -246,9 +255,10 @@ class JobRun(Generic[C, B, P]):
         self._is_reading = True
         fixed = None if options.concurrency == "auto" else options.concurrency
         self._concurrency = Concurrency(fixed, most=context.config.max_concurrency)
-        self.dispatcher: Dispatcher[B] = Dispatcher(
-            stage.settle, self._limit, budget=context.budget, on_settled=self._ended
-        )
+        settle = stage.settle if context.telemetry is None else self._settle_in_span
+        self.dispatcher: Dispatcher[B] = Dispatcher(settle, self._limit, budget=context.budget, on_settled=self._ended)
+        self._counted: Mapping[str, int] = {}
+        """The rows that the telemetry knows of, by their outcome."""
         self.broken_input: Exception | None = None
         """Why reading the input has ended early, if it has."""
         self.journal: Journal | None = None
@@ -324,6 +334,7 @@ class JobRun(Generic[C, B, P]):
                     await self._close()
                 finally:
                     await self._close_journal(state)
+            self._count_rows()
             self.show()
         return self._report_or_raise()
 
@@ -366,7 +377,30 @@ class JobRun(Generic[C, B, P]):
     def _ended(self) -> None:
         """A block is read, or a batch is settled or never will be."""
         self.judge_rejects()
+        self._count_rows()
         self.show()
+
+    def _count_rows(self) -> None:
+        """Tells the telemetry, if there is one, which rows have had their outcome since it was told
+        last. Of a dry run, which gives none to most rows, it is told nothing.
+        """
+        if self._context.telemetry is None or self._options.dry_run:
+            return
+        counts, before = self._counters.outcomes(), self._counted
+        self._counted = counts
+        new = {outcome: rows - before.get(outcome, 0) for outcome, rows in counts.items()}
+        self._context.telemetry.rows(self._description.telemetry_kind, new)
+
+    async def _settle_in_span(self, batch: B) -> None:
+        assert self._context.telemetry is not None
+        # Settled, it has no rows any more.
+        number, rows, size_bytes = batch.number, batch.row_count, batch.size_bytes
+        settling = self._stage.settle(batch)
+        await self._context.telemetry.batch(settling, number=number, rows=rows, size_bytes=size_bytes)
+
+    def counts(self) -> Mapping[str, int]:
+        """Returns the counts of the report as they stand."""
+        return self._report().counts
 
     def _refuse_nothing(self) -> None:
         """Stops the job at the end of an input without rows, where there have to be some."""

@@ -30,6 +30,7 @@ from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, Retry
 
 if TYPE_CHECKING:
     from socialapi.models.oauth import OAuth2Token, OAuth2TokenRequest
+    from socialapi.session.telemetry import Telemetry
 
 
 class RetryBudget:
@@ -134,11 +135,13 @@ class Session:
         pacer: Pacer,
         clock: Clock,
         rng: random.Random,
+        telemetry: "Telemetry | None" = None,
     ) -> None:
         self.config = config
         self.pacer = pacer
         self.clock = clock
         self.rng = rng
+        self.telemetry = telemetry
         self.scheduler: FairScheduler = FairScheduler()
         self.budget: InFlightBudget = InFlightBudget(config.max_rows_in_flight, config.max_bytes_in_flight)
         self.authenticators: Authenticators = Authenticators(
@@ -244,12 +247,16 @@ class Session:
             # Retrieved, so that asyncio does not report it when the caller left the loop early.
             task.exception()
 
-    async def send(self, call: Call[Any]) -> Reply:
+    def send(self, call: Call[Any]) -> Coroutine[Any, Any, Reply]:
         """Returns the successful reply, after as many attempts as the options and the route allow.
 
         Raises the ApiError, TransportError or OutcomeUnknown of the last attempt, and
         RateLimitTooLong instead of waiting too long.
         """
+        sending = self._send(call)
+        return sending if self.telemetry is None else self.telemetry.request(call, sending)
+
+    async def _send(self, call: Call[Any]) -> Reply:
         call.started = self.clock.monotonic()
         while True:
             call.attempt += 1
@@ -293,19 +300,21 @@ class Session:
         """Makes one attempt. Returns the reply, or the transport error as a value, because both
         lead to the same decision.
         """
-        request, options = call.request, call.options
-        slot = await self.pacer.acquire(
+        request, options, telemetry = call.request, call.options, self.telemetry
+        acquiring = self.pacer.acquire(
             request.limit_key,
             request.rate_limit,
             bulk=options.bulk,
             max_wait_seconds=options.policy.max_wait_seconds,
         )
+        slot = await (acquiring if telemetry is None else telemetry.limit_wait(request, acquiring))
         outcome: A | TransportError | None = None
         started: float | None = None
         try:
             call.authorization = await call.authenticator.authorize(request, options)
             started = self.clock.monotonic()
-            outcome = await send(request, call.authorization.headers, timeout_seconds=options.timeout_seconds)
+            sending = send(request, call.authorization.headers, timeout_seconds=options.timeout_seconds)
+            outcome = await (sending if telemetry is None else telemetry.attempt(call, sending))
         except TransportError as problem:
             if started is None:
                 raise  # the token could not be fetched, which was retried already
@@ -374,7 +383,10 @@ class Session:
         if INVALID_TOKEN_CODE not in read_error(outcome).codes:
             return False
         call.renewed = True
-        return await call.authenticator.renew(call.authorization, call.options)
+        is_renewed = await call.authenticator.renew(call.authorization, call.options)
+        if is_renewed and self.telemetry is not None:
+            self.telemetry.renewed(call)
+        return is_renewed
 
     async def _wait_or_raise(self, call: Call[Any], outcome: Reply | TransportError) -> None:
         failure = call.failure
@@ -404,6 +416,8 @@ class Session:
             seconds,
             extra=_facts(call, outcome) | {"socialapi_wait_seconds": seconds},
         )
+        if self.telemetry is not None:
+            self.telemetry.retried(call, failure, wait_seconds=seconds)
         await self.clock.sleep(seconds)
 
     def _raise(self, call: Call[Any], outcome: Reply | TransportError, why: GiveUp) -> NoReturn:
@@ -447,8 +461,12 @@ class Session:
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        await self._transport.aclose()
+        try:
+            await asyncio.gather(*tasks, return_exceptions=True)
+            await self._transport.aclose()
+        finally:
+            if self.telemetry is not None:
+                self.telemetry.close()
 
 
 def _facts(call: Call[Any], outcome: Outcome) -> dict[str, object]:

@@ -5,19 +5,22 @@ import datetime
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import attrs
 
 from socialapi.errors import ApiError, DecodeError, RateLimitTooLong, SocialApiError, StreamEnded, TransportError
 from socialapi.routes.route import Target
-from socialapi.session.session import CallOptions, Session
+from socialapi.session.session import Call, CallOptions, Session
 from socialapi.session.transport import LiveReply
 from socialapi.streams.backoff import LONG_LIVED_SECONDS, STEADY_SECONDS, Disconnect, Schedule, disconnect_of_refusal
 from socialapi.streams.connection import Connection, StreamTimeouts
 from socialapi.streams.status import Gap, SlowReading, StreamCounters, StreamState
 from socialapi.wire.ndjson import LineFramer, is_whole
 from socialapi.wire.retry import NOT_EXECUTED
+
+if TYPE_CHECKING:
+    from socialapi.session.telemetry import ConnectionSpan
 
 
 @attrs.define
@@ -117,6 +120,7 @@ class Link:
         self._give_up_timer = GiveUpTimer(options.give_up_after_seconds)
         self._gap_started_at: datetime.datetime | None = None
         self._broke_at: float | None = None
+        self._span: ConnectionSpan | None = None
         self.last_id: str | None = None
         self.state: StreamState = "new"
 
@@ -128,6 +132,8 @@ class Link:
             connection.close()
         if self._connecting is not None:
             self._connecting.cancel()
+        if self._span is not None:
+            self._span.end()
 
     async def aclose(self) -> None:
         """Closes the link like `close`, and leaves no task behind."""
@@ -207,6 +213,8 @@ class Link:
         # If the wall clock was set back, it may have opened later than it was read.
         started_at = min(connection.caught_up_at, started_at)
         self._gap_started_at = datetime.datetime.fromtimestamp(started_at, datetime.UTC)
+        if self._span is not None:
+            self._span.lost(disconnect.kind, disconnect.error, received_bytes=connection.received_bytes)
         self._schedule_reconnect(disconnect)
 
     def _schedule_reconnect(self, disconnect: Disconnect) -> None:
@@ -268,7 +276,7 @@ class Link:
             self._give_up_timer.attempted(clock.monotonic())
             try:
                 call = self._session.prepare(self._target, options=self._call_options, query=self._query)
-                reply = await self._session.open(call, answer_seconds=self._session.config.stall_seconds)
+                reply = await self._open(call)
             except TransportError as problem:
                 if problem.may_be_executed:
                     self._broke_at = clock.monotonic()
@@ -283,6 +291,13 @@ class Link:
             else:
                 self._connected(reply)
                 await self._report_gap(self._session.now())
+
+    async def _open(self, call: Call[Any]) -> LiveReply:
+        opening = self._session.open(call, answer_seconds=self._session.config.stall_seconds)
+        if self._session.telemetry is None:
+            return await opening
+        self._span = self._session.telemetry.connection(call.request, self._span)
+        return await self._span.opening(opening)
 
     @property
     def _facts(self) -> dict[str, object]:
@@ -329,6 +344,9 @@ class Link:
         if over is None or started_at is None:
             return
         self._counters.gaps += 1
+        if ended_at is not None and self._span is not None:
+            seconds = max(0.0, (ended_at - started_at).total_seconds())
+            self._span.reconnected(over.cause.kind, gap_seconds=seconds, attempts=over.attempts)
         gap = Gap(
             started_at=started_at,
             ended_at=ended_at,

@@ -1,7 +1,7 @@
 """The counters of a running product load."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import ClassVar, Final
 
 import attrs
 
@@ -25,6 +25,8 @@ class ProductCounters(RowCounters):
     """Counts products. Accepted ones are created, updated, unchanged, or skipped, which means not
     sent.
     """
+
+    OUTCOMES: ClassVar[tuple[str, ...]] = ("created", "updated", "unchanged", "skipped", "rejected", "duplicate")
 
     created: int = 0
     updated: int = 0

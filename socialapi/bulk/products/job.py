@@ -321,6 +321,7 @@ class UpsertJob:
         self._description = JobDescription(
             noun="load",
             kind="catalog load",
+            telemetry_kind="upsert",
             target=target,
             source=products,
             # What is deleted is decided once all is loaded: whoever stopped there may answer that

@@ -218,7 +218,10 @@ async def sync(
     ids = destination.target.path_parameters
     with _place(options) as path:
         snapshot = Snapshot(path, str(ids["account_id"]), str(ids["custom_audience_id"]))
-        return await SyncJob(session, destination, desired, snapshot, options, call).run()
+        job = SyncJob(session, destination, desired, snapshot, options, call)
+        if session.telemetry is None:
+            return await job.run()
+        return await session.telemetry.job("sync", job.run(), job.counts)
 
 
 @contextlib.contextmanager
@@ -264,6 +267,10 @@ class SyncJob:
                 self._close_rejects()
             await self._snapshot.aclose()
         return self._counts.report()
+
+    def counts(self) -> Mapping[str, int]:
+        """Returns the counts of the report as they stand."""
+        return self._counts.report().counts
 
     async def _sync(self) -> None:
         try:
@@ -359,7 +366,9 @@ class SyncJob:
         sender = batch_sender(self._session, target, options, self._call, counters, accept)
         context = JobContext.of(self._session)
         stage = UploadStage(lambda _: prepared_blocks, sender, context, dry_run=options.dry_run)
-        description = JobDescription(target=target, source=None, part_of=self._counts.reading)
+        description = JobDescription(
+            telemetry_kind=f"sync.{self._phase}", target=target, source=None, part_of=self._counts.reading
+        )
         try:
             report = await run_job(PageReader(read_page), stage, counters, description, options, context)
         except BulkError as stopped:

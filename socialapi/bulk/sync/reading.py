@@ -138,7 +138,12 @@ class ReadingJob:
         self._reader = open_records(desired, selection)
         # Nothing is sent before all is read, so that all of it can be judged.
         self._description = JobDescription(
-            noun="sync", target=destination.target, source=desired, judges_whole_input=True, keeps_rejects_open=True
+            noun="sync",
+            telemetry_kind="sync.reading",
+            target=destination.target,
+            source=desired,
+            judges_whole_input=True,
+            keeps_rejects_open=True,
         )
         prepare_input(session, self._reader, self._description, options)
 

@@ -1,0 +1,350 @@
+"""Spans and metrics by OpenTelemetry, for clients that are asked for them.
+
+The only module that uses the library, and it imports it when it is asked for. A client
+without telemetry has None in its place, so that nothing costs more than to look whether there is
+one.
+
+What is emitted names routes, classes of errors, statuses and counts. It never holds a URL, a
+message, a body or a value, which may be personal data or secrets.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+from socialapi.errors import BulkError, ConfigurationError
+from socialapi.routes.route import Route
+from socialapi.session.clock import Clock
+from socialapi.version import __version__
+from socialapi.wire.request import Request
+from socialapi.wire.retry import Failure
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+
+    from socialapi.session.session import Call
+
+T = TypeVar("T")
+Attributes = dict[str, str | int | float | bool]
+
+SCOPE: Final = "socialapi"
+"""The name of the instrumentation scope of all spans and metrics."""
+
+METHOD: Final = "http.request.method"
+TEMPLATE: Final = "url.template"
+STATUS: Final = "http.response.status_code"
+ERROR_TYPE: Final = "error.type"
+RESEND_COUNT: Final = "http.request.resend_count"
+JOB_KIND: Final = "socialapi.job.kind"
+OUTCOME: Final = "socialapi.job.row.outcome"
+RETRY_REASON: Final = "socialapi.retry.reason"
+DISCONNECT_REASON: Final = "socialapi.stream.disconnect.reason"
+
+DURATION_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
+"""In seconds, as the semantic conventions advise for `http.client.request.duration`."""
+WAIT_BUCKETS: Final = (0.01, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 900, 1800)
+"""In seconds: limits are counted by windows of a minute to a quarter of an hour, and streams wait
+up to 16 minutes.
+"""
+SHORTEST_WAIT_SECONDS: Final = 0.001
+"""What takes less was no wait: there was room at once."""
+
+_DEFAULT_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
+
+
+class Spans:
+    """Makes spans, with the tracer and meter providers that the application has set. Without any,
+    nothing is recorded.
+
+    Raises ConfigurationError if OpenTelemetry is not installed.
+    """
+
+    def __init__(self) -> None:
+        self._api = _api()
+        self._tracer = self._api.trace.get_tracer(SCOPE, __version__)
+        self._meter = self._api.metrics.get_meter(SCOPE, __version__)
+
+    @contextmanager
+    def _span(self, name: str, attributes: Attributes, kind: Any = None) -> "Iterator[Span]":
+        """Makes a span the current one, and ends it, with the class of what was raised."""
+        trace = self._api.trace
+        span = self._tracer.start_span(name, attributes=attributes, kind=kind or trace.SpanKind.INTERNAL)
+        # What an exception says may quote the service, so the library must not record it.
+        with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
+            try:
+                yield span
+            except BaseException as problem:
+                _fail(self._api, span, problem)
+                raise
+
+    def _event(self, name: str, attributes: Attributes) -> None:
+        self._api.trace.get_current_span().add_event(name, attributes)
+
+
+class Telemetry(Spans):
+    """The spans and metrics of a client. Each method wraps a piece of work that is awaited, or
+    records one event. None of them raises, but for what the work itself raises.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__()
+        self._clock = clock
+        self._instruments = _Instruments(self._meter)
+        self._known: dict[Route[Any], Attributes] = {}
+        self._connections: dict[ConnectionSpan, None] = {}
+
+    async def request(self, call: "Call[Any]", sending: Awaitable[T]) -> T:
+        """Returns the outcome of a request, in a span around all of its attempts."""
+        with self._span("socialapi.request", self._attributes_of(call.request)) as span:
+            try:
+                return await sending
+            finally:
+                span.set_attribute("socialapi.request.attempts", call.attempt)
+
+    async def attempt(self, call: "Call[Any]", sending: Awaitable[T]) -> T:
+        """Returns the reply to an attempt, in a span of an HTTP client."""
+        attributes = dict(self._attributes_of(call.request))
+        name = f"{attributes[METHOD]} {attributes[TEMPLATE]}"
+        resent = {RESEND_COUNT: call.attempt - 1} if call.attempt > 1 else {}
+        started = self._clock.monotonic()
+        try:
+            with self._span(name, attributes | resent, self._api.trace.SpanKind.CLIENT) as span:
+                reply = await sending
+                answered = _reply_attributes(reply)
+                attributes |= answered
+                span.set_attributes(answered)
+                if ERROR_TYPE in answered:
+                    span.set_status(self._api.trace.StatusCode.ERROR)
+                return reply
+        except BaseException as problem:
+            attributes[ERROR_TYPE] = _type_of(problem)
+            raise
+        finally:
+            self._instruments.request_duration.record(self._clock.monotonic() - started, attributes)
+            if attributes.get(STATUS) == 429:
+                self._instruments.refusals.add(1, _by_route(attributes))
+
+    async def limit_wait(self, request: Request[Any], acquiring: Awaitable[T]) -> T:
+        """Returns the slot for an attempt, and records how long it was waited for."""
+        started = self._clock.monotonic()
+        try:
+            return await acquiring
+        finally:
+            seconds = self._clock.monotonic() - started
+            if seconds >= SHORTEST_WAIT_SECONDS:
+                self._instruments.limit_wait.record(seconds, _by_route(self._attributes_of(request)))
+                self._event("socialapi.rate_limit.wait", {"socialapi.wait.duration": seconds})
+
+    def retried(self, call: "Call[Any]", failure: Failure, *, wait_seconds: float) -> None:
+        """Records that an attempt failed, and is repeated after a wait."""
+        self._retried(call, _reason_of(failure), wait_seconds)
+
+    def renewed(self, call: "Call[Any]") -> None:
+        """Records that an attempt is repeated with another token."""
+        self._retried(call, "token_renewed", 0.0)
+
+    def _retried(self, call: "Call[Any]", reason: str, wait_seconds: float) -> None:
+        self._instruments.retries.add(1, _by_route(self._attributes_of(call.request)) | {RETRY_REASON: reason})
+        self._event("socialapi.retry", {RETRY_REASON: reason, "socialapi.wait.duration": wait_seconds})
+
+    async def job(self, kind: str, running: Awaitable[T], counts: Callable[[], Mapping[str, int]]) -> T:
+        """Returns what the job returns, in a span with its counts at the end, however it ended."""
+        with self._span("socialapi.job", {JOB_KIND: kind}) as span:
+            try:
+                return await running
+            finally:
+                span.set_attributes({f"socialapi.job.{name}": count for name, count in counts().items()})
+
+    async def batch(self, settling: Awaitable[T], *, number: int, rows: int, size_bytes: int) -> T:
+        """Returns what the work returns, in a span of one batch of a job."""
+        attributes: Attributes = {
+            "socialapi.batch.number": number,
+            "socialapi.batch.rows": rows,
+            "socialapi.batch.size": size_bytes,
+        }
+        with self._span("socialapi.batch", attributes):
+            return await settling
+
+    def rows(self, kind: str, counts: Mapping[str, int]) -> None:
+        """Counts rows of a job that have had their outcomes since this was called last."""
+        for outcome, rows in counts.items():
+            if rows > 0:
+                self._instruments.rows.add(rows, {JOB_KIND: kind, OUTCOME: outcome})
+
+    def connection(self, request: Request[Any], former: "ConnectionSpan | None") -> "ConnectionSpan":
+        """Returns the span of a connection of a stream, which has begun. It is linked to the one
+        before it.
+        """
+        trace = self._api.trace
+        links = [] if former is None else [trace.Link(former.span.get_span_context())]
+        attributes = self._attributes_of(request)
+        span = self._tracer.start_span("socialapi.stream.connection", attributes=attributes, links=links)
+        connection = ConnectionSpan(self, span, _by_route(attributes))
+        self._connections[connection] = None
+        return connection
+
+    async def within(self, span: "Span", work: Awaitable[T]) -> T:
+        """Returns what the work returns. The spans that it makes are below this one."""
+        with self._api.trace.use_span(span, record_exception=False, set_status_on_exception=False):
+            return await work
+
+    def failed(self, span: "Span", problem: BaseException) -> None:
+        """Notes in a span the class of what ended it."""
+        _fail(self._api, span, problem)
+
+    def reconnected(self, attributes: Attributes, *, gap_seconds: float) -> None:
+        """Counts a connection that takes the place of another, and the time in between."""
+        self._instruments.reconnects.add(1, attributes)
+        self._instruments.gap.record(gap_seconds, attributes)
+
+    def forget(self, connection: "ConnectionSpan") -> None:
+        """Lets go of a connection whose span is ended."""
+        self._connections.pop(connection, None)
+
+    def close(self) -> None:
+        """Ends the spans of connections that nobody has closed. Safe to call twice."""
+        for connection in list(self._connections):
+            connection.end()
+
+    def _attributes_of(self, request: Request[Any]) -> Attributes:
+        route = request.target.route
+        found = self._known.get(route)
+        if found is None:
+            found = _attributes(route, request.origin)
+            if not route.label:  # a route written out by the caller is new for every call
+                self._known[route] = found
+        return found
+
+
+class ConnectionSpan:
+    """The span of a connection of a stream, from the attempt to connect until it is lost."""
+
+    def __init__(self, telemetry: Telemetry, span: "Span", by_route: Attributes) -> None:
+        self.span = span
+        self._telemetry = telemetry
+        self._by_route = by_route
+
+    async def opening(self, work: Awaitable[T]) -> T:
+        """Returns the answer of the service. If there is none, the span ends."""
+        try:
+            return await self._telemetry.within(self.span, work)
+        except BaseException as problem:
+            self._telemetry.failed(self.span, problem)
+            self.end()
+            raise
+
+    def reconnected(self, reason: str, *, gap_seconds: float, attempts: int) -> None:
+        """Records that this connection ends a gap, and what the gap began with."""
+        self._telemetry.reconnected(self._by_route | {DISCONNECT_REASON: reason}, gap_seconds=gap_seconds)
+        gap: Attributes = {
+            DISCONNECT_REASON: reason,
+            "socialapi.stream.gap.duration": gap_seconds,
+            "socialapi.stream.gap.attempts": attempts,
+        }
+        self.span.add_event("socialapi.stream.gap", gap)
+
+    def lost(self, reason: str, problem: BaseException | None, *, received_bytes: int) -> None:
+        """Ends the span, with the kind of the disconnect and the class of its error."""
+        self.span.set_attributes({DISCONNECT_REASON: reason, "socialapi.stream.received": received_bytes})
+        if problem is not None:
+            self._telemetry.failed(self.span, problem)
+        self.end()
+
+    def end(self) -> None:
+        """Ends the span. Safe to call twice."""
+        if self.span.is_recording():
+            self.span.end()
+        self._telemetry.forget(self)
+
+
+class _Instruments:
+    """The counters and histograms."""
+
+    def __init__(self, meter: Any) -> None:
+        def histogram(name: str, description: str, buckets: tuple[float, ...]) -> Any:
+            return meter.create_histogram(
+                name, "s", description, explicit_bucket_boundaries_advisory=[float(each) for each in buckets]
+            )
+
+        self.request_duration = histogram(
+            "http.client.request.duration", "Duration of HTTP client requests.", DURATION_BUCKETS
+        )
+        self.limit_wait = histogram(
+            "socialapi.rate_limit.wait.duration", "How long attempts waited for a rate limit.", WAIT_BUCKETS
+        )
+        self.gap = histogram(
+            "socialapi.stream.gap.duration", "How long nothing could arrive on a stream.", WAIT_BUCKETS
+        )
+        counter = meter.create_counter
+        self.rows = counter("socialapi.job.rows", "{row}", "Rows of jobs, by outcome.")
+        self.retries = counter("socialapi.request.retries", "{retry}", "Attempts that were repeated, by reason.")
+        self.refusals = counter(
+            "socialapi.rate_limit.refusals", "{refusal}", "Answers with the status 429 Too Many Requests."
+        )
+        self.reconnects = counter(
+            "socialapi.stream.reconnects", "{reconnect}", "Connections of streams that took the place of lost ones."
+        )
+
+
+class _Api:
+    """The modules of the library."""
+
+    def __init__(self) -> None:
+        from opentelemetry import metrics, trace
+
+        self.metrics = metrics
+        self.trace = trace
+
+
+def _api() -> _Api:
+    try:
+        return _Api()
+    except ImportError:
+        pass
+    raise ConfigurationError("telemetry takes one more library: pip install 'aiosocialapi[otel]'")
+
+
+def _fail(api: _Api, span: "Span", problem: BaseException) -> None:
+    """Notes the class of an error, and its status if it has one. To be cancelled is no error."""
+    span.set_attribute(ERROR_TYPE, _type_of(problem))
+    status = getattr(problem, "status", None)
+    if isinstance(status, int):
+        span.set_attribute(STATUS, status)
+    if not isinstance(problem, asyncio.CancelledError | GeneratorExit):
+        span.set_status(api.trace.StatusCode.ERROR)
+
+
+def _attributes(route: Route[Any], origin: str) -> Attributes:
+    """Returns what spans and metrics say of a route: its template, because the values in a path may
+    be personal data.
+    """
+    at = urlsplit(origin)
+    found: Attributes = {METHOD: route.method, TEMPLATE: route.shown, "server.address": at.hostname or ""}
+    port = at.port or _DEFAULT_PORTS.get(at.scheme)
+    return found if port is None else found | {"server.port": port}
+
+
+def _reply_attributes(reply: object) -> Attributes:
+    status = getattr(reply, "status", None)
+    if not isinstance(status, int):
+        return {}
+    return {STATUS: status, ERROR_TYPE: str(status)} if status >= 400 else {STATUS: status}
+
+
+def _by_route(attributes: Attributes) -> Attributes:
+    return {name: attributes[name] for name in (METHOD, TEMPLATE)}
+
+
+def _type_of(problem: BaseException) -> str:
+    """Returns the class of an error; of a stopped job that of what stopped it."""
+    cause = problem.__cause__ if isinstance(problem, BulkError) else None
+    return type(cause or problem).__name__
+
+
+def _reason_of(failure: Failure) -> str:
+    """Returns why an attempt is repeated: a status, or that there was no usable answer."""
+    if failure.status is None:
+        return "not_sent" if failure.executed == "no" else "no_answer"
+    return str(failure.status) if failure.status >= 300 else "answer_not_accepted"

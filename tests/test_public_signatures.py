@@ -18,6 +18,7 @@ PUBLIC_MODULES: Final = (
     "socialapi.emulator",
     "socialapi.errors",
     "socialapi.integrations.redis",
+    "socialapi.integrations.telemetry",
     "socialapi.journals",
     "socialapi.resources",
     "socialapi.streams",

@@ -6,6 +6,7 @@ from socialapi.models.events import MatchedPost as MatchedPost
 from socialapi.models.pages import Undecoded as Undecoded
 from socialapi.webhooks.endpoint import ReceiverCounters as ReceiverCounters
 from socialapi.webhooks.endpoint import WebhookReply as WebhookReply
+from socialapi.webhooks.endpoint import WebhookTelemetry as WebhookTelemetry
 from socialapi.webhooks.receiver import Delivery as Delivery
 from socialapi.webhooks.receiver import Receiver as Receiver
 from socialapi.webhooks.receiver import read_event as read_event

@@ -4,8 +4,8 @@ import asyncio
 import hashlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import parse_qs
 
 import attrs
@@ -33,6 +33,7 @@ SLICE_BYTES: Final = 131_072
 """How much is signed at once, so that a large body does not block the event loop."""
 
 Feed = Callable[[memoryview], None]
+T = TypeVar("T")
 
 
 @attrs.frozen
@@ -240,6 +241,29 @@ class ReceiverCounters:
     finished: int = 0
 
 
+class WebhookTelemetry(Protocol):
+    """Records what a receiver answers. `socialapi.integrations.telemetry.DeliveryTelemetry` is one."""
+
+    async def delivery(self, answering: Awaitable[T]) -> T:
+        """Returns the answer to a request, which is made within."""
+
+    def delivered(self, result: str) -> None:
+        """Records what became of the request: the name of its counter in `ReceiverCounters`, in the
+        singular.
+        """
+
+
+_RESULTS: Final = {
+    "accepted": "accepted",
+    "duplicates": "duplicate",
+    "challenges": "challenge",
+    "refused_signature": "refused_signature",
+    "refused_body": "refused_body",
+    "refused_full": "refused_full",
+}
+"""The counters of requests, and what became of one request."""
+
+
 class Endpoint:
     """Answers every request, and stores the events.
 
@@ -255,7 +279,9 @@ class Endpoint:
         counters: ReceiverCounters,
         *,
         event_id_paths: Sequence[str] | None,
+        telemetry: WebhookTelemetry | None = None,
     ) -> None:
+        self._telemetry = telemetry
         self._secrets = secrets
         self._store = store
         self._bodies = bodies
@@ -264,11 +290,17 @@ class Endpoint:
         self._refusals = Refusals()
         self._has_warned = False  # of an event without an id
 
-    async def respond(self, method: str, query: Query, headers: Headers, chunks: AsyncIterator[bytes]) -> Answer:
+    def respond(
+        self, method: str, query: Query, headers: Headers, chunks: AsyncIterator[bytes]
+    ) -> Coroutine[Any, Any, Answer]:
         """Returns the answer to a request whose body is still to be read.
 
         The chunks raise ConnectionError if the client disconnects.
         """
+        answering = self._respond(method, query, headers, chunks)
+        return answering if self._telemetry is None else self._telemetry.delivery(answering)
+
+    async def _respond(self, method: str, query: Query, headers: Headers, chunks: AsyncIterator[bytes]) -> Answer:
         head = _Head.of(headers)
         signature = self._judge_head(method, query, head)
         if isinstance(signature, WebhookReply):
@@ -280,8 +312,12 @@ class Endpoint:
             return Answer(self._refuse_unread(body), leaves_body=True, cuts=not head.is_plain)
         return Answer(await self._reply_to_event(signature, body))
 
-    async def handle(self, method: str, query: Query, headers: Headers, body: bytes) -> WebhookReply:
+    def handle(self, method: str, query: Query, headers: Headers, body: bytes) -> Coroutine[Any, Any, WebhookReply]:
         """Returns the reply to a request whose body has arrived."""
+        answering = self._handle(method, query, headers, body)
+        return answering if self._telemetry is None else self._telemetry.delivery(answering)
+
+    async def _handle(self, method: str, query: Query, headers: Headers, body: bytes) -> WebhookReply:
         content = _bytes(body)
         signature = self._judge_head(method, query, _Head.of(headers))
         if isinstance(signature, WebhookReply):
@@ -312,7 +348,7 @@ class Endpoint:
         if not token or len(token) > MAX_QUERY_CHARACTERS or begins_as_json(token):
             return _refusal(400, "crc_token is not a challenge" if token else "crc_token is missing")
         self._store.start()
-        self._counters.challenges += 1
+        self._count("challenges")
         return _json_reply({"response_token": sign(token, self._secrets[0])})
 
     async def _reply_to_event(self, signature: Signature, body: bytes) -> WebhookReply:
@@ -325,10 +361,16 @@ class Endpoint:
         if outcome == "full":
             return self._refuse_full("there is no room for this event now")
         if outcome == "new":
-            self._counters.accepted += 1
+            self._count("accepted")
         else:
-            self._counters.duplicates += 1
+            self._count("duplicates")
         return WebhookReply(200)
+
+    def _count(self, name: str) -> None:
+        """Counts a request by what became of it."""
+        setattr(self._counters, name, getattr(self._counters, name) + 1)
+        if self._telemetry is not None:
+            self._telemetry.delivered(_RESULTS[name])
 
     def _identity(self, body: bytes) -> bytes | None:
         """Returns a digest that identifies the event, of fixed length and irreversible; None
@@ -346,25 +388,25 @@ class Endpoint:
         return hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=_IDENTITY_BYTES).digest()
 
     def _refuse_signature(self) -> WebhookReply:
-        self._counters.refused_signature += 1
+        self._count("refused_signature")
         self._refusals.count()
         return _refusal(401, f"{SIGNATURE_HEADER} is not the signature of this body")
 
     def _refuse_unread(self, body: BodyRefusal) -> WebhookReply:
         if body.status == 503:
             return self._refuse_full(body.reason)
-        self._counters.refused_body += 1
+        self._count("refused_body")
         return _refusal(body.status, body.reason)
 
     def _refuse_encoding(self) -> WebhookReply:
         """Refuses an encoded body: the signature is that of the bytes sent, and servers decode
         them.
         """
-        self._counters.refused_body += 1
+        self._count("refused_body")
         return _refusal(415, "the body must not have a Content-Encoding", **{"Accept-Encoding": "identity"})
 
     def _refuse_full(self, sentence: str) -> WebhookReply:
-        self._counters.refused_full += 1
+        self._count("refused_full")
         return _refusal(503, sentence, **{"Retry-After": str(RETRY_AFTER_SECONDS)})
 
 

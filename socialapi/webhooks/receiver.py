@@ -26,6 +26,7 @@ from socialapi.webhooks.endpoint import (
     ReceiverCounters,
     TinyChunksError,
     WebhookReply,
+    WebhookTelemetry,
 )
 from socialapi.webhooks.inbox import Inbox
 from socialapi.webhooks.queue import MemoryStore, Store
@@ -93,8 +94,11 @@ class Receiver(_WithoutWarning, web.Application):
     processing, use `unfinished` and `finish`. Several tasks may iterate; each event goes to one of
     them.
 
+    `telemetry` records the requests by what became of them: give it
+    `socialapi.integrations.telemetry.DeliveryTelemetry()`.
+
     Raises ConfigurationError, which names the argument and quotes no secret, for invalid secrets,
-    limits and `inbox`, and InvalidInput for invalid `event_id_paths`.
+    limits, `inbox` and `telemetry`, and InvalidInput for invalid `event_id_paths`.
     """
 
     ATTRS = web.Application.ATTRS | {
@@ -120,6 +124,7 @@ class Receiver(_WithoutWarning, web.Application):
         dedup_window: int = 100_000,
         event_id_paths: str | Sequence[str] | None = None,
         body_timeout_seconds: float = 30.0,
+        telemetry: WebhookTelemetry | None = None,
     ) -> None:
         super().__init__()
         _check_whole_numbers(
@@ -135,7 +140,14 @@ class Receiver(_WithoutWarning, web.Application):
             if inbox is None
             else Inbox(_checked_path(inbox), dedup_window=dedup_window, max_waiting=max_waiting)
         )
-        self._endpoint = Endpoint(secrets, self._store, self._bodies, self.counters, event_id_paths=self._paths)
+        self._endpoint = Endpoint(
+            secrets,
+            self._store,
+            self._bodies,
+            self.counters,
+            event_id_paths=self._paths,
+            telemetry=_checked_telemetry(telemetry),
+        )
         self._is_stopped = False
         self._asgi = AsgiApp(self._endpoint, self)
         # The number of every event that was handed out and not finished, while the event is
@@ -368,6 +380,13 @@ def _check_seconds(name: str, value: Any) -> None:
         raise ConfigurationError(f"{name} must be a number of seconds, not {type(value).__name__}")
     if not 0 < value <= MAX_SECONDS:  # which excludes NaN
         raise ConfigurationError(f"{name} must be greater than zero and at most {MAX_SECONDS:,} seconds")
+
+
+def _checked_telemetry(telemetry: Any) -> WebhookTelemetry | None:
+    if telemetry is None or all(callable(getattr(telemetry, each, None)) for each in ("delivery", "delivered")):
+        found: WebhookTelemetry | None = telemetry
+        return found
+    raise ConfigurationError(f"telemetry must be a DeliveryTelemetry(), not {type(telemetry).__name__}")
 
 
 def _checked_path(inbox: Any) -> Path:

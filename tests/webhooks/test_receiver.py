@@ -459,6 +459,7 @@ def test_every_public_name_is_there_and_documented() -> None:
     assert set(module.__all__) == {
         *("Receiver", "WebhookReply", "read_event", "crc_response", "verify_signature", "SIGNATURE_HEADER"),
         *("ActivityEvent", "Delivery", "DirectMessage", "MatchedPost", "ReceiverCounters", "Undecoded"),
+        "WebhookTelemetry",
     }
     named = [getattr(webhooks, name) for name in module.__all__]
     methods = [value for name, value in vars(Receiver).items() if not name.startswith("_") and callable(value)]

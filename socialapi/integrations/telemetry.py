@@ -1,0 +1,39 @@
+"""Telemetry by OpenTelemetry for what has no client: a webhook receiver.
+
+A client makes its own with `Client(telemetry=True)`. Needs the extra `[otel]`.
+"""
+
+from collections.abc import Awaitable
+from typing import Final, TypeVar
+
+from socialapi.session.telemetry import Spans
+
+__all__ = ["DeliveryTelemetry"]
+
+T = TypeVar("T")
+
+DELIVERY_RESULT: Final = "socialapi.webhook.result"
+
+
+class DeliveryTelemetry(Spans):
+    """The spans and metrics of a receiver: `Receiver(secret, telemetry=DeliveryTelemetry())`.
+
+    They go to the tracer and meter providers that the application has set; without any, nothing is
+    recorded. Raises ConfigurationError if OpenTelemetry is not installed.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._deliveries = self._meter.create_counter(
+            "socialapi.webhook.deliveries", "{delivery}", "Requests of webhooks, by result."
+        )
+
+    async def delivery(self, answering: Awaitable[T]) -> T:
+        """Returns the answer to a request of a webhook, in a span."""
+        with self._span("socialapi.webhook.delivery", {}):
+            return await answering
+
+    def delivered(self, result: str) -> None:
+        """Counts a request of a webhook by what became of it, and names that in its span."""
+        self._deliveries.add(1, {DELIVERY_RESULT: result})
+        self._api.trace.get_current_span().set_attribute(DELIVERY_RESULT, result)

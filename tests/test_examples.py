@@ -61,6 +61,25 @@ async def test_the_sync_from_duckdb_leaves_the_audience_as_the_query_has_it(
     assert len(socialapi_emulator.members(ACCOUNT, AUDIENCE)) == 2 * 900
 
 
+async def test_the_metrics_for_prometheus_tell_of_the_upload(socialapi_emulator: Emulator, tmp_path: Path) -> None:
+    uploads = "/ads/12/accounts/*/custom_audiences/*/users"
+    socialapi_emulator.faults.add("status", path=uploads, status=503, retry_after_seconds=0.1)
+    told = dict(
+        line.rsplit(" ", 1)
+        for line in (await run(socialapi_emulator, tmp_path, "prometheus_metrics.py", ACCOUNT, AUDIENCE)).splitlines()
+    )
+    rows = {name: value for name, value in told.items() if name.startswith("socialapi_job_rows_total{")}
+    assert list(rows.values()) == ["5000.0"]
+    assert all('outcome="accepted"' in name and 'kind="upload"' in name for name in rows)
+    requests = {
+        name: value for name, value in told.items() if name.startswith("http_client_request_duration_seconds_count")
+    }
+    by_status = {re.findall(r'status_code="(\d+)"', name)[0]: value for name, value in requests.items()}
+    assert by_status == {"200": "2.0", "503": "1.0"}
+    retries = [value for name, value in told.items() if name.startswith("socialapi_request_retries_total{")]
+    assert retries == ["1.0"]
+
+
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "with workers"])
 def test_the_project_that_shows_how_to_test_passes_its_tests(tmp_path: Path, options: Sequence[str]) -> None:

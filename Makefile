@@ -177,5 +177,5 @@ $(RELEASERS): tools/requirements.txt | $(RELEASE)/bin/python
 $(FLOORS): constraints-oldest.txt tools/requirements-oldest.txt $(BUILD) | $(OLDEST)/bin/python
 	@echo "Installing the oldest dependencies …"
 	@$(OLDEST)/bin/python -m pip --quiet --disable-pip-version-check install --constraint constraints-oldest.txt \
-		--editable '.[arrow,zstd,redis]' --requirement tools/requirements-oldest.txt
+		--editable '.[arrow,zstd,redis,otel]' --requirement tools/requirements-oldest.txt
 	@touch $@

@@ -39,7 +39,10 @@ from socialapi.version import __version__
 from socialapi.webhooks import Receiver
 
 ROOT: Final = Path(__file__).parents[1]
+MAKEFILE: Final = (ROOT / "Makefile").read_text("utf-8")
 NONE: Final = "\N{EN DASH}"
+NOT_WITH_THE_OLDEST: Final = frozenset({"all", "dev", "testing", "spark"})
+"""The sum of the others, what only tests need, and PySpark, which has an environment of its own."""
 TARGETS: Final = frozenset(
     [
         "help",
@@ -90,14 +93,20 @@ def test_every_dependency_has_a_constraint(project: dict[str, Any]) -> None:
 
 def test_the_oldest_dependencies_that_are_tested_are_the_floors_of_the_project(project: dict[str, Any]) -> None:
     extras = project["optional-dependencies"]
-    floors = [*project["dependencies"], *(each for name in ("arrow", "zstd", "redis") for each in extras[name])]
+    tested = extras.keys() - NOT_WITH_THE_OLDEST
+    floors = [*project["dependencies"], *(each for name in tested for each in extras[name])]
     expected = {re.sub(r"\[\w+\]", "", each).replace(">=", "==").replace("; ", " ; ") for each in floors}
     assert set(pinned("constraints-oldest.txt").values()) == expected
+    installed = re.search(r"--editable '\.\[([a-z,]+)\]' --requirement tools/requirements-oldest", MAKEFILE)
+    assert installed is not None
+    assert set(installed[1].split(",")) == tested
 
 
 @pytest.mark.parametrize("file", ["tools/requirements.txt", "tools/requirements-oldest.txt"])
 def test_what_checks_a_release_and_tests_the_oldest_has_the_versions_of_the_other_targets(file: str) -> None:
     others = {name: line.partition(" ;")[0] for name, line in pinned().items()}
+    if file == "tools/requirements-oldest.txt":  # every SDK needs exactly the API of its version
+        others["opentelemetry-sdk"] = f"{pinned('constraints-oldest.txt')['opentelemetry-api']}.0"
     for name, line in pinned(file).items():
         assert re.fullmatch(r"[a-z-]+(\[[a-z]+\])?==[0-9.]+", line), line
         assert others.get(name, line).partition("==")[2] == line.partition("==")[2]
@@ -110,7 +119,7 @@ def test_make_lists_every_target_with_a_line_of_help() -> None:
     listed = subprocess.run([make, "--no-print-directory"], cwd=ROOT, capture_output=True, text=True, check=True)
     found = dict(re.findall(r"^  make ([\w-]+) +(\S.+)$", listed.stdout, re.MULTILINE))
     assert found.keys() == TARGETS
-    declared = re.search(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    declared = re.search(r"^\.PHONY: (.+)$", MAKEFILE, re.MULTILINE)
     assert declared is not None
     assert frozenset(declared[1].split()) == TARGETS
 

@@ -1,12 +1,16 @@
 """The licences of what the package needs are allowed; of what is installed here, without the network."""
 
+import tomllib
 from email.message import Message
 from importlib.metadata import Distribution
-from typing import Any, cast
+from pathlib import Path
+from typing import Any, Final, cast
 
 import pytest
 
-from tools.licences import EXTRAS, PROJECT, is_allowed, licence_of, main, needed
+from tools.licences import PROJECT, extras_of, is_allowed, licence_of, main, needed
+
+ROOT: Final = Path(__file__).parents[2]
 
 
 class Described:
@@ -27,10 +31,15 @@ def test_every_licence_of_the_package_is_allowed(capsys: pytest.CaptureFixture[s
     assert " licences are allowed, 0 are not; not installed: " in capsys.readouterr().out
 
 
+def test_every_extra_but_that_of_the_development_is_looked_at() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert set(extras_of(PROJECT)) == declared.keys() - {"dev"}
+
+
 def test_what_is_needed_is_followed_through_extras_and_their_needs() -> None:
-    found = dict(needed(PROJECT, EXTRAS))
-    assert {"aiohttp", "multidict", "orjson", "rich", "pyarrow", "redis"} <= found.keys()
-    assert not {"pytest", "ruff", PROJECT} & found.keys()
+    found = dict(needed(PROJECT, extras_of(PROJECT)))
+    assert {"aiohttp", "multidict", "orjson", "rich", "pyarrow", "redis", "opentelemetry-api", "pytest"} <= found.keys()
+    assert not {"mypy", "ruff", PROJECT} & found.keys()
     assert dict(needed("no-such-distribution")) == {}
     assert "pyarrow" not in dict(needed(PROJECT))
 

@@ -1,6 +1,9 @@
 """The workflows of the public host agree with the rest of the project, which cannot run them."""
 
+import os
 import re
+import shutil
+import subprocess
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +11,8 @@ from typing import Any, Final
 
 import pytest
 import yaml  # type: ignore[import-untyped]
+
+from tools.release_check import TAG_VARIABLE
 
 ROOT: Final = Path(__file__).parents[1]
 FOLDER: Final = ROOT / ".github" / "workflows"
@@ -75,6 +80,21 @@ def test_everything_that_a_change_has_to_pass_is_run() -> None:
     assert {"test-oldest", "audit", "release-check"} <= make_targets(commands("ci.yml"))
 
 
+def test_once_a_week_the_proofs_run_without_the_extension() -> None:
+    proofs = workflow("ci.yml")["jobs"]["proofs"]
+    (step,) = [step for step in proofs["steps"] if "run" in step]
+    assert step == {"run": "make prove PYTHON=python", "env": {"SOCIALAPI_NO_SPEEDUPS": "1"}}
+    assert proofs["if"] == "github.event_name == 'schedule'"
+    assert workflow("ci.yml")["on"]["schedule"]
+
+
+def test_in_a_container_pip_keeps_what_is_cached_in_a_folder_of_its_own_user() -> None:
+    job = workflow("ci.yml")["jobs"]["linux"]
+    (cache,) = [step["with"]["path"] for step in job["steps"] if step.get("uses", "").startswith("actions/cache@")]
+    assert cache == job["env"]["PIP_CACHE_DIR"]
+    assert cache.startswith("/"), "the home of a container's root is a folder of another user"
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_job_has_an_end_and_may_only_read(name: str) -> None:
     found = workflow(name)
@@ -84,16 +104,40 @@ def test_every_job_has_an_end_and_may_only_read(name: str) -> None:
         assert content.get("permissions") == ({"id-token": "write"} if job == "publish" else None)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_actions_have_a_major_version_and_no_secret_is_read(name: str) -> None:
-    for job, step in steps(name):
+def test_actions_of_a_release_are_commits_and_the_others_have_a_major_version() -> None:
+    for job, step in steps("ci.yml"):
         if "uses" in step:
-            assert re.fullmatch(r"[\w-]+/[\w-]+@(v\d+|release/v\d+)", step["uses"]), job
+            assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step["uses"]), job
+    used = re.findall(r"uses: (.+)", (FOLDER / "release.yml").read_text("utf-8"))
+    assert used
+    assert [line for line in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", line)] == []
+    commits = dict(line.split("@") for line in used)
+    assert {f"{action}@{commit}" for action, commit in commits.items()} == set(used), "one commit of each action"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_secret_is_read_and_what_others_choose_is_no_part_of_a_command(name: str) -> None:
     text = (FOLDER / name).read_text("utf-8")
     assert "secrets." not in text
     assert "pull_request_target" not in text
-    # What others choose, such as the name of a branch, goes into commands by variables of the environment alone.
+    # The name of a branch or a tag goes into commands by variables of the environment alone. An argument of make is not
+    # one: make writes it into a command, which a shell reads once more.
     assert not [command for command in commands(name) if "${{" in command]
+    assert not [command for command in commands(name) if re.search(r"\bmake\b[^#\n]*\$", command)]
+
+
+def test_the_name_of_a_tag_reaches_the_release_check_and_no_shell() -> None:
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("make is not installed")
+    (step,) = [step for job, step in steps("release.yml") if job == "check" and "run" in step]
+    assert step["env"] == {TAG_VARIABLE: "${{ github.ref_name }}"}
+    environment = os.environ | {TAG_VARIABLE: "v1;echo${IFS}INJECTED", "MAKEFLAGS": "n"}
+    done = subprocess.run(
+        ["sh", "-c", step["run"]], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    assert "-m tools.release_check --out dist" in done.stdout
+    assert "INJECTED" not in done.stdout
 
 
 def test_nothing_is_published_before_it_was_checked() -> None:
@@ -102,7 +146,7 @@ def test_nothing_is_published_before_it_was_checked() -> None:
     jobs = found["jobs"]
     assert jobs["publish"]["needs"] == ["check", "wheels"]
     assert jobs["wheels"]["needs"] == "check"
-    assert any("release-check" in step.get("run", "") and "--tag" in step["run"] for step in jobs["check"]["steps"])
+    assert "release-check" in make_targets([step["run"] for step in jobs["check"]["steps"] if "run" in step])
     assert not any("run" in step for step in jobs["publish"]["steps"])
 
 

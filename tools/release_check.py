@@ -1,11 +1,12 @@
 """Builds the package as it is released, installs what was built, and runs the demo from each.
 
-    python -m tools.release_check                   the version, the archives, three installations
-    python -m tools.release_check --tag v0.1.0      as a release of this tag: nothing may be unreleased then
-    python -m tools.release_check --out dist        keeps the archives
+    python -m tools.release_check                 the version, the archives, three installations
+    python -m tools.release_check --tag v0.1.0    as a release: nothing may be unreleased then
+    python -m tools.release_check --out dist      keeps the archives
 
-Everything happens in a new temporary folder, so that neither the checkout nor what was built before has a part in it.
-Exit status: 0 if it can be released, 1 with the reason if not.
+A workflow gives the tag as the variable RELEASE_TAG. Everything happens in a new temporary folder,
+so that neither the checkout nor what was built before has a part in it. Exit status: 0 if it can be
+released, 1 with the reason if not.
 """
 
 import argparse
@@ -34,6 +35,7 @@ PACKED: Final = (".py", ".pyi", ".json", ".lua", ".html", "py.typed")
 BESIDE: Final = ("LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "Makefile", "constraints.txt", "setup.py")
 """What the source archive has besides, so that whoever has it alone can build and test."""
 TIMEOUT_SECONDS: Final = 300
+TAG_VARIABLE: Final = "RELEASE_TAG"
 _SWITCH: Final = "SOCIALAPI_NO_SPEEDUPS"
 _HEADING: Final = re.compile(r"^## \[([^\]]+)\](?: - \d{4}-\d\d-\d\d)?$", re.MULTILINE)
 
@@ -188,8 +190,8 @@ def build(source: Path, out: Path) -> tuple[Path, Path]:
     return wheel, sdist
 
 
-def judge(archives: Sequence[Path], folder: Path) -> None:
-    """Has twine and check-wheel-contents judge the archives. Raises Refusal."""
+def run_checkers(archives: Sequence[Path], folder: Path) -> None:
+    """Runs twine and check-wheel-contents on the archives. Raises Refusal if one finds a fault."""
     run([sys.executable, "-m", "twine", "check", "--strict", *archives], folder)
     wheels = [each for each in archives if each.suffix == ".whl"]
     run([sys.executable, "-m", "check_wheel_contents", "--no-config", *wheels], folder)
@@ -205,28 +207,34 @@ class Installation:
     has_extension: bool
 
 
-def install(way: Installation, folder: Path) -> Path:
+def install(installation: Installation, folder: Path) -> Path:
     """Returns the folder of the programs of a new environment that has the archive, with the newest dependencies."""
-    environment = folder / way.name.replace(" ", "-")
+    environment = folder / installation.name.replace(" ", "-")
     venv.create(environment, with_pip=True, symlinks=True)
     programs = environment / "bin"
     pip: list[str | Path] = [programs / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     nothing = folder / "no-programs"
     nothing.mkdir(exist_ok=True)
-    run([*pip, way.archive], folder, **({} if way.has_compiler else {"PATH": str(nothing), "CC": "cc"}))
+    run(
+        [*pip, installation.archive],
+        folder,
+        **({} if installation.has_compiler else {"PATH": str(nothing), "CC": "cc"}),
+    )
     return programs
 
 
-def try_out(way: Installation, programs: Path, folder: Path, version: str, rows: int) -> None:
+def check_installation(installation: Installation, programs: Path, folder: Path, version: str, rows: int) -> None:
     """Runs the command and the demo from outside of the sources. Raises Refusal."""
     said = run([programs / "socialapi", "--version"], folder)
     if said.splitlines()[0] != f"socialapi {version}":
-        raise Refusal(f"{way.name}: socialapi --version says {said!r}")
-    if ("with speedups" in said) != way.has_extension:
-        raise Refusal(f"{way.name}: the extension {'is missing' if way.has_extension else 'is there'}: {said!r}")
+        raise Refusal(f"{installation.name}: socialapi --version says {said!r}")
+    if ("with speedups" in said) != installation.has_extension:
+        raise Refusal(
+            f"{installation.name}: the extension {'is missing' if installation.has_extension else 'is there'}: {said!r}"
+        )
     where = "import socialapi; print(socialapi.__file__)"
     if not Path(run([programs / "python", "-c", where], folder).strip()).is_relative_to(programs.parent):
-        raise Refusal(f"{way.name}: another copy of the package was imported")
+        raise Refusal(f"{installation.name}: another copy of the package was imported")
     run([programs / "python", "-m", "pip", "check"], folder)
     run([programs / "socialapi", "demo", "--rows", str(rows), "--products", str(max(rows // 20, 1))], folder)
 
@@ -267,11 +275,11 @@ def check_release(root: Path, folder: Path, *, tag: str | None, rows: int, out: 
     check_wheel(wheel, source)
     check_sdist(sdist, source)
     report.done("both have the package, its types, scripts and pages, and the right metadata")
-    judge([wheel, sdist], folder)
-    report.done("twine and check-wheel-contents have nothing to say")
-    for way in ways_of(wheel, sdist):
-        try_out(way, install(way, folder), folder, version, rows)
-        report.done(f"{way.name}: installed, and the demo proved its outcome")
+    run_checkers([wheel, sdist], folder)
+    report.done("twine and check-wheel-contents find no fault")
+    for each in installations(wheel, sdist):
+        check_installation(each, install(each, folder), folder, version, rows)
+        report.done(f"{each.name}: installed, and the demo proved its outcome")
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         for archive in (wheel, sdist):
@@ -280,16 +288,16 @@ def check_release(root: Path, folder: Path, *, tag: str | None, rows: int, out: 
     _say_what_is_left(version, notes, is_unreleased=bool(sections_of(changelog)["Unreleased"]), is_changed=is_changed)
 
 
-def ways_of(wheel: Path, sdist: Path) -> list[Installation]:
-    """Returns the ways to install that are tried, that with a compiler only where there is one."""
-    ways = [
+def installations(wheel: Path, sdist: Path) -> list[Installation]:
+    """Returns the installations to check, the one with a compiler only where there is one."""
+    found = [
         Installation("the wheel", wheel, has_compiler=True, has_extension=False),
         Installation("the sources without a compiler", sdist, has_compiler=False, has_extension=False),
     ]
     if shutil.which("cc") is None:
         print("        there is no C compiler here: the sources are not tried with one", flush=True)
-        return ways
-    return [*ways, Installation("the sources with a compiler", sdist, has_compiler=True, has_extension=True)]
+        return found
+    return [*found, Installation("the sources with a compiler", sdist, has_compiler=True, has_extension=True)]
 
 
 def _say_what_is_left(version: str, notes: str, *, is_unreleased: bool, is_changed: bool) -> None:
@@ -305,7 +313,11 @@ def _say_what_is_left(version: str, notes: str, *, is_unreleased: bool, is_chang
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the check and returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tools.release_check", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--tag", help="the tag that is released, such as v0.1.0: nothing may be unreleased then")
+    parser.add_argument(
+        "--tag",
+        default=os.environ.get(TAG_VARIABLE),
+        help=f"the tag that is released, such as v0.1.0: nothing may be unreleased then (default: ${TAG_VARIABLE})",
+    )
     parser.add_argument("--rows", type=int, default=20_000, help="rows of the demo (default: 20000)")
     parser.add_argument("--out", type=Path, help="folder to copy the archives to")
     options = parser.parse_args(arguments)

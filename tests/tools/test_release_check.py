@@ -11,6 +11,7 @@ import pytest
 
 from tools.release_check import (
     ROOT,
+    TAG_VARIABLE,
     Refusal,
     check_metadata,
     check_names,
@@ -19,10 +20,11 @@ from tools.release_check import (
     check_wheel,
     copy_sources,
     expected_in,
+    installations,
+    main,
     run,
     sections_of,
     version_of,
-    ways_of,
 )
 
 CHANGELOG: Final = "# Changelog\n\n## [Unreleased]\n\n## [0.2.0] - 2027-01-15\n\n### Added\n\n- A.\n\n## [0.1.0]\n"
@@ -115,6 +117,16 @@ def test_this_project_agrees_with_itself() -> None:
     assert check_version(version_of(ROOT), (ROOT / "CHANGELOG.md").read_text("utf-8"), None)
 
 
+def test_the_tag_is_that_of_the_arguments_or_else_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(TAG_VARIABLE, "v0;of the environment")
+    assert main([]) == 1
+    assert "the tag is 'v0;of the environment', and the version" in capsys.readouterr().err
+    assert main(["--tag", "v0"]) == 1
+    assert "the tag is 'v0', and the version" in capsys.readouterr().err
+
+
 # The archives
 
 
@@ -201,11 +213,12 @@ def test_a_command_that_fails_is_a_refusal_with_what_it_printed(tmp_path: Path) 
 def test_the_sources_are_tried_with_a_compiler_where_there_is_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def ways() -> list[tuple[bool, bool]]:
-        return [(way.has_compiler, way.has_extension) for way in ways_of(tmp_path / "a.whl", tmp_path / "a.tar.gz")]
+    def found() -> list[tuple[bool, bool]]:
+        archives = tmp_path / "a.whl", tmp_path / "a.tar.gz"
+        return [(each.has_compiler, each.has_extension) for each in installations(*archives)]
 
     monkeypatch.setattr("shutil.which", lambda _: "/usr/bin/cc")
-    assert ways() == [(True, False), (False, False), (True, True)]
+    assert found() == [(True, False), (False, False), (True, True)]
     monkeypatch.setattr("shutil.which", lambda _: None)
-    assert ways() == [(True, False), (False, False)]
+    assert found() == [(True, False), (False, False)]
     assert "not tried with one" in capsys.readouterr().out

@@ -21,17 +21,40 @@ def answering(*found: dict[str, Any], known: Found = (ADVISED,)) -> Any:
     return lambda file: known if file.read_text("utf-8") == f"{KNOWN}\n" else found
 
 
-def test_versions_without_advisories_are_clean(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(answering(FINE)) == CLEAN
-    assert capsys.readouterr().out == "0 advisories of the versions in constraints.txt\n"
+@pytest.fixture
+def versions(tmp_path: Path) -> Path:
+    file = tmp_path / "versions.txt"
+    file.write_text("attrs==26.1.0\norjson==3.13.0\n", "utf-8")
+    return file
 
 
-def test_every_advisory_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(answering(FINE, ADVISED)) == ADVISORIES
+def test_versions_without_advisories_are_clean(versions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(versions, answering(FINE)) == CLEAN
+    assert capsys.readouterr().out == "0 advisories of the versions in versions.txt\n"
+
+
+def test_versions_for_other_systems_and_pythons_are_asked_about_too(versions: Path) -> None:
+    versions.write_text(
+        "attrs==26.1.0\nnumpy==2.4.6 ; python_full_version < '3.12'\nnumpy==2.5.5 ; python_full_version >= '3.12'\n"
+        "pywin32==312 ; sys_platform == 'win32'\n",
+        "utf-8",
+    )
+    asked = list[list[str]]()
+
+    def ask(file: Path) -> Found:
+        asked.append(file.read_text("utf-8").splitlines())
+        return (ADVISED,)
+
+    assert main(versions, ask) == ADVISORIES
+    assert asked == [[KNOWN], ["attrs==26.1.0", "numpy==2.4.6", "pywin32==312"], ["numpy==2.5.5"]]
+
+
+def test_every_advisory_is_a_line(versions: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(versions, answering(FINE, ADVISED)) == ADVISORIES
     assert capsys.readouterr().out.splitlines() == [
-        "aiohttp 3.8.0: PYSEC-1, mended in 3.8.5, 3.9.0",
-        "aiohttp 3.8.0: PYSEC-2, mended in nothing yet",
-        "2 advisories of the versions in constraints.txt",
+        "aiohttp 3.8.0: PYSEC-1, fixed in 3.8.5, 3.9.0",
+        "aiohttp 3.8.0: PYSEC-2, no fix yet",
+        "2 advisories of the versions in versions.txt",
     ]
 
 
@@ -47,8 +70,10 @@ def test_every_advisory_is_a_line(capsys: pytest.CaptureFixture[str]) -> None:
         (answering(), "0 of 0 distributions could not be looked up: "),
     ],
 )
-def test_what_could_not_be_asked_is_not_audited(answer: Any, reason: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(answer) == NOT_AUDITED
+def test_what_could_not_be_asked_is_not_audited(
+    versions: Path, answer: Any, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(versions, answer) == NOT_AUDITED
     said = capsys.readouterr()
     assert (said.out, said.err) == ("", f"NOT AUDITED: {reason}\n")
 

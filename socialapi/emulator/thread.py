@@ -2,8 +2,8 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Mapping, MutableMapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Coroutine, Iterator, Mapping, MutableMapping, Sequence
+from concurrent.futures import CancelledError, Future
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
@@ -21,6 +21,7 @@ START_SECONDS: Final = 30.0
 END_SECONDS: Final = 30.0
 CALL_SECONDS: Final = 120.0
 """The maximum time of a call; `settle` alone may take a minute."""
+_NOT_RUNNING: Final = "the emulator is not running: use `with EmulatorThread() as …`"
 
 
 class EmulatorThread:
@@ -33,29 +34,24 @@ class EmulatorThread:
 
     It has the members of `Emulator`, as synchronous methods that any thread may call, so that
     synchronous code can use it, and coroutines of any event loop. `EmulatorThread(Emulator(…))`
-    runs an emulator with other settings. Calls raise ConfigurationError while it does not run, and
-    TimeoutError if it does not answer within two minutes.
+    runs an emulator with other settings. Calls raise ConfigurationError while it does not run, if
+    it ends before it answers, and from a function that `call` calls; they raise TimeoutError if it
+    does not answer within two minutes.
     """
 
     def __init__(self, emulator: Emulator | None = None) -> None:
         self._emulator = Emulator() if emulator is None else emulator
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self._stop: Future[None] = Future()
-        self._ended: Future[None] = Future()
+        self._run: _Run | None = None
 
     def __enter__(self) -> Self:
-        if self._thread is not None:
+        if self._run is not None and self._run.thread.is_alive():
             raise ConfigurationError("this emulator is running already")
-        started: Future[None] = Future()
-        self._stop, self._ended = Future(), Future()
-        # A daemon, so that a process that was interrupted twice can still end.
-        self._thread = threading.Thread(target=self._run, args=(started,), name="socialapi-emulator", daemon=True)
-        self._thread.start()
+        self._run = run = _Run(self._emulator)
+        run.thread.start()
         try:
-            _result(started, START_SECONDS, "the emulator did not start")
+            _result(run.started, START_SECONDS, "the emulator did not start")
         except BaseException:
-            self._end()
+            run.end()
             raise
         return self
 
@@ -65,34 +61,8 @@ class EmulatorThread:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._end()
-
-    def _end(self) -> None:
-        thread, self._thread = self._thread, None
-        if thread is None:
-            return
-        self._stop.set_result(None)
-        _result(self._ended, END_SECONDS, "the emulator did not end")
-        thread.join()
-
-    def _run(self, started: Future[None]) -> None:
-        try:
-            asyncio.run(self._serve(started))
-        except BaseException as problem:  # noqa: BLE001 - raised where the thread is started or ended
-            if started.done():
-                self._ended.set_exception(problem)
-                return
-            started.set_exception(problem)
-        self._ended.set_result(None)
-
-    async def _serve(self, started: Future[None]) -> None:
-        async with self._emulator:
-            self._loop = asyncio.get_running_loop()
-            started.set_result(None)
-            try:
-                await asyncio.wrap_future(self._stop)
-            finally:
-                self._loop = None
+        assert self._run is not None
+        self._run.end()
 
     # Calling it ------------------------------------------------------------------------------------------------------
 
@@ -107,15 +77,23 @@ class EmulatorThread:
         return self._wait(called())
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        loop = self._loop
-        if loop is None:
+        try:
+            future = self._running().submit(work)
+        except BaseException:
             work.close()
-            raise ConfigurationError("the emulator is not running: use `with EmulatorThread() as …`")
-        future = asyncio.run_coroutine_threadsafe(work, loop)
+            raise
         try:
             return _result(future, CALL_SECONDS, "the emulator did not answer")
+        except CancelledError:
+            raise ConfigurationError("the emulator ended before it answered") from None
         finally:
             future.cancel()
+
+    def _running(self) -> "_Run":
+        """Returns the run under way. Raises ConfigurationError if there is none."""
+        if self._run is None or not self._run.is_open:
+            raise ConfigurationError(_NOT_RUNNING)
+        return self._run
 
     @property
     def ready(self) -> dict[str, str]:
@@ -181,6 +159,8 @@ class EmulatorThread:
     @property
     def advanced_seconds(self) -> float:
         """The seconds by which the clock was moved forward."""
+        # A number can be read from any thread, and a `FollowingClock` asks for it often.
+        self._running()
         return self._emulator.advanced_seconds
 
     def advance(self, seconds: float) -> None:
@@ -211,7 +191,7 @@ class EmulatorThread:
     @property
     def webhook_targets(self) -> MutableMapping[str, str]:
         """The local address to which requests to a webhook's URL are really sent, by that URL."""
-        return self._emulator.webhook_targets
+        return _WebhookTargets(self)
 
     def reset(self) -> None:
         """Restores the seed data; also clears faults, log, webhook targets and the
@@ -235,6 +215,89 @@ class ThreadFaults:
     def clear(self) -> None:
         """Removes all faults; those that are being played run their course."""
         self._emulator.call(lambda emulator: emulator.faults.clear())
+
+
+class _WebhookTargets(MutableMapping[str, str]):
+    """The webhook targets of an `EmulatorThread`, which are read and changed on its thread."""
+
+    def __init__(self, emulator: EmulatorThread) -> None:
+        self._emulator = emulator
+
+    def __getitem__(self, url: str) -> str:
+        return self._emulator.call(lambda emulator: emulator.webhook_targets[url])
+
+    def __setitem__(self, url: str, target: str) -> None:
+        self._emulator.call(lambda emulator: emulator.webhook_targets.update({url: target}))
+
+    def __delitem__(self, url: str) -> None:
+        self._emulator.call(lambda emulator: emulator.webhook_targets.pop(url))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._emulator.call(lambda emulator: tuple(emulator.webhook_targets)))
+
+    def __len__(self) -> int:
+        return self._emulator.call(lambda emulator: len(emulator.webhook_targets))
+
+
+class _Run:
+    """One run of an emulator, on a thread that ends with it."""
+
+    def __init__(self, emulator: Emulator) -> None:
+        self.started: Future[None] = Future()
+        # A daemon, so that a process that was interrupted twice can still end.
+        self.thread: threading.Thread = threading.Thread(target=self._run, name="socialapi-emulator", daemon=True)
+        self._emulator = emulator
+        self._stop: Future[None] = Future()
+        self._ended: Future[None] = Future()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._submitting = threading.Lock()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes calls: from the start of the emulator until it begins to end."""
+        return self._loop is not None
+
+    def end(self) -> None:
+        """Ends the emulator and waits for its thread. Raises what went wrong there, and TimeoutError."""
+        if not self._stop.done():
+            self._stop.set_result(None)
+        _result(self._ended, END_SECONDS, "the emulator did not end")
+        self.thread.join()
+
+    def submit(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
+        """Returns the future of the work, which is cancelled if the loop ends first. Raises
+        ConfigurationError if the loop has ended, or would have to wait for itself.
+        """
+        if threading.current_thread() is self.thread:
+            raise ConfigurationError(
+                "a call from the emulator's own thread would wait for itself: "
+                "use the `Emulator` that the function of `call` is given"
+            )
+        with self._submitting:
+            if self._loop is None:
+                raise ConfigurationError(_NOT_RUNNING)
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def _run(self) -> None:
+        try:
+            asyncio.run(self._serve())
+        except BaseException as problem:  # noqa: BLE001 - raised where the thread is started or ended
+            if self.started.done():
+                self._ended.set_exception(problem)
+                return
+            self.started.set_exception(problem)
+        self._ended.set_result(None)
+
+    async def _serve(self) -> None:
+        async with self._emulator:
+            self._loop = asyncio.get_running_loop()
+            self.started.set_result(None)
+            try:
+                await asyncio.wrap_future(self._stop)
+            finally:
+                # Work that was submitted before this is begun by the loop, and so cancelled by its end.
+                with self._submitting:
+                    self._loop = None
 
 
 def _result(future: "Future[T]", seconds: float, late: str) -> T:

@@ -9,8 +9,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
+from typing import Any
 from urllib.request import urlopen
 
 import pytest
@@ -160,8 +162,9 @@ def test_it_ends_with_a_request_under_way_and_a_stream_open() -> None:
         sockets = [_connect(ready["base_url"]) for _ in range(2)]
         for each in sockets:
             each.sendall(head.encode())
+        ends_at = time.monotonic() + 30
         while len(emulator.requests) < len(sockets):
-            time.sleep(0)
+            assert time.monotonic() < ends_at, "the requests do not arrive"
     for each in sockets:
         each.close()
     assert emulator_threads() == []
@@ -186,14 +189,119 @@ def test_it_cannot_be_run_twice_at_once(running: EmulatorThread) -> None:
     assert running.requests == ()
 
 
-def test_before_and_after_it_runs_a_call_says_so() -> None:
+@pytest.mark.parametrize(
+    "asked",
+    [
+        EmulatorThread.reset,
+        EmulatorThread.settle,
+        lambda emulator: emulator.advanced_seconds,
+        lambda emulator: len(emulator.webhook_targets),
+        lambda emulator: emulator.faults.clear(),
+    ],
+    ids=["reset", "settle", "advanced_seconds", "webhook_targets", "faults"],
+)
+def test_before_and_after_it_runs_a_call_says_so(asked: Callable[[EmulatorThread], object]) -> None:
     emulator = EmulatorThread()
     with pytest.raises(ConfigurationError, match="not running: use `with EmulatorThread"):
-        emulator.reset()
+        asked(emulator)
     with emulator:
-        emulator.reset()
+        asked(emulator)
     with pytest.raises(ConfigurationError, match="not running"):
-        emulator.settle()
+        asked(emulator)
+
+
+def test_a_call_from_its_own_thread_is_refused_at_once(running: EmulatorThread) -> None:
+    with pytest.raises(ConfigurationError, match="from the emulator's own thread would wait for itself"):
+        running.call(lambda _: running.ledger())
+    assert running.call(lambda emulator: emulator.ledger()["requests"]) == running.ledger()["requests"]
+
+
+class HasToWait(Emulator):
+    """Settles never, and ends once it is allowed to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.settles, self.ends, self.may_end = threading.Event(), threading.Event(), threading.Event()
+
+    async def settle(self) -> None:
+        self.settles.set()
+        await asyncio.get_running_loop().create_future()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.ends.set()
+        await asyncio.to_thread(self.may_end.wait, 30)
+        await super().__aexit__(kind, error, traceback)
+
+
+def test_calls_while_it_ends_are_refused_and_those_under_way_are_broken_off() -> None:
+    waits = HasToWait()
+    emulator = EmulatorThread(waits)
+    with ThreadPoolExecutor() as threads:
+        emulator.__enter__()
+        settling = threads.submit(emulator.settle)
+        assert waits.settles.wait(30)
+        ending = threads.submit(emulator.__exit__, None, None, None)
+        assert waits.ends.wait(30)
+        with pytest.raises(ConfigurationError, match="not running"):
+            emulator.reset()
+        with pytest.raises(ConfigurationError, match="running already"):
+            emulator.__enter__()
+        waits.may_end.set()
+        ending.result(30)
+        with pytest.raises(ConfigurationError, match="the emulator ended before it answered"):
+            settling.result(30)
+    assert emulator_threads() == []
+
+
+def test_a_call_that_is_handed_over_while_the_block_ends_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    hand_over = asyncio.run_coroutine_threadsafe
+    with EmulatorThread() as emulator, ThreadPoolExecutor() as threads:
+        (thread,) = (each for each in threading.enumerate() if each.name == "socialapi-emulator")
+
+        def after_the_end_of_the_block(work: Any, loop: asyncio.AbstractEventLoop) -> Any:
+            monkeypatch.undo()
+            threads.submit(emulator.__exit__, None, None, None)
+            thread.join(0.1)
+            return hand_over(work, loop)
+
+        monkeypatch.setattr("asyncio.run_coroutine_threadsafe", after_the_end_of_the_block)
+        assert emulator.call(lambda _: "answered") == "answered"
+    assert emulator_threads() == []
+
+
+def test_an_end_that_took_too_long_leaves_nothing_behind_for_the_next_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits = HasToWait()
+    emulator = EmulatorThread(waits)
+    monkeypatch.setattr("socialapi.emulator.thread.END_SECONDS", 0.01)
+    with pytest.raises(TimeoutError, match=r"the emulator did not end within 0\.01 s"), emulator:
+        pass
+    with pytest.raises(ConfigurationError, match="running already"):
+        emulator.__enter__()
+    monkeypatch.undo()
+    (thread,) = (each for each in threading.enumerate() if each.name == "socialapi-emulator")
+    waits.may_end.set()
+    thread.join(30)
+    with emulator:
+        assert emulator.requests == ()
+    assert emulator_threads() == []
+
+
+def test_webhook_targets_are_read_and_changed_on_its_thread(running: EmulatorThread) -> None:
+    url, target = "https://hooks.example.com/in", "http://127.0.0.1:9/in"
+    targets = running.webhook_targets
+    targets[url] = target
+    assert (dict(targets), len(targets), targets[url]) == ({url: target}, 1, target)
+    assert running.call(lambda emulator: dict(emulator.webhook_targets)) == {url: target}
+    for _ in targets:  # of what there was when it began
+        targets[f"{url}/2"] = target
+    del targets[url]
+    assert list(targets) == [f"{url}/2"]
+    with pytest.raises(KeyError):
+        targets[url]
+    with pytest.raises(KeyError):
+        del targets[url]
 
 
 def test_a_port_that_is_taken_is_an_error_of_the_start(running: EmulatorThread) -> None:

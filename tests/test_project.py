@@ -91,6 +91,13 @@ def test_every_dependency_has_a_constraint(project: dict[str, Any]) -> None:
     assert names <= pinned().keys()
 
 
+def test_the_extra_for_everything_has_every_other_that_a_program_may_use(project: dict[str, Any]) -> None:
+    extras = project["optional-dependencies"]
+    assert extras["all"] == [f"{project['name']}[{','.join(sorted(extras.keys() - {'all', 'dev', 'testing'}))}]"]
+    page = (ROOT / "docs" / "getting-started.md").read_text("utf-8")
+    assert set(re.findall(r"^\| `aiosocialapi\[(\w+)\]`", page, re.MULTILINE)) == extras.keys() - {"dev"}
+
+
 def test_the_oldest_dependencies_that_are_tested_are_the_floors_of_the_project(project: dict[str, Any]) -> None:
     extras = project["optional-dependencies"]
     tested = extras.keys() - NOT_WITH_THE_OLDEST

@@ -21,7 +21,7 @@ from aiohttp import web
 from socialapi import Client, Config
 from socialapi.cli import output
 from socialapi.emulator import Emulator
-from tests.cli.terminal import answered, last_json, program, variables, write_people
+from tests.cli.terminal import answered, last_json, program, write_people
 from tests.support.redis import own_redis
 from tests.test_readme import Shell, Snippet, commands, run_console, snippets_of
 from tests.webhooks.test_fastapi import uvicorn
@@ -57,7 +57,7 @@ async def test_two_workers_of_the_application_share_a_limit_and_say_when_it_is_u
     (tmp_path / "posts_app.py").write_text(the("python", "FastAPI").text)
     with own_redis() as server:
         async with Emulator(rate_limits={READ_POSTS: (3, 900.0)}) as emulator:
-            for name, value in {**variables(emulator), "SOCIALAPI_REDIS_URL": server.url}.items():
+            for name, value in {**emulator.environment, "SOCIALAPI_REDIS_URL": server.url}.items():
                 monkeypatch.setenv(name, value)
             secret = emulator.ready["api_key_secret"]
             async with uvicorn(secret, tmp_path, 2, "posts_app:app", tmp_path) as (_, address):
@@ -80,7 +80,7 @@ async def test_the_context_of_aiohttp_opens_one_client_and_closes_it(
     script = tmp_path / "app.py"
     script.write_text(the("python", "cleanup_ctx").text)
     async with Emulator() as emulator:
-        for name, value in variables(emulator).items():
+        for name, value in emulator.environment.items():
             monkeypatch.setenv(name, value)
         module = runpy.run_path(str(script))
         runner = web.AppRunner(module["app"])
@@ -121,7 +121,7 @@ async def test_the_console_shows_the_status_of_rejected_rows(
 @pytest.fixture
 def emulator_environment(socialapi_emulator: Emulator, tmp_path: Path) -> dict[str, str]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    return {**os.environ, **variables(socialapi_emulator), "PATH": path, "HOME": str(tmp_path)}
+    return {**os.environ, **socialapi_emulator.environment, "PATH": path, "HOME": str(tmp_path)}
 
 
 def test_the_page_says_what_each_status_of_the_command_line_is_for() -> None:
@@ -137,7 +137,7 @@ async def test_the_program_ends_on_sigterm_with_130_and_goes_on_the_next_time(tm
     script.write_text(the("python", "SIGTERM").text)
     async with Emulator() as emulator:
         emulator.faults.add("latency", delay_seconds=0.05, times=1_000)
-        environment = {**os.environ, **variables(emulator), "SOCIALAPI_MAX_OPERATIONS": "10"}
+        environment = {**os.environ, **emulator.environment, "SOCIALAPI_MAX_OPERATIONS": "10"}
 
         async def start() -> asyncio.subprocess.Process:
             return await asyncio.create_subprocess_exec(
@@ -178,7 +178,7 @@ async def run_command(words: Sequence[str], emulator: Emulator, folder: Path) ->
     write_people(folder / "exports" / "crm.csv", 3)
     write_people(folder / "srv" / "exports" / "members.csv", 3)
     moved = [re.sub(r"(/srv/exports|/exports|/var/lib/socialapi|/state)/", rf"{folder}\1/", each) for each in words]
-    environment = variables(emulator) | {"HOME": str(folder / "state")}
+    environment = emulator.environment | {"HOME": str(folder / "state")}
     async with program(*moved, environment=environment) as job:
         status, out, err = await job.ended()
     assert err == ""

@@ -3,11 +3,8 @@
 import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Awaitable, Sequence
 from pathlib import Path
-from typing import Final
 
 import asyncpg
 import duckdb
@@ -15,9 +12,7 @@ import pytest
 
 from socialapi.emulator import Emulator
 from tests.support.examples import ACCOUNT, AUDIENCE, EXAMPLES, ROOT, run
-
-PLUGINS: Final = ("-p", "no:cacheprovider", "-p", "no:schemathesis", "-p", "no:hypothesispytest")
-"""Without those that only take time to load."""
+from tests.support.pytest_runs import run_pytest
 
 
 async def test_the_nightly_sync_leaves_the_audience_as_the_database_has_it(
@@ -84,14 +79,8 @@ async def test_the_metrics_for_prometheus_tell_of_the_upload(socialapi_emulator:
 @pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["alone", "with workers"])
 def test_the_project_that_shows_how_to_test_passes_its_tests(tmp_path: Path, options: Sequence[str]) -> None:
     project = shutil.copytree(EXAMPLES / "testing_a_service", tmp_path / "project")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-W", "error", *PLUGINS, *options],
-        cwd=project,
-        env={name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "SOCIALAPI"))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "SOCIALAPI"))}
+    done = run_pytest(project, "-W", "error", *options, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"\b19 passed in ", done.stdout), done.stdout
 

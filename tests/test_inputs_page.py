@@ -45,7 +45,7 @@ from socialapi.errors import BulkError, InvalidInput
 from socialapi.resources.audiences import CustomAudience, DoNotReachListResource
 from socialapi.types import DoNotReachOperation, DoNotReachParams, DoNotReachUser
 from tests.bulk import catalog_feeds
-from tests.cli.terminal import last_json, program, variables
+from tests.cli.terminal import last_json, program
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -265,7 +265,7 @@ class Bench:
 
     async def _by_command(self, job: Job, given: Standing) -> Shape:
         command = [str(self.folder / each) if each == "snapshot" else each for each in job.command]
-        environment = variables(self.emulator)
+        environment = self.emulator.environment
         async with program(*command, "-", "--json", environment=environment, stdin=asyncio.subprocess.PIPE) as running:
             status, out, err = await running.ended(given.content)
         if status:

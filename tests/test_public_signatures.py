@@ -1,49 +1,29 @@
 """What stands in a public signature can be imported from a public module."""
 
 import ast
-import importlib
 import re
 from pathlib import Path
-from types import ModuleType
 from typing import Final
 
 import pytest
 
-from tests.support.signatures import Name, Package, Signatures, is_rule, named_in
+from tests.support.signatures import (
+    NOT_INSTALLED_HERE,
+    PUBLIC,
+    PUBLIC_MODULES,
+    Name,
+    Package,
+    Signatures,
+    is_rule,
+    named_in,
+)
 
 ROOT: Final = Path(__file__).parents[1]
 PACKAGE: Final = Package(ROOT / "socialapi")
-PUBLIC_MODULES: Final = (
-    "socialapi",
-    "socialapi.emulator",
-    "socialapi.errors",
-    "socialapi.integrations.redis",
-    "socialapi.integrations.telemetry",
-    "socialapi.journals",
-    "socialapi.resources",
-    "socialapi.streams",
-    "socialapi.testing",
-    "socialapi.types",
-    "socialapi.webhooks",
-)
-"""CONTRIBUTING.md says the same."""
-NOT_INSTALLED_HERE: Final = ("socialapi.integrations.spark",)
-"""What needs a library that has an environment of its own."""
-
 OPAQUE: Final = frozenset({Name("socialapi.emulator.state", "State")})
 """How the emulator keeps things is not promised: `Emulator.state` is for tests of what no request can do."""
 
 
-def names_of(module: ModuleType) -> set[str]:
-    """Its list of public names, or else what it defines."""
-    listed: list[str] | None = getattr(module, "__all__", None)
-    own = (name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__)
-    return set(listed if listed is not None else (name for name in own if not name.startswith("_")))
-
-
-PUBLIC: Final = [
-    (module, name) for module in PUBLIC_MODULES for name in sorted(names_of(importlib.import_module(module)))
-]
 EXPORTED: Final = {PACKAGE.resolve(module, name) for module, name in PUBLIC}
 
 

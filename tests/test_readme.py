@@ -34,6 +34,8 @@ from typing import Final, Self
 import attrs
 import pytest
 
+from socialapi.emulator.server import variables
+
 ROOT: Final = Path(__file__).parents[1]
 README: Final = ROOT / "README.md"
 DOCS: Final = sorted((ROOT / "docs").glob("*.md"))
@@ -311,9 +313,7 @@ def emulator_variables() -> Iterator[Environment]:
         try:
             line = process.stdout.readline()
             assert line, f"the emulator ended with status {process.wait()} before it was ready"
-            ready = json.loads(line)
-            assert ready.pop("event") == "ready"
-            yield {f"SOCIALAPI_{name.upper()}": value for name, value in ready.items()}
+            yield variables(json.loads(line))
         finally:
             process.send_signal(signal.SIGINT)
 

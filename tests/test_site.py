@@ -8,7 +8,7 @@ import pytest
 
 from docs.site import api, build, check
 from socialapi import __version__
-from tests.test_public_signatures import PUBLIC
+from tests.support.signatures import PUBLIC
 
 ROOT: Final = Path(__file__).parents[1]
 SPARK: Final = ("SocialApiDataSource", "latest_per_identifier", "latest_per_product", "repeated_products")

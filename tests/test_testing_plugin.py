@@ -23,11 +23,10 @@ from socialapi.emulator import Emulator, EmulatorThread
 from socialapi.errors import RateLimitTooLong
 from socialapi.testing import FollowingClock
 from tests.support.clients import BEARER
+from tests.support.pytest_runs import run_pytest
 
 USER: Final = "2244994945"
 TIMELINE: Final = "GET /2/users/{id}/tweets"
-PLUGINS: Final = ("-p", "no:cacheprovider", "-p", "no:schemathesis", "-p", "no:hypothesispytest")
-"""Without those that only take time to load."""
 SETTINGS: Final = ("-W", "error", "-o", "asyncio_default_fixture_loop_scope=function")
 AT_THE_END: Final = """
 import pathlib, threading
@@ -62,14 +61,7 @@ class Project:
 
     def run(self, *options: str, **variables: str) -> subprocess.CompletedProcess[str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST")}
-        return subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", *PLUGINS, *options],
-            cwd=self.folder,
-            env=kept | variables,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return run_pytest(self.folder, "-q", *options, env=kept | variables)
 
     def passes(self, count: int, *options: str, **variables: str) -> None:
         done = self.run(*SETTINGS, *options, **variables)

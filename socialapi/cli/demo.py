@@ -123,10 +123,10 @@ async def demo(
 
 
 def _client(ready: Mapping[str, str]) -> Client:
-    """Returns a client of the emulator from its ready line, which names the variables in lower
-    case.
-    """
-    return Client.from_env({f"SOCIALAPI_{name.upper()}": value for name, value in ready.items()})
+    """Returns a client of the emulator from its ready line."""
+    from socialapi.emulator.server import variables
+
+    return Client.from_env(variables(ready))
 
 
 async def _upload(client: Client, path: Path, console: Console) -> tuple[UploadReport, set[Member]]:

@@ -8,7 +8,7 @@ import pytest
 
 from socialapi.emulator import Emulator
 from tests.cli.running import Shell
-from tests.cli.terminal import Printed, emulator_in_a_thread, variables
+from tests.cli.terminal import Printed, emulator_in_a_thread
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def running() -> Iterator[Emulator]:
 def service(running: Emulator, monkeypatch: pytest.MonkeyPatch) -> Emulator:
     """For commands run in the thread of the test, which talk to it by their environment; it is as new."""
     running.reset()
-    for name, value in variables(running).items():
+    for name, value in running.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("COLUMNS", "100")
     return running

@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,9 @@ import orjson
 import pytest
 
 from socialapi.emulator import Emulator
+from tests.support.waiting import until
 
 Printed = pytest.CaptureFixture[str]
-
-
-def variables(emulator: Emulator) -> dict[str, str]:
-    """The environment of a command that talks to the emulator."""
-    return {f"SOCIALAPI_{name.upper()}": value for name, value in emulator.ready.items() if name != "event"}
 
 
 @contextlib.contextmanager
@@ -58,13 +54,6 @@ def last_json(out: str) -> dict[str, Any]:
     """The report, which is the last line of the output."""
     report: dict[str, Any] = orjson.loads(out.splitlines()[-1])
     return report
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Returns once the condition holds."""
-    async with asyncio.timeout(30):
-        while not condition():  # noqa: ASYNC110  # it is another process that makes it hold
-            await asyncio.sleep(0.005)
 
 
 async def answered(emulator: Emulator, status: int, number: int) -> None:

@@ -9,7 +9,8 @@ import pytest
 
 from socialapi.cli import app
 from socialapi.emulator import Emulator
-from tests.cli.terminal import program, until, variables, write_people
+from tests.cli.terminal import program, write_people
+from tests.support.waiting import until
 
 ACCOUNT: Final = "18ce54d4x5t"
 AUDIENCE: Final = "1nmth"
@@ -185,7 +186,7 @@ def test_a_snapshot_of_another_audience_ends_with_2(
 async def test_a_sync_that_is_ended_on_the_way_is_made_good_by_the_next(
     tmp_path: Path, socialapi_emulator: Emulator, number: signal.Signals, status: int, fault: str
 ) -> None:
-    environment = variables(socialapi_emulator) | {"SOCIALAPI_MAX_OPERATIONS": "10"}
+    environment = socialapi_emulator.environment | {"SOCIALAPI_MAX_OPERATIONS": "10"}
     target = ("--account", ACCOUNT, "--audience", AUDIENCE, "--snapshot", tmp_path / "audience.snapshot")
     first, second = (
         write_people(tmp_path / "first.csv", 40),

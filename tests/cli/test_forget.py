@@ -13,7 +13,8 @@ from socialapi.cli.jobs import Registration, Registry
 from socialapi.emulator import Emulator
 from socialapi.file_lock import FileLock
 from tests.bulk.products.model_catalog import csv_file, line
-from tests.cli.terminal import Printed, answered, program, until, variables
+from tests.cli.terminal import Printed, answered, program
+from tests.support.waiting import until
 
 ACCOUNT: Final = "18ce54d4x5t"
 AUDIENCE: Final = "1nmth"
@@ -119,7 +120,7 @@ async def test_nothing_of_a_load_that_was_ended_is_left(number: int, inputs: Pat
     options = ("--catalog", CATALOG, "--journal", kept / "load.journal", "--rejects", kept / "rejects.csv")
     async with Emulator() as emulator:
         emulator.faults.add("latency", method="PUT", path=PRODUCTS, delay_seconds=0.05)
-        environment = variables(emulator) | {"SOCIALAPI_STATE_DIR": str(kept / "state")}
+        environment = emulator.environment | {"SOCIALAPI_STATE_DIR": str(kept / "state")}
         async with program("catalog", "upsert", feed, *options, environment=environment) as job:
             await answered(emulator, 200, 5)
             job.interrupt(number)
@@ -247,7 +248,7 @@ async def test_nothing_of_a_sync_that_was_killed_is_left(inputs: Path, kept: Pat
     command = ("audience", "sync", people, "--account", ACCOUNT, "--audience", AUDIENCE, "--snapshot", snapshot)
     async with Emulator() as emulator:
         emulator.faults.add("stall", times=1_000)
-        environment = variables(emulator) | {"SOCIALAPI_MAX_OPERATIONS": "10"}
+        environment = emulator.environment | {"SOCIALAPI_MAX_OPERATIONS": "10"}
         async with program(*command, environment=environment) as job:
             await until(lambda: bool(emulator.requests))
             job.interrupt(signal.SIGKILL)

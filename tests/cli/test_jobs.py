@@ -25,7 +25,7 @@ from socialapi.errors import ConfigurationError
 from socialapi.file_lock import FileLock
 from socialapi.sqlite_file import SqliteFile
 from tests.bulk.products.model_catalog import csv_file, line
-from tests.cli.terminal import Printed, answered, last_json, program, variables
+from tests.cli.terminal import Printed, answered, last_json, program
 
 CATALOG: Final = "7pc01"
 PRODUCTS: Final = "/ads/12/product_catalogs/*/products"
@@ -180,7 +180,7 @@ async def test_a_load_that_is_interrupted_or_killed_goes_on(number: int, tmp_pat
     feed = csv_file(tmp_path / "feed.csv", *(line(f"p{n}") for n in range(2_000)))
     async with Emulator() as emulator:
         emulator.faults.add("latency", method="PUT", path=PRODUCTS, delay_seconds=0.05)
-        environment = variables(emulator) | {"SOCIALAPI_STATE_DIR": str(tmp_path / "state")}
+        environment = emulator.environment | {"SOCIALAPI_STATE_DIR": str(tmp_path / "state")}
         before = len(emulator.products(CATALOG))
         arguments = ("catalog", "upsert", feed, "--catalog", CATALOG, "--journal", journal, "--json")
         async with program(*arguments, environment=environment) as job:
@@ -453,7 +453,7 @@ def test_a_registration_is_for_its_owner_and_has_no_secrets(
     (path,) = (state / "jobs").iterdir()
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     text = path.read_text()
-    assert not any(value in text for name, value in variables(service).items() if "TOKEN" in name or "KEY" in name)
+    assert not any(value in text for name, value in service.environment.items() if "TOKEN" in name or "KEY" in name)
     assert service.ready["ads_url"] not in text
     told = json.loads(text)
     assert told["arguments"] == [

@@ -14,7 +14,7 @@ import pytest
 
 from socialapi.cli import app
 from socialapi.emulator import Emulator
-from tests.cli.terminal import Printed, answered, last_json, program, variables, write_people
+from tests.cli.terminal import Printed, answered, last_json, program, write_people
 
 TO_AUDIENCE: Final = ("--account", "18ce54d4x5t", "--audience", "1nmth")
 TO_LIST: Final = ("--account", "18ce54d4x5t", "--list", "7b2f1")
@@ -40,7 +40,7 @@ async def test_a_service_that_goes_away_ends_the_job_with_3(tmp_path: Path) -> N
     file = write_people(tmp_path / "people.csv", 500)
     async with Emulator() as emulator:
         emulator.faults.add("latency", delay_seconds=0.05)
-        running = program("audience", "upload", file, *TO_AUDIENCE, "--json", environment=variables(emulator) | HURRY)
+        running = program("audience", "upload", file, *TO_AUDIENCE, "--json", environment=emulator.environment | HURRY)
         job = await running.__aenter__()
         await answered(emulator, 200, 20)  # of which 8 at most are still on their way back
     try:
@@ -56,7 +56,7 @@ async def test_an_interrupted_job_ends_with_130_and_its_report(number: int, tmp_
     file = write_people(tmp_path / "people.csv", 500)
     async with Emulator() as emulator:
         emulator.faults.add("latency", delay_seconds=0.05)
-        environment = variables(emulator) | HURRY
+        environment = emulator.environment | HURRY
         async with program("audience", "upload", file, *TO_AUDIENCE, "--json", environment=environment) as job:
             await answered(emulator, 200, 20)  # of which 8 at most are still on their way back
             job.interrupt(number)
@@ -72,7 +72,7 @@ async def test_a_job_in_the_background_of_a_shell_ends_on_sigterm_too(tmp_path: 
     ignoring = ("sh", "-c", "trap '' INT; exec \"$@\"", "sh")
     async with Emulator() as emulator:
         emulator.faults.add("latency", delay_seconds=0.05)
-        environment = variables(emulator) | HURRY
+        environment = emulator.environment | HURRY
         arguments = ("audience", "upload", file, *TO_AUDIENCE, "--json")
         async with program(*arguments, environment=environment, before=ignoring) as job:
             await answered(emulator, 200, 20)
@@ -131,7 +131,7 @@ async def test_standard_input_is_read_as_a_file_is(tmp_path: Path, pack: Callabl
     async with Emulator() as emulator:
         for command in commands:
             async with program(
-                *command, "--json", environment=variables(emulator), stdin=asyncio.subprocess.PIPE
+                *command, "--json", environment=emulator.environment, stdin=asyncio.subprocess.PIPE
             ) as job:
                 status, out, err = await job.ended(data)
             assert (status, err) == (1, "")
@@ -144,7 +144,7 @@ async def test_standard_input_is_read_as_a_file_is(tmp_path: Path, pack: Callabl
 async def test_a_feed_comes_through_standard_input_too() -> None:
     async with Emulator() as emulator:
         command = ("catalog", "upsert", "-", "--catalog", "7pc01", "--json")
-        async with program(*command, environment=variables(emulator), stdin=asyncio.subprocess.PIPE) as job:
+        async with program(*command, environment=emulator.environment, stdin=asyncio.subprocess.PIPE) as job:
             status, out, _ = await job.ended(b'[{"id": "A-1", "title": "No price"}]')
     assert status == 1
     assert json.loads(out)["read"] == 1
@@ -157,7 +157,7 @@ async def test_ctrl_c_ends_a_job_that_waits_for_standard_input(tmp_path: Path) -
     rows = [f"p{number}@example.com,{'x' * 1_000}\n".encode() for number in range(2_900)]
     async with Emulator() as emulator:
         command = ("audience", "upload", "-", *TO_AUDIENCE, "--concurrency", "1", "--json")
-        environment = variables(emulator) | {"SOCIALAPI_MAX_OPERATIONS": "1000"}
+        environment = emulator.environment | {"SOCIALAPI_MAX_OPERATIONS": "1000"}
         async with program(*command, environment=environment, stdin=reading) as job:
             os.close(reading)
             with os.fdopen(writing, "wb", buffering=0) as pipe:
@@ -198,7 +198,7 @@ async def test_a_reader_that_leaves_does_not_take_the_reason_of_a_stop_along(
     try:
         async with (
             Emulator() as emulator,
-            program(*command, *json_flag, stdout=writing, environment=variables(emulator)) as job,
+            program(*command, *json_flag, stdout=writing, environment=emulator.environment) as job,
         ):
             status, _, err = await job.ended()
     finally:
@@ -218,7 +218,7 @@ async def test_a_reader_that_leaves_as_the_job_is_interrupted(tmp_path: Path) ->
     try:
         async with Emulator() as emulator:
             emulator.faults.add("latency", delay_seconds=0.05)
-            environment = variables(emulator) | HURRY
+            environment = emulator.environment | HURRY
             async with program(
                 "audience", "upload", file, *TO_AUDIENCE, stdout=writing, environment=environment
             ) as job:
@@ -244,7 +244,7 @@ async def test_without_a_standard_output_the_status_is_the_same(
     without = ("sh", "-c", 'exec "$@" >&-', "sh")
     async with (
         Emulator() as emulator,
-        program(*command, environment=variables(emulator), before=without) as job,
+        program(*command, environment=emulator.environment, before=without) as job,
     ):
         found, _, err = await job.ended()
     assert found == status

@@ -24,7 +24,8 @@ from socialapi.wire.events import read_delivery
 from tests.cli.running import Outcome, Shell
 from tests.cli.terminal import Program, program
 from tests.support.server import Received, Server, answer
-from tests.webhooks.posting import SECRET, Sender, event, numbers, signature, take, until
+from tests.support.waiting import until
+from tests.webhooks.posting import SECRET, Sender, event, numbers, signature, take
 
 URL = "https://app.example/hook"
 

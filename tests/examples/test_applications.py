@@ -12,9 +12,10 @@ import pytest
 
 from socialapi import Client
 from socialapi.emulator import Emulator
-from tests.proofs.test_webhooks import free_port
-from tests.support.examples import EXAMPLES, Program, started, until
+from tests.support.examples import EXAMPLES, Program, started
 from tests.support.person import Person
+from tests.support.server import free_port
+from tests.support.waiting import until
 
 USER = "2244994945"
 URL = "https://app.example/hooks"

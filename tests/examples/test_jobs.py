@@ -15,7 +15,8 @@ import pytest
 from aiohttp import web
 
 from socialapi.emulator import Emulator
-from tests.support.examples import ACCOUNT, AUDIENCE, answered, run, started, until
+from tests.support.examples import ACCOUNT, AUDIENCE, run, started, successes
+from tests.support.waiting import until
 
 LIST = "7b2f1"
 CATALOG = "7pc01"
@@ -57,7 +58,7 @@ async def test_a_timeline_becomes_parquet_files_without_a_post_too_many_or_too_f
 async def test_a_walk_that_the_service_ends_goes_on_where_it_was(socialapi_emulator: Emulator, tmp_path: Path) -> None:
     socialapi_emulator.faults.add("latency", delay_seconds=0.02)
     async with started(socialapi_emulator, tmp_path, "timeline_to_parquet.py", USER, "posts") as program:
-        await until(lambda: answered(socialapi_emulator) >= 37)
+        await until(lambda: successes(socialapi_emulator) >= 37)
         socialapi_emulator.faults.add("status", status=400)
         assert await program.ended() == 1
     assert program.text.endswith("; run it again to go on\n")
@@ -106,7 +107,7 @@ async def test_a_file_that_the_service_does_not_take_now_waits_and_is_not_sent_f
     socialapi_emulator.faults.add("latency", delay_seconds=0.1)
     arguments = "do_not_reach_drop_folder.py", ACCOUNT, LIST, "drop"
     async with started(socialapi_emulator, tmp_path, *arguments) as program:
-        await until(lambda: answered(socialapi_emulator) >= 3)
+        await until(lambda: successes(socialapi_emulator) >= 3)
         socialapi_emulator.faults.add("status", status=401, times=100)
         assert await program.ended() == 3
     assert program.text.startswith("2026-05-01.csv waits: the upload stopped: HTTP 401")
@@ -114,7 +115,7 @@ async def test_a_file_that_the_service_does_not_take_now_waits_and_is_not_sent_f
     socialapi_emulator.faults.clear()
     assert await run(socialapi_emulator, tmp_path, *arguments) == "2026-05-01.csv: 50,000 accepted, 0 rejected\n"
     assert len(socialapi_emulator.do_not_reach_members(ACCOUNT, LIST)) == 50_000
-    assert answered(socialapi_emulator) == 20
+    assert successes(socialapi_emulator) == 20
     assert names_in(tmp_path / "drop" / "done") == ["2026-05-01.csv"]
 
 
@@ -126,7 +127,7 @@ async def test_a_drop_folder_that_was_killed_in_the_middle_is_finished_by_the_ne
     socialapi_emulator.faults.add("latency", delay_seconds=0.1)
     arguments = "do_not_reach_drop_folder.py", ACCOUNT, LIST, "drop"
     async with started(socialapi_emulator, tmp_path, *arguments) as program:
-        await until(lambda: answered(socialapi_emulator) >= 1)
+        await until(lambda: successes(socialapi_emulator) >= 1)
         socialapi_emulator.faults.add("stall", delay_seconds=600, times=100)
         os.kill(program.pid, signal.SIGKILL)
     socialapi_emulator.faults.clear()
@@ -329,7 +330,7 @@ async def test_a_task_that_is_stopped_ends_properly_and_is_repeated(
     socialapi_emulator.faults.add("latency", delay_seconds=0.1)
     async with started(socialapi_emulator, tmp_path, *TASK) as program:
         # More than are on their way at once: the answers to the first of them are in the journal.
-        await until(lambda: answered(socialapi_emulator) >= 12)
+        await until(lambda: successes(socialapi_emulator) >= 12)
         socialapi_emulator.faults.add("stall", delay_seconds=600, times=100)
         os.kill(program.pid, signal.SIGTERM)
         assert await program.ended() == 130

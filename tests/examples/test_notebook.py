@@ -11,7 +11,8 @@ import nbformat
 import pytest
 
 from socialapi.emulator import Emulator
-from tests.support.examples import EXAMPLES, ROOT, answered, until, variables
+from tests.support.examples import EXAMPLES, ROOT, successes
+from tests.support.waiting import until
 
 NOTEBOOK = EXAMPLES / "timeline_notebook.ipynb"
 
@@ -41,8 +42,8 @@ def posts_by_month(table: str) -> int:
 async def test_the_notebook_shows_the_timeline_in_tables(
     notebook: Any, socialapi_emulator: Emulator, tmp_path: Path
 ) -> None:
-    head, by_month, accounts = await shown_by(notebook, tmp_path, variables(socialapi_emulator))
-    assert answered(socialapi_emulator, "/2/users/{id}/tweets") in (5, 6)  # it reads one page ahead
+    head, by_month, accounts = await shown_by(notebook, tmp_path, socialapi_emulator.environment)
+    assert successes(socialapi_emulator, "/2/users/{id}/tweets") in (5, 6)  # it reads one page ahead
     assert "created_at lang  likes" in head
     assert len(head.splitlines()) == 1 + 1 + 5 + 1 + 1 + 1 + 5
     assert posts_by_month(by_month) == 500
@@ -53,8 +54,8 @@ async def test_the_notebook_goes_on_with_what_had_arrived(
     notebook: Any, socialapi_emulator: Emulator, tmp_path: Path
 ) -> None:
     socialapi_emulator.faults.add("latency", delay_seconds=0.2, path="/2/users/*/tweets")
-    executing = asyncio.create_task(shown_by(notebook, tmp_path, variables(socialapi_emulator)))
-    await until(lambda: answered(socialapi_emulator, "/2/users/{id}/tweets") >= 2 or executing.done())
+    executing = asyncio.create_task(shown_by(notebook, tmp_path, socialapi_emulator.environment))
+    await until(lambda: successes(socialapi_emulator, "/2/users/{id}/tweets") >= 2 or executing.done())
     socialapi_emulator.faults.add("status", status=400, path="/2/users/*/tweets")
     said, _, by_month, _ = await executing
     found = re.fullmatch(r"HTTP 400: .*; these are the first (\d+) posts\n", said)

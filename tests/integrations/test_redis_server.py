@@ -28,8 +28,7 @@ def running() -> Iterator[RedisServer]:
 
 async def test_clients_made_from_the_environment_share_one_window(running: RedisServer) -> None:
     async with Emulator(port=0) as emulator:
-        ready = {f"SOCIALAPI_{name.upper()}": value for name, value in emulator.ready.items()}
-        environ = {**ready, "SOCIALAPI_REDIS_URL": running.url, "SOCIALAPI_REDIS_NAMESPACE": "shared"}
+        environ = {**emulator.environment, "SOCIALAPI_REDIS_URL": running.url, "SOCIALAPI_REDIS_NAMESPACE": "shared"}
         async with Client.from_env(environ) as one, Client.from_env(environ) as other:
             await one.webhooks.list()
             await other.webhooks.list()

@@ -22,7 +22,7 @@ async def test_the_page_on_several_processes_does_what_it_says(tmp_path: Path) -
         async with Emulator(port=0) as emulator:
             environ = {
                 **os.environ,
-                **{f"SOCIALAPI_{name.upper()}": value for name, value in emulator.ready.items()},
+                **emulator.environment,
                 "SOCIALAPI_REDIS_URL": server.url,
                 "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
             }

@@ -47,8 +47,7 @@ def attempt(
         "rows": ROWS,
         "stops_after": stops_after,
     }
-    variables = {f"SOCIALAPI_{name.upper()}": value for name, value in emulator.ready.items() if name != "event"}
-    environment = {**os.environ, **variables, "SOCIALAPI_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS)}
+    environment = {**os.environ, **emulator.environment, "SOCIALAPI_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS)}
     environment |= {"SOCIALAPI_MAX_OPERATIONS": "1000"}
     if redis_url is not None:
         environment["SOCIALAPI_REDIS_URL"] = redis_url

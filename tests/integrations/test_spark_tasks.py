@@ -125,8 +125,8 @@ def running() -> Iterator[Service]:
 def emulator(running: Service, monkeypatch: pytest.MonkeyPatch) -> Service:
     """An emulator, to which the environment points."""
     running.ask("POST", "reset")
-    for name, value in running.ready.items():
-        monkeypatch.setenv(f"SOCIALAPI_{name.upper()}", value)
+    for name, value in running.environment.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.delenv("SOCIALAPI_REDIS_URL", raising=False)
     return running
 

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import attrs
 
+from socialapi.emulator.server import variables
+
 ROOT: Final = Path(__file__).parents[2]
 UPLOADS: Final = "/ads/12/accounts/*/custom_audiences/*/users"
 EMULATOR: Final = """
@@ -30,6 +32,11 @@ class Service:
 
     ready: Mapping[str, str]
     pid: int
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of a process that talks to it."""
+        return variables(self.ready)
 
     def control(self, method: str, path: str, body: Any = None) -> Iterator[Any]:
         """The JSON documents of the answer, one for each line."""

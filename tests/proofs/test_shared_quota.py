@@ -195,8 +195,7 @@ def test_a_job_waits_for_redis_then_stops_with_a_sentence_and_goes_on_exactly_wh
     with own_redis() as server, service({LIMIT: (1_000_000, 60.0)}) as emulator:
         emulator.fault("latency", delay_seconds=0.05)
         account, audience = emulator.audience
-        names = ("api_key", "api_key_secret", "access_token", "access_token_secret", "ads_url")
-        environment = {f"SOCIALAPI_{name.upper()}": emulator.ready[name] for name in names} | {
+        environment = emulator.environment | {
             "SOCIALAPI_REDIS_URL": server.url,
             "SOCIALAPI_MAX_OPERATIONS": "1",
             "SOCIALAPI_MAX_ELAPSED_SECONDS": "3",

@@ -2,7 +2,6 @@
 
 import json
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,6 +12,7 @@ from typing import Any, Final
 import pytest
 
 from tests.proofs.processes import ROOT, Service, service
+from tests.support.server import free_port
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("webhooks")]
 
@@ -22,13 +22,6 @@ LIKELY: Final = 0.01
 URL: Final = "https://hooks.example.com/events"
 HOOKS: Final = "/2/webhooks"
 FORGERIES: Final = ("delivery_tampered", "delivery_forged")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Receiver:

@@ -11,8 +11,8 @@ from socialapi.errors import DecodeError, InvalidInput, SocialApiError
 from tests.resources.test_wrong_types import CALLS, Call, fill, made
 from tests.support.clients import client_of
 from tests.support.clock import VirtualClock
+from tests.support.planted import PEOPLE, SECRETS, leaks, told_by
 from tests.support.server import Cut, Server, Step, answer
-from tests.test_secrets import PEOPLE, SECRETS, leaks, told_by
 
 MAIL: Final = PEOPLE["email"]
 ODD: Final[tuple[Any, ...]] = (

@@ -112,8 +112,7 @@ async def test_what_is_meant_for_this_machine_goes_there_whatever_the_environmen
             environment.setenv(name, proxy.url)
         async with Client(emulator.config, emulator.credentials) as client:
             await client.posts.lookup(emulator.seed["post_ids"][0])
-        settings = {f"SOCIALAPI_{name.upper()}": value for name, value in emulator.ready.items()}
-        async with Client.from_env({**os.environ, **settings}) as client:
+        async with Client.from_env({**os.environ, **emulator.environment}) as client:
             await client.posts.lookup(emulator.seed["post_ids"][0])
     assert proxy.asked == []
 

@@ -16,14 +16,14 @@ from opentelemetry.trace import SpanKind, StatusCode
 from socialapi import AppOnly, AudienceUser, Client
 from socialapi.emulator import Emulator
 from socialapi.errors import ApiError, BulkError, ConfigurationError, RateLimitTooLong, TransportError
-from tests import test_secrets
+from tests.support import planted
 from tests.support.clients import HighestJitter, client_of
 from tests.support.clock import VirtualClock
 from tests.support.records import Records, records
 from tests.support.server import Fault, Server, answer
 from tests.support.stream_server import End, StreamServer, post, read_for, refusal
 from tests.support.telemetry import Recorded, attributes_of, by, events_of, points, recorded
-from tests.webhooks.posting import until
+from tests.support.waiting import until
 
 __all__ = ["recorded", "records"]  # fixtures
 
@@ -346,25 +346,25 @@ async def test_a_sync_and_a_load_tell_their_kinds_and_outcomes(
     }
 
 
-@pytest.mark.parametrize("failure", test_secrets.FAILURES)
+@pytest.mark.parametrize("failure", planted.FAILURES)
 async def test_nothing_planted_is_in_a_span_a_metric_or_a_log_record(
     failure: str, recorded: Recorded, records: Records, clock: VirtualClock
 ) -> None:
-    service = Server(then=test_secrets.FAILURES[failure])
-    async with service as server, test_secrets.client_for(server, clock, **ON) as client:
-        for call in test_secrets.CALLS:
-            await test_secrets.outcome(call, client)
+    service = Server(then=planted.FAILURES[failure])
+    async with service as server, planted.client_for(server, clock, **ON) as client:
+        for call in planted.CALLS:
+            await planted.outcome(call, client)
     assert recorded.spans
     told = [*recorded.everything(), *(repr(vars(record)) for record in records.kept if record.name == "socialapi")]
     assert len(told) > 15
-    assert [line for line in told if test_secrets.leaks(line)] == []
+    assert [line for line in told if planted.leaks(line)] == []
 
 
 async def test_nothing_that_the_service_quotes_is_in_a_span_a_metric_or_a_log_record(
     recorded: Recorded, records: Records, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOCIALAPI_TELEMETRY", "1")
-    email, secret = test_secrets.PEOPLE["email"], test_secrets.SECRETS["bearer"]
+    email, secret = planted.PEOPLE["email"], planted.SECRETS["bearer"]
     quoting = {
         "type": f"about:{email}",
         "title": email,
@@ -381,12 +381,12 @@ async def test_nothing_that_the_service_quotes_is_in_a_span_a_metric_or_a_log_re
             await read_for(each, 60.0)
     for status, body in ((400, refused), (403, errors), (429, errors), (500, errors)):
         service = Server(then=answer(body, status=status))
-        async with service as server, test_secrets.client_for(server, clock) as client:
-            for call in test_secrets.CALLS:
-                await test_secrets.outcome(call, client)
+        async with service as server, planted.client_for(server, clock) as client:
+            for call in planted.CALLS:
+                await planted.outcome(call, client)
     told = [*recorded.everything(), *(repr(vars(record)) for record in records.kept if record.name == "socialapi")]
     assert len(told) > 60
-    assert [line for line in told if test_secrets.leaks(line)] == []
+    assert [line for line in told if planted.leaks(line)] == []
 
 
 async def test_without_telemetry_there_is_neither_a_span_nor_a_metric(

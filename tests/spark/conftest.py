@@ -90,8 +90,7 @@ def spark(running: Service) -> Iterator[Any]:
 
 def environment_of(emulator: Service) -> dict[str, str]:
     """The variables of executors that write to the emulator."""
-    ready = {f"SOCIALAPI_{name.upper()}": value for name, value in emulator.ready.items() if name != "event"}
-    return ready | {
+    return emulator.environment | {
         "SOCIALAPI_TIMEOUT_SECONDS": str(TIMEOUT_SECONDS),
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,

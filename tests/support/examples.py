@@ -2,13 +2,16 @@
 
 import asyncio
 import contextlib
+import importlib.util
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 import attrs
+import pytest
 
 from socialapi.emulator import Emulator
 
@@ -16,11 +19,6 @@ ROOT: Final = Path(__file__).parents[2]
 EXAMPLES: Final = ROOT / "examples"
 ACCOUNT, AUDIENCE = "18ce54d4x5t", "1nmth"
 PATIENCE_SECONDS: Final = 60
-
-
-def variables(emulator: Emulator) -> dict[str, str]:
-    """What `socialapi emulator --env-file` writes."""
-    return {f"SOCIALAPI_{name.upper()}": value for name, value in emulator.ready.items()}
 
 
 @attrs.define
@@ -70,7 +68,7 @@ async def started(
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-W", "error" if strict else "default", *what, *arguments),
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"} | variables(emulator) | environment,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"} | emulator.environment | environment,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
@@ -86,6 +84,19 @@ async def started(
         await reading
 
 
+def load(name: str, monkeypatch: pytest.MonkeyPatch, *arguments: str, **environment: str) -> ModuleType:
+    """An example as a module, for what no user can see from outside; imported with these arguments and variables."""
+    monkeypatch.setattr("sys.argv", [name, *arguments])
+    for variable, value in environment.items():
+        monkeypatch.setenv(variable, value)
+    spec = importlib.util.spec_from_file_location(Path(name).stem, EXAMPLES / name)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 async def run(
     emulator: Emulator, folder: Path, *command: str, status: int = 0, strict: bool = True, **environment: str
 ) -> str:
@@ -96,13 +107,6 @@ async def run(
     return program.text
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    """Returns once it is so in the emulator, which tells nobody."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not condition():  # noqa: ASYNC110  # the emulator serves in this loop, and tells nobody
-            await asyncio.sleep(0)
-
-
-def answered(emulator: Emulator, route: str | None = None) -> int:
+def successes(emulator: Emulator, route: str | None = None) -> int:
     """How many requests were successful, of all or of one route."""
     return sum(each.status == 200 and route in (None, each.route) for each in emulator.requests)

@@ -13,6 +13,14 @@ import attrs
 import orjson
 
 
+def free_port() -> int:
+    """A port of this machine on which nothing listens, for a server that does not say which it took."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
 @attrs.frozen
 class Received:
     """A request as it arrived; header names are in lower case, `connection` counts from 1."""

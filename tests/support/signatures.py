@@ -1,8 +1,10 @@
 """What stands in the signatures of public names: read from the sources, where strings and late imports are no matter."""
 
 import ast
+import importlib
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Final
 
 import attrs
@@ -11,6 +13,34 @@ CALLED_BY_USERS: Final = frozenset(
     ["__init__", "__call__", "__aenter__", "__aiter__", "__anext__", "__await__", "__getitem__", "__iter__", "__next__"]
 )
 FUNCTION: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+PUBLIC_MODULES: Final = (
+    "socialapi",
+    "socialapi.emulator",
+    "socialapi.errors",
+    "socialapi.integrations.redis",
+    "socialapi.integrations.telemetry",
+    "socialapi.journals",
+    "socialapi.resources",
+    "socialapi.streams",
+    "socialapi.testing",
+    "socialapi.types",
+    "socialapi.webhooks",
+)
+"""CONTRIBUTING.md says the same."""
+NOT_INSTALLED_HERE: Final = ("socialapi.integrations.spark",)
+"""What needs a library that has an environment of its own."""
+
+
+def names_of(module: ModuleType) -> set[str]:
+    """Its list of public names, or else what it defines."""
+    listed: list[str] | None = getattr(module, "__all__", None)
+    own = (name for name, value in vars(module).items() if getattr(value, "__module__", None) == module.__name__)
+    return set(listed if listed is not None else (name for name in own if not name.startswith("_")))
+
+
+PUBLIC: Final = [
+    (module, name) for module in PUBLIC_MODULES for name in sorted(names_of(importlib.import_module(module)))
+]
 
 
 @attrs.frozen

@@ -5,7 +5,7 @@ import base64
 import contextlib
 import hashlib
 import hmac
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any, Final
 
 import aiohttp
@@ -83,13 +83,6 @@ async def running(app: web.Application, mounted: str = "") -> AsyncIterator[Send
             yield Sender(f"http://127.0.0.1:{runner.addresses[0][1]}{mounted}", session)
     finally:
         await runner.cleanup()
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    """Returns as soon as the condition holds."""
-    async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110  # nothing tells when an operating system has passed on a packet
-            await asyncio.sleep(0)
 
 
 async def take(receiver: Any, count: int) -> list[Any]:

@@ -13,7 +13,8 @@ import aiohttp
 import uvicorn
 
 from socialapi.webhooks import Receiver
-from tests.webhooks.posting import SECRET, Sender, running, until
+from tests.support.waiting import until
+from tests.webhooks.posting import SECRET, Sender, running
 
 PROGRAM = Path(__file__).with_name("accepting.py")
 ROOT = Path(__file__).parents[2]

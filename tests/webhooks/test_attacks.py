@@ -18,7 +18,8 @@ import yarl
 
 from socialapi.webhooks import Receiver, connections, endpoint
 from socialapi.webhooks.serving import serving
-from tests.webhooks.posting import HEADER, SECRET, Sender, event, running, signature, until
+from tests.support.waiting import until
+from tests.webhooks.posting import HEADER, SECRET, Sender, event, running, signature
 from tests.webhooks.serving import SERVERS
 
 FORGED = "sha256=" + "A" * 43 + "="

@@ -21,10 +21,11 @@ from socialapi import Client
 from socialapi.emulator import Emulator
 from socialapi.streams import Dispatcher
 from socialapi.webhooks import ActivityEvent, Receiver
-from tests.proofs.test_webhooks import free_port
 from tests.support.clock import turns
+from tests.support.server import free_port
+from tests.support.waiting import until
 from tests.test_readme import snippets_of
-from tests.webhooks.posting import HEADER, SECRET, Sender, event, numbers, signature, take, until
+from tests.webhooks.posting import HEADER, SECRET, Sender, event, numbers, signature, take
 from tests.webhooks.serving import ROOT, serving_asgi
 
 pytestmark = pytest.mark.timeout(180)
@@ -195,8 +196,8 @@ async def test_what_ends_the_handling_ends_the_server_and_the_inbox_keeps_its_ev
 async def test_an_application_registers_itself_once_it_serves(
     socialapi_emulator: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    for name, value in socialapi_emulator.ready.items():
-        monkeypatch.setenv(f"SOCIALAPI_{name.upper()}", str(value))
+    for name, value in socialapi_emulator.environment.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.chdir(tmp_path)
     (snippet,) = [each for each in snippets_of(ROOT / "docs" / "webhooks.md") if "def register(" in each.text]
     page: dict[str, Any] = {}

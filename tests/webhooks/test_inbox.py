@@ -15,7 +15,8 @@ from socialapi.webhooks import Receiver
 from socialapi.webhooks import inbox as module
 from socialapi.webhooks.inbox import Inbox
 from tests.support.clock import turns
-from tests.webhooks.posting import SECRET, event, numbers, rest, running, take, until
+from tests.support.waiting import until
+from tests.webhooks.posting import SECRET, event, numbers, rest, running, take
 
 
 @pytest.fixture

@@ -19,7 +19,8 @@ from aiohttp import web
 from socialapi import webhooks
 from socialapi.errors import ConfigurationError
 from socialapi.webhooks import ActivityEvent, MatchedPost, Receiver, Undecoded, endpoint, queue
-from tests.webhooks.posting import HEADER, SECRET, Sender, event, numbers, rest, running, signature, take, until
+from tests.support.waiting import until
+from tests.webhooks.posting import HEADER, SECRET, Sender, event, numbers, rest, running, signature, take
 
 
 @pytest.fixture

@@ -18,7 +18,8 @@ from socialapi.webhooks import Receiver
 from socialapi.webhooks import inbox as module
 from socialapi.webhooks.inbox import Inbox
 from socialapi.webhooks.inbox_owner import InboxOwner
-from tests.webhooks.posting import SECRET, Sender, event, numbers, rest, running, take, until
+from tests.support.waiting import until
+from tests.webhooks.posting import SECRET, Sender, event, numbers, rest, running, take
 from tests.webhooks.serving import another_process
 
 

@@ -5,7 +5,7 @@ import pytest
 from socialapi.errors import ConfigurationError
 from socialapi.integrations.telemetry import DeliveryTelemetry
 from socialapi.webhooks import Receiver
-from tests import test_secrets
+from tests.support import planted
 from tests.support.records import Records, records
 from tests.support.telemetry import Recorded, attributes_of, by, recorded
 from tests.webhooks.posting import SECRET, event, running
@@ -33,7 +33,7 @@ async def test_a_delivery_to_a_webhook_is_a_span_and_is_counted_by_its_result(re
 
 
 async def test_nothing_of_a_request_is_in_a_span_a_metric_or_a_log_record(recorded: Recorded, records: Records) -> None:
-    email, secret = test_secrets.PEOPLE["email"], test_secrets.SECRETS["bearer"]
+    email, secret = planted.PEOPLE["email"], planted.SECRETS["bearer"]
     async with running(Receiver(secret, telemetry=DeliveryTelemetry())) as sender:
         await sender.post(event(1, email=email), "sha256=" + "A" * 43 + "=", path=f"/{email}")
         await sender.post(email.encode())
@@ -41,7 +41,7 @@ async def test_nothing_of_a_request_is_in_a_span_a_metric_or_a_log_record(record
         await sender.challenge(f"?crc_token={{{email}")
     told = [*recorded.everything(), *(repr(vars(record)) for record in records.kept if record.name == "socialapi")]
     assert len(told) > 5
-    assert [line for line in told if test_secrets.leaks(line)] == []
+    assert [line for line in told if planted.leaks(line)] == []
 
 
 async def test_without_telemetry_a_receiver_has_neither_a_span_nor_a_metric(recorded: Recorded) -> None:

@@ -1,9 +1,9 @@
 r"""A service in FastAPI: a stream in the background, a webhook, and a timeline for its own clients.
 
 Posts that match a rule and activity events are kept in memory, the newest first; a real service
-would put them into its database. Should the stream end for good, the server ends too, so that
-whoever watches it starts it again: without its stream it would look healthy and not be. A stream is
-read by one process, so the server has one worker. WEBHOOK_URL is the address at which the platform
+would put them into its database. Should the stream end for good, or the webhook be refused, the
+server ends too, so that whoever watches it starts it again: without them it would look healthy and
+not be. A stream is read by one process, so the server has one worker. WEBHOOK_URL is the address at which the platform
 reaches `/hooks`. Hosts and credentials come from SOCIALAPI_* variables. Run it against a local
 emulator:
 
@@ -20,7 +20,7 @@ import logging
 import math
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse
@@ -30,6 +30,7 @@ from socialapi.streams import ActivityEvent, Dispatcher, MatchedPost
 from socialapi.webhooks import Receiver
 
 logger = logging.getLogger(__name__)
+pauses_seconds = [1, 5, 30, 60]
 receiver = Receiver(os.environ["SOCIALAPI_API_KEY_SECRET"], inbox="events.sqlite")
 events = Dispatcher()
 newest: dict[str, collections.deque[str | None]] = {name: collections.deque(maxlen=100) for name in ("posts", "events")}
@@ -49,33 +50,42 @@ def keep_event(event: ActivityEvent) -> None:
 
 async def read_stream(client: Client) -> None:
     """Reads for as long as the server runs."""
-    try:
-        await client.filtered_stream.ensure_rules("snow OR ice")
-        async with client.filtered_stream.connect(backfill_minutes=1) as stream:
-            await events.run(stream)
-    except Exception:
-        logger.critical("nobody reads the stream any more, so this process is told to end")
-        signal.raise_signal(signal.SIGTERM)
-        raise
+    await client.filtered_stream.ensure_rules("snow OR ice")
+    async with client.filtered_stream.connect(backfill_minutes=1) as stream:
+        await events.run(stream)
 
 
 async def register(client: Client) -> None:
     """Has events delivered to the webhook, once something is served at its address."""
-    for pause_seconds in (0, 1, 5, 30, 60):
-        await asyncio.sleep(pause_seconds)
+    for pause_seconds in pauses_seconds:
         try:
             await client.webhooks.ensure(os.environ["WEBHOOK_URL"])
         except errors.SocialApiError as problem:
             logger.warning("the webhook is not registered yet: %s", problem)
+            await asyncio.sleep(pause_seconds)
         else:
             return
+    await client.webhooks.ensure(os.environ["WEBHOOK_URL"])
+
+
+async def or_end(task: Awaitable[None], without_it: str) -> None:
+    """Waits for a task, and has the server end if it fails."""
+    try:
+        await task
+    except Exception:
+        logger.critical("%s, so this process is told to end", without_it)
+        signal.raise_signal(signal.SIGTERM)
+        raise
 
 
 @contextlib.asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Reads the stream and handles events beside the server, with one client for everything."""
     async with Client.from_env() as client, receiver.handled_by(events.run), asyncio.TaskGroup() as tasks:
-        background = [tasks.create_task(read_stream(client)), tasks.create_task(register(client))]
+        background = [
+            tasks.create_task(or_end(read_stream(client), "nobody reads the stream any more")),
+            tasks.create_task(or_end(register(client), "the webhook cannot be registered")),
+        ]
         app.state.client = client.with_options(max_wait_seconds=2)  # somebody waits for the answer
         yield
         for task in background:

@@ -1,8 +1,9 @@
 """A web application with a login: OAuth 2.0 with PKCE, and calls as the user who is signed in.
 
 A session is a random cookie; what belongs to it stays in the memory of this process. Tokens are
-renewed by the package, and the cache keeps the newest ones. Hosts and the app's key and secret come
-from SOCIALAPI_* variables. Run it against a local emulator, and open http://127.0.0.1:8000/:
+renewed by the package, and the cache of the session keeps the newest ones. Sign-ins that were begun
+are kept apart from sessions: anybody can begin so many that the oldest are forgotten. Hosts and the
+app's key and secret come from SOCIALAPI_* variables. Run it against a local emulator, and open http://127.0.0.1:8000/:
 
     socialapi emulator --env-file emulator.env &
     . ./emulator.env
@@ -14,7 +15,9 @@ import secrets
 import sys
 from collections import OrderedDict
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 from html import escape
+from typing import TypeVar
 
 import aiohttp
 from aiohttp import web
@@ -24,41 +27,60 @@ from socialapi.types import OAuth2SignIn
 
 APP_ID, APP_SECRET = os.environ["SOCIALAPI_API_KEY"], os.environ["SOCIALAPI_API_KEY_SECRET"]
 PORT = int(sys.argv[1])
-COOKIE = "session"
-MAX_SESSIONS = 10_000
+MAX_KEPT = 10_000
+T = TypeVar("T")
 
 routes = web.RouteTableDef()
 
 
+@dataclass
+class Session:
+    """Somebody who is signed in, and the newest tokens of that sign-in."""
+
+    user: OAuth2User
+    tokens: MemoryTokenCache = field(default_factory=MemoryTokenCache)
+
+
+class Kept(OrderedDict[str, T]):
+    """What a cookie stands for, by its value. The oldest is forgotten if there is too much of it."""
+
+    def add(self, thing: T) -> str:
+        """Keeps a thing and returns the value of its cookie, which nobody else knows."""
+        name = secrets.token_urlsafe(32)
+        self[name] = thing
+        if len(self) > MAX_KEPT:
+            self.popitem(last=False)
+        return name
+
+
 class Service:
-    """The service, and the sessions of those who sign in to it or have done so."""
+    """The service, the sign-ins that were begun, and the sessions of those who are signed in."""
 
     def __init__(self, connections: aiohttp.ClientSession, callback: str) -> None:
         self.callback = callback
-        self.sessions: OrderedDict[str, OAuth2SignIn | OAuth2User] = OrderedDict()
+        self.sign_ins = Kept[OAuth2SignIn]()
+        self.sessions = Kept[Session]()
         self._config = Config.from_env()
-        self._connections, self._tokens = connections, MemoryTokenCache()
+        self._connections = connections
         self._pacer = SlidingWindowPacer(self._config)
 
-    def client(self, *users: OAuth2User) -> Client:
-        """Returns a client that calls as the user, if one is given.
+    def client(self, session: Session | None = None) -> Client:
+        """Returns a client that calls as the user of the session, if one is given.
 
-        All of them share connections, limits and tokens.
+        All of them share connections and limits.
         """
-        return Client(self._config, users, session=self._connections, pacer=self._pacer, token_cache=self._tokens)
-
-    def begin(self, session: OAuth2SignIn | OAuth2User, address: str) -> web.Response:
-        """Begins a session, whose name nobody else knows, and leads the browser on."""
-        name = secrets.token_urlsafe(32)
-        self.sessions[name] = session
-        if len(self.sessions) > MAX_SESSIONS:
-            self.sessions.popitem(last=False)
-        response = web.Response(status=302, headers={"Location": address})
-        response.set_cookie(COOKIE, name, httponly=True, samesite="Lax")  # behind HTTPS also secure=True
-        return response
+        users, tokens = ([session.user], session.tokens) if session else ([], None)
+        return Client(self._config, users, session=self._connections, pacer=self._pacer, token_cache=tokens)
 
 
 SERVICE = web.AppKey("service", Service)
+
+
+def redirect(address: str, cookie: str, value: str) -> web.Response:
+    """Leads the browser on, with a cookie."""
+    response = web.Response(status=302, headers={"Location": address})
+    response.set_cookie(cookie, value, httponly=True, samesite="Lax")  # behind HTTPS also secure=True
+    return response
 
 
 def page(content: str, status: int = 200) -> web.Response:
@@ -71,14 +93,15 @@ def page(content: str, status: int = 200) -> web.Response:
 @routes.get("/")
 async def home(request: web.Request) -> web.Response:
     """Shows the ad accounts of the user who is signed in."""
-    service = request.app[SERVICE]
-    user = service.sessions.get(request.cookies.get(COOKIE, ""))
-    if not isinstance(user, OAuth2User):
+    service, name = request.app[SERVICE], request.cookies.get("session", "")
+    session = service.sessions.get(name)
+    if session is None:
         return page('<a href="/login">Sign in</a>')
     try:
-        async with service.client(user) as client:
+        async with service.client(session) as client:
             accounts = await client.ads.accounts.list().collect(limit=100)
     except errors.Unauthorized:  # the user has withdrawn the access, or it could not be renewed
+        service.sessions.pop(name, None)
         return page('You are signed out. <a href="/login">Sign in</a>', 401)
     names = "".join(f"<li>{escape(account.name or account.id)}" for account in accounts)
     return page(f"<ul>{names}</ul>")
@@ -91,17 +114,15 @@ async def login(request: web.Request) -> web.Response:
     scopes = ["tweet.read", "users.read", "offline.access"]
     async with service.client() as client:
         sign_in = client.oauth.authorization_url(client_id=APP_ID, redirect_uri=service.callback, scopes=scopes)
-    return service.begin(sign_in, sign_in.url)
+    return redirect(sign_in.url, "sign_in", service.sign_ins.add(sign_in))
 
 
 @routes.get("/callback")
 async def callback(request: web.Request) -> web.Response:
     """Ends a sign-in: the page of the service leads the browser here, with a code or an error."""
     service, given = request.app[SERVICE], request.query
-    sign_in = service.sessions.pop(request.cookies.get(COOKIE, ""), None)
-    if not isinstance(sign_in, OAuth2SignIn) or not secrets.compare_digest(
-        given.get("state", "").encode(), sign_in.state.encode()
-    ):
+    sign_in = service.sign_ins.pop(request.cookies.get("sign_in", ""), None)
+    if sign_in is None or not secrets.compare_digest(given.get("state", "").encode(), sign_in.state.encode()):
         return page('This sign-in was not begun here. <a href="/login">Sign in</a>', 403)
     if "code" not in given:
         return page('You did not allow it. <a href="/login">Sign in</a>', 403)
@@ -117,7 +138,9 @@ async def callback(request: web.Request) -> web.Response:
     except errors.SocialApiError:
         return page('That did not work. <a href="/login">Sign in</a>', 502)
     # In a session of a new name: somebody may have planted the one before in this browser.
-    return service.begin(OAuth2User(token.access_token, token.refresh_token, APP_ID, APP_SECRET), "/")
+    service.sessions.pop(request.cookies.get("session", ""), None)
+    session = Session(OAuth2User(token.access_token, token.refresh_token, APP_ID, APP_SECRET))
+    return redirect("/", "session", service.sessions.add(session))
 
 
 async def connect(app: web.Application) -> AsyncIterator[None]:

@@ -1,7 +1,8 @@
 """A pacer of one's own: all programs of a day together send no more requests than they may.
 
-The budget is kept in a file that they share. The pacer that a client has anyway is asked as well,
-because it keeps to the limits of the service. Hosts and credentials come from SOCIALAPI_*
+The budget is kept in a file that they share, which a thread reads and writes: another program may
+have it locked, and the event loop must not wait for that. The pacer that a client has anyway is
+asked as well, because it keeps to the limits of the service. Hosts and credentials come from SOCIALAPI_*
 variables. Run it against a local emulator:
 
     socialapi emulator --env-file emulator.env &
@@ -10,6 +11,7 @@ variables. Run it against a local emulator:
 """
 
 import asyncio
+import collections
 import contextlib
 import datetime
 import sqlite3
@@ -30,14 +32,25 @@ class DailyBudget:
         self._pacer = pacer
         self._file = file
         self._most = requests_a_day
+        self._unused = collections.Counter[datetime.date]()
 
-    def book(self, day: datetime.date, requests: int) -> bool:
-        """Adds to what was sent on a day, or returns False if that would be too much."""
+    async def book(self, day: datetime.date) -> bool:
+        """Books a request on a day, or returns False if its budget is spent."""
+        if self._unused[day]:
+            self._unused[day] -= 1
+            return True
+        return await asyncio.to_thread(self._book_in_file, day)
+
+    def give_back(self, day: datetime.date) -> None:
+        """Leaves a booked request to the next one of this program; at its end it counts as sent."""
+        self._unused[day] += 1
+
+    def _book_in_file(self, day: datetime.date) -> bool:
         with contextlib.closing(sqlite3.connect(self._file, timeout=10, isolation_level=None)) as database:
             database.execute("create table if not exists days (day text primary key, sent integer)")
             database.execute("insert or ignore into days values (?, 0)", (str(day),))
-            add = "update days set sent = sent + :requests where day = :day and sent + :requests <= :most"
-            return database.execute(add, {"requests": requests, "day": str(day), "most": self._most}).rowcount > 0
+            add = "update days set sent = sent + 1 where day = ? and sent < ?"
+            return database.execute(add, (str(day), self._most)).rowcount > 0
 
     async def acquire(self, key: str, documented: RateLimit | None, *, bulk: bool, max_wait_seconds: float) -> Slot:
         """Waits for a place. Raises RateLimitTooLong if the budget of the day is spent."""
@@ -45,9 +58,9 @@ class DailyBudget:
         now = datetime.datetime.now(datetime.UTC)
         granted = False
         try:
-            granted = self.book(now.date(), 1)
+            granted = await self.book(now.date())
         finally:
-            if not granted:  # nothing is sent, also if the file cannot be used
+            if not granted:  # nothing is sent, also if the file cannot be used or the call is cancelled
                 slot.unsent()
         if not granted:
             tomorrow = datetime.datetime.combine(now.date() + DAY, datetime.time(), datetime.UTC)
@@ -76,7 +89,7 @@ class BudgetSlot:
     def unsent(self) -> None:
         """Gives both places back."""
         self._slot.unsent()
-        self._budget.book(self._day, -1)
+        self._budget.give_back(self._day)
 
 
 async def main(account_id: str, audience_id: str, file: str, requests_a_day: str) -> int:

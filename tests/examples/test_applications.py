@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,12 @@ import aiohttp
 import attrs
 import pytest
 
-from socialapi import Client
+from socialapi import Client, OAuth2User
 from socialapi.emulator import Emulator
-from tests.support.examples import EXAMPLES, Program, started
+from tests.support.examples import EXAMPLES, ROOT, Program, load, started
 from tests.support.person import Person
 from tests.support.server import free_port
-from tests.support.waiting import until
+from tests.support.waiting import LOOK_AGAIN_SECONDS, until
 
 USER = "2244994945"
 URL = "https://app.example/hooks"
@@ -44,8 +45,8 @@ class Site:
         found = None
         try:
             async with asyncio.timeout(60):
-                while (found := await self.json(path)) != expected:
-                    pass
+                while (found := await self.json(path)) != expected:  # noqa: ASYNC110  # only the page tells
+                    await asyncio.sleep(LOOK_AGAIN_SECONDS)
         except TimeoutError:
             raise AssertionError(f"{found}\n{self.program.text}") from None
 
@@ -103,6 +104,21 @@ async def test_a_service_whose_stream_ends_for_good_says_so_and_ends(
     assert "socialapi.errors.Forbidden: HTTP 403" in site.program.text
 
 
+async def test_a_service_whose_webhook_is_refused_says_so_and_ends(
+    socialapi_emulator: Emulator, tmp_path: Path
+) -> None:
+    (tmp_path / "hasty.py").write_text(
+        "import fastapi_service\nfastapi_service.pauses_seconds[:] = [0, 0]\napp = fastapi_service.app\n"
+    )
+    socialapi_emulator.faults.add("status", status=403, path="/2/webhooks", times=100)
+    command = "uvicorn", "hasty:app", "--app-dir", str(tmp_path), "--port", str(free_port())
+    path = f"{ROOT}{os.pathsep}{EXAMPLES}"
+    async with started(socialapi_emulator, tmp_path, *command, WEBHOOK_URL=URL, PYTHONPATH=path) as program:
+        assert await program.ended() != 0
+    assert program.text.count("the webhook is not registered yet: HTTP 403") == 2
+    assert "the webhook cannot be registered, so this process is told to end" in program.text
+
+
 # A login
 
 
@@ -147,6 +163,20 @@ async def test_each_browser_has_a_session_of_its_own(login_app: Site) -> None:
     assert "<li>" in await login_app.get(await sign_in(login_app))
     async with aiohttp.ClientSession() as other, other.get(login_app.address) as response:
         assert "Sign in" in await response.text()
+
+
+async def test_whoever_begins_many_sign_ins_signs_nobody_out(
+    socialapi_emulator: Emulator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    example = load("oauth_login_web_app.py", monkeypatch, "8000", **socialapi_emulator.environment)
+    monkeypatch.setattr(example, "MAX_KEPT", 3)
+    async with aiohttp.ClientSession() as connections:
+        service = example.Service(connections, "http://127.0.0.1:8000/callback")
+        name = service.sessions.add(example.Session(OAuth2User("token")))
+        begun = [service.sign_ins.add(number) for number in range(10)]
+    assert list(service.sessions) == [name]
+    assert list(service.sign_ins.values()) == [7, 8, 9]
+    assert len(set(begun)) == 10
 
 
 async def test_a_sign_in_that_was_begun_elsewhere_is_refused(login_app: Site, socialapi_emulator: Emulator) -> None:

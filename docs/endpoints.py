@@ -1,10 +1,11 @@
-"""Writes `endpoints.md`: every endpoint, its method here, and whether the emulator serves it. Run it after a change.
+"""Writes `endpoints.md`: every endpoint, its method here, and whether the emulator serves it. Run
+it after a change.
 
 python docs/endpoints.py
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from socialapi.routes.route import Route
 
 ROOT: Final = Path(__file__).parents[1]
 TABLE: Final = ROOT / "docs" / "endpoints.md"
+PUBLIC_GROUPS: Final[Collection[str]] = resources.__all__  # type: ignore[attr-defined]  # made of the stub
 
 AREAS: Final = {
     "Core platform": [socialapi.routes.platform],
@@ -34,12 +36,14 @@ AREAS: Final = {
 
 
 def _groups(cls: type, path: str) -> Iterator[tuple[str, str]]:
-    """Where the methods of each resource class are found, by the annotations from the client on down."""
+    """Where the methods of each resource class are found, by the annotations from the client on
+    down.
+    """
     for name, member in vars(cls).items():
         function = getattr(member, "func", None) or getattr(member, "fget", None) or member
         returned = getattr(function, "__annotations__", {}).get("return")
         group = returned if isinstance(returned, str) else getattr(returned, "__name__", "")
-        if not name.startswith("_") and group in resources.__all__:
+        if not name.startswith("_") and group in PUBLIC_GROUPS:
             here = f"{path}.{name}" if function is not member else f"{path}.{name}({name[0]})"
             yield group, here
             yield from _groups(getattr(resources, group), here)
@@ -90,7 +94,7 @@ class Row:
 
     @property
     def credential(self) -> str:
-        """Whose credential the endpoint takes, and the OAuth 2.0 scopes that a user's token needs."""
+        """Whose credential the endpoint takes, and the scopes that a user's OAuth 2.0 token needs."""
         scopes = "".join(f" `{scope}`" for scope in self.route.scopes)
         return _CREDENTIALS[self.route.family.name] + (f":{scopes}" if scopes else "")
 
@@ -126,7 +130,9 @@ def _methods() -> dict[tuple[str, str], list[str]]:
 
 
 def _uses(cls: ast.ClassDef, modules: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """(method, module, route) for each route that a method of the class names, directly or through the class."""
+    """(method, module, route) for each route that a method of the class names, directly or through
+    the class.
+    """
     functions = [node for node in cls.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     private = {f.name: list(_named(f, modules)) for f in functions if f.name.startswith("_")}
     for function in functions:

@@ -1,11 +1,12 @@
-"""Writes `resources.md`: every field of every advertising resource with its type here. Run it after a change.
+"""Writes `resources.md`: every field of every advertising resource with its type here. Run it after
+a change.
 
 python docs/resources.py
 """
 
 import types as builtin_types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -125,16 +126,21 @@ RESOURCES: Final = (
     ),
     _resource("product set", types.ProductSet, "id name description type product_ids filters processing_status"),
 )
-"""Section 2 of the advertising documentation, and sections 2 and 4.7 of that of creatives and catalogs."""
+"""Section 2 of the advertising documentation, and sections 2 and 4.7 of that of creatives and
+catalogs.
+"""
 
-NAMED: Final = {
-    getattr(types, name): name for name in types.__all__ if typing.get_origin(getattr(types, name)) is typing.Literal
+PUBLIC_TYPES: Final[Sequence[str]] = types.__all__  # type: ignore[attr-defined]  # made of the stub
+NAMED: Final[Mapping[Any, str]] = {
+    getattr(types, name): name for name in PUBLIC_TYPES if typing.get_origin(getattr(types, name)) is typing.Literal
 }
 """The enumerations that have a name in `socialapi.types`."""
 
 
 def declared(model: Any) -> Mapping[str, "attrs.Attribute[Any]"]:
-    """The fields of a class by the names that the service gives them, without what holds the unknown ones."""
+    """The fields of a class by the names that the service gives them, without what holds the
+    unknown ones.
+    """
     attrs.resolve_types(model)
     return {wire_name(field): field for field in attrs.fields(model) if field.init and field.name != "extra"}
 

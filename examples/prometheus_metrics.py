@@ -1,4 +1,4 @@
-"""An upload whose metrics Prometheus scrapes: rows by outcome, requests by status, retries, waits for limits.
+"""An upload whose metrics Prometheus scrapes: rows, requests, retries and waits for limits.
 
     pip install 'aiosocialapi[otel]' opentelemetry-exporter-prometheus
 
@@ -25,7 +25,7 @@ from socialapi import AudienceUser, Client
 
 @contextlib.contextmanager
 def served_metrics(port: int = 0) -> Iterator[str]:
-    """Serves what the program measures, and yields the address for Prometheus; 0 is any free port."""
+    """Serves what the program measures and yields the address for Prometheus; 0 is a free port."""
     provider = MeterProvider([PrometheusMetricReader()])
     metrics.set_meter_provider(provider)
     server, thread = start_http_server(port, "127.0.0.1")

@@ -30,8 +30,8 @@ def test_every_public_name_has_one_entry_in_the_reference_and_no_other_has() -> 
 
 def test_a_name_that_two_modules_export_is_described_once() -> None:
     streams = {entry.module: entry for entry in api.entries() if entry.name == "Stream"}
-    assert streams["socialapi"].same_as is None
-    assert streams["socialapi.streams"].same_as == "socialapi.Stream"
+    assert streams["socialapi"].alias_of is None
+    assert streams["socialapi.streams"].alias_of == "socialapi.Stream"
     described = api.pages()["socialapi.md"], api.pages()["socialapi.streams.md"]
     assert [page.count("\n::: socialapi.Stream\n") for page in described] == [1, 0]
     assert "## Stream { #socialapi.streams.Stream }\n\nThe same as [`socialapi.Stream`]" in described[1]

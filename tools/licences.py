@@ -20,7 +20,9 @@ PROJECT: Final = "aiosocialapi"
 ALLOWED: Final = frozenset(
     {"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0", "PSF-2.0", "Unlicense", "Zlib"}
 )
-"""Identifiers of SPDX that a program under any licence may depend on. MPL-2.0 binds whoever changes its files."""
+"""Identifiers of SPDX that a program under any licence may depend on. MPL-2.0 binds whoever changes
+its files.
+"""
 _OTHER_NAMES: Final = {
     "Apache 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
@@ -39,8 +41,8 @@ def extras_of(name: str) -> list[str]:
 
 
 def needed(name: str, extras: Sequence[str] = ()) -> Iterator[tuple[str, Distribution | None]]:
-    """Yields what a distribution needs with these extras, and what that needs, each once by its name;
-    None for what is not installed.
+    """Yields what a distribution needs with these extras, and what that needs, each once by its
+    name; None for what is not installed.
     """
     seen, waiting = set[tuple[str, str]](), [(name, extra) for extra in ("", *extras)]
     told = {str(canonicalize_name(name))}
@@ -67,7 +69,9 @@ def _installed(name: str) -> Distribution | None:
 
 
 def licence_of(found: Distribution) -> str:
-    """Returns the licence as an expression of SPDX as far as the metadata allow it; empty if they name none."""
+    """Returns the licence as an expression of SPDX as far as the metadata allow it; empty if they
+    name none.
+    """
     about = found.metadata
     if expression := about.get_all("License-Expression"):
         return str(expression[0])

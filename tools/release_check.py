@@ -147,7 +147,9 @@ def check_sdist(path: Path, root: Path) -> None:
 
 
 def run(command: Sequence[str | Path], folder: Path, **variables: str) -> str:
-    """Returns the output of a command, which knows nothing of the checkout. Raises Refusal if it fails."""
+    """Returns the output of a command, which knows nothing of the checkout. Raises Refusal if it
+    fails.
+    """
     unwanted = ("PYTHON", "COVERAGE_", "SOCIALAPI_", "VIRTUAL_ENV", "CFLAGS", "LDFLAGS", "CC")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(unwanted)} | variables
     done = subprocess.run(
@@ -167,7 +169,8 @@ def run(command: Sequence[str | Path], folder: Path, **variables: str) -> str:
 
 
 def copy_sources(root: Path, to: Path) -> bool:
-    """Copies what is in the repository, or will be with the next commit. Returns whether the two differ.
+    """Copies what is in the repository, or will be with the next commit. Returns whether the two
+    differ.
 
     Without git, everything is copied but what tools make.
     """
@@ -208,7 +211,9 @@ class Installation:
 
 
 def install(installation: Installation, folder: Path) -> Path:
-    """Returns the folder of the programs of a new environment that has the archive, with the newest dependencies."""
+    """Returns the folder of the programs of a new environment that has the archive, with the newest
+    dependencies.
+    """
     environment = folder / installation.name.replace(" ", "-")
     venv.create(environment, with_pip=True, symlinks=True)
     programs = environment / "bin"

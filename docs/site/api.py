@@ -1,6 +1,8 @@
-"""The pages of the API reference: an entry for each public name, which mkdocstrings fills with signature and docstring.
+"""The pages of the API reference: an entry for each public name, which mkdocstrings fills with
+signature and docstring.
 
-`build.py` writes them. Names are read from the sources, so that nothing has to be imported or installed.
+`build.py` writes them. Names are read from the sources, so that nothing has to be imported or
+installed.
 """
 
 import ast
@@ -21,26 +23,28 @@ MODULES: Final = {
     "socialapi.testing": "The pytest plugin: the fixtures of [tests](../testing.md).",
     "socialapi.types": "Models, reports, problems, queries and options: what else stands in a signature.",
 }
-"""The public modules with a sentence about each; a name that several export is described in the first of them. The
-integrations are found by themselves.
+"""The public modules with a sentence about each; a name that several export is described in the
+first of them. The integrations are found by themselves.
 """
 LARGE: Final = "socialapi.types"
 """The module that has a page for each subject."""
 KINDS: Final = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-OF_CONSTANTS: Final = "    options:\n      show_attribute_values: true\n"
-OF_WHAT_A_CLIENT_MAKES: Final = "    options:\n      merge_init_into_class: false\n      show_bases: false\n"
+CONSTANT_OPTIONS: Final = "    options:\n      show_attribute_values: true\n"
+CLIENT_MADE_OPTIONS: Final = "    options:\n      merge_init_into_class: false\n      show_bases: false\n"
 MADE_BY_A_CLIENT: Final = frozenset({"socialapi.Pager", "socialapi.Stream"})
 """Classes beside `socialapi.resources` whose constructor is not for users."""
 
 
 class Entry(NamedTuple):
-    """A public name: where it is exported, where it is defined, and the page and anchor that describe it."""
+    """A public name: where it is exported, where it is defined, and the page and anchor that
+    describe it.
+    """
 
     module: str
     name: str
     home: str
     page: str
-    same_as: str | None
+    alias_of: str | None
 
     @property
     def anchor(self) -> str:
@@ -65,9 +69,9 @@ def entries() -> Sequence[Entry]:
     found: list[Entry] = []
     for module in modules():
         for name, home in sorted(_exported(module), key=lambda each: (each[0].lower(), each)):
-            same_as = described.setdefault((home, name), f"{module}.{name}")
-            is_first = same_as == f"{module}.{name}"
-            found.append(Entry(module, name, home, _page(module, home), None if is_first else same_as))
+            alias_of = described.setdefault((home, name), f"{module}.{name}")
+            is_first = alias_of == f"{module}.{name}"
+            found.append(Entry(module, name, home, _page(module, home), None if is_first else alias_of))
     return found
 
 
@@ -98,7 +102,7 @@ def _exported(module: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_listed(path: Path, name: str) -> bool:
-    """Whether a module without a stub offers a name: by its `__all__`, or else by the name itself."""
+    """Whether a module without a stub offers a name: by its `__all__`, else by the name itself."""
     for node in _tree(path).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return name in ast.literal_eval(node.value)
@@ -123,12 +127,12 @@ def _written(page: str, of_page: Sequence[Entry]) -> str:
 def _entry(entry: Entry) -> str:
     if (entry.home, entry.name) == ("socialapi", "errors"):
         return f"## errors {{ #{entry.anchor} }}\n\nThe module [`socialapi.errors`](socialapi.errors.md).\n"
-    if entry.same_as is not None:
-        described = f"The same as [`{entry.same_as}`][{entry.same_as}]."
+    if entry.alias_of is not None:
+        described = f"The same as [`{entry.alias_of}`][{entry.alias_of}]."
         return f"## {entry.name} {{ #{entry.anchor} }}\n\n{described}\n"
     is_handed_out = entry.module == "socialapi.resources" or entry.anchor in MADE_BY_A_CLIENT
-    options = OF_WHAT_A_CLIENT_MAKES if is_handed_out else ""
-    return f"::: {entry.anchor}\n{options if _is_class_or_function(entry) else OF_CONSTANTS}"
+    options = CLIENT_MADE_OPTIONS if is_handed_out else ""
+    return f"::: {entry.anchor}\n{options if _is_class_or_function(entry) else CONSTANT_OPTIONS}"
 
 
 def _is_class_or_function(entry: Entry) -> bool:

@@ -1,6 +1,8 @@
-"""An extension of Griffe, by which the API reference shows the fields of an attrs class as what it is made of.
+"""An extension of Griffe, by which the API reference shows the fields of an attrs class as what it
+is made of.
 
-A field becomes a parameter of the class, with its default. It is described by itself only where it has a docstring.
+A field becomes a parameter of the class, with its default. It is described by itself only where it
+has a docstring.
 """
 
 import ast
@@ -46,7 +48,9 @@ def _decorator(cls: griffe.Class) -> str | None:
 
 
 def _parameters(cls: griffe.Class) -> dict[str, griffe.Parameter]:
-    """What a class is made of, by name. Where all is given by name, the fields of the class itself come first."""
+    """What a class is made of, by name. Where all is given by name, the fields of the class itself
+    come first.
+    """
     inherited: dict[str, griffe.Parameter] = {}
     for base in reversed(cls.mro()):
         if _decorator(base) is not None:
@@ -72,7 +76,9 @@ def _own_parameters(cls: griffe.Class) -> dict[str, griffe.Parameter]:
 
 
 def _field(member: griffe.Attribute) -> tuple[bool, str | None, bool]:
-    """Whether a field is given when an object is made, its default as it is shown, and whether only by name."""
+    """Whether a field is given when an object is made, its default as it is shown, and whether only
+    by name.
+    """
     value = None if member.value is None else ast.parse(str(member.value), mode="eval").body
     if not isinstance(value, ast.Call):
         return True, None if value is None else ast.unparse(value), False

@@ -1,9 +1,11 @@
-"""Builds the site of the documentation: prepares its pages, runs Zensical, and checks every link of the result.
+"""Builds the site of the documentation: prepares its pages, runs Zensical, and checks every link of
+the result.
 
 python -m docs.site.build
 
-The pages are the Markdown files of the repository, whose links work there. Here they get the addresses that they have
-in the site, and its navigation is the list in `docs/index.md`. `.docs/pages` is written anew each time.
+The pages are the Markdown files of the repository, whose links work there. Here they get the
+addresses that they have in the site, and its navigation is the list in `docs/index.md`.
+`.docs/pages` is written anew each time.
 """
 
 import ast
@@ -62,7 +64,7 @@ def main() -> int:
 
 
 def site_pages() -> Mapping[str, str]:
-    """Returns the Markdown of every page of the site by its name in there, its navigation included."""
+    """Returns the Markdown of every page of the site by its name there, navigation included."""
     addresses = _addresses()
     pages = {address: _for_site(source, addresses) for source, address in addresses.items()}
     pages |= {f"api/{name}": text for name, text in api.pages().items()}
@@ -77,7 +79,7 @@ def _addresses() -> Mapping[str, str]:
 
 
 def _for_site(source: str, addresses: Mapping[str, str]) -> str:
-    """A file of the repository as a page: its links lead to where the other pages are in the site."""
+    """A file of the repository as a page: its links lead to the other pages of the site."""
     text = (ROOT / source).read_text("utf-8")
     if source.endswith(".py"):
         return _example(source, text)
@@ -98,7 +100,9 @@ def _for_site(source: str, addresses: Mapping[str, str]) -> str:
 
 
 def _table_row(line: str) -> str:
-    """A line for Zensical, which takes a `|` in code for itself in tables too, where code hosts want it escaped."""
+    """A line for Zensical, which takes a `|` in code for itself in tables too, where code hosts
+    want it escaped.
+    """
     return re.sub(r"`[^`]+`", lambda code: code[0].replace(r"\|", "|"), line) if line.startswith("|") else line
 
 
@@ -125,7 +129,9 @@ def _notebook(text: str) -> str:
 
 
 def _navigation(index: str) -> str:
-    """The navigation: the lists of the index below the lines that introduce them. The API reference is a group."""
+    """The navigation: the lists of the index below the lines that introduce them. The API reference
+    is a group.
+    """
     lines = ["* [Documentation](index.md)"]
     for group, items in re.findall(r"^(\w[^\n]*):\n\n((?:- .*\n(?:  .*\n)*)+)", index, re.MULTILINE):
         entries = re.findall(r"^- \[([^\]]+)\]\(([^)]+)\)", items, re.MULTILINE)

@@ -1,4 +1,6 @@
-"""Checks the HTML of a site: every link and anchor in it leads somewhere, and nothing is loaded from other hosts."""
+"""Checks the HTML of a site: every link and anchor in it leads somewhere, and nothing is loaded
+from other hosts.
+"""
 
 import posixpath
 import re
@@ -41,8 +43,8 @@ class Page(HTMLParser):
 
 
 def faults_of(site: Path, entries: Mapping[str, str]) -> list[str]:
-    """Returns a line for each fault of a built site. `entries` are the anchors that the pages of the API reference must
-    have, with their Markdown files.
+    """Returns a line for each fault of a built site. `entries` are the anchors that the pages of
+    the API reference must have, with their Markdown files.
     """
     pages = {path.relative_to(site).as_posix(): Page(path) for path in sorted(site.rglob("*.html"))}
     faults = [f"{name}: {fault}" for name, page in pages.items() for fault in _faults_of_page(site, name, page, pages)]
@@ -70,7 +72,7 @@ def _faults_of_page(site: Path, name: str, page: Page, pages: Mapping[str, Page]
 
 
 def _fault_of_link(site: Path, name: str, link: str, pages: Mapping[str, Page]) -> str | None:
-    """Why a link leads nowhere, or None. The form of links to other hosts is all that is checked."""
+    """Why a link leads nowhere, or None. Of links to other hosts only the form is checked."""
     parts = urllib.parse.urlsplit(link)
     if parts.scheme or parts.netloc:
         is_well_formed = parts.scheme in SCHEMES and bool(parts.netloc or parts.path) and " " not in link

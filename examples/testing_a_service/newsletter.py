@@ -1,4 +1,5 @@
-"""A small service: a newsletter sends its subscribers to an audience, shows posts and collects mentions.
+"""A small service: a newsletter sends its subscribers to an audience, shows posts and collects
+mentions.
 
 Hosts and credentials come from SOCIALAPI_* variables. It shows the headlines of an author with
 
@@ -33,7 +34,9 @@ async def send_subscribers(
 
 
 async def headlines(client: Client, user_id: str) -> list[str] | None:
-    """Returns the beginnings of the newest posts of a user, or None if that would take too long just now."""
+    """Returns the beginnings of the newest posts of a user, or None if that would take too long
+    just now.
+    """
     try:
         page = await client.with_options(max_wait_seconds=BUSY_SECONDS).posts.by_user(user_id, max_results=5).first()
     except RateLimitTooLong:
@@ -71,7 +74,9 @@ class Mentions:
 
 
 def latest_headlines(user_id: str) -> list[str]:
-    """Returns what `headlines` does. A view of Django or Flask, a task of Celery or a command calls it."""
+    """Returns what `headlines` does. A view of Django or Flask, a task of Celery or a command calls
+    it.
+    """
 
     async def read() -> list[str]:
         async with Client.from_env() as client:

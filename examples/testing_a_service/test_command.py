@@ -1,4 +1,6 @@
-"""Synchronous code: it reads the environment, which the fixture `socialapi_env` sets, and starts a loop of its own."""
+"""Synchronous code: it reads the environment, which the fixture `socialapi_env` sets, and starts a
+loop of its own.
+"""
 
 import subprocess
 import sys

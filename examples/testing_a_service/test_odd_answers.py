@@ -1,4 +1,6 @@
-"""Mocked answers, for what the emulator never says: the shape of a request, and an answer as it was once seen."""
+"""Mocked answers, for what the emulator never says: the shape of a request, and an answer as it was
+once seen.
+"""
 
 import re
 

@@ -1,4 +1,6 @@
-"""The emulator delivers events to the application, as the service would, and then also in worse ways."""
+"""The emulator delivers events to the application, as the service would, and then also in worse
+ways.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -131,6 +131,15 @@ def test_make_lists_every_target_with_a_line_of_help() -> None:
     assert frozenset(declared[1].split()) == TARGETS
 
 
+def test_the_environments_that_make_sets_up_are_listed() -> None:
+    listed = re.findall(r"^- `(\.[a-z]+)`: ", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+    targets = re.search(r"^((?:\$\(\w+\)/(?:bin/)?python ?)+):$", MAKEFILE, re.MULTILINE)
+    assert targets is not None
+    variables = dict(re.findall(r"^(\w+) := (.+)$", MAKEFILE, re.MULTILINE))
+    names = re.findall(r"\$\((\w+)\)", targets[1].replace("$(BIN)", "$(VENV)"))
+    assert sorted(listed) == sorted(variables[name] for name in names)
+
+
 def test_every_override_that_the_choices_name_exists() -> None:
     text = (ROOT / "docs" / "choices.md").read_text("utf-8")
     rows = [
@@ -237,6 +246,11 @@ def test_the_reference_lists_every_setting_with_its_default() -> None:
         is_empty = default in ("", None) or isinstance(default, attrs.Factory)  # type: ignore[arg-type]  # it is a class
         expected[field.name] = NONE if is_empty else shown
     assert listed == expected
+
+
+def test_a_list_of_the_changelog_is_in_one_piece() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert re.findall(r"^(?:- |  ).*\n\n+(- .*)$", text, re.MULTILINE) == []
 
 
 def test_the_newest_release_of_the_changelog_is_this_version() -> None:

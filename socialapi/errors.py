@@ -42,7 +42,7 @@ class SocialApiError(Exception):
 
     @property
     def is_lasting(self) -> bool:
-        """Whether the same call would fail again later, so that something has to be mended first.
+        """Whether the same call would fail again later, so that something has to be fixed first.
 
         False for what passes by itself: a rate limit, a service or a network that fails.
         """

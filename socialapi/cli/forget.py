@@ -9,7 +9,6 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from socialapi.bulk.erasure import Kind, erase, kind_of
-from socialapi.bulk.journals import journal_view
 from socialapi.bulk.rejects import is_rejects_file, same_file
 from socialapi.cli import output
 from socialapi.cli.jobs import GONE, RUNNING, JobStatus, Registration, Registry, found_job, job_at
@@ -87,8 +86,6 @@ def _confirmed(question: str) -> bool:
 
 def _erase_journal(job: JobStatus) -> bool:
     """Deletes the journal; False while a job uses it. Of one that is gone, what stood beside it."""
-    if job.state != GONE:
-        return journal_view.erase(job.path)
     return not job.path.parent.is_dir() or erase(job.path, "journal")
 
 

@@ -70,7 +70,9 @@ class Registration:
         """
         if self.rejects_stamp:
             return stamp_of(rejects) == self.rejects_stamp
-        written_at = (each.stat().st_mtime for each in map(Path, (self.journal, f"{self.journal}-wal")) if each.is_file())
+        written_at = (
+            each.stat().st_mtime for each in map(Path, (self.journal, f"{self.journal}-wal")) if each.is_file()
+        )
         return rejects.stat().st_mtime <= max(written_at, default=0.0) + KILLED_WITHIN_SECONDS
 
 

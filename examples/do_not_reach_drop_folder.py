@@ -56,7 +56,8 @@ async def upload_all(unsubscribed: DoNotReachListResource, folder: Path) -> int:
         try:
             report = await upload(unsubscribed, file)
         except errors.SocialApiError as stopped:
-            # A file that cannot be read would stop the next run as well. Anything else has nothing to do with it.
+            # A file that cannot be read would stop the next run as well. Any other error is not the
+            # file's fault, so that the file waits.
             if not isinstance(stopped.__cause__ or stopped, errors.InvalidInput):
                 print(f"{file.name} waits: {stopped}")
                 return 3

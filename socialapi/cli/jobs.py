@@ -193,12 +193,12 @@ def target_of(identity: JobIdentity) -> str:
     return "/".join(value for name, value in identity.target.items() if name not in ("host", "path"))
 
 
-def command_line(command: Sequence[str], files: Sequence[str], options: Mapping[str, object]) -> list[str]:
+def command_line(command: Sequence[str], files: Sequence[Path], options: Mapping[str, object]) -> list[str]:
     """Returns the arguments that run a command again, from any folder. Files may be patterns.
 
     Raises InvalidInput for standard input, which cannot be read again.
     """
-    if STANDARD_INPUT in files:
+    if Path(STANDARD_INPUT) in files:
         raise InvalidInput(
             "standard input cannot be read again, so it takes no journal: give a file, or leave out --journal"
         )

@@ -15,22 +15,24 @@ from socialapi.errors import InvalidInput
 STANDARD_INPUT: Final = "-"
 
 Files = Annotated[
-    list[str],
+    list[Path],
     Parameter(
         name="FILE",
         help="CSV (any usual delimiter), JSON Lines or a JSON array in UTF-8, also packed with gzip or Zstandard, or Parquet. Several, "
         "or a quoted pattern ('exports/*.csv'), are read as one; - is standard input.",
         allow_leading_hyphen=True,  # allows `-`, which means standard input
+        json_list=False,  # [ab].csv is a pattern
     ),
 ]
 Feeds = Annotated[
-    list[str],
+    list[Path],
     Parameter(
         name="FILE",
         help="A feed as merchants write it: CSV or TSV, RSS or Atom with g: names, JSON Lines, or a JSON array, also packed "
         "with gzip or Zstandard, or Parquet. Several, or a quoted pattern ('feeds/*.xml'), are read as one; - is standard "
         "input.",
         allow_leading_hyphen=True,
+        json_list=False,
     ),
 ]
 FieldColumn = Annotated[
@@ -49,14 +51,15 @@ Column = Annotated[
 Region = Annotated[str | None, Parameter(help="Country of phone numbers without a country code, as two letters (US).")]
 
 
-def records_of(files: Sequence[str]) -> str | BinaryFile | list[str]:
+def records_of(files: Sequence[Path]) -> str | BinaryFile | list[str]:
     """Returns the records argument of a job. Raises InvalidInput as `input_of` does."""
-    inputs = [input_of(file) for file in files]
+    names = list(map(str, files))
+    inputs = [input_of(name) for name in names]
     if len(inputs) == 1:
         return inputs[0]
-    if STANDARD_INPUT in files:
+    if STANDARD_INPUT in names:
         raise InvalidInput("standard input is read alone, without files beside it")
-    return list(files)
+    return names
 
 
 def input_of(file: str) -> str | BinaryFile:
@@ -71,11 +74,11 @@ def input_of(file: str) -> str | BinaryFile:
     return file
 
 
-def title_of(files: Sequence[str]) -> str:
+def title_of(files: Sequence[Path]) -> str:
     """Returns the title of the inputs for the progress display."""
     if len(files) > 1:
         return f"{len(files)} files"
-    return "standard input" if files[0] == STANDARD_INPUT else Path(files[0]).name
+    return "standard input" if str(files[0]) == STANDARD_INPUT else files[0].name
 
 
 def mapping_of(

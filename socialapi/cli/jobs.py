@@ -101,9 +101,7 @@ class Registry:
 
         By default it is in the user's state folder. Raises ConfigurationError if neither is there.
         """
-        named = environ.get("SOCIALAPI_STATE_DIR")
-        folder = Path(named) if named else user_folder("state", "SOCIALAPI_STATE_DIR")
-        return cls(folder / "jobs")
+        return cls(state_folder(environ) / "jobs")
 
     def all(self) -> list[Registration]:
         """Returns all jobs, the latest first. Files that cannot be read are skipped."""
@@ -143,6 +141,15 @@ class Registry:
             texts = (job.id, job.journal, *job.arguments, job.kind, job.target, job.started_at, job.rejects_stamp)
             return job if all(isinstance(each, str) for each in texts) and job.id == path.stem else None
         return None
+
+
+def state_folder(environ: Mapping[str, str]) -> Path:
+    """Returns the folder of what commands keep for later ones.
+
+    Raises ConfigurationError if `SOCIALAPI_STATE_DIR` is not set and the user has no home folder.
+    """
+    named = environ.get("SOCIALAPI_STATE_DIR")
+    return Path(named) if named else user_folder("state", "SOCIALAPI_STATE_DIR")
 
 
 class RegisteredJournal(SqliteJournal):

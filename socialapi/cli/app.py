@@ -113,11 +113,14 @@ def _completion_script(shell: Shell) -> str:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         with output.saying_warnings():
-            result = call(list(sys.argv[1:] if arguments is None else arguments))
+            result = call(words)
     except CycloptsError as problem:
-        output.say(f"{problem} (see --help)")
+        from socialapi.cli import usage
+
+        output.say(usage.message(app, words, problem, os.environ))
         return output.USAGE
     except KeyboardInterrupt:
         output.say("interrupted")

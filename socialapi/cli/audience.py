@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Final, Literal, cast
 
 import attrs
-from cyclopts import App, Parameter
+from cyclopts import App, Parameter, validators
 
 from socialapi.bulk.job import OnProgress
 from socialapi.bulk.journals.journal import Journal
@@ -15,6 +15,8 @@ from socialapi.cli.jobs import RegisteredJournal, command_line
 from socialapi.cli.options import (
     AllowEmpty,
     Column,
+    EffectiveAt,
+    ExpiresAt,
     Files,
     JournalOption,
     MaxRejectShare,
@@ -47,9 +49,10 @@ class RowFlags:
     ] = "single"
     column: Column = None
     default_region: Region = None
-    expires_at: Annotated[str | None, Parameter(help="End of membership, ISO 8601 with a time zone.")] = None
+    expires_at: ExpiresAt = None
     concurrency: Annotated[
-        int | None, whole_number(help="Requests on their way at once; by default as many as fill the rate limit.")
+        int | None,
+        whole_number(help="Requests on their way at once; by default as many as fill the rate limit.", least=1),
     ] = None
     rejects: Annotated[
         Path | None,
@@ -118,7 +121,7 @@ async def upload_audience(
     /,
     *,
     audience: Annotated[str, Parameter(help="Id of the custom audience.")],
-    effective_at: Annotated[str | None, Parameter(help="Start of membership, ISO 8601 with a time zone.")] = None,
+    effective_at: EffectiveAt = None,
     flags: UploadFlags,
 ) -> int:
     """Upload a file, or several, to a custom audience.
@@ -173,9 +176,12 @@ async def sync_audience(
     ],
     max_removal_share: Annotated[
         float,
-        Parameter(help="Largest share of the snapshot that may be removed; beyond it nothing is sent. 1 allows all."),
+        Parameter(
+            help="Largest share of the snapshot that may be removed; beyond it nothing is sent. 1 allows all.",
+            validator=validators.Number(gte=0, lte=1),
+        ),
     ] = DEFAULT_REMOVAL_SHARE,
-    effective_at: Annotated[str | None, Parameter(help="Start of membership, ISO 8601 with a time zone.")] = None,
+    effective_at: EffectiveAt = None,
     flags: RowFlags,
 ) -> int:
     """Make a custom audience match a file of all its members: add new users, remove missing ones.

@@ -14,13 +14,14 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Annotated, Final
+from typing import IO, Annotated, Any, Final
 
 import attrs
 import orjson
-from cyclopts import Parameter
+from cyclopts import Group, Parameter
+from cyclopts.argument import ArgumentCollection
 
 from socialapi.cli import output
 from socialapi.cli.jobs import command_line, state_folder
@@ -71,6 +72,20 @@ async def _ready_line(stdout: asyncio.StreamReader) -> bytes:
     return line
 
 
+def _check_targets(kind: Any, texts: Sequence[str]) -> None:
+    for text in texts:
+        _target(text)
+
+
+def _one_way(arguments: ArgumentCollection) -> None:
+    given = [argument.name for argument in arguments if argument.has_tokens]
+    if len(given) > 1:
+        raise InvalidInput(f"{' and '.join(given)} exclude each other")
+
+
+WAYS: Final = ("Parameters", Group("Ways to run", validator=_one_way, show=False))
+
+
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class EmulatorFlags:
@@ -99,6 +114,7 @@ class EmulatorFlags:
             help="URL=LOCAL: where the requests to a webhook's URL really go, for example "
             "https://hooks.example.com/in=http://127.0.0.1:9000/in; can be repeated.",
             negative=(),
+            validator=_check_targets,
         ),
     ] = ()
     allow_remote_targets: Annotated[
@@ -126,19 +142,22 @@ def emulator(
     *,
     flags: EmulatorFlags = DEFAULT_FLAGS,
     detach: Annotated[
-        bool, Parameter(help="Return when it serves; it goes on in the background until --stop.", negative=())
+        bool,
+        Parameter(help="Return when it serves; it goes on in the background until --stop.", negative=(), group=WAYS),
     ] = False,
     stop: Annotated[
-        bool, Parameter(help="End the one that --detach started on this --port, and start none.", negative=())
+        bool,
+        Parameter(help="End the one that --detach started on this --port, and start none.", negative=(), group=WAYS),
     ] = False,
     until_stdin_closes: Annotated[
-        bool, Parameter(help="Also end when standard input does, so that it never outlives its parent.", negative=())
+        bool,
+        Parameter(
+            help="Also end when standard input does, so that it never outlives its parent.", negative=(), group=WAYS
+        ),
     ] = False,
     detached_log: Annotated[Path | None, Parameter(show=False)] = None,
 ) -> int | Coroutine[object, object, int]:
     """Serves until interrupted, or in the background. Returns the exit status."""
-    if sum((detach, stop, until_stdin_closes)) > 1:
-        raise InvalidInput("--detach, --stop and --until-stdin-closes exclude each other")
     if stop:
         return _stop(flags.port)
     targets = flags.targets

@@ -20,7 +20,7 @@ from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.cli import output
 from socialapi.cli.app import call
 from socialapi.cli.listing import AsJson
-from socialapi.cli.options import STANDARD_INPUT
+from socialapi.cli.options import NOT_READ_AGAIN, STANDARD_INPUT
 from socialapi.cli.output import moment, printable
 from socialapi.config import user_folder
 from socialapi.errors import ConfigurationError, InvalidInput
@@ -206,9 +206,7 @@ def command_line(command: Sequence[str], files: Sequence[Path], options: Mapping
     Raises InvalidInput for standard input, which cannot be read again.
     """
     if Path(STANDARD_INPUT) in files:
-        raise InvalidInput(
-            "standard input cannot be read again, so it takes no journal: give a file, or leave out --journal"
-        )
+        raise InvalidInput(NOT_READ_AGAIN)
     words = [*command, *map(os.path.abspath, files)]
     for name, value in options.items():
         flag = f"--{name.strip('_').replace('_', '-')}"

@@ -21,6 +21,8 @@ from socialapi.cli.options import (
     JournalOption,
     MaxRejectShare,
     Region,
+    dated_path,
+    lasting,
     mapping_of,
     records_of,
     title_of,
@@ -58,7 +60,8 @@ class RowFlags:
         Path | None,
         Parameter(
             help="Write rejected rows here: row (the first below the header is 1), field, reason; no values. For programs: "
-            "a spreadsheet takes cells such as =… for formulas."
+            "a spreadsheet takes cells such as =… for formulas. %Y-%m-%d in its name is the date.",
+            converter=dated_path,
         ),
     ] = None
     max_reject_share: MaxRejectShare = None
@@ -172,7 +175,11 @@ async def sync_audience(
     *,
     audience: Annotated[str, Parameter(help="Id of the custom audience.")],
     snapshot: Annotated[
-        Path, Parameter(help="What was synced last, as digests: made by the first sync, to be kept for the next.")
+        Path,
+        Parameter(
+            help="What was synced last, as digests: made by the first sync, to be kept for the next.",
+            validator=lasting("--snapshot"),
+        ),
     ],
     max_removal_share: Annotated[
         float,

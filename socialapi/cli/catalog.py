@@ -21,6 +21,8 @@ from socialapi.cli.options import (
     FieldColumn,
     JournalOption,
     MaxRejectShare,
+    dated_path,
+    lasting,
     mapping_of,
     records_of,
     title_of,
@@ -46,7 +48,8 @@ Rejects = Annotated[
     Path | None,
     Parameter(
         help="Write rejected products here: row, field, reason, and the row itself, to be corrected. Open it as text: a "
-        "spreadsheet takes cells such as =… for formulas."
+        "spreadsheet takes cells such as =… for formulas. %Y-%m-%d in its name is the date.",
+        converter=dated_path,
     ),
 ]
 
@@ -63,6 +66,7 @@ DigestFile = Annotated[
     Parameter(
         help="Remember here what was loaded, and skip what has not changed; list what has vanished.",
         group=("Parameters", VANISHED),
+        validator=lasting("--digests"),
     ),
 ]
 DeleteVanished = Annotated[

@@ -20,7 +20,7 @@ from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.cli import output
 from socialapi.cli.app import call
 from socialapi.cli.listing import AsJson
-from socialapi.cli.options import NOT_READ_AGAIN, STANDARD_INPUT
+from socialapi.cli.options import NOT_READ_AGAIN, STANDARD_INPUT, undated
 from socialapi.cli.output import moment, printable
 from socialapi.config import user_folder
 from socialapi.errors import ConfigurationError, InvalidInput
@@ -37,6 +37,9 @@ after the job, or that holds something else by now, 2 there is no such job, it i
 """
 
 app: Final = App(name="jobs")
+
+DATED: Final = frozenset({"journal", "rejects"})
+"""Options whose files may have the date of the run in their names."""
 
 
 @attrs.frozen(kw_only=True)
@@ -61,7 +64,7 @@ class Registration:
         """
         start = f"--{option}="
         named = [each.removeprefix(start) for each in self.arguments if each.startswith(start)]
-        return Path(named[-1]) if named else None
+        return Path(named[-1].replace("%%", "%") if option in DATED else named[-1]) if named else None
 
     def has_left(self, rejects: Path) -> bool:
         """Returns whether a rejects file is as the last run left it, as far as is known.
@@ -214,8 +217,14 @@ def command_line(command: Sequence[str], files: Sequence[Path], options: Mapping
             words += [flag] * value
         elif value is not None:
             values = value if isinstance(value, list) else [value]
-            words += [f"{flag}={each.absolute() if isinstance(each, Path) else each}" for each in values]
+            words += [f"{flag}={_word(name, each)}" for each in values]
     return words
+
+
+def _word(name: str, value: object) -> str:
+    if not isinstance(value, Path):
+        return str(value)
+    return undated(value.absolute()) if name in DATED else str(value.absolute())
 
 
 GONE: Final = "gone"

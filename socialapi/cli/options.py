@@ -2,6 +2,7 @@
 
 import contextlib
 import datetime
+import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -179,11 +180,58 @@ def telling_how_to_allow_nothing() -> Iterator[None]:
 FIELD_FORM: Final = "FIELD=NAME, for example --column price=Preis"
 _PARAMETER: Final = re.compile(r"[a-z]+(_[a-z]+)+|^[a-z]+")
 """Matches parameters of the service; one without an underscore only at the start of a path."""
+DATE_CODES: Final = "YymdFjGVuHMS"
+"""The codes of `date` and strftime that the name of a file may have: numbers alone, and none with a
+slash.
+"""
+
+
+@functools.cache
+def started_at() -> datetime.datetime:
+    """Returns the local time at which this process first asked, so that all its files are of one date."""
+    return datetime.datetime.now().astimezone()
+
+
+def dated_path(kind: Any, tokens: Sequence[Token]) -> Path:
+    """Returns the path of an option with the date in place of its codes; `%%` is a percent sign.
+
+    Raises ValueError for other codes.
+    """
+    return Path(re.sub("%(.?)", _part_of_date, tokens[0].value, flags=re.DOTALL))
+
+
+def _part_of_date(code: re.Match[str]) -> str:
+    if code[1] == "%":
+        return "%"
+    if not code[1] or code[1] not in DATE_CODES:
+        known = ", ".join(f"%{each}" for each in DATE_CODES)
+        raise ValueError(f"{code[0]} is no part of a date: {known} are, and %% is a percent sign")
+    return started_at().strftime(code[0])
+
+
+def undated(path: Path) -> str:
+    """Returns the path as `dated_path` takes it, whatever the date is."""
+    return str(path).replace("%", "%%")
+
+
+def lasting(option: str) -> Callable[[Any, Path | None], None]:
+    """Returns the validator of a file that every run has to find again, and that has no date."""
+
+    def check(kind: Any, path: Path | None) -> None:
+        if path is not None and (code := re.search(f"%[{DATE_CODES}]", str(path))):
+            raise InvalidInput(
+                f"{option} is the same file in every run, so its name takes no date: leave out {code[0]}"
+            )
+
+    return check
+
+
 JournalOption = Annotated[
     Path | None,
     Parameter(
+        converter=dated_path,
         help="Keep here what is confirmed, so that the job can go on after a stop or a kill: `socialapi jobs resume`, or "
-        "the same command again, sends only what is left.",
+        "the same command again, sends only what is left. One for each run: %Y-%m-%d in its name is the date.",
         group=("Parameters", JOURNALED),
     ),
 ]

@@ -28,11 +28,14 @@ Writes both to a temporary folder, uploads them, and compares what the emulator 
 what it should: the audience identifier by identifier, the catalog product by product. Exits
 with 0 only if they are the same.
 """
-EMULATOR_HELP: Final = """Run the service on this machine until interrupted.
+EMULATOR_HELP: Final = """Run the service on this machine until interrupted, or in the background.
 
 The first line of output is a JSON object with the addresses and with credentials that work. The
 control plane under /_emulator shows what the service holds, scripts faults and moves its clock;
 opened in a browser it is a page.
+
+Exit status: 0 ended by a signal, serving in the background, or nothing left to --stop, 2 wrong
+usage, a port that is taken, or one that did not start or end in time.
 """
 
 app: App = App(

@@ -368,8 +368,8 @@ def _stop(port: int) -> int:
         crashed = f"; one has ended by itself, and its log is {note['log']}" if "log" in note else ""
         output.say(f"no emulator runs in the background on port {port}{crashed}")
         return output.DONE
-    if note["machine"] != platform.node():
-        raise ConfigurationError(f"the emulator on port {port} runs on another machine, {note['machine']}")
+    if (machine := note.get("machine")) != platform.node():
+        raise ConfigurationError(f"the emulator on port {port} runs on another machine, {machine}")
     # The lock is held, so that the process is alive and the number is its own.
     with contextlib.suppress(ProcessLookupError):  # it has just ended
         os.kill(int(note["process"]), signal.SIGTERM)

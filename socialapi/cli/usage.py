@@ -66,7 +66,7 @@ class _Reading:
     """One reading of the words of a command."""
 
     arguments: ArgumentCollection
-    positional: list[str] = attrs.field(factory=list, init=False)
+    _positional: list[str] = attrs.field(factory=list, init=False)
     _apart: list[str] = attrs.field(factory=list, init=False)
     """Positional words that options separate from the first ones."""
     _after_unknown: list[str] = attrs.field(factory=list, init=False)
@@ -76,7 +76,7 @@ class _Reading:
 
     def faults(self, words: Sequence[str]) -> list[str]:
         rest = self._read_options(list(words))
-        self.positional += rest
+        self._positional += rest
         self._read_positional()
         for argument in self.arguments:
             if argument.parse and not argument.children:
@@ -91,9 +91,9 @@ class _Reading:
             if word == "--":
                 return words
             if not _is_option(word):
-                (self._apart if is_apart else self.positional).append(word)
+                (self._apart if is_apart else self._positional).append(word)
                 continue
-            is_apart = bool(self.positional)
+            is_apart = bool(self._positional)
             name, equals, value = word.partition("=")
             try:
                 argument, keys, implicit = self.arguments.match(name)
@@ -101,7 +101,7 @@ class _Reading:
                 unknown = Token(keyword=name, source="cli")
                 self._found.append(_text(UnknownOptionError(token=unknown, argument_collection=self.arguments)))
                 # Its value, or a file: which of them is seen when everything was read.
-                while words and not equals and not _is_option(words[0]):
+                if words and not equals and not _is_option(words[0]):
                     self._after_unknown.append(words.pop(0))
                 continue
             tokens = [Token(keyword=name, value=value, keys=keys, source="cli")] if equals else None
@@ -121,9 +121,9 @@ class _Reading:
                 self._found.append(_text(problem))
 
     def _read_positional(self) -> None:
-        if not self.positional:
-            self.positional = self._after_unknown
-        left = [*self.positional, *self._apart]
+        if not self._positional:
+            self._positional = self._after_unknown
+        left = [*self._positional, *self._apart]
         for argument in self.arguments:
             if argument.index is not None and left:
                 count, takes_all = argument.token_count()

@@ -91,6 +91,8 @@ def test_the_value_of_an_unknown_option_is_no_file_unless_there_is_none(printed:
     account = ["--account", "a", "--audience", "b"]
     assert app.run(["audience", "upload", "-", *account, "--rate", "3", "--sped", "4"]) == 2
     assert printed.readouterr().err.splitlines()[1:] == ["  Unknown option: --rate.", "  Unknown option: --sped."]
+    assert app.run(["audience", "upload", "--rate", "3", "-", *account, "--sped"]) == 2
+    assert printed.readouterr().err.splitlines()[1:] == ["  Unknown option: --rate.", "  Unknown option: --sped."]
     assert app.run(["audience", "upload", "--fast", "missing.csv", *account]) == 2
     assert printed.readouterr().err.splitlines()[1:] == ["  Unknown option: --fast.", "  There is no file missing.csv."]
 

@@ -11,7 +11,7 @@ that was killed has been, and a run that finds another one at work leaves the re
 
 Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
 
-    socialapi emulator --env-file emulator.env &
+    socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/do_not_reach_drop_folder.py 18ce54d4x5t 7b2f1 folder
 """

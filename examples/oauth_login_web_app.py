@@ -5,7 +5,7 @@ renewed by the package, and the cache of the session keeps the newest ones. Sign
 are kept apart from sessions: anybody can begin so many that the oldest are forgotten. Hosts and the
 app's key and secret come from SOCIALAPI_* variables. Run it against a local emulator, and open http://127.0.0.1:8000/:
 
-    socialapi emulator --env-file emulator.env &
+    socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/oauth_login_web_app.py 8000
 """

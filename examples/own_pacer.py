@@ -5,7 +5,7 @@ have it locked, and the event loop must not wait for that. The pacer that a clie
 asked as well, because it keeps to the limits of the service. Hosts and credentials come from SOCIALAPI_*
 variables. Run it against a local emulator:
 
-    socialapi emulator --env-file emulator.env &
+    socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/own_pacer.py 18ce54d4x5t 1nmth crm.csv 1000
 """

@@ -12,7 +12,7 @@ report is one line of JSON on standard output.
 
 Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
 
-    socialapi emulator --env-file emulator.env &
+    socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/scheduler_task.py 2026-05-01 18ce54d4x5t 1nmth
 """

@@ -20,7 +20,7 @@ from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.cli import output
 from socialapi.cli.app import call
 from socialapi.cli.listing import AsJson
-from socialapi.cli.options import STANDARD_INPUT
+from socialapi.cli.options import NOT_READ_AGAIN, STANDARD_INPUT, undated
 from socialapi.cli.output import moment, printable
 from socialapi.config import user_folder
 from socialapi.errors import ConfigurationError, InvalidInput
@@ -37,6 +37,9 @@ after the job, or that holds something else by now, 2 there is no such job, it i
 """
 
 app: Final = App(name="jobs")
+
+DATED: Final = frozenset({"journal", "rejects"})
+"""Options whose files may have the date of the run in their names."""
 
 
 @attrs.frozen(kw_only=True)
@@ -61,7 +64,7 @@ class Registration:
         """
         start = f"--{option}="
         named = [each.removeprefix(start) for each in self.arguments if each.startswith(start)]
-        return Path(named[-1]) if named else None
+        return Path(named[-1].replace("%%", "%") if option in DATED else named[-1]) if named else None
 
     def has_left(self, rejects: Path) -> bool:
         """Returns whether a rejects file is as the last run left it, as far as is known.
@@ -101,9 +104,7 @@ class Registry:
 
         By default it is in the user's state folder. Raises ConfigurationError if neither is there.
         """
-        named = environ.get("SOCIALAPI_STATE_DIR")
-        folder = Path(named) if named else user_folder("state", "SOCIALAPI_STATE_DIR")
-        return cls(folder / "jobs")
+        return cls(state_folder(environ) / "jobs")
 
     def all(self) -> list[Registration]:
         """Returns all jobs, the latest first. Files that cannot be read are skipped."""
@@ -143,6 +144,15 @@ class Registry:
             texts = (job.id, job.journal, *job.arguments, job.kind, job.target, job.started_at, job.rejects_stamp)
             return job if all(isinstance(each, str) for each in texts) and job.id == path.stem else None
         return None
+
+
+def state_folder(environ: Mapping[str, str]) -> Path:
+    """Returns the folder of what commands keep for later ones.
+
+    Raises ConfigurationError if `SOCIALAPI_STATE_DIR` is not set and the user has no home folder.
+    """
+    named = environ.get("SOCIALAPI_STATE_DIR")
+    return Path(named) if named else user_folder("state", "SOCIALAPI_STATE_DIR")
 
 
 class RegisteredJournal(SqliteJournal):
@@ -193,15 +203,13 @@ def target_of(identity: JobIdentity) -> str:
     return "/".join(value for name, value in identity.target.items() if name not in ("host", "path"))
 
 
-def command_line(command: Sequence[str], files: Sequence[str], options: Mapping[str, object]) -> list[str]:
+def command_line(command: Sequence[str], files: Sequence[Path], options: Mapping[str, object]) -> list[str]:
     """Returns the arguments that run a command again, from any folder. Files may be patterns.
 
     Raises InvalidInput for standard input, which cannot be read again.
     """
-    if STANDARD_INPUT in files:
-        raise InvalidInput(
-            "standard input cannot be read again, so it takes no journal: give a file, or leave out --journal"
-        )
+    if Path(STANDARD_INPUT) in files:
+        raise InvalidInput(NOT_READ_AGAIN)
     words = [*command, *map(os.path.abspath, files)]
     for name, value in options.items():
         flag = f"--{name.strip('_').replace('_', '-')}"
@@ -209,8 +217,14 @@ def command_line(command: Sequence[str], files: Sequence[str], options: Mapping[
             words += [flag] * value
         elif value is not None:
             values = value if isinstance(value, list) else [value]
-            words += [f"{flag}={each.absolute() if isinstance(each, Path) else each}" for each in values]
+            words += [f"{flag}={_word(name, each)}" for each in values]
     return words
+
+
+def _word(name: str, value: object) -> str:
+    if not isinstance(value, Path):
+        return str(value)
+    return undated(value.absolute()) if name in DATED else str(value.absolute())
 
 
 GONE: Final = "gone"

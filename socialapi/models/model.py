@@ -58,10 +58,13 @@ def html_table(title: str, items: Sequence[object], **beside: int) -> str:
     It shows what the repr of an item shows.
     """
     kind: Any = type(items[0]) if items else None
-    caption = f"{title}: {notebook.counts(item=len(items), **beside) or 'no items'}"
-    if kind is not None and issubclass(kind, Record | FrozenRecord) and all(type(each) is kind for each in items):
+    is_record = bool(items) and issubclass(kind, Record | FrozenRecord) and {*map(type, items)} == {kind}
+    of_kind = f" of {kind.__name__}" if is_record else ""
+    numbers = filter(None, (notebook.counts(item=len(items)) + of_kind, notebook.counts(**beside)))
+    caption = f"{title}: {', '.join(numbers) or 'no items'}"
+    if is_record:
         names = {field.name: wire_name(field) for field in attrs.fields(kind) if field.repr}
-        return notebook.table_of_items(f"{caption} of {kind.__name__}", items, names)
+        return notebook.table_of_items(caption, items, names)
     return notebook.table(caption, ["item"] if items else [], [[repr(each)] for each in items[: notebook.MAX_ROWS]])
 
 

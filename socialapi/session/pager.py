@@ -144,18 +144,22 @@ class Pager(Generic[T]):
         if self.item_type is None:
             raise InvalidInput("the type of the items is unknown: ask for a table of each page")
         left = _checked_limit(limit)
-        chunks = [tables.arrow_table((), self.item_type)]
+        chunks, position = [tables.arrow_table((), self.item_type)], self.position
         if left == 0:
             return chunks[0]
         try:
             async for page in self.pages():
-                items = page.data if left is None else page.data[:left]
+                if page.errors:
+                    _warn_of_errors(page)  # callers never see the page
+                items = page.data[:left]
                 chunks.append(tables.arrow_table(items, self.item_type))
-                if left is not None and (left := left - len(items)) == 0:
-                    self._index -= len(page.data) - len(items)
+                self._index -= len(page.data) - len(items)
+                position = self.position
+                left = None if left is None else left - len(items)
+                if left == 0:
                     break
         except SocialApiError as problem:
-            problem.collected, problem.position = (tables.concatenated(chunks),), self.position
+            problem.collected, problem.position = (tables.concatenated(chunks),), position
             raise
         return tables.concatenated(chunks)
 

@@ -81,7 +81,7 @@ def instances_of(cls: Any) -> st.SearchStrategy[Any]:
     }
     if issubclass(cls, Problem):
         given["type"] = TEXT if cls is Problem else st.just(f"https://example.com/{SLUGS[cls]}")
-    return st.builds(cls, **given | _OWN.get(cls, {})).map(_AFTER.get(cls, lambda made: made))
+    return st.builds(cls, **{**given, **_OWN.get(cls, {})}).map(_AFTER.get(cls, lambda made: made))
 
 
 SLUGS: Final = {cls: slug for slug, cls in PROBLEM_TYPES.items()}

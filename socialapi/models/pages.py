@@ -3,7 +3,7 @@
 import base64
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import attrs
 import orjson
@@ -15,10 +15,6 @@ from socialapi.models.posts import Media, Place, Poll, Post
 from socialapi.models.users import User
 from socialapi.problems import Problem, ServiceError
 from socialapi.records import FrozenRecord, Record
-
-if TYPE_CHECKING:
-    import pandas
-    import pyarrow
 
 T = TypeVar("T")
 Item = TypeVar("Item")
@@ -143,8 +139,8 @@ class Page(Record, Generic[T]):
         page: Page[Item] = provided("export").page_from_dict(data, Any if item_type is None else item_type)
         return page
 
-    def to_arrow(self) -> "pyarrow.Table":
-        """Returns a table with a row for each item of `data`: the class's fields by their names on
+    def to_arrow(self) -> Any:
+        """Returns a `pyarrow.Table` with a row for each item of `data`: the class's fields by their names on
         the wire, and `extra` as JSON text. Its schema is the same for every page of a collection.
 
         Raises InvalidInput for an integer of more than 64 bits, for an empty page that was made by
@@ -155,8 +151,8 @@ class Page(Record, Generic[T]):
         kind = type(self.data[0]) if self.item_type is None else self.item_type
         return provided("tables").arrow_table(self.data, kind)
 
-    def to_pandas(self) -> "pandas.DataFrame":
-        """Returns the table of `to_arrow` as a DataFrame. Ids are text, times have the zone UTC, and
+    def to_pandas(self) -> Any:
+        """Returns the table of `to_arrow` as a `pandas.DataFrame`. Ids are text, times have the zone UTC, and
         integers and booleans are nullable.
 
         Raises InvalidInput as `to_arrow` does, and if pandas is not installed (the extra

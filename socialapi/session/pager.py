@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Sequence
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
@@ -14,10 +14,6 @@ from socialapi.models.pages import Page
 from socialapi.models.validation import printable_name
 from socialapi.problems import Problem, ServiceError
 from socialapi.wire.paging import Position, ReadTokens, next_token_path
-
-if TYPE_CHECKING:
-    import pandas
-    import pyarrow
 
 T = TypeVar("T")
 
@@ -132,8 +128,8 @@ class Pager(Generic[T]):
             raise
         return items
 
-    async def to_arrow(self, *, limit: int | None = None) -> "pyarrow.Table":
-        """Returns the items as a table, at most `limit` of them, as `Page.to_arrow` describes it.
+    async def to_arrow(self, *, limit: int | None = None) -> Any:
+        """Returns the items as a `pyarrow.Table`, at most `limit` of them, as `Page.to_arrow` describes it.
 
         Each page becomes rows when it arrives, so that its items need not be kept. An incomplete
         table is never returned as if it were complete. An error has the table of the items so far
@@ -163,7 +159,7 @@ class Pager(Generic[T]):
             raise
         return tables.concatenated(chunks)
 
-    async def to_pandas(self, *, limit: int | None = None) -> "pandas.DataFrame":
+    async def to_pandas(self, *, limit: int | None = None) -> Any:
         """Returns the table of `to_arrow` as a `pandas.DataFrame`, as `Page.to_pandas` describes it.
         Raises InvalidInput as it does.
         """

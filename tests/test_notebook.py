@@ -117,9 +117,8 @@ def test_a_report_shows_its_counts_and_no_row() -> None:
     report = UpsertReport(read=12_345, created=2, elapsed_seconds=1.25, rejects=rejects, vanished_ids=(PERSONAL,))
     found = read(report)
     assert found.captions == ["UpsertReport"]
-    assert {"read": "12,345", "created": "2", "elapsed_seconds": "1.25"}.items() <= dict(
-        map(tuple, found.rows[1:])
-    ).items()
+    wanted = {"read": "12,345", "created": "2", "elapsed_seconds": "1.25"}
+    assert wanted.items() <= {name: value for name, value in found.rows[1:]}.items()  # noqa: C416  # dict() takes pairs
     assert PERSONAL not in report._repr_html_()
     assert Progress(report=report)._repr_html_() == report._repr_html_()
 

@@ -5,7 +5,7 @@ together and an empty one has all columns:
 
 * text is `string`, an integer `int64`, a number `double`, true and false `bool`, and a time
   `timestamp[us, tz=UTC]`; amounts of money are the integers that the service sends
-* an object of a known class is a `struct`, and an array a `list`
+* an object of one known class is a `struct`, and an array a `list`
 * everything else is JSON text: objects of any names, unions of classes, and `extra`, the last
   column, which is null where nothing is in it
 
@@ -22,7 +22,7 @@ import attrs
 from socialapi.errors import InvalidInput
 from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET
-from socialapi.wire.class_plans import FieldPlan, Form, is_tuple, plan_of
+from socialapi.wire.class_plans import FieldPlan, Form, plan_of
 from socialapi.wire.decode import CONVERTER
 from socialapi.wire.export import json_ready, json_text
 
@@ -133,8 +133,9 @@ def _cell(field: FieldPlan, outer: tuple[Any, ...]) -> tuple[Any, Convert | None
         return pa.timestamp("us", tz="UTC"), _aware
     if field.form in _SCALARS:
         return _SCALARS[field.form](pa), None
-    # A class within itself has no struct, and a subclass of a problem has fields of its own.
-    if not attrs.has(kind) or kind in outer or is_tuple(kind):
+    # An object that is not read by its fields alone may be of a subclass, and a class within itself
+    # would have no end.
+    if field.form is not Form.OBJECT or kind in outer:
         return pa.string(), _as_json
     columns = _columns_within(kind, outer)
     struct = pa.struct([pa.field(column.name, column.type) for column in columns])

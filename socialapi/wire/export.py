@@ -5,6 +5,7 @@ besides: classes whose answers have members of no field, and data that JSON has 
 """
 
 import base64
+import functools
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,20 +28,34 @@ from socialapi.wire.paging import page_of
 
 def to_dict(record: Any) -> dict[str, Any]:
     """Returns a record as JSON's types, under the names on the wire. Raises InvalidInput."""
-    shape: dict[str, Any] = json_ready(record, _SHAPES.get(type(record), json_shape))
-    return shape
+    found: dict[str, Any] = json_ready(record, _shape_of)
+    return found
+
+
+def _shape_of(record: Any) -> Any:
+    """Returns a record as dicts, lists and scalars, which may not be JSON's."""
+    return _SHAPES.get(type(record), json_shape)(record)
 
 
 def json_ready(value: Any, shape: Callable[[Any], Any] = json_shape) -> Any:
     """Returns a value as JSON's types. Raises InvalidInput, which names every field at fault."""
     try:
         found = shape(value)
-        broken = list(_without_form(found, ""))
+        broken = [] if _is_json(found) else list(_without_form(found, ""))
     except RecursionError:
         broken = [BrokenRule(path="", reason="it is nested too deeply")]
     if broken:
         raise InvalidInput(f"{type(value).__name__} cannot be exported as JSON", broken)
     return found
+
+
+def _is_json(value: Any) -> bool:
+    kind = value.__class__
+    if kind in _SCALARS:
+        return True
+    if kind is dict:
+        return all(name.__class__ is str for name in value) and all(map(_is_json, value.values()))
+    return all(map(_is_json, value)) if kind is list else kind is float and math.isfinite(value)
 
 
 def _without_form(value: Any, path: str) -> Iterator[BrokenRule]:
@@ -137,8 +152,14 @@ def _items_shape(items: Items[Any]) -> dict[str, Any]:
 
 
 def _each_shaped(items: Sequence[Any]) -> list[Any]:
-    """Returns each item as its own `to_dict` has it."""
-    return [each.to_dict() if isinstance(each, Exported) else json_shape(each) for each in items]
+    """Returns each item as its `to_dict` has it."""
+    return [each.to_dict() if _has_own_form(each.__class__) else _shape_of(each) for each in items]
+
+
+@functools.cache
+def _has_own_form(cls: Any) -> bool:
+    """Whether a class exports itself in another way, or not without being asked to."""
+    return getattr(cls, "to_dict", Exported.to_dict) is not Exported.to_dict
 
 
 def _undecoded_shape(undecoded: Undecoded) -> dict[str, Any]:

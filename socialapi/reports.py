@@ -1,10 +1,11 @@
 """Reports of bulk jobs and of linting an input, as plain data."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
 import attrs
 
+from socialapi import notebook
 from socialapi.records import FrozenRecord
 
 MAX_ISSUES_KEPT: Final = 1_000
@@ -43,6 +44,13 @@ class Forecast(FrozenRecord):
     bytes: int
     quota_minutes: float
     """The minimum time that the rate limit allows for these requests, in minutes."""
+
+    @classmethod
+    def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "Forecast":
+        """The forecast within a report may be that of a catalog load."""
+        is_load = cls is Forecast and isinstance(data, dict) and "vanished" in data
+        forecast: Forecast = read(data, LoadForecast if is_load else cls)
+        return forecast
 
 
 @attrs.frozen(kw_only=True)
@@ -103,14 +111,14 @@ class UploadReport(FrozenRecord):
     @property
     def counts(self) -> dict[str, int]:
         """All integer counts of the report."""
-        return {name: value for name, value in self.to_dict().items() if type(value) is int}
+        return {name: value for name, value in self.summary().items() if type(value) is int}
 
     @property
     def rows_per_second(self) -> float:
         """Rows read per second of the job."""
         return self.read / self.elapsed_seconds if self.elapsed_seconds else 0.0
 
-    def to_dict(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """Returns the counts as JSON-ready values, without the lists of single rows.
 
         `forecast` is included only after a dry run.
@@ -119,6 +127,33 @@ class UploadReport(FrozenRecord):
         if self.forecast is None:
             del data["forecast"]
         return data
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the whole report as JSON-ready values, with the rows that it names.
+
+        `forecast` is included only after a dry run.
+        """
+        data = super().to_dict()
+        if self.forecast is None:
+            del data["forecast"]
+        return data
+
+    def _repr_html_(self) -> str:
+        return notebook.table(type(self).__name__, ["", "value"], [*self._shown().items()])
+
+    def _shown(self) -> dict[str, Any]:
+        """Returns what a notebook shows by name: what the repr does, but for reports within."""
+        names = (field.name for field in attrs.fields(type(self)) if field.repr)
+        found = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in found.items() if not isinstance(value, UploadReport)}
+
+    @classmethod
+    def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "UploadReport":
+        """The report within a progress may be that of any job."""
+        names = data if cls is UploadReport and isinstance(data, dict) else {}
+        kind = SyncReport if "additions" in names else UpsertReport if "vanished_ids" in names else cls
+        report: UploadReport = read(data, kind)
+        return report
 
 
 @attrs.frozen(kw_only=True)
@@ -176,9 +211,18 @@ class SyncReport(UploadReport):
         """Whether every desired row has exactly one outcome."""
         return super().adds_up and self.accepted == self.unchanged + self.additions.accepted
 
-    def to_dict(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """Returns the counts as JSON-ready values, including those of additions and removals."""
+        return super().summary() | {"additions": self.additions.summary(), "removals": self.removals.summary()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the whole report as JSON-ready values, with those of additions and removals."""
         return super().to_dict() | {"additions": self.additions.to_dict(), "removals": self.removals.to_dict()}
+
+    def _repr_html_(self) -> str:
+        whole, *parts = (each._shown() for each in (self, self.additions, self.removals))  # noqa: SLF001  # of this class
+        rows = [(name, value, *(part.get(name) for part in parts)) for name, value in whole.items()]
+        return notebook.table("SyncReport", ["", "whole", "additions", "removals"], rows)
 
 
 @attrs.frozen(kw_only=True)
@@ -194,6 +238,9 @@ class Progress(FrozenRecord):
     """Requests in flight now."""
     note: str | None = None
     """Why the job is waiting, if it is, for example `retrying after HTTP 503`."""
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
 
 
 Risk = Literal["low", "medium", "high"]
@@ -295,4 +342,13 @@ class LintReport(FrozenRecord):
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the report as JSON-ready values, with `match_risk`."""
-        return attrs.asdict(self) | {"match_risk": self.match_risk}
+        return super().to_dict() | {"match_risk": self.match_risk}
+
+    def _repr_html_(self) -> str:
+        caption = f"LintReport: {self.rows:,} rows, {self.unusable_rows:,} unusable, match risk {self.match_risk}"
+        names = [field.name for field in attrs.fields(KindLint) if field.name != "reasons"]
+        kinds = [[getattr(kind, name) for name in names] for kind in self.kinds]
+        findings = [(found.risk, found.text) for found in self.findings[: notebook.MAX_ROWS]]
+        return notebook.table(caption, names, kinds) + (
+            notebook.table("", ["risk", "finding"], findings) if findings else ""
+        )

@@ -18,7 +18,8 @@ PACKAGE: Final = Path(__file__).parents[1] / "socialapi"
 FLOORS: Final[tuple[frozenset[str], ...]] = tuple(
     frozenset(floor.split())
     for floor in (
-        "_speedups lazy records unset version",
+        "_speedups lazy notebook unset version",
+        "records",
         "file_lock problems reports",
         "errors",
         "config credentials sqlite_file",
@@ -35,7 +36,7 @@ FLOORS: Final[tuple[frozenset[str], ...]] = tuple(
         "__main__",
     )
 )
-BOTTOM: Final = frozenset().union(*FLOORS[:4])
+BOTTOM: Final = frozenset().union(*FLOORS[:5])
 EVERYTHING_BELOW: Final = {
     unit: frozenset().union(*FLOORS[:level]) for level, floor in enumerate(FLOORS) for unit in floor
 }
@@ -50,6 +51,7 @@ ASIDE: Final = {
 ALSO: Final = {
     "cli": frozenset({"emulator", "integrations", "webhooks"}),
     "client": frozenset({"integrations"}),
+    "socialapi": frozenset({"integrations"}),  # it says who does what the models below offer
     "testing": frozenset({"emulator"}),
     "__main__": frozenset(),
 }
@@ -73,7 +75,7 @@ MAY_NAME_TYPES_OF_AIOHTTP: Final = frozenset({"client"})
 MAY_USE_AIOHTTP_WEB: Final = MAY_USE_AIOHTTP | {"webhooks"}
 # Extras, which not everybody has and nobody should wait for: imported in functions, when there is something for them.
 EXTRAS: Final = frozenset(
-    {"pyarrow", "backports", "compression", "redis", "pyspark", "py4j", "aioresponses", "opentelemetry"}
+    {"pyarrow", "pandas", "backports", "compression", "redis", "pyspark", "py4j", "aioresponses", "opentelemetry"}
 )
 MAY_USE_EXTRAS: Final = frozenset({"bulk", "integrations", "testing"})
 USED_BY_ONE_MODULE: Final = {"opentelemetry": "socialapi.session.telemetry"}

@@ -49,7 +49,7 @@ def json_shape(value: Any) -> Any:
     if isinstance(value, (list, tuple)):  # a tuple of types: a union would be created on every call
         return [json_shape(each) for each in value]
     if kind is not dict and attrs.has(kind):
-        fields = ((wire_name(f), getattr(value, f.name)) for f in attrs.fields(type(value)) if f.init)
+        fields = ((name, getattr(value, attribute)) for name, attribute in _sent(kind))
         shape = {name: json_shape(each) for name, each in fields if each is not UNSET}
         # A caller may give fields that the class does not have in `extra`; they are sent beside the
         # others.
@@ -60,6 +60,12 @@ def json_shape(value: Any) -> Any:
     if isinstance(value, datetime.datetime):
         return format_timestamp(value)
     return _plain(value)
+
+
+@functools.cache
+def _sent(cls: Any) -> tuple[tuple[str, str], ...]:
+    """Returns the fields of a class that are sent: their names on the wire, and their attributes."""
+    return tuple((wire_name(field), field.name) for field in attrs.fields(cls) if field.init)
 
 
 def extra_parameters(further: Any) -> Mapping[str, Any]:

@@ -156,14 +156,15 @@ async def _has_no_rules(client: Client) -> bool:
 
 async def _print_all(stream: Stream[Any], limit: int | None, *, as_json: bool) -> int:
     printed = 0
-    async for item in stream:
-        if isinstance(item, StreamNotice):
-            say_notice(item)
-            continue
-        print_event(item, as_json=as_json, with_text=True)
-        printed += 1
-        if printed == limit:
-            break
+    async with output.while_read():
+        async for item in stream:
+            if isinstance(item, StreamNotice):
+                say_notice(item)
+                continue
+            print_event(item, as_json=as_json, with_text=True)
+            printed += 1
+            if printed == limit:
+                break
     return output.DONE
 
 

@@ -197,7 +197,8 @@ async def listen(
             output.say(f"{_waiting(receiver.waiting)} in {inbox}")
         if register is not None:
             output.say(await _register(register))
-        await _hand_on(receiver, forwarder, secrets[0], limit=limit, as_json=json)
+        async with output.while_read():
+            await _hand_on(receiver, forwarder, secrets[0], limit=limit, as_json=json)
     return output.DONE
 
 

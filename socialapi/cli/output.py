@@ -9,8 +9,10 @@ import logging
 import os
 import stat
 import sys
+import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
-from typing import Final, TextIO
+from pathlib import Path
+from typing import IO, Final, TextIO
 
 from rich.console import Console
 
@@ -102,6 +104,36 @@ def end(status: int) -> int:
                 say_problem(problem)
                 status = status_of(problem)
     return status
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Yields a file that takes the place of the one at the path, for its owner alone, when the
+    block ends.
+
+    If the block fails, the earlier file stays. A device or a pipe is written to as it is. Raises
+    OSError, which names the path.
+    """
+    try:
+        with path.open("wb") if path.exists() and not path.is_file() else _beside(path.resolve()) as file:
+            yield file
+    except OSError as problem:
+        problem.filename = str(path)  # rather than that of the file beside it, or none
+        raise
+
+
+@contextlib.contextmanager
+def _beside(path: Path) -> Iterator[IO[bytes]]:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # with mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 @contextlib.asynccontextmanager

@@ -1,7 +1,7 @@
 """Lazy imports, so that classes that are not used cost nothing.
 
 Creating an attrs class takes about half a millisecond, and the package has some two hundred. There
-are two ways of deferring them, and no third:
+are three ways of deferring them, and no fourth:
 
 * The public modules re-export names. Each has a stub beside it (`types.pyi`) that imports its names
   and is the only list of them: type checkers and editors read it, and `on_first_use` makes of it
@@ -11,13 +11,16 @@ are two ways of deferring them, and no third:
   under `if TYPE_CHECKING`. Importing a loaded module takes half a microsecond: little for a
   request, too much for an item of a page or a row of a file. Functions called for each of these
   therefore import nothing.
+* What a class at the bottom offers and a module far above it does, such as `to_dict()` of every
+  model, is asked for by a name: `provided`. The package itself, which is imported before any of its
+  modules, says with `provide` who does it. The imports still only go down.
 """
 
 import functools
 import importlib
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 
 def on_first_use(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -54,3 +57,16 @@ def _imported_by_stub(module: Any) -> Mapping[str, str]:
     stub: bytes = spec.loader.get_data(f"{spec.origin.removesuffix('c')}i")  # by the loader: it may be in a zip file
     lines = (line.split() for line in stub.decode().splitlines())
     return {words[3]: words[1] for words in lines if words[:1] == ["from"]}
+
+
+_LOADERS: Final[dict[str, Callable[[], Any]]] = {}
+
+
+def provide(name: str, load: Callable[[], Any]) -> None:
+    """Says how to load the module that does what is asked for by this name."""
+    _LOADERS[name] = load
+
+
+def provided(name: str) -> Any:
+    """Returns the module that does what is asked for by this name, which is imported now."""
+    return _LOADERS[name]()

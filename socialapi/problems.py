@@ -38,7 +38,7 @@ class ServiceError(FrozenRecord):
     API.
     """
 
-    code: int | str | None = None
+    code: int | str | None = attrs.field(default=None, metadata={"read_as": Any})
     message: str | None = None
     parameter: str | None = None
 
@@ -54,7 +54,7 @@ class OperationError(FrozenRecord):
     index: int | None
     position: int = attrs.field(default=0, eq=False, repr=False)
     listed: int = attrs.field(default=0, eq=False, repr=False)
-    code: int | str | None = None
+    code: int | str | None = attrs.field(default=None, metadata={"read_as": Any})
     message: str | None = None
     parameter: str | None = None
 

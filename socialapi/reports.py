@@ -1,6 +1,6 @@
 """Reports of bulk jobs and of linting an input, as plain data."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
 import attrs
@@ -43,6 +43,13 @@ class Forecast(FrozenRecord):
     bytes: int
     quota_minutes: float
     """The minimum time that the rate limit allows for these requests, in minutes."""
+
+    @classmethod
+    def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "Forecast":
+        """The forecast within a report may be that of a catalog load."""
+        is_load = cls is Forecast and isinstance(data, dict) and "vanished" in data
+        forecast: Forecast = read(data, LoadForecast if is_load else cls)
+        return forecast
 
 
 @attrs.frozen(kw_only=True)
@@ -103,14 +110,14 @@ class UploadReport(FrozenRecord):
     @property
     def counts(self) -> dict[str, int]:
         """All integer counts of the report."""
-        return {name: value for name, value in self.to_dict().items() if type(value) is int}
+        return {name: value for name, value in self.summary().items() if type(value) is int}
 
     @property
     def rows_per_second(self) -> float:
         """Rows read per second of the job."""
         return self.read / self.elapsed_seconds if self.elapsed_seconds else 0.0
 
-    def to_dict(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """Returns the counts as JSON-ready values, without the lists of single rows.
 
         `forecast` is included only after a dry run.
@@ -119,6 +126,24 @@ class UploadReport(FrozenRecord):
         if self.forecast is None:
             del data["forecast"]
         return data
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the whole report as JSON-ready values, with the rows that it names.
+
+        `forecast` is included only after a dry run.
+        """
+        data = super().to_dict()
+        if self.forecast is None:
+            del data["forecast"]
+        return data
+
+    @classmethod
+    def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "UploadReport":
+        """The report within a progress may be that of any job."""
+        names = data if cls is UploadReport and isinstance(data, dict) else {}
+        kind = SyncReport if "additions" in names else UpsertReport if "vanished_ids" in names else cls
+        report: UploadReport = read(data, kind)
+        return report
 
 
 @attrs.frozen(kw_only=True)
@@ -174,8 +199,12 @@ class SyncReport(UploadReport):
         """Whether every desired row has exactly one outcome."""
         return super().adds_up and self.accepted == self.unchanged + self.additions.accepted
 
-    def to_dict(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """Returns the counts as JSON-ready values, including those of additions and removals."""
+        return super().summary() | {"additions": self.additions.summary(), "removals": self.removals.summary()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the whole report as JSON-ready values, with those of additions and removals."""
         return super().to_dict() | {"additions": self.additions.to_dict(), "removals": self.removals.to_dict()}
 
 
@@ -293,4 +322,4 @@ class LintReport(FrozenRecord):
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the report as JSON-ready values, with `match_risk`."""
-        return attrs.asdict(self) | {"match_risk": self.match_risk}
+        return super().to_dict() | {"match_risk": self.match_risk}

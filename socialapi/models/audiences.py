@@ -15,7 +15,7 @@ from socialapi.models.queries import TOTAL_OR_CURSOR, CountQuery, CursorQuery, I
 from socialapi.models.spelling import near_name
 from socialapi.models.validation import Pattern, is_several, parse_timestamp
 from socialapi.problems import BrokenRule
-from socialapi.records import Record
+from socialapi.records import Exported, Record
 from socialapi.unset import UNSET, Unset
 
 OperationType = Literal["Update", "Delete"]
@@ -58,7 +58,7 @@ def _texts(value: str | int | Iterable[str | int] | None) -> tuple[str, ...]:
 
 
 @attrs.define(repr=False)
-class AudienceUser:
+class AudienceUser(Exported):
     """One person, identified by any number of identifiers of six kinds.
 
     Each identifier is a string or several, raw or already hashed. Raw ones are normalised and
@@ -180,7 +180,7 @@ Operations = Annotated[tuple[Operation, ...], MaxLen(MAX_OPERATIONS)]
 
 
 @attrs.define(repr=False)
-class DoNotReachUser:
+class DoNotReachUser(Exported):
     """One person on a do-not-reach list, identified by e-mail addresses and phone numbers only."""
 
     email: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)

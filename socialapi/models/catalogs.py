@@ -64,7 +64,7 @@ class ProductFilter(Record):
 
     attribute: FilterAttribute
     operator: FilterOperator
-    value: str | int
+    value: str | int = attrs.field(metadata={"read_as": Any})
 
 
 @attrs.define(kw_only=True)

@@ -11,6 +11,7 @@ from typing import Final, Self
 import attrs
 
 from socialapi.errors import InvalidInput
+from socialapi.records import Exported
 
 _CODES: Final = (
     "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP "
@@ -46,7 +47,7 @@ def _text(instance: object, attribute: "attrs.Attribute[str]", value: object) ->
 
 
 @attrs.frozen(order=False)
-class Micros:
+class Micros(Exported):
     """An amount of money: `Micros.of("5.50", "EUR")` is 5,500,000 millionths of a euro.
 
     `value` is the integer that the service uses, and `decimal` the same amount in units of the

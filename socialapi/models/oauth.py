@@ -7,10 +7,34 @@ from typing import Annotated, Any, Final, Literal, Required, TypedDict
 import attrs
 from annotated_types import MaxLen, MinLen
 
+from socialapi.errors import InvalidInput
+from socialapi.lazy import provided
 from socialapi.models.model import Model
 from socialapi.problems import BrokenRule
 from socialapi.records import FrozenRecord, Record
 from socialapi.unset import UNSET, Unset
+
+
+class HoldsSecret:
+    """A base before that of a record: `to_dict` and `to_json` export its secret on demand alone."""
+
+    __slots__ = ()
+
+    def to_dict(self, *, with_secrets: bool = False) -> dict[str, Any]:
+        """Returns the object as JSON-ready values, its tokens among them. Raises InvalidInput
+        unless `with_secrets` is true, so that no token gets into a log or a file by accident.
+        """
+        if not with_secrets:
+            raise InvalidInput(
+                f"{type(self).__name__} holds secrets and is not exported by accident: to_dict(with_secrets=True) has them"
+            )
+        data: dict[str, Any] = provided("export").to_dict(self)
+        return data
+
+    def to_json(self, *, with_secrets: bool = False) -> str:
+        """Returns `to_dict()` as JSON text. Raises InvalidInput unless `with_secrets` is true."""
+        text: str = provided("export").json_text(self.to_dict(with_secrets=with_secrets))
+        return text
 
 
 @attrs.define(kw_only=True)
@@ -21,14 +45,14 @@ class AppOnlyTokenRequest(Record):
 
 
 @attrs.define(kw_only=True)
-class InvalidateTokenRequest(Record):
+class InvalidateTokenRequest(HoldsSecret, Record):
     """The app-only token to invalidate."""
 
     access_token: str = attrs.field(repr=False)
 
 
 @attrs.define(kw_only=True)
-class AppOnlyToken(Model):
+class AppOnlyToken(HoldsSecret, Model):
     """The bearer token of an app. `token_type` is `bearer`."""
 
     access_token: str = attrs.field(repr=False)
@@ -36,7 +60,7 @@ class AppOnlyToken(Model):
 
 
 @attrs.define(kw_only=True)
-class InvalidatedToken(Model):
+class InvalidatedToken(HoldsSecret, Model):
     """The token that was invalidated."""
 
     access_token: str = attrs.field(repr=False)
@@ -53,7 +77,7 @@ class RequestTokenQuery(Record):
 
 
 @attrs.define(kw_only=True)
-class RequestToken(Model):
+class RequestToken(HoldsSecret, Model):
     """The token of a started sign-in. Its secret signs the third step."""
 
     oauth_token: str
@@ -70,7 +94,7 @@ class AuthorizeQuery(TypedDict, total=False):
 
 
 @attrs.define(kw_only=True)
-class AccessTokenRequest(Record):
+class AccessTokenRequest(HoldsSecret, Record):
     """The third step. The verifier comes with the callback or from the PIN page."""
 
     oauth_token: str
@@ -78,7 +102,7 @@ class AccessTokenRequest(Record):
 
 
 @attrs.define(kw_only=True)
-class AccessToken(Model):
+class AccessToken(HoldsSecret, Model):
     """A user's token and secret."""
 
     oauth_token: str = attrs.field(repr=False)
@@ -103,7 +127,7 @@ class OAuth2AuthorizeQuery(TypedDict, total=False):
 
 
 @attrs.define(kw_only=True)
-class OAuth2TokenRequest(Record):
+class OAuth2TokenRequest(HoldsSecret, Record):
     """The exchange of a code or a refresh token for tokens."""
 
     grant_type: Literal["authorization_code", "refresh_token"]
@@ -126,7 +150,7 @@ _CODE_PARAMETERS: Final = ("code", "redirect_uri", "code_verifier")
 
 
 @attrs.define(kw_only=True)
-class OAuth2Token(Model):
+class OAuth2Token(HoldsSecret, Model):
     """A user's tokens. `expires_in` is in seconds; `scope` is a list separated by blanks."""
 
     access_token: str = attrs.field(repr=False)
@@ -137,7 +161,7 @@ class OAuth2Token(Model):
 
 
 @attrs.frozen(kw_only=True)
-class OAuth2SignIn(FrozenRecord):
+class OAuth2SignIn(HoldsSecret, FrozenRecord):
     """A started sign-in: the URL of the page to open, and the values to keep for `exchange_code`.
 
     The page sends the user back with a `code` and a `state`. Use the code only if the state equals

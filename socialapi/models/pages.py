@@ -1,12 +1,15 @@
 """Pages of collections (platform sections 2.3 and 2.6, advertising section 4.11)."""
 
+import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 import attrs
 import orjson
 
+from socialapi.errors import DecodeError
+from socialapi.lazy import provided
 from socialapi.models.model import Model
 from socialapi.models.posts import Media, Place, Poll, Post
 from socialapi.models.users import User
@@ -14,6 +17,7 @@ from socialapi.problems import Problem, ServiceError
 from socialapi.records import FrozenRecord, Record
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 
 @attrs.frozen
@@ -27,6 +31,20 @@ class Undecoded(FrozenRecord):
     raw: Any = attrs.field(repr=False, hash=False)
     path: str = ""
     reason: str = ""
+
+    @classmethod
+    def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "Undecoded":
+        """`to_dict` gives bytes as `raw_base64`, because JSON has no form for them."""
+        if not isinstance(data, dict) or "raw_base64" not in data:
+            undecoded: Undecoded = read(data, cls)
+            return undecoded
+        try:
+            raw = base64.b64decode(data["raw_base64"], validate=True)
+        except (TypeError, ValueError):
+            raw = None
+        if raw is None:
+            raise DecodeError("raw_base64", "expected Base64")
+        return cls(raw, read(data.get("path", ""), str, "path"), read(data.get("reason", ""), str, "reason"))
 
     @property
     def content(self) -> bytes:
@@ -97,6 +115,8 @@ class Page(Record, Generic[T]):
     total_count: int | None = None
     params: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
     extra: Mapping[str, Any] = attrs.field(factory=dict, repr=False)
+    item_type: Any = attrs.field(default=None, eq=False, repr=False)
+    """The class of the items; None for a page that was made by hand."""
     _places: tuple[int, ...] | None = attrs.field(default=None, eq=False, repr=False)
     """The index of each item of `data` in the answer, followed by the number of items in it; None
     if all were decoded.
@@ -105,6 +125,19 @@ class Page(Record, Generic[T]):
     # There is no __len__, because an empty page would then be falsy.
     def __iter__(self) -> Iterator[T]:
         return iter(self.data)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], item_type: type[Item] | None = None) -> "Page[Item]":
+        """Returns the page for the result of `to_dict`, or for an answer, with items of this type.
+
+            page = Page.from_dict(json.loads(text), Post)
+
+        Without a type, the items stay as they are. An item that cannot be read is in `undecoded`,
+        as it is in an answer. Raises InvalidInput, which names the field and not its value, for
+        what is no page.
+        """
+        page: Page[Item] = provided("export").page_from_dict(data, Any if item_type is None else item_type)
+        return page
 
     @property
     def next_cursor(self) -> str | None:

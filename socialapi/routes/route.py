@@ -7,6 +7,7 @@ from urllib.parse import quote
 import attrs
 
 from socialapi.models.pages import Page
+from socialapi.records import Exported
 
 R = TypeVar("R")
 
@@ -16,7 +17,7 @@ BodyPlace = Literal["query", "json", "form"]
 
 
 @attrs.frozen
-class RateLimit:
+class RateLimit(Exported):
     """A documented rate limit: requests per window, for each value of the path parameters
     in `per`.
     """

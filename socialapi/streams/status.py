@@ -6,12 +6,13 @@ from typing import Literal
 import attrs
 
 from socialapi.problems import Problem
+from socialapi.records import Exported
 
 StreamState = Literal["new", "connecting", "connected", "waiting", "closed"]
 
 
 @attrs.define
-class StreamCounters:
+class StreamCounters(Exported):
     """The counts of a stream.
 
     `attempts` counts attempts to connect and `connections` those accepted. `items` counts the items
@@ -30,7 +31,7 @@ class StreamCounters:
 
 
 @attrs.frozen(kw_only=True)
-class Gap:
+class Gap(Exported):
     """A period in which nothing could arrive.
 
     As far as is known, everything missed was sent between `started_at` and `ended_at`. Both are
@@ -52,7 +53,7 @@ class Gap:
 
 
 @attrs.frozen(kw_only=True)
-class SlowReading:
+class SlowReading(Exported):
     """A warning that the stream is read more slowly than data arrives. The service ends such
     streams.
 

@@ -151,7 +151,7 @@ def _field_plan(
         form=_FORMS.get(item, Form.OBJECT if isinstance(hook, PlannedReader) else Form.OTHER),
         is_array=is_tuple(kind),
         hook=hook,
-        default=field.default,
+        default=default_of(field),
         make_default=getattr(field.default, "factory", None),
         is_late=is_late,
         slot=slot if isinstance(slot, types.MemberDescriptorType) else None,
@@ -186,6 +186,16 @@ def kind_of(field: "attrs.Attribute[Any]") -> Any:
     other fields.
     """
     return field.metadata.get("read_as") or without_none(field.type)
+
+
+def default_of(field: "attrs.Attribute[Any]") -> Any:
+    """Returns what a missing or null value of a field becomes; attrs.NOTHING if it is refused.
+
+    A field without a default that may be None is only required of those who make an object.
+    """
+    if field.default is attrs.NOTHING and type(None) in typing.get_args(field.type):
+        return None
+    return field.default
 
 
 def is_tuple(declared: Any) -> bool:

@@ -17,6 +17,7 @@ from socialapi.problems import PROBLEM_TYPES, Problem, ServiceError
 from socialapi.wire import scalars
 from socialapi.wire.class_plans import (
     Structure,
+    default_of,
     is_tagged,
     is_tuple,
     item_kind,
@@ -159,14 +160,14 @@ def _explain(cls: Any, data: Any, problem: Exception) -> DecodeError:
         if field.name == "extra" or not field.init:
             continue
         if name not in data:
-            if field.default is attrs.NOTHING:
+            if default_of(field) is attrs.NOTHING:
                 return DecodeError(name, "is missing")
-        elif data[name] is not None or field.default is attrs.NOTHING:
+        elif data[name] is not None or default_of(field) is attrs.NOTHING:
             try:
                 found = read_value(kind, _hook_of(kind, field.name), data[name])
             except DecodeError as inner:
                 return DecodeError(join_path(name, inner.path), inner.reason)
-            if found is None and field.default is attrs.NOTHING:
+            if found is None and default_of(field) is attrs.NOTHING:
                 return DecodeError(name, _missing(kind))
     return DecodeError("", f"expected an object of type {cls.__name__} ({type(problem).__name__})")
 
@@ -263,12 +264,22 @@ def read_problem(data: Mapping[str, Any]) -> Problem:
     slug = str(data.get("type", "")).rstrip("/").rpartition("/")[2]
     for cls in (PROBLEM_TYPES.get(slug, Problem), Problem):
         try:
-            problem: Problem = structure(data, cls)
+            problem: Problem = _read_untyped(data) if cls is Problem else structure(data, cls)
         except DecodeError:
             continue
         return problem
     texts = {name: data[name] for name in ("type", "title", "detail") if isinstance(data.get(name), str)}
     return Problem(**texts, extra={name: value for name, value in data.items() if name not in texts})
+
+
+def _problem(data: Any, _: Any) -> Problem | None:
+    given = scalars.only_object(data)
+    return None if given is None else read_problem(given)
+
+
+_read_untyped: Final = Reader(Problem, CONVERTER.get_structure_hook, _explain)
+# By a function, because a hook of a class would be that of its subclasses, too.
+CONVERTER.register_structure_hook_factory(lambda declared: declared is Problem, lambda _: _problem)
 
 
 def read_service_error(item: Mapping[str, Any]) -> ServiceError:

@@ -79,7 +79,7 @@ def _read_other(content: bytes) -> MatchedPost | StreamNotice | Undecoded:
             return Undecoded(content, reason=NO_OBJECT)
         if body.get("data") is None and ("data" not in body or _has_problems(body)):
             return _notice(body, content)
-        return _matched_post(body, content)
+        return matched_post(body, content)
     except (DecodeError, orjson.JSONDecodeError) as problem:
         return Undecoded(content, reason=_reason(problem))
 
@@ -106,7 +106,7 @@ def read_delivery(content: bytes, paths: Paths = None) -> ActivityEvent | Matche
         if not isinstance(body, dict):
             return Undecoded(content, reason=NO_OBJECT)
         if _is_post(body):
-            return _matched_post(body, content)
+            return matched_post(body, content)
     except (DecodeError, orjson.JSONDecodeError) as problem:
         return Undecoded(content, reason=_reason(problem))
     return _activity(body, content, paths)
@@ -232,7 +232,8 @@ def _has_problems(body: Mapping[str, Any]) -> bool:
     return body.get("errors") is not None or "title" in body
 
 
-def _matched_post(body: Mapping[str, Any], content: bytes) -> MatchedPost:
+def matched_post(body: Mapping[str, Any], content: bytes) -> MatchedPost:
+    """Returns the post of an object that arrived as these bytes. Raises DecodeError."""
     return _with_the_rest(structure(body, MatchedPost), body, content)
 
 
@@ -297,6 +298,11 @@ def _activity(body: Mapping[str, Any], content: bytes, paths: Paths) -> Activity
         payload=fields.read("payload", only_object) or {},
         extra=fields.left,
     )
+    return with_message(event, content)
+
+
+def with_message(event: ActivityEvent, content: bytes) -> ActivityEvent:
+    """Returns the event with the bytes that it arrived as, and its message if it is about one."""
     if event.event_type is not None and event.event_type.startswith(_MESSAGE_TYPES):
         event.message = _message(event.payload)
     event.content = content

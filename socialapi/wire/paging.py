@@ -58,6 +58,7 @@ def read_page(result: Any, body: Any) -> Page[Any]:
         meta=meta,
         errors=() if envelope.get("errors") is None else read_errors(envelope["errors"]),
         undecoded=(*undecoded, *odd),
+        item_type=kind,
         places=_places(items, undecoded) if undecoded else None,
         next_token=_next_token(meta, envelope),
         previous_token=_token("meta.previous_token", meta["previous_token"]) if "previous_token" in meta else None,
@@ -66,6 +67,40 @@ def read_page(result: Any, body: Any) -> Page[Any]:
         params=_echo(envelope["request"]) if "request" in envelope else {},
         extra={} if envelope.keys() <= _KNOWN else {name: envelope[name] for name in envelope.keys() - _KNOWN},
     )
+
+
+def page_of(data: Mapping[str, Any], item_type: Any) -> Page[Any]:
+    """Returns the page for an envelope, or for the result of `Page.to_dict`, which stays as it is.
+
+    Raises DecodeError as `read_page` does.
+    """
+    items = data.get("data")
+    page = read_page(Page[item_type], {**data, "data": [*items] if isinstance(items, list) else items})
+    own = {name: data[name] for name in OWN_NAMES if name in data}
+    earlier = _read_whole("undecoded", lambda listed: structure(listed, tuple[Undecoded, ...]), own.get("undecoded"))
+    undecoded = (*(earlier or ()), *page.undecoded)
+    return attrs.evolve(
+        page,
+        undecoded=undecoded,
+        places=_places_by_count(len(page.data), undecoded),
+        next_token=_token("next_token", own["next_token"]) if "next_token" in own else page.next_token,
+        previous_token=_token("previous_token", own.get("previous_token")) or page.previous_token,
+        result_count=page.result_count if own.get("result_count") is None else _count(own["result_count"]),
+        extra={name: value for name, value in page.extra.items() if name not in own},
+    )
+
+
+OWN_NAMES: Final = ("undecoded", "next_token", "previous_token", "result_count")
+"""The members of the result of `Page.to_dict` that an envelope has elsewhere, or not at all."""
+
+
+def _places_by_count(count: int, undecoded: Sequence[Undecoded]) -> tuple[int, ...] | None:
+    """Returns the index of each of `count` decoded items in the answer that had these undecoded
+    ones, followed by the number of items that arrived; None if all were decoded.
+    """
+    odd = {each.path.partition("]")[0] for each in undecoded if each.path.startswith("data[")}
+    places = _places(range(count + len(odd)), undecoded)
+    return places if odd and len(places) == count + 1 else None
 
 
 def _envelope(body: Any) -> Mapping[str, Any]:

@@ -9,6 +9,8 @@ from typing import Final
 
 import attrs
 
+from socialapi.records import Exported
+
 _MILLISECONDS_FROM: Final = 1e11
 _EPOCH_FROM: Final = 1e8
 _LONGEST_SECONDS: Final = 366 * 86_400.0
@@ -18,7 +20,7 @@ _MAX_DIGITS: Final = 12
 
 
 @attrs.frozen
-class LimitReading:
+class LimitReading(Exported):
     """A rate limit as reported by the service: requests per window, remaining, and seconds to the
     reset.
     """

@@ -1,0 +1,210 @@
+"""Makes tables of models: pyarrow (extra `[arrow]`) and, of those, pandas (extra `[pandas]`).
+
+The schema is that of the class, whatever the items hold, so that tables of one collection always fit
+together and an empty one has all columns:
+
+* text is `string`, an integer `int64`, a number `double`, true and false `bool`, and a time
+  `timestamp[us, tz=UTC]`; amounts of money are the integers that the service sends
+* an object of a known class is a `struct`, and an array a `list`
+* everything else is JSON text: objects of any names, unions of classes, and `extra`, the last
+  column, which is null where nothing is in it
+
+Half of a surrogate pair, for which Arrow has no form, becomes U+FFFD.
+"""
+
+import datetime
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import attrs
+
+from socialapi.errors import InvalidInput
+from socialapi.problems import BrokenRule
+from socialapi.unset import UNSET
+from socialapi.wire.class_plans import FieldPlan, Form, is_tuple, plan_of
+from socialapi.wire.decode import CONVERTER
+from socialapi.wire.export import json_ready, json_text
+
+Convert = Callable[[Any], Any]
+
+ITEM: Final = "item"
+"""The only column of items that are of no class, as JSON text."""
+
+
+def arrow_schema(item_type: Any) -> Any:
+    """Returns the `pyarrow.Schema` of tables of this class. Raises InvalidInput if pyarrow is not
+    installed.
+    """
+    pa = _pyarrow()
+    return pa.schema([pa.field(column.name, column.type) for column in _columns(item_type)])
+
+
+def arrow_table(items: Sequence[Any], item_type: Any) -> Any:
+    """Returns a `pyarrow.Table` with a row for each item, which is of this class.
+
+    Raises InvalidInput, which names the row from 0 and the column, for a value that does not fit
+    the column, such as an integer of more than 64 bits, and if pyarrow is not installed.
+    """
+    pa, schema = _pyarrow(), arrow_schema(item_type)
+    if attrs.has(item_type) and (other := [each for each in items if not isinstance(each, item_type)]):
+        raise InvalidInput(f"a table of {item_type.__name__} has no row for {type(other[0]).__name__}")
+    arrays = [_array(column, [column.get(item) for item in items]) for column in _columns(item_type)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def concatenated(tables: Sequence[Any]) -> Any:
+    """Returns tables of one class as one, whose columns are one chunk each."""
+    return _pyarrow().concat_tables(tables).combine_chunks()
+
+
+def data_frame(table: Any) -> Any:
+    """Returns a table as a `pandas.DataFrame`. Raises InvalidInput if pandas is not installed.
+
+    Integers and booleans are nullable (`Int64`, `boolean`), so that a missing one makes no float of
+    the others. Times have the zone UTC.
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        raise InvalidInput("a DataFrame takes one more library: pip install 'aiosocialapi[pandas]'") from None
+    pa = _pyarrow()
+    return table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}.get)
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError:
+        raise InvalidInput("a table takes one more library: pip install 'aiosocialapi[arrow]'") from None
+    return pyarrow
+
+
+# Columns -----------------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False)
+class _Column:
+    """A column, or a member of a struct: its Arrow type, and how its cell is read from an object."""
+
+    name: str
+    type: Any
+    get: Convert
+
+
+@functools.cache
+def _columns(item_type: Any) -> tuple[_Column, ...]:
+    if not attrs.has(item_type):
+        return (_Column(ITEM, _pyarrow().string(), _as_json),)
+    return _columns_within(item_type, ())
+
+
+def _columns_within(cls: Any, outer: tuple[Any, ...]) -> tuple[_Column, ...]:
+    """Returns the columns of a class; `outer` are the classes that the objects are within."""
+    plan = plan_of(cls, CONVERTER.get_structure_hook)
+    columns = [_column(field, (*outer, cls)) for field in plan.fields if field.name is not None]
+    if plan.extra is not None:
+        columns.append(_Column("extra", _pyarrow().string(), lambda item: _as_json(item.extra) if item.extra else None))
+    return tuple(columns)
+
+
+def _column(field: FieldPlan, outer: tuple[Any, ...]) -> _Column:
+    pa, attribute = _pyarrow(), field.attribute
+    kind, convert = _cell(field, outer)
+    if field.is_array:
+        one, kind = convert, pa.list_(kind)
+        convert = None if one is None else lambda items: [one(item) for item in items]
+
+    def get(item: Any) -> Any:
+        value = getattr(item, attribute)
+        if value is None or value is UNSET:
+            return None
+        return value if convert is None else convert(value)
+
+    return _Column(field.name or attribute, kind, get)
+
+
+def _cell(field: FieldPlan, outer: tuple[Any, ...]) -> tuple[Any, Convert | None]:
+    """Returns the Arrow type of a value of the field, or of an item of its array, and what makes
+    the cell of it; None if that is the value.
+    """
+    pa, kind = _pyarrow(), field.kind
+    if field.form is Form.TIME:
+        return pa.timestamp("us", tz="UTC"), _aware
+    if field.form in _SCALARS:
+        return _SCALARS[field.form](pa), None
+    # A class within itself has no struct, and a subclass of a problem has fields of its own.
+    if not attrs.has(kind) or kind in outer or is_tuple(kind):
+        return pa.string(), _as_json
+    columns = _columns_within(kind, outer)
+    struct = pa.struct([pa.field(column.name, column.type) for column in columns])
+    return struct, lambda value: {column.name: column.get(value) for column in columns}
+
+
+_SCALARS: Final[dict[Form, Callable[[Any], Any]]] = {
+    Form.TEXT: lambda pa: pa.string(),
+    Form.BOOLEAN: lambda pa: pa.bool_(),
+    Form.WHOLE_NUMBER: lambda pa: pa.int64(),
+    Form.NUMBER: lambda pa: pa.float64(),
+}
+
+
+def _as_json(value: Any) -> str | None:
+    return None if value is None else json_text(json_ready(value))
+
+
+def _aware(value: Any) -> Any:
+    """Returns a time, or something that does not fit in place of one without a zone, which Arrow
+    would take for a time in UTC.
+    """
+    is_naive = isinstance(value, datetime.datetime) and value.utcoffset() is None
+    return _NAIVE if is_naive else value
+
+
+_NAIVE: Final = object()
+
+
+# Cells -------------------------------------------------------------------------------------------
+
+
+def _array(column: _Column, cells: list[Any]) -> Any:
+    """Returns the cells as an array. Those that do not fit are looked for only if there are any."""
+    pa = _pyarrow()
+    try:
+        return pa.array(cells, column.type)
+    except _UNFIT:
+        pass
+    repaired = [_without_surrogates(cell) for cell in cells]
+    broken = [rule for row, cell in enumerate(repaired) for rule in _unfit(column.type, cell, f"[{row}].{column.name}")]
+    if broken:
+        raise InvalidInput("some values do not fit the columns of a table", broken)
+    return pa.array(repaired, column.type)
+
+
+_UNFIT: Final = (ValueError, TypeError, OverflowError)
+"""What pyarrow raises for a value that is not of the type. Its own errors are subclasses."""
+
+
+def _unfit(kind: Any, cell: Any, path: str) -> Iterator[BrokenRule]:
+    """Yields what in a cell is not of the Arrow type."""
+    pa = _pyarrow()
+    if pa.types.is_struct(kind) and isinstance(cell, dict):
+        for at in range(kind.num_fields):
+            member = kind.field(at)
+            yield from _unfit(member.type, cell[member.name], f"{path}.{member.name}")
+    elif pa.types.is_list(kind) and isinstance(cell, list):
+        for index, each in enumerate(cell):
+            yield from _unfit(kind.value_type, each, f"{path}[{index}]")
+    else:
+        try:
+            pa.array([cell], kind)
+        except _UNFIT:
+            yield BrokenRule(path=path, reason=f"does not fit {kind}")
+
+
+def _without_surrogates(cell: Any) -> Any:
+    if isinstance(cell, str):
+        return cell.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(cell, list):
+        return [_without_surrogates(each) for each in cell]
+    return {name: _without_surrogates(each) for name, each in cell.items()} if isinstance(cell, dict) else cell

@@ -1,0 +1,167 @@
+"""Turns records and pages into plain data and back: what stands behind `to_dict` and `from_dict`.
+
+The work is done by what encodes requests and decodes answers. Here is only what an export needs
+besides: classes whose answers have members of no field, and data that JSON has no form for.
+"""
+
+import base64
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import orjson
+
+from socialapi.errors import DecodeError, InvalidInput
+from socialapi.models.events import ActivityEvent, MatchedPost, StreamNotice
+from socialapi.models.pages import Page, Undecoded
+from socialapi.models.validation import printable_name
+from socialapi.problems import BrokenRule, ServiceError
+from socialapi.records import Exported
+from socialapi.wire.decode import read_errors, read_service_error, structure
+from socialapi.wire.encode import json_shape
+from socialapi.wire.events import matched_post, with_message
+from socialapi.wire.paging import page_of
+
+
+def to_dict(record: Any) -> dict[str, Any]:
+    """Returns a record as JSON's types, under the names on the wire. Raises InvalidInput."""
+    shape: dict[str, Any] = json_ready(record, _SHAPES.get(type(record), json_shape))
+    return shape
+
+
+def json_ready(value: Any, shape: Callable[[Any], Any] = json_shape) -> Any:
+    """Returns a value as JSON's types. Raises InvalidInput, which names every field at fault."""
+    try:
+        found = shape(value)
+        broken = list(_without_form(found, ""))
+    except RecursionError:
+        broken = [BrokenRule(path="", reason="it is nested too deeply")]
+    if broken:
+        raise InvalidInput(f"{type(value).__name__} cannot be exported as JSON", broken)
+    return found
+
+
+def _without_form(value: Any, path: str) -> Iterator[BrokenRule]:
+    """Yields what is of none of JSON's types. Lone surrogates and any integers are."""
+    kind = value.__class__
+    if kind is dict:
+        for name, each in value.items():
+            if name.__class__ is str:
+                yield from _without_form(each, f"{path}.{printable_name(name)}" if path else printable_name(name))
+            else:
+                yield BrokenRule(path=path, reason=f"a name in it is no text, but {type(name).__name__}")
+    elif kind is list:
+        for index, each in enumerate(value):
+            yield from _without_form(each, f"{path}[{index}]")
+    elif kind is float:
+        if not math.isfinite(value):
+            yield BrokenRule(path=path, reason="is not a finite number")
+    elif kind not in _SCALARS:
+        yield BrokenRule(path=path, reason=f"there is no form for {kind.__name__}")
+
+
+_SCALARS: Final = frozenset({str, int, bool, type(None)})
+
+
+def json_text(data: Any) -> str:
+    """Returns data of JSON's types as JSON text; a lone surrogate as its escape."""
+    try:
+        return orjson.dumps(data).decode()
+    except orjson.JSONEncodeError:
+        pass  # lone surrogates, or integers of more than 64 bits
+    try:
+        return json.dumps(data, separators=(",", ":"))
+    except RecursionError:
+        reason = "it is nested too deeply"
+    except ValueError:  # which Python raises for integers of thousands of digits
+        reason = "a number in it has too many digits"
+    raise InvalidInput(f"the data cannot be exported as JSON: {reason}")
+
+
+def from_dict(cls: Any, data: Mapping[str, Any]) -> Any:
+    """Returns an instance of the class for the result of `to_dict`. Raises InvalidInput."""
+    return _read(cls, _READERS.get(cls) or (lambda given: structure(given, cls)), data)
+
+
+def page_from_dict(data: Mapping[str, Any], item_type: Any) -> Page[Any]:
+    """Returns the page for the result of `Page.to_dict`, or for an answer. Raises InvalidInput."""
+    page: Page[Any] = _read(Page, lambda given: page_of(given, item_type), data)
+    return page
+
+
+def _read(cls: Any, read: Callable[[dict[str, Any]], Any], data: object) -> Any:
+    if not isinstance(data, Mapping):
+        raise InvalidInput(f"{cls.__name__}.from_dict takes a mapping, not {type(data).__name__}")
+    try:
+        return read(dict(data))
+    except DecodeError as problem:
+        rule = BrokenRule(path=problem.path, reason=problem.reason)
+    except RecursionError:
+        rule = BrokenRule(path="", reason="is nested too deeply")
+    raise InvalidInput(f"the data are no {cls.__name__}", [rule])
+
+
+# What differs from the fields --------------------------------------------------------------------
+
+
+def _page_shape(page: Page[Any]) -> dict[str, Any]:
+    return {
+        **json_shape(page.extra),
+        "data": [each.to_dict() if isinstance(each, Exported) else json_shape(each) for each in page.data],
+        "includes": json_shape(page.includes),
+        "meta": json_shape(page.meta),
+        "errors": json_shape(page.errors),
+        "undecoded": [_undecoded_shape(each) for each in page.undecoded],
+        "next_token": page.next_token,
+        "previous_token": page.previous_token,
+        "result_count": page.result_count,
+        "total_count": page.total_count,
+        "request": {"params": json_shape(page.params)},
+    }
+
+
+def _undecoded_shape(undecoded: Undecoded) -> dict[str, Any]:
+    shape: dict[str, Any] = json_shape(undecoded)
+    if isinstance(undecoded.raw, bytes):
+        shape["raw_base64"] = base64.b64encode(shape.pop("raw")).decode()
+    return shape
+
+
+def _post_shape(post: MatchedPost) -> dict[str, Any]:
+    shape: dict[str, Any] = json_shape(post)
+    return shape | {"errors": json_shape(post.errors)} if post.errors else shape
+
+
+def _notice_shape(notice: StreamNotice) -> dict[str, Any]:
+    return {"errors": json_shape(notice.problems)}
+
+
+_SHAPES: Final[Mapping[Any, Callable[[Any], Any]]] = {
+    Page: _page_shape,
+    MatchedPost: _post_shape,
+    StreamNotice: _notice_shape,
+    Undecoded: _undecoded_shape,
+}
+"""How an instance is shaped that has something of which no field is sent."""
+
+
+def _read_post(data: dict[str, Any]) -> MatchedPost:
+    return matched_post(data, json_text(data).encode())
+
+
+def _read_event(data: dict[str, Any]) -> ActivityEvent:
+    return with_message(structure(data, ActivityEvent), json_text(data).encode())
+
+
+def _read_notice(data: dict[str, Any]) -> StreamNotice:
+    return StreamNotice(read_errors(data.get("errors")), json_text(data).encode())
+
+
+_READERS: Final[Mapping[Any, Callable[[dict[str, Any]], Any]]] = {
+    ActivityEvent: _read_event,
+    MatchedPost: _read_post,
+    ServiceError: read_service_error,
+    StreamNotice: _read_notice,
+}
+"""How a class is read that has something of which no field is sent."""

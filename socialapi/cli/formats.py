@@ -3,7 +3,6 @@
 import contextlib
 import csv
 import io
-import json
 import re
 import shutil
 import sys
@@ -21,7 +20,6 @@ from socialapi.cli import output
 from socialapi.cli.output import Output, printable
 from socialapi.errors import InvalidInput
 from socialapi.models.validation import wire_name
-from socialapi.wire.class_plans import kind_of
 from socialapi.wire.encode import json_shape
 
 T = TypeVar("T")
@@ -248,8 +246,10 @@ def json_line(shape: Any) -> str:
     """Returns JSON-shaped data as a line, in which no character moves the cursor of a terminal."""
     try:
         text = orjson.dumps(shape).decode()
-    except TypeError:  # lone surrogates, or integers of more than 64 bits
-        text = json.dumps(shape, separators=(",", ":"))
+    except orjson.JSONEncodeError:
+        from socialapi.wire.export import json_text  # which takes what orjson does not
+
+        text = json_text(shape)
     return _ODD_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -357,6 +357,8 @@ def csv_paths(record: type[Any], within: tuple[type[Any], ...] = ()) -> Iterator
 
 
 def _kind(field: "attrs.Attribute[Any]") -> Any:
+    from socialapi.wire.class_plans import kind_of
+
     try:
         return kind_of(field)
     except TypeError:  # a field of several kinds
@@ -400,15 +402,13 @@ class Parquet(Writer[T]):
         super().__init__(kind, destination)
         if destination.is_terminal:
             raise InvalidInput("Parquet is not for a terminal: name a file with --output-file")
-        from socialapi.integrations.arrow import arrow_schema
+        from socialapi.integrations.arrow import arrow_table, parquet_writer
 
-        schema = arrow_schema(kind.record)
-        from pyarrow.parquet import ParquetWriter
-
+        self._table_of = arrow_table
         self._spool: IO[bytes] | None = None
         if not destination.is_file:
             self._spool = tempfile.TemporaryFile()  # noqa: SIM115  # `close` and `break_off` close it
-        self._parquet: Any = ParquetWriter(self._spool or destination.binary, schema)
+        self._parquet: Any = parquet_writer(self._spool or destination.binary, kind.record)
         self._records: list[Any] = []
 
     def add(self, item: T) -> None:
@@ -421,9 +421,7 @@ class Parquet(Writer[T]):
         """Does nothing: pages are gathered, because small groups of rows are slow to read."""
 
     def _write_group(self) -> None:
-        from socialapi.integrations.arrow import arrow_table
-
-        self._parquet.write_table(arrow_table(self._records, self.kind.record))
+        self._parquet.write_table(self._table_of(self._records, self.kind.record))
         self._records = []
 
     def close(self) -> None:

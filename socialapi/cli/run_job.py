@@ -157,7 +157,7 @@ def _say_how_to_go_on(journal: RegisteredJournal | None) -> None:
 def show(report: UploadReport, *, as_json: bool) -> None:
     """Prints a report on standard output."""
     if as_json:
-        print(orjson.dumps(report.to_dict()).decode(), flush=True)
+        print(orjson.dumps(report.summary()).decode(), flush=True)
         return
     console = Output()
     console.print(_table(report))

@@ -43,9 +43,6 @@ GO_ON_HELP: Final = "Go on from here: the position that an earlier run ended wit
 GoOn = Annotated[str | None, Parameter(help=GO_ON_HELP, validator=is_position)]
 
 
-STANDARD_OUTPUT: Final = Path("-")
-
-
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class ListFlags:
@@ -71,16 +68,11 @@ class ListFlags:
     ] = False
     json: Annotated[bool, Parameter(help="The same as --output jsonl.", negative=())] = False
 
-    @property
-    def path(self) -> Path | None:
-        """The file to write; None for standard output."""
-        return None if self.output_file == STANDARD_OUTPUT else self.output_file
-
     def format(self) -> Format:
         """Returns the format. Raises InvalidInput for options that contradict each other."""
         if self.json and self.output not in (None, "jsonl"):
             raise InvalidInput(f"--json is the same as --output jsonl, and does not go with --output {self.output}")
-        named = "" if self.path is None else self.path.suffix.removeprefix(".").lower()
+        named = "" if self.output_file is None else self.output_file.suffix.removeprefix(".").lower()
         by_name = next((each for each in FORMATS if each == named), None)
         found: Format = "jsonl" if self.json else self.output or by_name or "table"
         if self.escape_formulas and found != "csv":
@@ -89,7 +81,7 @@ class ListFlags:
 
     def writing(self, kind: ListKind[T]) -> contextlib.AbstractContextManager[Writer[T]]:
         """Returns a context with the writer of a list."""
-        return writing(kind, self.format(), self.path, escape_formulas=self.escape_formulas)
+        return writing(kind, self.format(), self.output_file, escape_formulas=self.escape_formulas)
 
 
 @Parameter(name="*")
@@ -145,7 +137,7 @@ async def print_joined(
     except (asyncio.CancelledError, SocialApiError) as problem:
         if flags.go_on is not None and not walk.count and _is_about_the_page(problem):
             raise InvalidInput(f"--go-on is not a position in what is asked for: {output.sentence(problem)}") from None
-        if flags.path is None and writer.is_readable_in_part and (walk.count or flags.go_on is not None):
+        if flags.output_file is None and writer.is_readable_in_part and (walk.count or flags.go_on is not None):
             walk.say_position()
         raise
     if not walk.is_over:

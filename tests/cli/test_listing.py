@@ -249,7 +249,7 @@ async def test_a_table_fits_the_terminal_and_cuts_no_id(columns: int, ready: She
     posts = (await ready.run("posts", "by-user", "2244994945", "--limit", "120", "--json")).objects
     assert [row.split()[0] for row in rows] == [post["id"] for post in posts]
     assert all(cell_len(line) <= columns for line in (lines[0], *rows))
-    assert any(row.endswith("…") for row in rows) == (50 < columns < 200)
+    assert any(row.endswith("…") for row in rows) == (columns > 50)
     assert ("AUTHOR" in lines[0], "TEXT" in lines[0]) == (True, columns > 50)
 
 

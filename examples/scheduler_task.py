@@ -38,7 +38,7 @@ async def upload(day: datetime.date, account_id: str, audience_id: str) -> dict[
             max_reject_share=0.05,
             allow_empty=False,
         )
-    return report.to_dict()
+    return report.summary()
 
 
 def run(day: datetime.date, account_id: str, audience_id: str) -> int:
@@ -48,7 +48,7 @@ def run(day: datetime.date, account_id: str, audience_id: str) -> int:
     except KeyboardInterrupt:
         return 130
     except errors.SocialApiError as problem:
-        counts = problem.report.to_dict() if isinstance(problem, errors.BulkError) else {}
+        counts = problem.report.summary() if isinstance(problem, errors.BulkError) else {}
         print(json.dumps({"day": str(day), **counts, "error": str(problem)}))
         return 2 if problem.is_lasting else 3
     print(json.dumps({"day": str(day), **report}))

@@ -5,6 +5,7 @@ from typing import Any, Final, Literal
 
 import attrs
 
+from socialapi import notebook
 from socialapi.records import FrozenRecord
 
 MAX_ISSUES_KEPT: Final = 1_000
@@ -137,6 +138,15 @@ class UploadReport(FrozenRecord):
             del data["forecast"]
         return data
 
+    def _repr_html_(self) -> str:
+        return notebook.table(type(self).__name__, ["", "value"], [*self._shown().items()])
+
+    def _shown(self) -> dict[str, Any]:
+        """Returns what a notebook shows by name: what the repr does, but for reports within."""
+        names = (field.name for field in attrs.fields(type(self)) if field.repr)
+        found = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in found.items() if not isinstance(value, UploadReport)}
+
     @classmethod
     def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "UploadReport":
         """The report within a progress may be that of any job."""
@@ -207,6 +217,11 @@ class SyncReport(UploadReport):
         """Returns the whole report as JSON-ready values, with those of additions and removals."""
         return super().to_dict() | {"additions": self.additions.to_dict(), "removals": self.removals.to_dict()}
 
+    def _repr_html_(self) -> str:
+        whole, *parts = (each._shown() for each in (self, self.additions, self.removals))  # noqa: SLF001  # of this class
+        rows = [(name, value, *(part.get(name) for part in parts)) for name, value in whole.items()]
+        return notebook.table("SyncReport", ["", "whole", "additions", "removals"], rows)
+
 
 @attrs.frozen(kw_only=True)
 class Progress(FrozenRecord):
@@ -221,6 +236,9 @@ class Progress(FrozenRecord):
     """Requests in flight now."""
     note: str | None = None
     """Why the job is waiting, if it is, for example `retrying after HTTP 503`."""
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()
 
 
 Risk = Literal["low", "medium", "high"]
@@ -323,3 +341,12 @@ class LintReport(FrozenRecord):
     def to_dict(self) -> dict[str, Any]:
         """Returns the report as JSON-ready values, with `match_risk`."""
         return super().to_dict() | {"match_risk": self.match_risk}
+
+    def _repr_html_(self) -> str:
+        caption = f"LintReport: {self.rows:,} rows, {self.unusable_rows:,} unusable, match risk {self.match_risk}"
+        names = [field.name for field in attrs.fields(KindLint) if field.name != "reasons"]
+        kinds = [[getattr(kind, name) for name in names] for kind in self.kinds]
+        findings = [(found.risk, found.text) for found in self.findings[: notebook.MAX_ROWS]]
+        return notebook.table(caption, names, kinds) + (
+            notebook.table("", ["risk", "finding"], findings) if findings else ""
+        )

@@ -18,7 +18,7 @@ PACKAGE: Final = Path(__file__).parents[1] / "socialapi"
 FLOORS: Final[tuple[frozenset[str], ...]] = tuple(
     frozenset(floor.split())
     for floor in (
-        "_speedups lazy unset version",
+        "_speedups lazy notebook unset version",
         "records",
         "file_lock problems reports",
         "errors",
@@ -75,7 +75,7 @@ MAY_NAME_TYPES_OF_AIOHTTP: Final = frozenset({"client"})
 MAY_USE_AIOHTTP_WEB: Final = MAY_USE_AIOHTTP | {"webhooks"}
 # Extras, which not everybody has and nobody should wait for: imported in functions, when there is something for them.
 EXTRAS: Final = frozenset(
-    {"pyarrow", "backports", "compression", "redis", "pyspark", "py4j", "aioresponses", "opentelemetry"}
+    {"pyarrow", "pandas", "backports", "compression", "redis", "pyspark", "py4j", "aioresponses", "opentelemetry"}
 )
 MAY_USE_EXTRAS: Final = frozenset({"bulk", "integrations", "testing"})
 USED_BY_ONE_MODULE: Final = {"opentelemetry": "socialapi.session.telemetry"}

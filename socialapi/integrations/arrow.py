@@ -124,7 +124,7 @@ def _column(field: FieldPlan, outer: tuple[Any, ...]) -> _Column:
     kind, convert = _cell(field, outer)
     if field.is_array:
         one, kind = convert, pa.list_(kind)
-        convert = None if one is None else lambda items: [one(item) for item in items]
+        convert = list if one is None else lambda items: [one(item) for item in items]
 
     def get(item: Any) -> Any:
         value = getattr(item, attribute)

@@ -296,7 +296,7 @@ class _PartFile:
         self._write({"state": "running"})
 
     def end(self, state: str, report: UploadReport, why: str | None = None) -> None:
-        self._write({"state": state, "why": why, **report.to_dict()})
+        self._write({"state": state, "why": why, **report.summary()})
 
     def _write(self, content: Mapping[str, Any]) -> None:
         if self._path is not None:

@@ -1,14 +1,18 @@
 """The base class of models in answers, and the tuple of answers without pages."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 import attrs
 
+from socialapi import notebook
+from socialapi.lazy import provided
+from socialapi.models.validation import wire_name
 from socialapi.problems import Problem, ServiceError
-from socialapi.records import Record
+from socialapi.records import FrozenRecord, Record
 
 T = TypeVar("T")
+Item = TypeVar("Item")
 
 
 class Items(tuple[T, ...]):  # noqa: SLOT001  # a tuple with slots of its own is none
@@ -22,6 +26,46 @@ class Items(tuple[T, ...]):  # noqa: SLOT001  # a tuple with slots of its own is
         found = cls(items)
         found.partial_errors = partial_errors
         return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the items as `data` and the errors beside them as `errors`, as JSON-ready values.
+
+        Raises InvalidInput for a value without a form in JSON.
+        """
+        data: dict[str, Any] = provided("export").to_dict(self)
+        return data
+
+    def to_json(self) -> str:
+        """Returns `to_dict()` as JSON text. Raises InvalidInput as it does."""
+        text: str = provided("export").json_text(self.to_dict())
+        return text
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any], item_type: type[Item]) -> "Items[Item]":
+        """Returns the items for the result of `to_dict`. Raises InvalidInput, which names the field
+        and not its value, if one cannot be read.
+        """
+        found: tuple[tuple[Item, ...], Any] = provided("export").items_from_dict(data, item_type)
+        return Items.of(*found)
+
+    def _repr_html_(self) -> str:
+        return html_table("Items", self, error=len(self.partial_errors))
+
+
+def html_table(title: str, items: Sequence[object], **beside: int) -> str:
+    """Returns a table of items for notebooks, with the numbers of what is beside them.
+
+    It shows what the repr of an item shows.
+    """
+    kind: Any = type(items[0]) if items else None
+    is_record = bool(items) and issubclass(kind, Record | FrozenRecord) and {*map(type, items)} == {kind}
+    of_kind = f" of {kind.__name__}" if is_record else ""
+    numbers = filter(None, (notebook.counts(item=len(items)) + of_kind, notebook.counts(**beside)))
+    caption = f"{title}: {', '.join(numbers) or 'no items'}"
+    if is_record:
+        names = {field.name: wire_name(field) for field in attrs.fields(kind) if field.repr}
+        return notebook.table_of_items(caption, items, names)
+    return notebook.table(caption, ["item"] if items else [], [[repr(each)] for each in items[: notebook.MAX_ROWS]])
 
 
 @attrs.define(kw_only=True)

@@ -8,9 +8,9 @@ from typing import Any, Generic, TypeVar
 import attrs
 import orjson
 
-from socialapi.errors import DecodeError
+from socialapi.errors import DecodeError, InvalidInput
 from socialapi.lazy import provided
-from socialapi.models.model import Model
+from socialapi.models.model import Model, html_table
 from socialapi.models.posts import Media, Place, Poll, Post
 from socialapi.models.users import User
 from socialapi.problems import Problem, ServiceError
@@ -138,6 +138,31 @@ class Page(Record, Generic[T]):
         """
         page: Page[Item] = provided("export").page_from_dict(data, Any if item_type is None else item_type)
         return page
+
+    def to_arrow(self) -> Any:
+        """Returns a `pyarrow.Table` with a row for each item of `data`: the class's fields by their names on
+        the wire, and `extra` as JSON text. Its schema is the same for every page of a collection.
+
+        Raises InvalidInput for an integer of more than 64 bits, for an empty page that was made by
+        hand, whose type of items is unknown, and if pyarrow is not installed (the extra `[arrow]`).
+        """
+        if self.item_type is None and not self.data:
+            raise InvalidInput("the type of the items of an empty page is unknown: Page(item_type=Post)")
+        kind = type(self.data[0]) if self.item_type is None else self.item_type
+        return provided("tables").arrow_table(self.data, kind)
+
+    def to_pandas(self) -> Any:
+        """Returns the table of `to_arrow` as a `pandas.DataFrame`. Ids are text, times have the zone UTC, and
+        integers and booleans are nullable.
+
+        Raises InvalidInput as `to_arrow` does, and if pandas is not installed (the extra
+        `[pandas]`).
+        """
+        return provided("tables").data_frame(self.to_arrow())
+
+    def _repr_html_(self) -> str:
+        table = html_table("Page", self.data, error=len(self.errors), undecoded=len(self.undecoded))
+        return table if self.next_token is None else table.replace("</caption>", "; another page follows</caption>", 1)
 
     @property
     def next_cursor(self) -> str | None:

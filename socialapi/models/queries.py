@@ -114,6 +114,9 @@ _JOINED_BY: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 """By expansion, the fields that link the included objects to their owners."""
 
 
+_NAMES: Final = {"read_as": tuple[str, ...]}
+
+
 @attrs.frozen(kw_only=True)
 class Fields(FrozenRecord):
     """The fields to select, by kind of object, and the related objects to include.
@@ -126,12 +129,12 @@ class Fields(FrozenRecord):
     known one; other names are sent as given, because the documentation does not list all of them.
     """
 
-    post: Sequence[PostField | str] = ()
-    user: Sequence[UserField | str] = ()
-    media: Sequence[MediaField | str] = ()
-    poll: Sequence[str] = ()
-    place: Sequence[str] = ()
-    expansions: Sequence[Expansion | str] = ()
+    post: Sequence[PostField | str] = attrs.field(default=(), metadata=_NAMES)
+    user: Sequence[UserField | str] = attrs.field(default=(), metadata=_NAMES)
+    media: Sequence[MediaField | str] = attrs.field(default=(), metadata=_NAMES)
+    poll: Sequence[str] = attrs.field(default=(), metadata=_NAMES)
+    place: Sequence[str] = attrs.field(default=(), metadata=_NAMES)
+    expansions: Sequence[Expansion | str] = attrs.field(default=(), metadata=_NAMES)
 
     def __attrs_post_init__(self) -> None:
         for kind in _PARAMETERS:

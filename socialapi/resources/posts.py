@@ -114,6 +114,7 @@ def _merged(pages: Sequence[Page[Post]]) -> Page[Post]:
         errors=tuple(chain.from_iterable(page.errors for page in pages)),
         undecoded=tuple(chain.from_iterable(page.undecoded for page in pages)),
         result_count=len(data),
+        item_type=Post,
     )
 
 

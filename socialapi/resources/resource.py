@@ -1,6 +1,7 @@
 """The base class of resources, and helpers for their arguments."""
 
 import functools
+import typing
 from collections.abc import Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -83,7 +84,9 @@ class Resource:
         """
         target = Target(route, self._path | path if path else self._path)
         collection = Collection.of(target, query, start)
-        return Pager(functools.partial(self._page, collection), self._session.spawn, start=start)
+        (item_type,) = typing.get_args(route.result)
+        fetch = functools.partial(self._page, collection)
+        return Pager(fetch, self._session.spawn, start=start, item_type=item_type)
 
     async def _page(self, collection: Collection[T], token: str | None) -> Page[T]:
         session = self._session

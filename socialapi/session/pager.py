@@ -9,6 +9,7 @@ from typing import Any, Final, Generic, TypeVar
 import attrs
 
 from socialapi.errors import DecodeError, InvalidInput, SocialApiError
+from socialapi.lazy import provided
 from socialapi.models.pages import Page
 from socialapi.models.validation import printable_name
 from socialapi.problems import Problem, ServiceError
@@ -29,6 +30,7 @@ class Pager(Generic[T]):
         async for page in pager.pages(): …         every page, with its includes, meta and partial errors
         first = await pager                        the first page
         items = await pager.collect(limit=500)     a list
+        table = await pager.to_arrow(limit=500)    a table; `to_pandas` returns a DataFrame
 
     Iteration ends when the service names no next page; an empty page does not end it. The next page
     is fetched while the current one is processed, so leaving the loop early wastes at most one
@@ -42,7 +44,10 @@ class Pager(Generic[T]):
     for each page with errors.
     """
 
-    def __init__(self, fetch: Fetch[T], spawn: Spawn[T], *, start: str | None = None) -> None:
+    def __init__(
+        self, fetch: Fetch[T], spawn: Spawn[T], *, start: str | None = None, item_type: type[T] | None = None
+    ) -> None:
+        self.item_type: Final = item_type
         self._fetch = fetch
         self._spawn = spawn
         self._begin = Position() if start is None else Position.read(start)
@@ -110,9 +115,8 @@ class Pager(Generic[T]):
         `limit` is not an int.
         """
         items: list[T] = []
-        if limit is not None and type(limit) is not int:
-            raise InvalidInput(f"limit must be a whole number, not {type(limit).__name__}")
-        if limit is not None and limit < 1:
+        limit = _checked_limit(limit)
+        if limit == 0:
             return items
         try:
             async for item in self:
@@ -123,6 +127,43 @@ class Pager(Generic[T]):
             problem.collected, problem.position = tuple(items), self.position
             raise
         return items
+
+    async def to_arrow(self, *, limit: int | None = None) -> Any:
+        """Returns the items as a `pyarrow.Table`, at most `limit` of them, as `Page.to_arrow` describes it.
+
+        Each page becomes rows when it arrives, so that its items need not be kept. An incomplete
+        table is never returned as if it were complete. An error has the table of the items so far
+        as the only one of `collected`, and the place to continue from in `position`. Raises
+        InvalidInput as `Page.to_arrow` does.
+        """
+        tables = provided("tables")
+        if self.item_type is None:
+            raise InvalidInput("the type of the items is unknown: ask for a table of each page")
+        left = _checked_limit(limit)
+        chunks, position = [tables.arrow_table((), self.item_type)], self.position
+        if left == 0:
+            return chunks[0]
+        try:
+            async for page in self.pages():
+                if page.errors:
+                    _warn_of_errors(page)  # callers never see the page
+                items = page.data[:left]
+                chunks.append(tables.arrow_table(items, self.item_type))
+                self._index -= len(page.data) - len(items)
+                position = self.position
+                left = None if left is None else left - len(items)
+                if left == 0:
+                    break
+        except SocialApiError as problem:
+            problem.collected, problem.position = (tables.concatenated(chunks),), position
+            raise
+        return tables.concatenated(chunks)
+
+    async def to_pandas(self, *, limit: int | None = None) -> Any:
+        """Returns the table of `to_arrow` as a `pandas.DataFrame`, as `Page.to_pandas` describes it.
+        Raises InvalidInput as it does.
+        """
+        return provided("tables").data_frame(await self.to_arrow(limit=limit))
 
     async def _walk(self) -> AsyncGenerator[tuple[str | None, Page[T], int], None]:
         """Yields every page from the start on, with its token and the number of its items to skip."""
@@ -162,6 +203,15 @@ class Pager(Generic[T]):
                 extra={"socialapi_undecoded": len(page.undecoded)},
             )
         return page
+
+
+def _checked_limit(limit: object) -> int | None:
+    """Returns a limit of items; 0 for a negative one. Raises InvalidInput if it is no int."""
+    if limit is None:
+        return None
+    if type(limit) is not int:
+        raise InvalidInput(f"limit must be a whole number, not {type(limit).__name__}")
+    return max(0, limit)
 
 
 class _HeldBack(Generic[T]):

@@ -17,6 +17,7 @@ from socialapi.models.events import (
     refuse_misspelt_event_type,
 )
 from socialapi.models.validation import printable_name
+from socialapi.records import Exported
 from socialapi.streams.handlers import call_handler, check_handler
 
 E = TypeVar("E")
@@ -43,7 +44,7 @@ class Unfinished(Protocol[E]):
 
 
 @attrs.define
-class DispatchCounters:
+class DispatchCounters(Exported):
     """The counts of a dispatcher: events `handled` by all their handlers, `failed` and
     `unhandled`.
     """

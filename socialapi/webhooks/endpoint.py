@@ -13,6 +13,7 @@ import orjson
 
 from socialapi.errors import InvalidInput
 from socialapi.models.pages import Undecoded
+from socialapi.records import Exported
 from socialapi.webhooks.queue import Store
 from socialapi.webhooks.signatures import SIGNATURE_HEADER, Signature, begins_as_json, sign
 from socialapi.wire.decode import decode_json
@@ -222,7 +223,7 @@ class Answer:
 
 
 @attrs.define(kw_only=True)
-class ReceiverCounters:
+class ReceiverCounters(Exported):
     """The counts of a receiver since it was created.
 
     It counts answered `challenges`, events `accepted` and `duplicates` of them, and requests

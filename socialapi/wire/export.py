@@ -7,13 +7,14 @@ besides: classes whose answers have members of no field, and data that JSON has 
 import base64
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import orjson
 
 from socialapi.errors import DecodeError, InvalidInput
 from socialapi.models.events import ActivityEvent, MatchedPost, StreamNotice
+from socialapi.models.model import Items
 from socialapi.models.pages import Page, Undecoded
 from socialapi.models.validation import printable_name
 from socialapi.problems import BrokenRule, ServiceError
@@ -90,6 +91,16 @@ def page_from_dict(data: Mapping[str, Any], item_type: Any) -> Page[Any]:
     return page
 
 
+def items_from_dict(data: Mapping[str, Any], item_type: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Returns the items and the errors for the result of `Items.to_dict`. Raises InvalidInput."""
+
+    def read(given: dict[str, Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return structure(given.get("data"), tuple[item_type, ...]) or (), read_errors(given.get("errors"))
+
+    found: tuple[tuple[Any, ...], tuple[Any, ...]] = _read(Items, read, data)
+    return found
+
+
 def _read(cls: Any, read: Callable[[dict[str, Any]], Any], data: object) -> Any:
     if not isinstance(data, Mapping):
         raise InvalidInput(f"{cls.__name__}.from_dict takes a mapping, not {type(data).__name__}")
@@ -108,7 +119,7 @@ def _read(cls: Any, read: Callable[[dict[str, Any]], Any], data: object) -> Any:
 def _page_shape(page: Page[Any]) -> dict[str, Any]:
     return {
         **json_shape(page.extra),
-        "data": [each.to_dict() if isinstance(each, Exported) else json_shape(each) for each in page.data],
+        "data": _each_shaped(page.data),
         "includes": json_shape(page.includes),
         "meta": json_shape(page.meta),
         "errors": json_shape(page.errors),
@@ -119,6 +130,15 @@ def _page_shape(page: Page[Any]) -> dict[str, Any]:
         "total_count": page.total_count,
         "request": {"params": json_shape(page.params)},
     }
+
+
+def _items_shape(items: Items[Any]) -> dict[str, Any]:
+    return {"data": _each_shaped(items), "errors": json_shape(items.partial_errors)}
+
+
+def _each_shaped(items: Sequence[Any]) -> list[Any]:
+    """Returns each item as its own `to_dict` has it."""
+    return [each.to_dict() if isinstance(each, Exported) else json_shape(each) for each in items]
 
 
 def _undecoded_shape(undecoded: Undecoded) -> dict[str, Any]:
@@ -138,6 +158,7 @@ def _notice_shape(notice: StreamNotice) -> dict[str, Any]:
 
 
 _SHAPES: Final[Mapping[Any, Callable[[Any], Any]]] = {
+    Items: _items_shape,
     Page: _page_shape,
     MatchedPost: _post_shape,
     StreamNotice: _notice_shape,

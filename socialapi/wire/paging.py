@@ -75,7 +75,7 @@ def page_of(data: Mapping[str, Any], item_type: Any) -> Page[Any]:
     Raises DecodeError as `read_page` does.
     """
     items = data.get("data")
-    page = read_page(Page[item_type], {**data, "data": [*items] if isinstance(items, list) else items})
+    page = read_page(Page[item_type], {**data, "data": [*items]} if isinstance(items, list) else {**data})
     own = {name: data[name] for name in OWN_NAMES if name in data}
     earlier = _read_whole("undecoded", lambda listed: structure(listed, tuple[Undecoded, ...]), own.get("undecoded"))
     undecoded = (*(earlier or ()), *page.undecoded)

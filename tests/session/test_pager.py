@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.errors import DecodeError, InvalidInput
+from socialapi.integrations.arrow import arrow_schema
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
 from socialapi.problems import Problem, ServiceError
@@ -38,8 +39,8 @@ class Collection(Generic[T]):
         task.add_done_callback(self.tasks.discard)
         return task
 
-    def pager(self, start: str | None = None) -> Pager[T]:
-        return Pager(self.fetch, self.spawn, start=start)
+    def pager(self, start: str | None = None, item_type: type[T] | None = None) -> Pager[T]:
+        return Pager(self.fetch, self.spawn, start=start, item_type=item_type)
 
 
 THREE_PAGES = {None: ((1, 2, 3), "b"), "b": ((), "c"), "c": ((4, 5), None)}
@@ -303,3 +304,61 @@ async def test_a_failure_while_reading_ahead_comes_after_the_items_before_it() -
     assert [await anext(walk), await anext(walk)] == [1, 2]
     with pytest.raises(KeyError):
         await anext(walk)
+
+
+# Tables ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("limit", "asked"), [(None, 3), (7, 2), (5, 1), (1, 1), (0, 0), (-1, 0), (100, 3)])
+async def test_a_table_has_the_rows_of_all_pages_up_to_the_limit_in_one_chunk(limit: int | None, asked: int) -> None:
+    collection = collection_of(numbered(*range(12)), 5)
+    pager = collection.pager(item_type=Post)
+    table = await pager.to_arrow(limit=limit)
+    wanted = [str(number) for number in range(12)][: None if limit is None else max(0, limit)]
+    assert table.column("id").to_pylist() == wanted
+    assert table.schema.equals(arrow_schema(Post))
+    assert table.column("id").num_chunks <= 1
+    assert asked <= len(collection.asked) <= min(asked + 1, 3)
+    rest = await collection.pager(start=pager.position).collect()
+    assert [post.id for post in rest] == [str(number) for number in range(len(wanted), 12)]
+
+
+async def test_a_frame_comes_from_a_stored_position_on() -> None:
+    collection = collection_of(numbered(*range(8)), 5)
+    pager = collection.pager(item_type=Post)
+    await pager.to_arrow(limit=3)
+    frame = await collection.pager(start=pager.position, item_type=Post).to_pandas()
+    assert frame["id"].tolist() == ["3", "4", "5", "6", "7"]
+
+
+async def test_a_collection_without_items_is_a_table_with_all_columns() -> None:
+    table = await collection_of([], 5).pager(item_type=Post).to_arrow()
+    assert (table.num_rows, table.schema) == (0, arrow_schema(Post))
+
+
+async def test_a_failure_keeps_the_rows_before_it_and_where_to_go_on() -> None:
+    posts = numbered(*range(12))
+    broken = collection_of([*posts[:7], Post(id=7), *posts[8:]], 5)  # type: ignore[arg-type]  # that does not fit
+    with pytest.raises(InvalidInput, match=r"\[2\]\.id: does not fit string") as caught:
+        await broken.pager(item_type=Post).to_arrow()
+    (table,) = caught.value.collected
+    assert table.column("id").to_pylist() == ["0", "1", "2", "3", "4"]
+    rest = await collection_of(posts, 5).pager(start=caught.value.position).collect()
+    assert [post.id for post in rest] == [str(number) for number in range(5, 12)]
+
+
+async def test_errors_beside_the_items_of_a_table_are_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    async def fetch(token: str | None) -> Page[Post]:
+        return Page(data=numbered(1), errors=(ServiceError(code=1, message=PERSONAL),))
+
+    table = await Pager(fetch, asyncio.ensure_future, item_type=Post).to_arrow()
+    assert table.num_rows == 1
+    assert "a page has errors beside its items: code 1" in caplog.text
+    assert PERSONAL not in caplog.text
+
+
+async def test_a_pager_that_was_made_by_hand_makes_no_table() -> None:
+    with pytest.raises(InvalidInput, match="the type of the items is unknown"):
+        await Collection(THREE_PAGES).pager().to_arrow()
+    with pytest.raises(InvalidInput, match="limit must be a whole number, not str"):
+        await collection_of([], 5).pager(item_type=Post).to_arrow(limit="1")  # type: ignore[arg-type]

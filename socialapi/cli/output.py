@@ -7,6 +7,7 @@ import errno
 import io
 import logging
 import os
+import select
 import stat
 import sys
 import tempfile
@@ -149,13 +150,15 @@ async def while_read() -> AsyncIterator[None]:
         yield
         return
 
-    def leave() -> None:
+    def look() -> None:
         nonlocal has_left
-        has_left = True
         loop.remove_reader(pipe)
-        task.cancel()
+        if _is_hung_up(pipe):
+            has_left = True
+            task.cancel()
 
-    loop.add_reader(pipe, leave)  # nothing can be read from this end of a pipe: it only hangs up
+    with contextlib.suppress(NotImplementedError):  # the event loop of Windows watches sockets alone
+        loop.add_reader(pipe, look)
     try:
         yield
     except asyncio.CancelledError:
@@ -163,9 +166,19 @@ async def while_read() -> AsyncIterator[None]:
             raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)) from None
         raise
     finally:
-        loop.remove_reader(pipe)
+        with contextlib.suppress(NotImplementedError):
+            loop.remove_reader(pipe)
         if has_left:
             task.uncancel()
+
+
+def _is_hung_up(pipe: int) -> bool:
+    """Returns whether nobody reads the pipe any more. One that was opened in both directions has
+    only become readable.
+    """
+    asking = select.poll()
+    asking.register(pipe, 0)
+    return any(events & (select.POLLERR | select.POLLHUP) for _, events in asking.poll(0))
 
 
 def _pipe_of(stream: TextIO | None) -> int | None:

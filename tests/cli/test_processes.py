@@ -265,6 +265,24 @@ async def test_a_reader_that_leaves_a_quiet_stream_ends_it_at_once(socialapi_emu
     assert "profile.update.bio  5\n" in line
 
 
+async def test_a_pipe_that_is_open_in_both_directions_is_no_reader_that_left(
+    socialapi_emulator: Emulator, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    pipe = os.fdopen(os.open(tmp_path / "pipe", os.O_RDWR), "rb", buffering=0)
+    event = {"event_type": "profile.update.bio", "user_id": "17"}
+    command = ("stream", "activity", "--limit", "2")
+    with pipe:
+        async with program(*command, environment=variables(socialapi_emulator), stdout=pipe.fileno()) as running:
+            assert running.process.stderr is not None
+            await running.process.stderr.readline()
+            for number in ("5", "6"):
+                await socialapi_emulator.publish({**event, "event_id": number})
+                line = await asyncio.to_thread(pipe.readline)
+                assert line.endswith(f"profile.update.bio  {number}\n".encode())
+            assert (await running.ended())[0] == 0
+
+
 async def test_ctrl_c_beside_a_reader_that_leaves_a_stream_ends_it_with_either(socialapi_emulator: Emulator) -> None:
     async with program("stream", "activity", environment=variables(socialapi_emulator)) as running:
         assert running.process.stderr is not None

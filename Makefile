@@ -36,7 +36,7 @@ PURE_TESTS := tests/bulk tests/models tests/resources tests/session tests/speedu
 # What the dependencies have a part in, in minutes: answers, calls, files, signing, the commands, Redis.
 OLDEST_TESTS := tests/models tests/session tests/wire \
 	$(addprefix tests/bulk/inputs/test_,arrow.py json.py keyed_rows.py) \
-	$(addprefix tests/integrations/test_redis_,fence.py server.py) \
+	$(addprefix tests/integrations/test_,arrow.py redis_fence.py redis_server.py) \
 	$(addprefix tests/cli/test_,app.py audience.py catalog.py demo.py jobs.py posts.py run_job.py) \
 	$(addprefix tests/test_,client.py config.py file_lock.py imports.py sqlite_file.py)
 
@@ -177,5 +177,5 @@ $(RELEASERS): tools/requirements.txt | $(RELEASE)/bin/python
 $(FLOORS): constraints-oldest.txt tools/requirements-oldest.txt $(BUILD) | $(OLDEST)/bin/python
 	@echo "Installing the oldest dependencies …"
 	@$(OLDEST)/bin/python -m pip --quiet --disable-pip-version-check install --constraint constraints-oldest.txt \
-		--editable '.[arrow,zstd,redis]' --requirement tools/requirements-oldest.txt
+		--editable '.[arrow,pandas,zstd,redis]' --requirement tools/requirements-oldest.txt
 	@touch $@

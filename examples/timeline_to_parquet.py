@@ -20,33 +20,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from socialapi import Client, Fields, Page, errors
-from socialapi.types import Post
+from socialapi import Client, Fields, errors
 
 WANTED = Fields(post=["created_at", "lang", "public_metrics"])
-SCHEMA = pa.schema(
-    {
-        "id": pa.string(),
-        "created_at": pa.timestamp("ms", tz="UTC"),
-        "lang": pa.string(),
-        "text": pa.string(),
-        "like_count": pa.int64(),
-    }
-)
+COLUMNS = ["id", "created_at", "lang", "text", "public_metrics"]
 PAGES_PER_FILE = 10
-
-
-def rows(page: Page[Post]) -> Any:
-    """Returns the posts of a page as a table."""
-    metrics = [post.public_metrics for post in page]
-    columns = {
-        "id": [post.id for post in page],
-        "created_at": [post.created_at for post in page],
-        "lang": [post.lang for post in page],
-        "text": [post.text for post in page],
-        "like_count": [each.like_count if each else None for each in metrics],
-    }
-    return pa.table(columns, schema=SCHEMA)
 
 
 def keep(folder: Path, number: int, tables: Sequence[Any], position: str) -> None:
@@ -75,7 +53,7 @@ async def walk(client: Client, user_id: str, folder: Path) -> int:
     written, tables = 0, []
     posts = client.posts.by_user(user_id, max_results=100, fields=WANTED, start=position)
     async for page in posts.pages():
-        tables.append(rows(page))
+        tables.append(page.to_arrow().select(COLUMNS))
         if len(tables) == PAGES_PER_FILE or page.next_token is None:
             # In a thread, so that the next page arrives meanwhile.
             number += 1

@@ -81,7 +81,9 @@ def test_a_page_is_a_table_of_the_columns_in_which_there_is_anything() -> None:
 
 
 def test_a_large_page_shows_its_first_rows_and_says_how_many_it_has() -> None:
-    users = [User.from_dict({"id": number, "verified": True} | dict.fromkeys(NAMES, "x" * 500)) for number in range(1_234)]
+    users = [
+        User.from_dict({"id": number, "verified": True} | dict.fromkeys(NAMES, "x" * 500)) for number in range(1_234)
+    ]
     found = read(Items.of(users, ()))
     assert len(found.rows) == 1 + notebook.MAX_ROWS
     assert {len(row) for row in found.rows} == {notebook.MAX_COLUMNS}
@@ -115,7 +117,8 @@ def test_a_report_shows_its_counts_and_no_row() -> None:
     report = UpsertReport(read=12_345, created=2, elapsed_seconds=1.25, rejects=rejects, vanished_ids=(PERSONAL,))
     found = read(report)
     assert found.captions == ["UpsertReport"]
-    assert {"read": "12,345", "created": "2", "elapsed_seconds": "1.25"}.items() <= dict(map(tuple, found.rows[1:])).items()
+    wanted = {"read": "12,345", "created": "2", "elapsed_seconds": "1.25"}
+    assert wanted.items() <= {name: value for name, value in found.rows[1:]}.items()  # noqa: C416  # dict() takes pairs
     assert PERSONAL not in report._repr_html_()
     assert Progress(report=report)._repr_html_() == report._repr_html_()
 

@@ -16,7 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 PROJECT: Final = "aiosocialapi"
-EXTRAS: Final = ("arrow", "zstd", "redis", "spark")
+EXTRAS: Final = ("arrow", "pandas", "zstd", "redis", "spark")
 ALLOWED: Final = frozenset(
     {"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0", "PSF-2.0", "Unlicense", "Zlib"}
 )

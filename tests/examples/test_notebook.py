@@ -33,6 +33,12 @@ async def shown_by(notebook: Any, folder: Path, environment: dict[str, str]) -> 
     return [each.text if each.output_type == "stream" else each.data["text/plain"] for each in outputs]
 
 
+def as_html(notebook: Any) -> list[str]:
+    """What the cells show, as HTML."""
+    outputs = [output for cell in code_cells(notebook) for output in cell.outputs]
+    return [each.data["text/html"] for each in outputs if "text/html" in each.get("data", {})]
+
+
 def posts_by_month(table: str) -> int:
     """The sum of the first column of a table."""
     return sum(int(line.split()[1]) for line in table.splitlines()[2:])
@@ -41,9 +47,11 @@ def posts_by_month(table: str) -> int:
 async def test_the_notebook_shows_the_timeline_in_tables(
     notebook: Any, socialapi_emulator: Emulator, tmp_path: Path
 ) -> None:
-    head, by_month, accounts = await shown_by(notebook, tmp_path, variables(socialapi_emulator))
-    assert answered(socialapi_emulator, "/2/users/{id}/tweets") in (5, 6)  # it reads one page ahead
-    assert "created_at lang  likes" in head
+    page, head, by_month, accounts = await shown_by(notebook, tmp_path, variables(socialapi_emulator))
+    assert answered(socialapi_emulator, "/2/users/{id}/tweets") in (6, 7)  # it reads one page ahead
+    assert page.startswith("Page(data=(Post(id=")
+    assert any("5 items of Post; another page follows</caption>" in html for html in as_html(notebook))
+    assert "created_at lang  public_metrics.like_count" in head
     assert len(head.splitlines()) == 1 + 1 + 5 + 1 + 1 + 1 + 5
     assert posts_by_month(by_month) == 500
     assert "Northwind Home" in accounts
@@ -54,9 +62,9 @@ async def test_the_notebook_goes_on_with_what_had_arrived(
 ) -> None:
     socialapi_emulator.faults.add("latency", delay_seconds=0.2, path="/2/users/*/tweets")
     executing = asyncio.create_task(shown_by(notebook, tmp_path, variables(socialapi_emulator)))
-    await until(lambda: answered(socialapi_emulator, "/2/users/{id}/tweets") >= 2 or executing.done())
+    await until(lambda: answered(socialapi_emulator, "/2/users/{id}/tweets") >= 3 or executing.done())
     socialapi_emulator.faults.add("status", status=400, path="/2/users/*/tweets")
-    said, _, by_month, _ = await executing
+    _, said, _, by_month, _ = await executing
     found = re.fullmatch(r"HTTP 400: .*; these are the first (\d+) posts\n", said)
     assert found is not None
     assert 200 <= int(found[1]) < 500

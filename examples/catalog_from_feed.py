@@ -5,7 +5,7 @@ services. It is looked at before anything is sent: a feed that is broken should 
 it every night; the first run makes the digest file. Hosts and credentials come from SOCIALAPI_*
 variables. Run it against a local emulator:
 
-    socialapi emulator --env-file emulator.env &
+    socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/catalog_from_feed.py 7pc01 feed.xml
 """

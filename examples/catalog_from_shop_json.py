@@ -3,7 +3,7 @@
 SHOP_URL is where the shop answers `GET /products?page=1` with `{"products": […], "next_page": 2}`.
 Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
 
-    socialapi emulator --env-file emulator.env &
+    socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     SHOP_URL=https://shop.example/api python examples/catalog_from_shop_json.py 7pc01
 """

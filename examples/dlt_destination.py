@@ -4,7 +4,7 @@ dlt extracts and normalises, and hands each file of a load to `audience`. A load
 changes nothing, since adding somebody twice does not. This needs `dlt` and the extra `arrow`. Hosts
 and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
 
-    socialapi emulator --env-file emulator.env &
+    socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/dlt_destination.py 18ce54d4x5t 1nmth
 """

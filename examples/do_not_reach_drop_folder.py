@@ -11,7 +11,7 @@ that was killed has been, and a run that finds another one at work leaves the re
 
 Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
 
-    socialapi emulator --env-file emulator.env &
+    socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/do_not_reach_drop_folder.py 18ce54d4x5t 7b2f1 folder
 """
@@ -56,7 +56,8 @@ async def upload_all(unsubscribed: DoNotReachListResource, folder: Path) -> int:
         try:
             report = await upload(unsubscribed, file)
         except errors.SocialApiError as stopped:
-            # A file that cannot be read would stop the next run as well. Anything else has nothing to do with it.
+            # A file that cannot be read would stop the next run as well. Any other error is not the
+            # file's fault, so that the file waits.
             if not isinstance(stopped.__cause__ or stopped, errors.InvalidInput):
                 print(f"{file.name} waits: {stopped}")
                 return 3

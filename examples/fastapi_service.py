@@ -7,8 +7,8 @@ read by one process, so the server has one worker. WEBHOOK_URL is the address at
 reaches `/hooks`. Hosts and credentials come from SOCIALAPI_* variables. Run it against a local
 emulator:
 
-    socialapi emulator --env-file emulator.env \
-        --webhook-target https://app.example/hooks=http://127.0.0.1:8000/hooks &
+    socialapi emulator --detach --env-file emulator.env \
+        --webhook-target https://app.example/hooks=http://127.0.0.1:8000/hooks
     . ./emulator.env
     WEBHOOK_URL=https://app.example/hooks uvicorn fastapi_service:app --app-dir examples
 """

@@ -4,7 +4,7 @@ A session is a random cookie; what belongs to it stays in the memory of this pro
 renewed by the package, and the cache keeps the newest ones. Hosts and the app's key and secret come
 from SOCIALAPI_* variables. Run it against a local emulator, and open http://127.0.0.1:8000/:
 
-    socialapi emulator --env-file emulator.env &
+    socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/oauth_login_web_app.py 8000
 """

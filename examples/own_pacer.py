@@ -4,7 +4,7 @@ The budget is kept in a file that they share. The pacer that a client has anyway
 because it keeps to the limits of the service. Hosts and credentials come from SOCIALAPI_*
 variables. Run it against a local emulator:
 
-    socialapi emulator --env-file emulator.env &
+    socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/own_pacer.py 18ce54d4x5t 1nmth crm.csv 1000
 """

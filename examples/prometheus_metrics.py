@@ -4,7 +4,7 @@
 
 Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
 
-    socialapi emulator --env-file emulator.env &
+    socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/prometheus_metrics.py 18ce54d4x5t 1nmth
 """

@@ -7,12 +7,12 @@ report is one line of JSON on standard output.
 | Status | Meaning |
 |---|---|
 | 0, 1 | done; with 1, rows were rejected |
-| 2 | something has to be mended first: do not repeat |
+| 2 | something has to be fixed first: do not repeat |
 | 3, 130 | the service was not there, or the task was stopped: repeat it |
 
 Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
 
-    socialapi emulator --env-file emulator.env &
+    socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/scheduler_task.py 2026-05-01 18ce54d4x5t 1nmth
 """

@@ -4,7 +4,7 @@ Accounts have limits of their own, so two of them need not take longer than one.
 stops does not stop the others. Hosts and credentials come from SOCIALAPI_* variables. Run it
 against a local emulator, with a file for each ACCOUNT/AUDIENCE:
 
-    socialapi emulator --env-file emulator.env &
+    socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/several_accounts.py 18ce54d4x5t/1nmth=crm.csv 18ce54u7r2k/1nmuk=home.csv
 """

@@ -5,7 +5,7 @@ written twice. A folder belongs to one walk, from the newest post to the oldest.
 extra `arrow`. Hosts and credentials come from SOCIALAPI_* variables. Run it against a local
 emulator:
 
-    socialapi emulator --env-file emulator.env &
+    socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
     python examples/timeline_to_parquet.py 2244994945 posts
 """

@@ -142,9 +142,9 @@ class Client:
 
         With `SOCIALAPI_TELEMETRY=1` it emits spans and metrics. With `SOCIALAPI_REDIS_URL` it
         shares its quota and tokens with other processes through Redis; `SOCIALAPI_REDIS_NAMESPACE`
-        keeps apps apart. `environ` replaces the environment of the process. Keywords are those of `Client` and override the variables. Raises
-        ConfigurationError if variables contradict each other. A missing one is reported when a call
-        needs it.
+        keeps apps apart. `environ` replaces the environment of the process. Keywords are those of
+        `Client` and override the variables. Raises ConfigurationError if variables contradict each
+        other. A missing one is reported when a call needs it.
         """
         env = environment(environ)
         config = Config.from_env(env) if config is None else config
@@ -396,10 +396,24 @@ def _session_opener(
     return open_session
 
 
-def _transport(settings: Config, network: "Network", **of_aiohttp: Any) -> "Transport":
+def _transport(
+    settings: Config,
+    network: "Network",
+    *,
+    session: aiohttp.ClientSession | None,
+    connector: aiohttp.BaseConnector | None,
+    trace_configs: Sequence[aiohttp.TraceConfig],
+) -> "Transport":
     from socialapi.session.transport import Transport
 
-    return Transport(settings, user_agent=f"aiosocialapi/{__version__}", network=network, **of_aiohttp)
+    return Transport(
+        settings,
+        user_agent=f"aiosocialapi/{__version__}",
+        network=network,
+        session=session,
+        connector=connector,
+        trace_configs=trace_configs,
+    )
 
 
 _SWITCH: Final[Mapping[str, bool]] = {

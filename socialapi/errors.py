@@ -42,7 +42,7 @@ class SocialApiError(Exception):
 
     @property
     def is_lasting(self) -> bool:
-        """Whether the same call would fail again later, so that something has to be mended first.
+        """Whether the same call would fail again later, so that something has to be fixed first.
 
         False for what passes by itself: a rate limit, a service or a network that fails.
         """
@@ -105,7 +105,7 @@ class RateLimitTooLong(SocialApiError):
         return (
             f"the rate limit of {self.limit_key} frees up in {self.wait_seconds:.0f} s (at "
             f"{at:{'' if is_today else '%Y-%m-%d '}%H:%M:%S} UTC), longer than this call may wait; allow it with "
-            "max_wait_seconds or come back then"
+            "max_wait_seconds (bulk_max_wait_seconds for a job or a stream) or come back then"
         )
 
 
@@ -339,12 +339,14 @@ class BulkError(SocialApiError):
 
     @property
     def is_lasting(self) -> bool:
-        """Whether the same job would stop again: as its `__cause__` says. True if that is no error
-        of this package, such as one of your own generator.
+        """Whether the same job would stop again: as its `__cause__` says.
+
+        False if that is no error of this package, such as one of your own generator: it may be that
+        of a database that was restarted, and a job can be repeated safely.
         """
         if self.__cause__ is None:
             return self._was_lasting
-        return not isinstance(self.__cause__, SocialApiError) or self.__cause__.is_lasting
+        return isinstance(self.__cause__, SocialApiError) and self.__cause__.is_lasting
 
     def __reduce__(self) -> tuple[Any, ...]:
         rebuild, (kind, args, state) = super().__reduce__()

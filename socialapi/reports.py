@@ -202,7 +202,9 @@ class SyncReport(UploadReport):
     identifiers_before: int = 0
     """Identifiers in the snapshot that had not expired."""
     identifiers_after: int = 0
-    """Identifiers that the service holds, or may hold because an answer is missing."""
+    """Identifiers that the service holds, or may hold because an answer is missing. After an
+    interruption they are not counted anew.
+    """
 
     @property
     def adds_up(self) -> bool:

@@ -34,7 +34,7 @@ _ERASE_WAIT_MS: Final = 200
 _MAGIC: Final = b"SQLite format 3\0"
 _HEAD_BYTES: Final = 72
 """Where the application id ends, with which a file says what it is."""
-_BESIDE: Final = ("-wal", "-shm", "-journal")
+_COMPANION_SUFFIXES: Final = ("-wal", "-shm", "-journal")
 _PRIMARY_CODE: Final = 0xFF
 """The part of a result code that says what kind of failure it is. The rest says where it
 happened.
@@ -295,8 +295,10 @@ class SqliteFile:
 
 
 def application_id_of(path: Path) -> int | None:
-    """Returns the application id of a SQLite file, of a damaged one that in its head; None for any
-    other file.
+    """Returns the application id of a SQLite file; None for any other file.
+
+    The file is not opened as a database if its head has the id: that could change what stands
+    beside a stranger's database.
     """
     try:
         with path.open("rb") as file:
@@ -305,14 +307,17 @@ def application_id_of(path: Path) -> int | None:
         return None
     if not head.startswith(_MAGIC) or len(head) < _HEAD_BYTES:
         return None
+    in_head = int.from_bytes(head[-4:], "big")
     # After a kill the id may stand in the log alone.
+    if in_head or not Path(f"{os.path.realpath(path)}-wal").is_file():
+        return in_head
     address = f"{path.absolute().as_uri()}?mode=rw"
     with (
         contextlib.suppress(sqlite3.Error),
         contextlib.closing(sqlite3.connect(address, uri=True, timeout=0)) as connection,
     ):
         return int(connection.execute("PRAGMA application_id").fetchone()[0])
-    return int.from_bytes(head[-4:], "big")
+    return in_head
 
 
 def remove_files(path: Path) -> None:
@@ -321,7 +326,7 @@ def remove_files(path: Path) -> None:
     The file itself comes last, so that it is still found if this is interrupted.
     """
     whole = os.path.realpath(path)  # beside which SQLite keeps its files
-    for suffix in _BESIDE:
+    for suffix in _COMPANION_SUFFIXES:
         Path(whole + suffix).unlink(missing_ok=True)
     remove_file(path)
 

@@ -50,7 +50,7 @@ SAMPLES: list[tuple[errors.SocialApiError, str]] = [
         errors.RateLimitTooLong("uploads/1", 90.4, NOON),
         (
             "the rate limit of uploads/1 frees up in 90 s (at 12:00:00 UTC), longer than this call may wait; allow it with "
-            "max_wait_seconds or come back then"
+            "max_wait_seconds (bulk_max_wait_seconds for a job or a stream) or come back then"
         ),
     ),
     (errors.TransportError("could not connect", "api.example.com"), "api.example.com: could not connect"),
@@ -216,7 +216,7 @@ def stopped_by(cause: Exception | None) -> errors.BulkError:
         *((errors.ApiError(status), False) for status in (429, 500, 503)),
     ],
 )
-def test_an_error_says_whether_something_has_to_be_mended_and_a_job_says_what_its_cause_does(
+def test_an_error_says_whether_something_has_to_be_fixed_and_a_job_says_what_its_cause_does(
     error: errors.SocialApiError, is_lasting: bool
 ) -> None:
     assert error.is_lasting is is_lasting
@@ -226,6 +226,7 @@ def test_an_error_says_whether_something_has_to_be_mended_and_a_job_says_what_it
     assert pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(job)))).is_lasting is is_lasting
 
 
-@pytest.mark.parametrize("cause", [None, OSError("of the user's own generator")])
-def test_a_job_that_something_else_stopped_is_to_be_looked_at(cause: Exception | None) -> None:
-    assert stopped_by(cause).is_lasting
+def test_a_job_that_a_generator_of_the_user_stopped_may_be_repeated() -> None:
+    job = stopped_by(OSError("the database was restarted"))
+    assert not job.is_lasting
+    assert not pickle.loads(pickle.dumps(job)).is_lasting

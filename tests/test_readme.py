@@ -5,8 +5,8 @@ an emulator of its own.
     ```console    a line `$ command` is typed into a shell (`> ` goes on with it), and what it prints is compared with
                   the lines below it. A command that ends with another status than 0 is followed by `$ echo $?`.
                   `…` stands for anything in its line, and for any number of lines when it stands alone.
-    ```sh         how to install or start something: not run, but what it names has to exist. A line that starts with
-                  `curl` is sent to the emulator.
+    ```sh         how to install or start something: what it names has to exist. A line that starts with `curl` is
+                  sent to the emulator. The others are run on the pages of `PASTED` alone.
 
 Pages are found by their names, so that a new one is run as well.
 
@@ -21,6 +21,7 @@ import os
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -48,13 +49,20 @@ WITH_A_TEST_OF_THEIR_OWN: Final = {
 NOT_RUN: Final = {
     "pip install": "tests/test_wheel.py installs the distribution",
     "make demo": "tests/cli/test_demo.py runs the demo",
-    "make test": "it runs this",
     "socialapi emulator": "each page has an emulator of its own",
     ". ./emulator.env": "each page has its variables",
     "socialapi auth login": "it asks a person; tests/cli/test_sign_in.py answers",
     "socialapi auth status": "tests/cli/test_auth.py runs it",
 }
 """How the lines of `sh` blocks begin that no test runs as they stand, and why."""
+PASTED: Final = [README, ROOT / "docs" / "getting-started.md"]
+"""Pages whose `sh` and `console` blocks a newcomer pastes into a shell, from top to bottom."""
+NOT_PASTED: Final = {
+    "pip install": "tests/test_wheel.py installs the distribution, and there may be no network",
+    "make demo": "tests/cli/test_demo.py runs the demo",
+    "socialapi demo": "test_every_snippet_does_what_it_shows runs it, and it starts an emulator of its own",
+}
+"""How the lines begin that are left out there, and why."""
 TEXTS: Final = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"))]
 MAX_COLUMNS: Final = 100
 
@@ -215,10 +223,10 @@ def run_python(snippet: Snippet, folder: Path, environment: Environment) -> str:
 class Shell:
     """A shell that is typed into: folder, variables and files stay from one command to the next."""
 
-    def __init__(self, folder: Path, environment: Environment) -> None:
+    def __init__(self, folder: Path, environment: Environment, *program: str) -> None:
         self._status = 0
         self._process = subprocess.Popen(
-            ["/bin/sh"],
+            program or ["/bin/sh"],
             cwd=folder,
             env=environment,
             stdin=subprocess.PIPE,
@@ -329,6 +337,8 @@ def bare_environment(tmp_path: Path) -> dict[str, str]:
         "PATH": path,
         "HOME": str(home),
         "XDG_CACHE_HOME": str(home / "cache"),
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "XDG_STATE_HOME": str(home / "state"),
         "COLUMNS": "100",
         "TERM": "dumb",
         "NO_COLOR": "1",
@@ -371,6 +381,49 @@ def test_every_snippet_does_what_it_shows(
                 run_console(snippet, shell)
             for line in snippet.text.splitlines() if snippet.language == "sh" else ():
                 assert not line.startswith("curl ") or send_curl(line, environment["SOCIALAPI_BASE_URL"]) < 300
+
+
+@pytest.fixture
+def free_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return str(listener.getsockname()[1])
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("page", PASTED, ids=name_of)
+def test_a_newcomer_can_paste_the_shell_blocks_from_top_to_bottom(
+    page: Path, tmp_path: Path, bare_environment: dict[str, str], free_port: str
+) -> None:
+    """Nothing is there but an empty folder and the installed program; the emulator is the one that the page starts."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    pasted = page.read_text("utf-8").replace("8080", free_port)
+    with Shell(folder, bare_environment, "bash", "--noprofile", "--norc") as shell:
+        try:
+            for snippet in snippets(pasted, page.name):
+                if snippet.language == "sh":
+                    paste(snippet, shell)
+                elif snippet.language == "console" and not snippet.text.removeprefix("$ ").startswith((*NOT_PASTED,)):
+                    run_console(snippet, shell)
+            assert (folder / "crm.csv").exists()
+        finally:
+            status, said = shell.run(f"socialapi emulator --stop --port {free_port}")
+    assert (status, said) == (0, f"socialapi: the emulator on port {free_port} has ended\n")
+
+
+def paste(snippet: Snippet, shell: Shell) -> None:
+    """Paste the lines of a block of commands, each of which has to succeed at once."""
+    for number, line in enumerate(snippet.text.splitlines(), start=snippet.line):
+        if not line.startswith((*NOT_PASTED,)):
+            status, printed = shell.run(line)
+            assert status == 0, f"{snippet.page}:{number}: {line}\nended with status {status}:\n{printed}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_line_of_commands_can_be_pasted(page: Path) -> None:
+    """It waits for what it starts, and has no comment, which the shell of macOS takes for arguments."""
+    lines = [line for snippet in snippets_of(page) if snippet.language == "sh" for line in snippet.text.splitlines()]
+    assert not [line for line in lines if line.endswith("&") or "#" in line]
 
 
 @pytest.mark.parametrize(("page", "tests"), WITH_A_TEST_OF_THEIR_OWN.items())

@@ -15,7 +15,7 @@ import pytest
 
 from socialapi import sqlite_file
 from socialapi.errors import ConfigurationError
-from socialapi.sqlite_file import Schema, SqliteFile, primary_code
+from socialapi.sqlite_file import Schema, SqliteFile, application_id_of, primary_code
 
 SCHEMA = Schema(application_id=7, version=1, statements=("CREATE TABLE items (name TEXT UNIQUE)",))
 
@@ -227,3 +227,15 @@ def test_it_names_its_file(database: SqliteFile) -> None:
     assert str(database) == f"journal {database.path}"
     assert repr(database) == f"SqliteFile({str(database.path)!r})"
     assert primary_code(sqlite3.InterfaceError()) == 0
+
+
+def test_a_strangers_database_is_not_opened_to_ask_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.db"
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA application_id = 4711")
+        connection.execute("CREATE TABLE theirs (value)")
+    (tmp_path / "theirs.db-wal").write_bytes(b"left by somebody")
+    assert application_id_of(path) == 4711
+    assert (tmp_path / "theirs.db-wal").read_bytes() == b"left by somebody"
+    assert not (tmp_path / "theirs.db-shm").exists()

@@ -10,7 +10,7 @@ from typing import Final, Literal
 
 from socialapi.bulk.journals.sqlite_journal import SCHEMA as JOURNAL_SCHEMA
 from socialapi.bulk.products.snapshot import SCHEMA as DIGESTS_SCHEMA
-from socialapi.bulk.rejects import begins_as_rejects
+from socialapi.bulk.rejects import begins_as_rejects, is_rejects_file
 from socialapi.bulk.sync.scratch import remove_scratch, scratch_folder
 from socialapi.bulk.sync.snapshot import SCHEMA as SNAPSHOT_SCHEMA
 from socialapi.errors import ConfigurationError
@@ -44,13 +44,16 @@ def erase(path: str | os.PathLike[str], kind: Kind) -> bool:
     """Deletes a file of this kind, and what belongs to it. Returns False, and deletes nothing, while
     a job uses it.
 
-    Raises ConfigurationError if something else is in the place of a snapshot's folder of scratch
-    files, and OSError if a file cannot be deleted.
+    Of a file that is gone, deletes what stood beside it. Raises ConfigurationError if the file is of
+    another kind, or something else is in the place of a snapshot's folder of scratch files, and
+    OSError if a file cannot be deleted.
     """
     whole, lock = Path(path), FileLock(path)
     if lock.take() is not None:
         return False
     try:
+        if whole.exists() and not _is_of(kind, whole):
+            raise ConfigurationError(f"{whole} is no {kind} of a job")
         if kind == "rejects file":
             remove_file(whole)
             return True
@@ -62,6 +65,10 @@ def erase(path: str | os.PathLike[str], kind: Kind) -> bool:
     finally:
         lock.release()
     return True
+
+
+def _is_of(kind: Kind, path: Path) -> bool:
+    return is_rejects_file(path) if kind == "rejects file" else kind_of(path) == kind
 
 
 def _remove_scratch(snapshot: Path) -> None:

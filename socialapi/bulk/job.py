@@ -389,7 +389,7 @@ class JobRun(Generic[C, B, P]):
         counts, before = self._counters.outcomes(), self._counted
         self._counted = counts
         new = {outcome: rows - before.get(outcome, 0) for outcome, rows in counts.items()}
-        self._context.telemetry.rows(self._description.telemetry_kind, new)
+        self._context.telemetry.count_rows(self._description.telemetry_kind, new)
 
     async def _settle_in_span(self, batch: B) -> None:
         assert self._context.telemetry is not None

@@ -12,7 +12,7 @@ from socialapi.file_lock import FileLock
 from socialapi.reports import RowIssue
 
 HEADER: Final = ("row", "field", "reason")
-_BEGINS: Final = ",".join(HEADER).encode()
+_HEADER_BYTES: Final = ",".join(HEADER).encode()
 PLACE: Final = ("file", "file_row")
 """What stands behind these where the input is several files."""
 
@@ -122,12 +122,12 @@ class RejectsFile:
 
 def is_rejects_file(path: str | os.PathLike[str]) -> bool:
     """Whether an earlier job may have written it: it is empty, or begins as rejects files do."""
-    return _head_of(path) in (b"", _BEGINS)
+    return _head_of(path) in (b"", _HEADER_BYTES)
 
 
 def begins_as_rejects(path: str | os.PathLike[str]) -> bool:
     """Whether it begins as rejects files do, whatever has become of it since."""
-    return _head_of(path) == _BEGINS
+    return _head_of(path) == _HEADER_BYTES
 
 
 def _head_of(path: str | os.PathLike[str]) -> bytes | None:
@@ -136,7 +136,7 @@ def _head_of(path: str | os.PathLike[str]) -> bytes | None:
         if not Path(path).is_file():
             return None
         with Path(path).open("rb") as file:
-            return file.read(len(_BEGINS))
+            return file.read(len(_HEADER_BYTES))
     except (OSError, ValueError):  # which whoever opens it says better
         return None
 

@@ -1,20 +1,24 @@
 """The `socialapi` application: its commands, and the exit status and message of every error."""
 
 import asyncio
+import contextlib
 import gc
 import inspect
 import io
+import os
+import re
 import signal
 import socket
 import sys
 import threading
-from collections.abc import Coroutine, Sequence
-from typing import Final, NoReturn
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Annotated, Final, Literal, NoReturn
 
-from cyclopts import App, CycloptsError
+from cyclopts import App, CycloptsError, Parameter
 
 from socialapi import _speedups
 from socialapi.cli import output
+from socialapi.errors import ConfigurationError
 from socialapi.version import __version__
 
 DEMO_HELP: Final = """Upload a dirty CRM export and load a dirty product feed into a private emulator, with faults,
@@ -24,11 +28,14 @@ Writes both to a temporary folder, uploads them, and compares what the emulator 
 what it should: the audience identifier by identifier, the catalog product by product. Exits
 with 0 only if they are the same.
 """
-EMULATOR_HELP: Final = """Run the service on this machine until interrupted.
+EMULATOR_HELP: Final = """Run the service on this machine until interrupted, or in the background.
 
 The first line of output is a JSON object with the addresses and with credentials that work. The
 control plane under /_emulator shows what the service holds, scripts faults and moves its clock;
 opened in a browser it is a page.
+
+Exit status: 0 ended by a signal, serving in the background, or nothing left to --stop, 2 wrong
+usage, a port that is taken, or one that did not start or end in time.
 """
 
 app: App = App(
@@ -65,14 +72,59 @@ for _name, _imports, _help in (
     # A command is imported when it is called: a process pays for its own alone.
     app.command(f"socialapi.cli.{_imports}", name=_name, help=_help)
 
+Shell = Literal["bash", "zsh", "fish"]
+HOW_TO_LOAD: Final[Mapping[Shell, str]] = {
+    "bash": "bash-completion loads it in new shells; without bash-completion, add this line to ~/.bashrc:  . {path}",
+    "zsh": "add this line to ~/.zshrc, before the one that calls compinit:  fpath=({folder} $fpath)",
+    "fish": "new shells load it",
+}
+
+
+@app.command
+def completion(
+    shell: Annotated[Shell, Parameter(help="The shell that is to complete commands, options and values.")],
+    /,
+    *,
+    install: Annotated[
+        bool,
+        Parameter(help="Write the script where the shell looks for it. No startup file is changed.", negative=()),
+    ] = False,
+) -> None:
+    """Print the script with which a shell completes `socialapi`, on TAB, without running it.
+
+    To try it: source <(socialapi completion bash), likewise for zsh; socialapi completion fish | source.
+    """
+    if not install:
+        print(_completion_script(shell), end="")
+        return
+    with contextlib.suppress(RuntimeError):  # pathlib's, for a user without a home folder
+        path = app.install_completion(shell=shell, add_to_startup=False)
+        output.say(f"wrote {path}; {HOW_TO_LOAD[shell].format(path=path, folder=path.parent)}")
+        return
+    raise ConfigurationError("this user has no home folder: set HOME, or print the script")
+
+
+def _completion_script(shell: Shell) -> str:
+    script = app.generate_completion(shell=shell)
+    # That of zsh only defines a function, which is enough for a file in `fpath`. One that is
+    # sourced also has to say what the function is for.
+    function = re.search(r"(?m)^(_\w+)\(\)", script) if shell == "zsh" else None
+    if function is None:
+        return script
+    is_autoloaded = f'[[ "$funcstack[1]" == "{function[1]}" ]]'
+    return f'{script}\n{is_autoloaded} && {function[1]} "$@" || compdef {function[1]} socialapi\n'
+
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit status."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         with output.saying_warnings():
-            result = call(list(sys.argv[1:] if arguments is None else arguments))
+            result = call(words)
     except CycloptsError as problem:
-        output.say(f"{problem} (see --help)")
+        from socialapi.cli import usage
+
+        output.say(usage.message(app, words, problem, os.environ))
         return output.USAGE
     except KeyboardInterrupt:
         output.say("interrupted")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated, Final, Literal, cast
 
 import attrs
-from cyclopts import App, Parameter
+from cyclopts import App, Parameter, validators
 
 from socialapi.bulk.job import OnProgress
 from socialapi.bulk.journals.journal import Journal
@@ -15,10 +15,14 @@ from socialapi.cli.jobs import RegisteredJournal, command_line
 from socialapi.cli.options import (
     AllowEmpty,
     Column,
+    EffectiveAt,
+    ExpiresAt,
     Files,
     JournalOption,
     MaxRejectShare,
     Region,
+    dated_path,
+    lasting,
     mapping_of,
     records_of,
     title_of,
@@ -47,15 +51,17 @@ class RowFlags:
     ] = "single"
     column: Column = None
     default_region: Region = None
-    expires_at: Annotated[str | None, Parameter(help="End of membership, ISO 8601 with a time zone.")] = None
+    expires_at: ExpiresAt = None
     concurrency: Annotated[
-        int | None, whole_number(help="Requests on their way at once; by default as many as fill the rate limit.")
+        int | None,
+        whole_number(help="Requests on their way at once; by default as many as fill the rate limit.", least=1),
     ] = None
     rejects: Annotated[
         Path | None,
         Parameter(
             help="Write rejected rows here: row (the first below the header is 1), field, reason; no values. For programs: "
-            "a spreadsheet takes cells such as =… for formulas."
+            "a spreadsheet takes cells such as =… for formulas. %Y-%m-%d in its name is the date.",
+            converter=dated_path,
         ),
     ] = None
     max_reject_share: MaxRejectShare = None
@@ -93,7 +99,7 @@ class UploadFlags(RowFlags):
     journal: JournalOption = None
     allow_empty: AllowEmpty = False
 
-    def kept(self, command: str, files: Sequence[str], **more: str | None) -> RegisteredJournal | None:
+    def kept(self, command: str, files: Sequence[Path], **more: str | None) -> RegisteredJournal | None:
         """Returns the journal of the job, with the command to run it again; None without
         `--journal`.
 
@@ -118,7 +124,7 @@ async def upload_audience(
     /,
     *,
     audience: Annotated[str, Parameter(help="Id of the custom audience.")],
-    effective_at: Annotated[str | None, Parameter(help="Start of membership, ISO 8601 with a time zone.")] = None,
+    effective_at: EffectiveAt = None,
     flags: UploadFlags,
 ) -> int:
     """Upload a file, or several, to a custom audience.
@@ -169,13 +175,20 @@ async def sync_audience(
     *,
     audience: Annotated[str, Parameter(help="Id of the custom audience.")],
     snapshot: Annotated[
-        Path, Parameter(help="What was synced last, as digests: made by the first sync, to be kept for the next.")
+        Path,
+        Parameter(
+            help="What was synced last, as digests: made by the first sync, to be kept for the next.",
+            validator=lasting("--snapshot"),
+        ),
     ],
     max_removal_share: Annotated[
         float,
-        Parameter(help="Largest share of the snapshot that may be removed; beyond it nothing is sent. 1 allows all."),
+        Parameter(
+            help="Largest share of the snapshot that may be removed; beyond it nothing is sent. 1 allows all.",
+            validator=validators.Number(gte=0, lte=1),
+        ),
     ] = DEFAULT_REMOVAL_SHARE,
-    effective_at: Annotated[str | None, Parameter(help="Start of membership, ISO 8601 with a time zone.")] = None,
+    effective_at: EffectiveAt = None,
     flags: RowFlags,
 ) -> int:
     """Make a custom audience match a file of all its members: add new users, remove missing ones.
@@ -242,7 +255,7 @@ async def lint_do_not_reach(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> 
 
 
 async def _lint(
-    files: Sequence[str], kinds: Sequence[IdentifierKind], flags: LintFlags, *, takes_effective_at: bool
+    files: Sequence[Path], kinds: Sequence[IdentifierKind], flags: LintFlags, *, takes_effective_at: bool
 ) -> int:
     lint = lint_records(
         records_of(files),

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-from cyclopts import App, Parameter
+from cyclopts import App, Group, Parameter, validators
+from cyclopts.argument import ArgumentCollection
 
 from socialapi.bulk.linting.product_linter import lint_products
 from socialapi.bulk.products.job import DEFAULT_CONCURRENCY
@@ -19,6 +20,8 @@ from socialapi.cli.options import (
     FieldColumn,
     JournalOption,
     MaxRejectShare,
+    dated_path,
+    lasting,
     mapping_of,
     records_of,
     title_of,
@@ -27,6 +30,7 @@ from socialapi.cli.options import (
 from socialapi.cli.run_job import ProgressDisplay, run_job
 from socialapi.cli.run_lint import run_lint
 from socialapi.client import Client
+from socialapi.errors import InvalidInput
 from socialapi.models.catalogs import ProductCatalog
 from socialapi.models.products import StoredProduct
 from socialapi.reports import UpsertReport
@@ -36,27 +40,48 @@ from socialapi.wire.encode import json_shape
 app: Final = App(name="catalog")
 
 CatalogId = Annotated[str, Parameter(help="Id of the catalog.")]
-Concurrency = Annotated[int | None, whole_number(help="Requests of 25 products on their way at once; 8 unless given.")]
+Concurrency = Annotated[
+    int | None, whole_number(help="Requests of 25 products on their way at once; 8 unless given.", least=1)
+]
 Rejects = Annotated[
     Path | None,
     Parameter(
         help="Write rejected products here: row, field, reason, and the row itself, to be corrected. Open it as text: a "
-        "spreadsheet takes cells such as =… for formulas."
+        "spreadsheet takes cells such as =… for formulas. %Y-%m-%d in its name is the date.",
+        converter=dated_path,
     ),
 ]
+
+
+def _with_digests(arguments: ArgumentCollection) -> None:
+    given = {argument.name for argument in arguments if argument.has_tokens}
+    if given == {"--delete-vanished"}:
+        raise InvalidInput("--delete-vanished needs --digests: without them nobody knows what was loaded before")
+
+
+VANISHED: Final = Group("Vanished products", validator=_with_digests, show=False)
 DigestFile = Annotated[
     Path | None,
-    Parameter(help="Remember here what was loaded, and skip what has not changed; list what has vanished."),
+    Parameter(
+        help="Remember here what was loaded, and skip what has not changed; list what has vanished.",
+        group=("Parameters", VANISHED),
+        validator=lasting("--digests"),
+    ),
 ]
 DeleteVanished = Annotated[
     bool,
     Parameter(
         help="Delete products that were loaded earlier and are not in the file; none if a row has no readable id.",
         negative=(),
+        group=("Parameters", VANISHED),
     ),
 ]
 MaxVanishedShare = Annotated[
-    float, Parameter(help="Largest share of the products that may be deleted so; beyond it none is.")
+    float,
+    Parameter(
+        help="Largest share of the products that may be deleted so; beyond it none is.",
+        validator=validators.Number(gt=0, lte=1),
+    ),
 ]
 DryRun = Annotated[bool, Parameter(help="Read and check everything, send nothing, and forecast the load.", negative=())]
 

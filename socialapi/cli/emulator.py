@@ -1,26 +1,41 @@
-"""`socialapi emulator`, and a private emulator in a child process for the demo."""
+"""`socialapi emulator`, here or in the background, and a private one in a child process for the demo."""
 
 import asyncio
 import contextlib
 import datetime
 import json
+import os
+import platform
 import re
 import shlex
+import signal
+import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping
+import tempfile
+import threading
+import time
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Final
+from typing import IO, Annotated, Any, Final
 
-from cyclopts import Parameter
+import attrs
+import orjson
+from cyclopts import Group, Parameter
+from cyclopts.argument import ArgumentCollection
 
 from socialapi.cli import output
+from socialapi.cli.jobs import command_line, state_folder
 from socialapi.cli.options import whole_number
 from socialapi.errors import ConfigurationError, InvalidInput
+from socialapi.file_lock import FileLock, Holder
 from socialapi.models.validation import broken_rules
 from socialapi.models.webhooks import WebhookUrl
 
 READY_TIMEOUT_SECONDS: Final = 30.0
 END_TIMEOUT_SECONDS: Final = 10.0
+POLL_SECONDS: Final = 0.02
+PROBED_FOR_SECONDS: Final = 1.0
+"""How long another command may look whether a lock is free, by taking it for a moment."""
 
 
 @contextlib.asynccontextmanager
@@ -57,75 +72,132 @@ async def _ready_line(stdout: asyncio.StreamReader) -> bytes:
     return line
 
 
-WebhookTargets = Annotated[
-    tuple[str, ...],
-    Parameter(
-        help="URL=LOCAL: where the requests to a webhook's URL really go, for example "
-        "https://hooks.example.com/in=http://127.0.0.1:9000/in; can be repeated.",
-        negative=(),
-    ),
-]
-LenientFields = Annotated[
-    bool,
-    Parameter(
-        help="Pass over fields, expansions and parameters that the documentation does not know, as programs written "
-        "for the public API send them, instead of refusing them.",
-        negative=(),
-    ),
-]
-AllowedHosts = Annotated[
-    tuple[str, ...],
-    Parameter(
-        help="A further host name under which the control plane answers, beside localhost and IP addresses; "
-        "can be repeated.",
-        negative=(),
-    ),
-]
+def _check_targets(kind: Any, texts: Sequence[str]) -> None:
+    for text in texts:
+        _target(text)
 
 
-async def emulator(
-    *,
-    host: Annotated[str, Parameter(help="Address to listen on.")] = "127.0.0.1",
+def _one_way(arguments: ArgumentCollection) -> None:
+    given = [argument.name for argument in arguments if argument.has_tokens]
+    if len(given) > 1:
+        raise InvalidInput(f"{' and '.join(given)} exclude each other")
+
+
+WAYS: Final = ("Parameters", Group("Ways to run", validator=_one_way, show=False))
+
+
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class EmulatorFlags:
+    """The options of an emulator, wherever it runs."""
+
+    host: Annotated[str, Parameter(help="Address to listen on.")] = "127.0.0.1"
     port: Annotated[
         int,
         whole_number(help="Port to listen on; 0 takes a free one.", least=0, most=65_535),
-    ] = 8080,
-    empty: Annotated[bool, Parameter(help="Start without the seed data.", negative=())] = False,
-    lenient_fields: LenientFields = False,
+    ] = 8080
+    empty: Annotated[bool, Parameter(help="Start without the seed data.", negative=())] = False
+    lenient_fields: Annotated[
+        bool,
+        Parameter(
+            help="Pass over fields, expansions and parameters that the documentation does not know, as programs written "
+            "for the public API send them, instead of refusing them.",
+            negative=(),
+        ),
+    ] = False
     env_file: Annotated[
         Path | None, Parameter(help="Write the addresses and credentials here as well, as shell variables to source.")
-    ] = None,
-    webhook_target: WebhookTargets = (),
+    ] = None
+    webhook_target: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="URL=LOCAL: where the requests to a webhook's URL really go, for example "
+            "https://hooks.example.com/in=http://127.0.0.1:9000/in; can be repeated.",
+            negative=(),
+            validator=_check_targets,
+        ),
+    ] = ()
     allow_remote_targets: Annotated[
         bool, Parameter(help="Also deliver to webhooks that are not on this machine.", negative=())
+    ] = False
+    allow_host: Annotated[
+        tuple[str, ...],
+        Parameter(
+            help="A further host name under which the control plane answers, beside localhost and IP addresses; "
+            "can be repeated.",
+            negative=(),
+        ),
+    ] = ()
+
+    @property
+    def targets(self) -> dict[str, str]:
+        """The webhook targets. Raises InvalidInput for what is none."""
+        return dict(map(_target, self.webhook_target))
+
+
+DEFAULT_FLAGS: Final = EmulatorFlags()
+
+
+def emulator(
+    *,
+    flags: EmulatorFlags = DEFAULT_FLAGS,
+    detach: Annotated[
+        bool,
+        Parameter(help="Return when it serves; it goes on in the background until --stop.", negative=(), group=WAYS),
     ] = False,
-    allow_host: AllowedHosts = (),
+    stop: Annotated[
+        bool,
+        Parameter(help="End the one that --detach started on this --port, and start none.", negative=(), group=WAYS),
+    ] = False,
     until_stdin_closes: Annotated[
-        bool, Parameter(help="Also end when standard input does, so that it never outlives its parent.", negative=())
+        bool,
+        Parameter(
+            help="Also end when standard input does, so that it never outlives its parent.", negative=(), group=WAYS
+        ),
     ] = False,
+    detached_log: Annotated[Path | None, Parameter(show=False)] = None,
+) -> int | Coroutine[object, object, int]:
+    """Serves until interrupted, or in the background. Returns the exit status."""
+    if stop:
+        return _stop(flags.port)
+    targets = flags.targets
+    if detach:
+        return _detach(flags)
+    return _serve(flags, targets, detached_log, until_stdin_closes=until_stdin_closes)
+
+
+async def _serve(
+    flags: EmulatorFlags, targets: Mapping[str, str], detached_log: Path | None, *, until_stdin_closes: bool
 ) -> int:
-    """Serves until interrupted. Returns the exit status."""
     from socialapi.emulator.server import serve
 
-    def write_env_file(ready: Mapping[str, str]) -> None:
-        if env_file is not None:
-            env_file.touch(mode=0o600)
-            # An OSError is reported like that of any other output.
-            env_file.write_text(_exports(ready), "utf-8")
+    with contextlib.ExitStack() as until_the_end:
 
-    targets = dict(map(_target, webhook_target))
-    await serve(
-        host,
-        port,
-        empty=empty,
-        lenient_fields=lenient_fields,
-        webhook_targets=targets,
-        allow_hosts=allow_host,
-        allow_remote_targets=allow_remote_targets,
-        until_stdin_closes=until_stdin_closes,
-        on_ready=write_env_file,
-    )
+        def note(ready: Mapping[str, str]) -> None:
+            if flags.env_file is not None:
+                flags.env_file.touch(mode=0o600)
+                # An OSError is reported like that of any other output.
+                flags.env_file.write_text(_exports(ready), "utf-8")
+            if detached_log is not None:
+                background = _Background.on(_port_of(ready["base_url"]))
+                until_the_end.enter_context(background.noted(ready["base_url"], detached_log))
+
+        await serve(
+            flags.host,
+            flags.port,
+            empty=flags.empty,
+            lenient_fields=flags.lenient_fields,
+            webhook_targets=targets,
+            allow_hosts=flags.allow_host,
+            allow_remote_targets=flags.allow_remote_targets,
+            until_stdin_closes=until_stdin_closes,
+            on_ready=note,
+        )
     return output.DONE
+
+
+def _port_of(base_url: str) -> int:
+    return int(base_url.rpartition(":")[2])
 
 
 def _target(text: str) -> tuple[str, str]:
@@ -149,3 +221,169 @@ def _exports(ready: Mapping[str, str]) -> str:
     from socialapi.emulator.server import variables
 
     return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in variables(ready).items())
+
+
+# In the background -------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class _Background:
+    """The emulator in the background on a port.
+
+    Its process holds the lock of a note about it, so that a note that was left behind is never
+    taken for a process, and no other process for the emulator.
+    """
+
+    port: int
+    path: Path
+
+    @classmethod
+    def on(cls, port: int) -> "_Background":
+        return cls(port, state_folder(os.environ) / "emulators" / f"{port}.json")
+
+    @contextlib.contextmanager
+    def noted(self, base_url: str, log: Path) -> Iterator[None]:
+        """Notes this process, while the block runs, with a lock that it has until it ends.
+
+        Raises ConfigurationError if another one is noted.
+        """
+        lock = FileLock(self.path)
+        until = time.monotonic() + PROBED_FOR_SECONDS
+        while (holder := lock.take()) is not None:
+            if time.monotonic() >= until:
+                raise ConfigurationError(f"an emulator in the background is noted for port {self.port}: {holder}")
+            time.sleep(POLL_SECONDS)
+        self._earlier_log().unlink(missing_ok=True)
+        note = {"process": os.getpid(), "machine": platform.node(), "base_url": base_url, "log": str(log)}
+        self.path.touch(mode=0o600)
+        self.path.write_text(json.dumps(note), "utf-8")
+        yield
+        self.path.unlink(missing_ok=True)
+        log.unlink(missing_ok=True)
+
+    def holder(self) -> Holder | None:
+        """Returns the process that is noted; None if it has ended."""
+        lock = FileLock(self.path)
+        try:
+            return lock.take()
+        except FileNotFoundError:  # nothing was ever noted
+            return None
+        finally:
+            lock.release()
+
+    def note(self) -> Mapping[str, str]:
+        """Returns the note; empty if there is none that can be read."""
+        try:
+            found = json.loads(self.path.read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return {name: str(value) for name, value in found.items()} if isinstance(found, dict) else {}
+
+    def _earlier_log(self) -> Path:
+        """Returns the log of the emulator before, which ended without removing it."""
+        return self.path.with_name(Path(self.note().get("log", "none.log")).name)
+
+
+def _detach(flags: EmulatorFlags) -> int:
+    """Starts an emulator in a session of its own, and returns when it serves."""
+    background = _Background.on(flags.port)
+    if flags.port and (holder := background.holder()) is not None:
+        raise InvalidInput(
+            f"an emulator runs already in the background on port {flags.port} ({holder}); "
+            f"`socialapi emulator --stop --port {flags.port}` ends it"
+        )
+    folder = background.path.parent
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    descriptor, log = tempfile.mkstemp(dir=folder, prefix="emulator-", suffix=".log")  # with mode 0600
+    with os.fdopen(descriptor, "wb") as errors:
+        process = _started(flags, log, errors)
+    line = _ready_line_within(process, READY_TIMEOUT_SECONDS)
+    sys.stderr.write(Path(log).read_text("utf-8", "replace"))
+    if not line:
+        Path(log).unlink()
+        return _why_not(process.wait())
+    process.returncode = 0  # or Python warns that it goes on
+    sys.stdout.write(line.decode())
+    sys.stdout.flush()
+    _say_where(orjson.loads(line)["base_url"], flags, log)
+    return output.DONE
+
+
+def _started(flags: EmulatorFlags, log: str, errors: IO[bytes]) -> "subprocess.Popen[bytes]":
+    options = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in attrs.asdict(flags, recurse=False).items()
+    }
+    arguments = command_line(("emulator",), (), {**options, "detached_log": log})
+    return subprocess.Popen(  # noqa: S603  # this program
+        [sys.executable, "-m", "socialapi", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        start_new_session=True,
+    )
+
+
+def _ready_line_within(process: "subprocess.Popen[bytes]", seconds: float) -> bytes:
+    """Returns the ready line of an emulator. It is empty if the process ended, or had to be
+    ended, without one.
+    """
+    assert process.stdout is not None
+    ceiling = threading.Timer(seconds, process.kill)
+    ceiling.start()
+    try:
+        with process.stdout:
+            return process.stdout.readline()
+    except BaseException:  # interrupted
+        process.kill()
+        process.wait()
+        raise
+    finally:
+        ceiling.cancel()
+
+
+def _why_not(status: int) -> int:
+    """Reports how an emulator ended before it served, unless it said so itself."""
+    if status > 0:
+        return status
+    output.say(f"the emulator was ended before it served, for which it has {READY_TIMEOUT_SECONDS:g} seconds")
+    return output.USAGE
+
+
+def _say_where(base_url: str, flags: EmulatorFlags, log: str) -> None:
+    output.say(f"the emulator serves on {base_url}, with its log in {log}")
+    if flags.env_file is not None:
+        output.say(f"its addresses and credentials are in {flags.env_file}")
+    output.say(f"`socialapi emulator --stop --port {_port_of(base_url)}` ends it")
+
+
+def _stop(port: int) -> int:
+    """Ends the emulator in the background on a port, and returns when it has ended."""
+    if port == 0:
+        raise InvalidInput("--stop takes the --port that the emulator listens on")
+    background = _Background.on(port)
+    holder, note = background.holder(), background.note()
+    # A command that looks whether the lock is free has it for a moment, and is not noted.
+    if holder is None or str(holder.process_id) != note.get("process"):
+        crashed = f"; one has ended by itself, and its log is {note['log']}" if "log" in note else ""
+        output.say(f"no emulator runs in the background on port {port}{crashed}")
+        return output.DONE
+    if (machine := note.get("machine")) != platform.node():
+        raise ConfigurationError(f"the emulator on port {port} runs on another machine, {machine}")
+    # The lock is held, so that the process is alive and the number is its own.
+    with contextlib.suppress(ProcessLookupError):  # it has just ended
+        os.kill(int(note["process"]), signal.SIGTERM)
+    _wait_until_ended(background, note["process"])
+    output.say(f"the emulator on port {port} has ended")
+    return output.DONE
+
+
+def _wait_until_ended(background: _Background, process: str) -> None:
+    until = time.monotonic() + END_TIMEOUT_SECONDS
+    while background.holder() is not None:
+        if time.monotonic() >= until:
+            raise ConfigurationError(
+                f"the emulator on port {background.port} (process {process}) has not ended within "
+                f"{END_TIMEOUT_SECONDS:g} seconds"
+            )
+        time.sleep(POLL_SECONDS)

@@ -9,14 +9,13 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from socialapi.bulk.erasure import Kind, erase, kind_of
-from socialapi.bulk.journals import journal_view
 from socialapi.bulk.rejects import is_rejects_file, same_file
 from socialapi.cli import output
 from socialapi.cli.jobs import GONE, RUNNING, JobStatus, Registration, Registry, found_job, job_at
 from socialapi.cli.output import printable
 from socialapi.errors import InvalidInput
 
-_WITHOUT: Final[dict[Kind, str]] = {
+CONSEQUENCES: Final[dict[Kind, str]] = {
     "snapshot": "without the file the next sync adds everybody again, and removes nobody who has left since the last one",
     "digest file": "without the file the next load puts every product again, and what has vanished since the last one stays",
     "rejects file": "what was rejected stands nowhere else",
@@ -45,7 +44,7 @@ def forget(
     """Deletes what a job has left, or one file of a job, and returns the exit status."""
     registry = Registry.of(os.environ)
     kind = None if registry.find(job) is not None else kind_of(job)
-    if kind in _WITHOUT:
+    if kind in CONSEQUENCES:
         return _forget_file(Path(job), kind, yes=yes)
     found = found_job(job, may_be_unreadable=True)
     _check(found, yes=yes)
@@ -60,8 +59,8 @@ def forget(
 
 
 def _forget_file(path: Path, kind: Kind, *, yes: bool) -> int:
-    if not (yes or _confirmed(f"Delete the {kind} {path}? {_WITHOUT[kind].capitalize()}.")):
-        raise InvalidInput(f"the {kind} {path} is deleted only with --yes: {_WITHOUT[kind]}")
+    if not (yes or _confirmed(f"Delete the {kind} {path}? {CONSEQUENCES[kind].capitalize()}.")):
+        raise InvalidInput(f"the {kind} {path} is deleted only with --yes: {CONSEQUENCES[kind]}")
     if not erase(path, kind):
         raise InvalidInput(f"the {kind} {path} is in use by a job: end it first")
     return output.DONE
@@ -87,8 +86,6 @@ def _confirmed(question: str) -> bool:
 
 def _erase_journal(job: JobStatus) -> bool:
     """Deletes the journal; False while a job uses it. Of one that is gone, what stood beside it."""
-    if job.state != GONE:
-        return journal_view.erase(job.path)
     return not job.path.parent.is_dir() or erase(job.path, "journal")
 
 
@@ -103,6 +100,10 @@ def _forget_rejects(job: JobStatus, registry: Registry) -> bool:
         return True
     if not is_rejects_file(path):
         output.say(f"{path} is no rejects file any more, and stays")
+        return False
+    if job.registration is not None and not job.registration.has_left(path):
+        command = f"socialapi jobs forget {shlex.quote(str(path))}"
+        output.say(f"the rejects file {path} was changed after the job, and stays; `{command}` deletes it")
         return False
     if not erase(path, "rejects file"):
         output.say(f"the rejects file {path} is in use by another job, and stays")

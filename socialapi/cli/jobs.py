@@ -20,7 +20,7 @@ from socialapi.cli import output
 from socialapi.cli.app import call
 from socialapi.cli.formats import Column, ListKind
 from socialapi.cli.listing import ALL, AsJson, ListFlags, print_items
-from socialapi.cli.options import STANDARD_INPUT
+from socialapi.cli.options import NOT_READ_AGAIN, STANDARD_INPUT, undated
 from socialapi.cli.output import moment, printable
 from socialapi.config import user_folder
 from socialapi.errors import ConfigurationError, InvalidInput
@@ -32,18 +32,22 @@ What the job has done stays done. One that is not finished is deleted with --yes
 question at a terminal; one that is running is not. A digest file stays, as later loads need it:
 name its path to delete it, as with a snapshot, whose folder of scratch files goes as well.
 
-Exit status: 0 deleted, 1 deleted, but for a rejects file that another job uses or that holds
-something else by now, 2 there is no such job, it is running, or it is not finished.
+Exit status: 0 deleted, 1 deleted, but for a rejects file that another job uses, that was changed
+after the job, or that holds something else by now, 2 there is no such job, it is running, or it is not finished.
 """
 
 app: Final = App(name="jobs")
+
+DATED: Final = frozenset({"journal", "rejects"})
+"""Options whose files may have the date of the run in their names."""
 
 
 @attrs.frozen(kw_only=True)
 class Registration:
     """A registered job. `arguments` are those of `socialapi`, with absolute paths.
 
-    Hosts and credentials are not stored.
+    Hosts and credentials are not stored. `rejects_stamp` tells the rejects file as the last run left
+    it; it is empty before a run has ended.
     """
 
     id: str
@@ -52,6 +56,7 @@ class Registration:
     kind: str
     target: str
     started_at: str
+    rejects_stamp: str = ""
 
     def file_of(self, option: str) -> Path | None:
         """Returns the path that an option of the command gives, such as `rejects`; None without
@@ -59,7 +64,32 @@ class Registration:
         """
         start = f"--{option}="
         named = [each.removeprefix(start) for each in self.arguments if each.startswith(start)]
-        return Path(named[-1]) if named else None
+        return Path(named[-1].replace("%%", "%") if option in DATED else named[-1]) if named else None
+
+    def has_left(self, rejects: Path) -> bool:
+        """Returns whether a rejects file is as the last run left it, as far as is known.
+
+        Of a run that was killed there is no stamp. It wrote nothing after its journal.
+        """
+        if self.rejects_stamp:
+            return stamp_of(rejects) == self.rejects_stamp
+        written_at = (
+            each.stat().st_mtime for each in map(Path, (self.journal, f"{self.journal}-wal")) if each.is_file()
+        )
+        return rejects.stat().st_mtime <= max(written_at, default=0.0) + KILLED_WITHIN_SECONDS
+
+
+KILLED_WITHIN_SECONDS: Final = 60.0
+"""How long after the last entry of its journal a run may have rejected rows before it was killed."""
+
+
+def stamp_of(path: Path) -> str:
+    """Returns the size of a file and when it was last changed, as a text; empty if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ""
+    return f"{found.st_size} {found.st_mtime_ns}"
 
 
 class Registry:
@@ -74,9 +104,7 @@ class Registry:
 
         By default it is in the user's state folder. Raises ConfigurationError if neither is there.
         """
-        named = environ.get("SOCIALAPI_STATE_DIR")
-        folder = Path(named) if named else user_folder("state", "SOCIALAPI_STATE_DIR")
-        return cls(folder / "jobs")
+        return cls(state_folder(environ) / "jobs")
 
     def all(self) -> list[Registration]:
         """Returns all jobs, the latest first. Files that cannot be read are skipped."""
@@ -106,9 +134,18 @@ class Registry:
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
             content = json.loads(path.read_text(encoding="utf-8"))
             job = Registration(**{**content, "arguments": tuple(content["arguments"])})
-            texts = (job.id, job.journal, *job.arguments, job.kind, job.target, job.started_at)
+            texts = (job.id, job.journal, *job.arguments, job.kind, job.target, job.started_at, job.rejects_stamp)
             return job if all(isinstance(each, str) for each in texts) and job.id == path.stem else None
         return None
+
+
+def state_folder(environ: Mapping[str, str]) -> Path:
+    """Returns the folder of what commands keep for later ones.
+
+    Raises ConfigurationError if `SOCIALAPI_STATE_DIR` is not set and the user has no home folder.
+    """
+    named = environ.get("SOCIALAPI_STATE_DIR")
+    return Path(named) if named else user_folder("state", "SOCIALAPI_STATE_DIR")
 
 
 class RegisteredJournal(SqliteJournal):
@@ -118,6 +155,7 @@ class RegisteredJournal(SqliteJournal):
         super().__init__(path)
         self._arguments = tuple(arguments)
         self._registry = Registry.of(os.environ if environ is None else environ)
+        self._job: Registration | None = None
         self.how_to_go_on: str | None = None
         """The command to run after a stop; set once the journal is open."""
 
@@ -135,10 +173,22 @@ class RegisteredJournal(SqliteJournal):
         self.how_to_go_on = f"`socialapi jobs resume {job.id}`"
         try:
             self._registry.save(job)
+            self._job = job
         except OSError as problem:
             output.say(f"the job could not be added to the list of jobs: {output.sentence(problem)}")
             self.how_to_go_on = "the same command again"
         return opened
+
+    async def aclose(self) -> None:
+        """Closes the journal, and registers how the run leaves its rejects file, which is closed
+        before.
+        """
+        await super().aclose()
+        rejects = None if self._job is None else self._job.file_of("rejects")
+        if self._job is None or rejects is None:
+            return
+        with contextlib.suppress(OSError):  # then it is told from later files by its time
+            self._registry.save(attrs.evolve(self._job, rejects_stamp=stamp_of(rejects)))
 
 
 def target_of(identity: JobIdentity) -> str:
@@ -146,15 +196,13 @@ def target_of(identity: JobIdentity) -> str:
     return "/".join(value for name, value in identity.target.items() if name not in ("host", "path"))
 
 
-def command_line(command: Sequence[str], files: Sequence[str], options: Mapping[str, object]) -> list[str]:
+def command_line(command: Sequence[str], files: Sequence[Path], options: Mapping[str, object]) -> list[str]:
     """Returns the arguments that run a command again, from any folder. Files may be patterns.
 
     Raises InvalidInput for standard input, which cannot be read again.
     """
-    if STANDARD_INPUT in files:
-        raise InvalidInput(
-            "standard input cannot be read again, so it takes no journal: give a file, or leave out --journal"
-        )
+    if Path(STANDARD_INPUT) in files:
+        raise InvalidInput(NOT_READ_AGAIN)
     words = [*command, *map(os.path.abspath, files)]
     for name, value in options.items():
         flag = f"--{name.strip('_').replace('_', '-')}"
@@ -162,8 +210,14 @@ def command_line(command: Sequence[str], files: Sequence[str], options: Mapping[
             words += [flag] * value
         elif value is not None:
             values = value if isinstance(value, list) else [value]
-            words += [f"{flag}={each.absolute() if isinstance(each, Path) else each}" for each in values]
+            words += [f"{flag}={_word(name, each)}" for each in values]
     return words
+
+
+def _word(name: str, value: object) -> str:
+    if not isinstance(value, Path):
+        return str(value)
+    return undated(value.absolute()) if name in DATED else str(value.absolute())
 
 
 GONE: Final = "gone"

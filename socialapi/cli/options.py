@@ -1,42 +1,86 @@
 """Options that several commands share: input files, columns and numbers."""
 
 import contextlib
+import datetime
+import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import attrs
-from cyclopts import Parameter, Token, validators
+from cyclopts import Group, Parameter, Token, validators
+from cyclopts.argument import ArgumentCollection
 
 from socialapi.bulk.inputs.reader import BinaryFile, NoRows
 from socialapi.errors import InvalidInput
 
 STANDARD_INPUT: Final = "-"
+FILE: Final = "FILE"
+"""What inputs are called in help and messages."""
+
+
+def _inputs(kind: Any, files: Sequence[Path]) -> None:
+    names = list(map(str, files))
+    if odd := [name for name in names if name.startswith("-") and name != STANDARD_INPUT]:
+        raise InvalidInput(f"there is no option {odd[0]} (see --help); a file of this name is ./{odd[0]}")
+    if len(names) > 1 and STANDARD_INPUT in names:
+        raise InvalidInput("standard input is read alone, without files beside it")
+
+
+def _not_from_standard_input(arguments: ArgumentCollection) -> None:
+    """Raises InvalidInput for a journal of what cannot be read again."""
+    given = {argument.name: argument.tokens for argument in arguments if argument.has_tokens}
+    if "--journal" in given and [token.value for token in given.get(FILE, ())] == [STANDARD_INPUT]:
+        raise InvalidInput(NOT_READ_AGAIN)
+
+
+NOT_READ_AGAIN: Final = (
+    "standard input cannot be read again, so it takes no journal: give a file, or leave out --journal"
+)
+JOURNALED: Final = Group("Journaled", validator=_not_from_standard_input, show=False)
 
 Files = Annotated[
-    list[str],
+    list[Path],
     Parameter(
-        name="FILE",
+        name=FILE,
         help="CSV (any usual delimiter), JSON Lines or a JSON array in UTF-8, also packed with gzip or Zstandard, or Parquet. Several, "
         "or a quoted pattern ('exports/*.csv'), are read as one; - is standard input.",
         allow_leading_hyphen=True,  # allows `-`, which means standard input
+        json_list=False,  # [ab].csv is a pattern
+        validator=_inputs,
+        group=("Arguments", JOURNALED),
     ),
 ]
 Feeds = Annotated[
-    list[str],
+    list[Path],
     Parameter(
-        name="FILE",
+        name=FILE,
         help="A feed as merchants write it: CSV or TSV, RSS or Atom with g: names, JSON Lines, or a JSON array, also packed "
         "with gzip or Zstandard, or Parquet. Several, or a quoted pattern ('feeds/*.xml'), are read as one; - is standard "
         "input.",
         allow_leading_hyphen=True,
+        json_list=False,
+        validator=_inputs,
+        group=("Arguments", JOURNALED),
     ),
 ]
+
+
+def _kinds(kind: Any, columns: Sequence[str] | None) -> None:
+    mapping_of(columns)
+
+
+def _fields(kind: Any, columns: Sequence[str] | None) -> None:
+    mapping_of(columns, form=FIELD_FORM)
+
+
 FieldColumn = Annotated[
     list[str] | None,
     Parameter(
-        help="Column that holds a field, as FIELD=NAME (price=Preis); repeatable. FIELD= ignores a field.", negative=()
+        help="Column that holds a field, as FIELD=NAME (price=Preis); repeatable. FIELD= ignores a field.",
+        negative=(),
+        validator=_fields,
     ),
 ]
 Column = Annotated[
@@ -44,38 +88,68 @@ Column = Annotated[
     Parameter(
         help="Column that holds an identifier, as KIND=NAME (email=Contact); repeatable. KIND= ignores a kind.",
         negative=(),
+        validator=_kinds,
     ),
 ]
-Region = Annotated[str | None, Parameter(help="Country of phone numbers without a country code, as two letters (US).")]
 
 
-def records_of(files: Sequence[str]) -> str | BinaryFile | list[str]:
-    """Returns the records argument of a job. Raises InvalidInput as `input_of` does."""
-    inputs = [input_of(file) for file in files]
-    if len(inputs) == 1:
-        return inputs[0]
-    if STANDARD_INPUT in files:
-        raise InvalidInput("standard input is read alone, without files beside it")
-    return list(files)
+def _region(kind: Any, text: str | None) -> None:
+    if text is not None:
+        from socialapi.bulk.audiences.phone_numbers import check_region
+
+        try:
+            check_region(text)
+        except InvalidInput as problem:
+            raise InvalidInput(f"--default-region: {problem}") from None
+
+
+def _moment(option: str) -> Callable[[Any, str | None], None]:
+    """Returns the validator of an option that is a time with a time zone."""
+
+    def check(kind: Any, text: str | None) -> None:
+        if not text:
+            return
+        from socialapi.bulk.audiences.prepare import NO_TIME, NO_TIME_ZONE
+
+        wrong = NO_TIME
+        with contextlib.suppress(ValueError):
+            if datetime.datetime.fromisoformat(text).utcoffset() is not None:
+                return
+            wrong = NO_TIME_ZONE
+        raise InvalidInput(f"{option} {wrong}")
+
+    return check
+
+
+Region = Annotated[
+    str | None,
+    Parameter(help="Country of phone numbers without a country code, as two letters (US).", validator=_region),
+]
+EffectiveAt = Annotated[
+    str | None,
+    Parameter(help="Start of membership, ISO 8601 with a time zone.", validator=_moment("--effective-at")),
+]
+ExpiresAt = Annotated[
+    str | None, Parameter(help="End of membership, ISO 8601 with a time zone.", validator=_moment("--expires-at"))
+]
+
+
+def records_of(files: Sequence[Path]) -> str | BinaryFile | list[str]:
+    """Returns the records argument of a job."""
+    names = list(map(str, files))
+    return input_of(names[0]) if len(names) == 1 else names
 
 
 def input_of(file: str) -> str | BinaryFile:
-    """Returns the file, or standard input opened anew: reading Python's own cannot be interrupted.
-
-    Raises InvalidInput for an option that does not exist.
-    """
-    if file == STANDARD_INPUT:
-        return open(0, "rb", buffering=0, closefd=False)
-    if file.startswith("-"):
-        raise InvalidInput(f"there is no option {file} (see --help); a file of this name is ./{file}")
-    return file
+    """Returns the file, or standard input opened anew: reading Python's own cannot be interrupted."""
+    return open(0, "rb", buffering=0, closefd=False) if file == STANDARD_INPUT else file
 
 
-def title_of(files: Sequence[str]) -> str:
+def title_of(files: Sequence[Path]) -> str:
     """Returns the title of the inputs for the progress display."""
     if len(files) > 1:
         return f"{len(files)} files"
-    return "standard input" if files[0] == STANDARD_INPUT else Path(files[0]).name
+    return "standard input" if str(files[0]) == STANDARD_INPUT else files[0].name
 
 
 def mapping_of(
@@ -106,17 +180,68 @@ def telling_how_to_allow_nothing() -> Iterator[None]:
 FIELD_FORM: Final = "FIELD=NAME, for example --column price=Preis"
 _PARAMETER: Final = re.compile(r"[a-z]+(_[a-z]+)+|^[a-z]+")
 """Matches parameters of the service; one without an underscore only at the start of a path."""
+DATE_CODES: Final = "YymdFjGVuHMS"
+"""The codes of `date` and strftime that the name of a file may have: numbers alone, and none with a
+slash.
+"""
+
+
+@functools.cache
+def started_at() -> datetime.datetime:
+    """Returns the local time at which this process first asked, so that all its files are of one date."""
+    return datetime.datetime.now().astimezone()
+
+
+def dated_path(kind: Any, tokens: Sequence[Token]) -> Path:
+    """Returns the path of an option with the date in place of its codes; `%%` is a percent sign.
+
+    Raises ValueError for other codes.
+    """
+    return Path(re.sub("%(.?)", _part_of_date, tokens[0].value, flags=re.DOTALL))
+
+
+def _part_of_date(code: re.Match[str]) -> str:
+    if code[1] == "%":
+        return "%"
+    if not code[1] or code[1] not in DATE_CODES:
+        known = ", ".join(f"%{each}" for each in DATE_CODES)
+        raise ValueError(f"{code[0]} is no part of a date: {known} are, and %% is a percent sign")
+    return started_at().strftime(code[0])
+
+
+def undated(path: Path) -> str:
+    """Returns the path as `dated_path` takes it, whatever the date is."""
+    return str(path).replace("%", "%%")
+
+
+def lasting(option: str) -> Callable[[Any, Path | None], None]:
+    """Returns the validator of a file that every run has to find again, and that has no date."""
+
+    def check(kind: Any, path: Path | None) -> None:
+        if path is not None and (code := re.search(f"%[{DATE_CODES}]", str(path))):
+            raise InvalidInput(
+                f"{option} is the same file in every run, so its name takes no date: leave out {code[0]}"
+            )
+
+    return check
+
+
 JournalOption = Annotated[
     Path | None,
     Parameter(
+        converter=dated_path,
         help="Keep here what is confirmed, so that the job can go on after a stop or a kill: `socialapi jobs resume`, or "
-        "the same command again, sends only what is left."
+        "the same command again, sends only what is left. One for each run: %Y-%m-%d in its name is the date.",
+        group=("Parameters", JOURNALED),
     ),
 ]
 AllowEmpty = Annotated[bool, Parameter(help="Accept an input without rows.", negative=())]
 MaxRejectShare = Annotated[
     float | None,
-    Parameter(help="Largest share of the rows that may be rejected (0 to 1); beyond it nothing new is sent."),
+    Parameter(
+        help="Largest share of the rows that may be rejected (0 to 1); beyond it nothing new is sent.",
+        validator=validators.Number(gte=0, lte=1),
+    ),
 ]
 _WHOLE: Final = re.compile("[+-]?[0-9]{1,18}")
 

@@ -209,7 +209,7 @@ def _show_removals(console: Console, report: SyncReport) -> None:
 
 
 def _not_removed(report: UploadReport) -> int:
-    return report.removals.rejected if isinstance(report, SyncReport) else 0
+    return report.removals.rejected + report.held_back if isinstance(report, SyncReport) else 0
 
 
 def _say(console: Console, text: str) -> None:

@@ -193,6 +193,8 @@ class Fault:
     """The maximum number of requests. The default is one; there is no maximum with a probability,
     and for `latency`.
     """
+    after_requests: Annotated[int, Ge(0)] | None = None
+    """How many matching requests, or deliveries, pass before it begins to apply. The default is none."""
     probability: Annotated[float, Gt(0.0), Le(1.0)] | None = None
     """The probability with which it applies to each matching request."""
     seed: int | None = None
@@ -215,11 +217,12 @@ class Fault:
 
 
 class _Armed:
-    """A fault, and the number of times that it can still apply."""
+    """A fault, and the numbers of requests that it still lets pass, and can still apply to."""
 
     def __init__(self, fault: Fault, ordinal: int) -> None:
         self.fault = fault
         self.left = fault.times
+        self._passing = fault.after_requests or 0
         self._segments = None if fault.path is None else fault.path.split("/")
         self._random = random.Random(ordinal if fault.seed is None else fault.seed)  # noqa: S311 - a script, no secret
 
@@ -229,6 +232,9 @@ class _Armed:
 
     def draws(self) -> bool:
         """Returns whether the fault applies to a matching request or delivery; draws and counts."""
+        if self._passing:
+            self._passing -= 1
+            return False
         if self.fault.probability is not None and self._random.random() >= self.fault.probability:
             return False
         if self.left is not None:

@@ -79,7 +79,7 @@ class RedisServer:
         """
         # While it connects, the library makes another error of it.
         for each in (problem, problem.__cause__):
-            if isinstance(each, _REFUSALS) or _is_of_a_stranger(each):
+            if isinstance(each, _REFUSALS) or _is_unauthenticated_length_error(each):
                 says = f"the Redis server that keeps {self._keeps} refuses access: {type(each).__name__}"
                 return ConfigurationError(says)
         return None
@@ -105,8 +105,11 @@ class RedisServer:
             await self.redis.aclose()
 
 
-def _is_of_a_stranger(problem: BaseException | None) -> bool:
-    """Returns whether a server found a command too long for a client that has not given its password."""
+def _is_unauthenticated_length_error(problem: BaseException | None) -> bool:
+    """Returns whether a server found a command too long for a client that has not given its password.
+
+    redis-py 5 to 7 greet no server with HELLO, by which a missing password would be noticed before.
+    """
     return isinstance(problem, ResponseError) and "unauthenticated" in str(problem)
 
 

@@ -449,7 +449,8 @@ class SharedWindow:
         """Hands out places, and returns how many seconds to wait before Redis is asked again."""
         now = self._clock.monotonic()
         if self._is_away:
-            logger.warning("Redis answers again")
+            away_seconds = 0.0 if self._failing_since is None else now - self._failing_since
+            logger.warning("Redis answers again", extra={"socialapi_duration_seconds": away_seconds})
         self._is_away, self._failing_since, self._fallback = False, None, None
         is_lost = bool(question.epoch) and answer.epoch != question.epoch
         self._epoch, self._calls = answer.epoch, answer.calls
@@ -480,9 +481,10 @@ class SharedWindow:
 
     def _tell_again(self) -> None:
         """Redis has lost the window: it is told of what this process has sent since one began."""
-        logger.warning("Redis has lost the state of a rate limit: it is told again what was sent")
         answered = [Outcome(place, "former", at) for place, at in self._answered]
         flying = [Outcome(str(place), "flying", at) for place, at in self._flying.items()]
+        facts = {"socialapi_requests": len(answered) + len(flying)}
+        logger.warning("Redis has lost the state of a rate limit: it is told again what was sent", extra=facts)
         self._untold = collections.deque([*answered, *flying, *self._untold])
 
     def _hand_out(self, places: range, *, bulk: bool, is_stale: bool) -> None:
@@ -530,7 +532,8 @@ class SharedWindow:
         now = self._clock.monotonic()
         if self._failing_since is None:
             self._failing_since = now
-            logger.warning("Redis does not answer (%s): calls wait for it", named(problem))
+            facts = {"socialapi_error": type(problem).__name__}
+            logger.warning("Redis does not answer (%s): calls wait for it", named(problem), extra=facts)
         seconds = now - self._failing_since
         for bulk, callers in self._callers.items():
             for each in callers:

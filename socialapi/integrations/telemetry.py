@@ -6,7 +6,7 @@ A client makes its own with `Client(telemetry=True)`. Needs the extra `[otel]`.
 from collections.abc import Awaitable
 from typing import Final, TypeVar
 
-from socialapi.session.telemetry import Spans
+from socialapi.session.telemetry import Instrumentation
 
 __all__ = ["DeliveryTelemetry"]
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 DELIVERY_RESULT: Final = "socialapi.webhook.result"
 
 
-class DeliveryTelemetry(Spans):
+class DeliveryTelemetry:
     """The spans and metrics of a receiver: `Receiver(secret, telemetry=DeliveryTelemetry())`.
 
     They go to the tracer and meter providers that the application has set; without any, nothing is
@@ -23,17 +23,17 @@ class DeliveryTelemetry(Spans):
     """
 
     def __init__(self) -> None:
-        super().__init__()
-        self._deliveries = self._meter.create_counter(
+        self._instrumentation = Instrumentation()
+        self._deliveries = self._instrumentation.meter.create_counter(
             "socialapi.webhook.deliveries", "{delivery}", "Requests of webhooks, by result."
         )
 
     async def delivery(self, answering: Awaitable[T]) -> T:
         """Returns the answer to a request of a webhook, in a span."""
-        with self._span("socialapi.webhook.delivery", {}):
+        with self._instrumentation.span("socialapi.webhook.delivery", {}):
             return await answering
 
     def delivered(self, result: str) -> None:
         """Counts a request of a webhook by what became of it, and names that in its span."""
         self._deliveries.add(1, {DELIVERY_RESULT: result})
-        self._api.trace.get_current_span().set_attribute(DELIVERY_RESULT, result)
+        self._instrumentation.api.trace.get_current_span().set_attribute(DELIVERY_RESULT, result)

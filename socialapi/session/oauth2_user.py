@@ -158,7 +158,8 @@ class OAuth2UserAuthenticator:
         except SocialApiError as problem:
             if is_over:
                 raise
-            logger.warning("an access token that ends soon was not renewed: %s", problem)
+            facts = {"socialapi_error": type(problem).__name__}
+            logger.warning("an access token that ends soon was not renewed: %s", problem, extra=facts)
             self._early_again_at = self._clock.monotonic() + EARLY_RETRY_SECONDS
             return pair
 

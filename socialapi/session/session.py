@@ -385,7 +385,7 @@ class Session:
         call.renewed = True
         is_renewed = await call.authenticator.renew(call.authorization, call.options)
         if is_renewed and self.telemetry is not None:
-            self.telemetry.renewed(call)
+            self.telemetry.record_renewal(call)
         return is_renewed
 
     async def _wait_or_raise(self, call: Call[Any], outcome: Reply | TransportError) -> None:
@@ -417,7 +417,7 @@ class Session:
             extra=_facts(call, outcome) | {"socialapi_wait_seconds": seconds},
         )
         if self.telemetry is not None:
-            self.telemetry.retried(call, failure, wait_seconds=seconds)
+            self.telemetry.record_retry(call, failure, wait_seconds=seconds)
         await self.clock.sleep(seconds)
 
     def _raise(self, call: Call[Any], outcome: Reply | TransportError, why: GiveUp) -> NoReturn:

@@ -1,8 +1,7 @@
 """Spans and metrics by OpenTelemetry, for clients that are asked for them.
 
-The only module that uses the library, and it imports it when it is asked for. A client
-without telemetry has None in its place, so that nothing costs more than to look whether there is
-one.
+The only module that imports the library, when it is asked for. A client without telemetry has None
+in its place, so that nothing costs more than to look whether there is one.
 
 What is emitted names routes, classes of errors, statuses and counts. It never holds a URL, a
 message, a body or a value, which may be personal data or secrets.
@@ -22,7 +21,8 @@ from socialapi.wire.request import Request
 from socialapi.wire.retry import Failure
 
 if TYPE_CHECKING:
-    from opentelemetry.trace import Span
+    from opentelemetry.metrics import Histogram, Meter
+    from opentelemetry.trace import Span, SpanKind
 
     from socialapi.session.session import Call
 
@@ -54,36 +54,36 @@ SHORTEST_WAIT_SECONDS: Final = 0.001
 _DEFAULT_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 
 
-class Spans:
-    """Makes spans, with the tracer and meter providers that the application has set. Without any,
+class Instrumentation:
+    """Makes spans and instruments, with the tracer and meter providers that the application has set. Without any,
     nothing is recorded.
 
     Raises ConfigurationError if OpenTelemetry is not installed.
     """
 
     def __init__(self) -> None:
-        self._api = _api()
-        self._tracer = self._api.trace.get_tracer(SCOPE, __version__)
-        self._meter = self._api.metrics.get_meter(SCOPE, __version__)
+        self.api = _api()
+        self._tracer = self.api.trace.get_tracer(SCOPE, __version__)
+        self.meter = self.api.metrics.get_meter(SCOPE, __version__)
 
     @contextmanager
-    def _span(self, name: str, attributes: Attributes, kind: Any = None) -> "Iterator[Span]":
+    def span(self, name: str, attributes: Attributes, kind: "SpanKind | None" = None) -> "Iterator[Span]":
         """Makes a span the current one, and ends it, with the class of what was raised."""
-        trace = self._api.trace
+        trace = self.api.trace
         span = self._tracer.start_span(name, attributes=attributes, kind=kind or trace.SpanKind.INTERNAL)
         # What an exception says may quote the service, so the library must not record it.
         with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
             try:
                 yield span
             except BaseException as problem:
-                _fail(self._api, span, problem)
+                _fail(self.api, span, problem)
                 raise
 
-    def _event(self, name: str, attributes: Attributes) -> None:
-        self._api.trace.get_current_span().add_event(name, attributes)
+    def _add_event(self, name: str, attributes: Attributes) -> None:
+        self.api.trace.get_current_span().add_event(name, attributes)
 
 
-class Telemetry(Spans):
+class Telemetry(Instrumentation):
     """The spans and metrics of a client. Each method wraps a piece of work that is awaited, or
     records one event. None of them raises, but for what the work itself raises.
     """
@@ -91,13 +91,13 @@ class Telemetry(Spans):
     def __init__(self, clock: Clock) -> None:
         super().__init__()
         self._clock = clock
-        self._instruments = _Instruments(self._meter)
+        self._instruments = _Instruments(self.meter)
         self._known: dict[Route[Any], Attributes] = {}
         self._connections: dict[ConnectionSpan, None] = {}
 
     async def request(self, call: "Call[Any]", sending: Awaitable[T]) -> T:
         """Returns the outcome of a request, in a span around all of its attempts."""
-        with self._span("socialapi.request", self._attributes_of(call.request)) as span:
+        with self.span("socialapi.request", self._attributes_of(call.request)) as span:
             try:
                 return await sending
             finally:
@@ -110,13 +110,13 @@ class Telemetry(Spans):
         resent = {RESEND_COUNT: call.attempt - 1} if call.attempt > 1 else {}
         started = self._clock.monotonic()
         try:
-            with self._span(name, attributes | resent, self._api.trace.SpanKind.CLIENT) as span:
+            with self.span(name, attributes | resent, self.api.trace.SpanKind.CLIENT) as span:
                 reply = await sending
                 answered = _reply_attributes(reply)
                 attributes |= answered
                 span.set_attributes(answered)
                 if ERROR_TYPE in answered:
-                    span.set_status(self._api.trace.StatusCode.ERROR)
+                    span.set_status(self.api.trace.StatusCode.ERROR)
                 return reply
         except BaseException as problem:
             attributes[ERROR_TYPE] = _type_of(problem)
@@ -135,23 +135,23 @@ class Telemetry(Spans):
             seconds = self._clock.monotonic() - started
             if seconds >= SHORTEST_WAIT_SECONDS:
                 self._instruments.limit_wait.record(seconds, _by_route(self._attributes_of(request)))
-                self._event("socialapi.rate_limit.wait", {"socialapi.wait.duration": seconds})
+                self._add_event("socialapi.rate_limit.wait", {"socialapi.wait.duration": seconds})
 
-    def retried(self, call: "Call[Any]", failure: Failure, *, wait_seconds: float) -> None:
+    def record_retry(self, call: "Call[Any]", failure: Failure, *, wait_seconds: float) -> None:
         """Records that an attempt failed, and is repeated after a wait."""
-        self._retried(call, _reason_of(failure), wait_seconds)
+        self._count_retry(call, _reason_of(failure), wait_seconds)
 
-    def renewed(self, call: "Call[Any]") -> None:
+    def record_renewal(self, call: "Call[Any]") -> None:
         """Records that an attempt is repeated with another token."""
-        self._retried(call, "token_renewed", 0.0)
+        self._count_retry(call, "token_renewed", 0.0)
 
-    def _retried(self, call: "Call[Any]", reason: str, wait_seconds: float) -> None:
+    def _count_retry(self, call: "Call[Any]", reason: str, wait_seconds: float) -> None:
         self._instruments.retries.add(1, _by_route(self._attributes_of(call.request)) | {RETRY_REASON: reason})
-        self._event("socialapi.retry", {RETRY_REASON: reason, "socialapi.wait.duration": wait_seconds})
+        self._add_event("socialapi.retry", {RETRY_REASON: reason, "socialapi.wait.duration": wait_seconds})
 
     async def job(self, kind: str, running: Awaitable[T], counts: Callable[[], Mapping[str, int]]) -> T:
         """Returns what the job returns, in a span with its counts at the end, however it ended."""
-        with self._span("socialapi.job", {JOB_KIND: kind}) as span:
+        with self.span("socialapi.job", {JOB_KIND: kind}) as span:
             try:
                 return await running
             finally:
@@ -164,10 +164,10 @@ class Telemetry(Spans):
             "socialapi.batch.rows": rows,
             "socialapi.batch.size": size_bytes,
         }
-        with self._span("socialapi.batch", attributes):
+        with self.span("socialapi.batch", attributes):
             return await settling
 
-    def rows(self, kind: str, counts: Mapping[str, int]) -> None:
+    def count_rows(self, kind: str, counts: Mapping[str, int]) -> None:
         """Counts rows of a job that have had their outcomes since this was called last."""
         for outcome, rows in counts.items():
             if rows > 0:
@@ -177,7 +177,7 @@ class Telemetry(Spans):
         """Returns the span of a connection of a stream, which has begun. It is linked to the one
         before it.
         """
-        trace = self._api.trace
+        trace = self.api.trace
         links = [] if former is None else [trace.Link(former.span.get_span_context())]
         attributes = self._attributes_of(request)
         span = self._tracer.start_span("socialapi.stream.connection", attributes=attributes, links=links)
@@ -185,16 +185,16 @@ class Telemetry(Spans):
         self._connections[connection] = None
         return connection
 
-    async def within(self, span: "Span", work: Awaitable[T]) -> T:
+    async def run_within(self, span: "Span", work: Awaitable[T]) -> T:
         """Returns what the work returns. The spans that it makes are below this one."""
-        with self._api.trace.use_span(span, record_exception=False, set_status_on_exception=False):
+        with self.api.trace.use_span(span, record_exception=False, set_status_on_exception=False):
             return await work
 
-    def failed(self, span: "Span", problem: BaseException) -> None:
+    def record_failure(self, span: "Span", problem: BaseException) -> None:
         """Notes in a span the class of what ended it."""
-        _fail(self._api, span, problem)
+        _fail(self.api, span, problem)
 
-    def reconnected(self, attributes: Attributes, *, gap_seconds: float) -> None:
+    def record_reconnect(self, attributes: Attributes, *, gap_seconds: float) -> None:
         """Counts a connection that takes the place of another, and the time in between."""
         self._instruments.reconnects.add(1, attributes)
         self._instruments.gap.record(gap_seconds, attributes)
@@ -226,18 +226,18 @@ class ConnectionSpan:
         self._telemetry = telemetry
         self._by_route = by_route
 
-    async def opening(self, work: Awaitable[T]) -> T:
+    async def open(self, work: Awaitable[T]) -> T:
         """Returns the answer of the service. If there is none, the span ends."""
         try:
-            return await self._telemetry.within(self.span, work)
+            return await self._telemetry.run_within(self.span, work)
         except BaseException as problem:
-            self._telemetry.failed(self.span, problem)
+            self._telemetry.record_failure(self.span, problem)
             self.end()
             raise
 
-    def reconnected(self, reason: str, *, gap_seconds: float, attempts: int) -> None:
+    def record_reconnect(self, reason: str, *, gap_seconds: float, attempts: int) -> None:
         """Records that this connection ends a gap, and what the gap began with."""
-        self._telemetry.reconnected(self._by_route | {DISCONNECT_REASON: reason}, gap_seconds=gap_seconds)
+        self._telemetry.record_reconnect(self._by_route | {DISCONNECT_REASON: reason}, gap_seconds=gap_seconds)
         gap: Attributes = {
             DISCONNECT_REASON: reason,
             "socialapi.stream.gap.duration": gap_seconds,
@@ -245,11 +245,15 @@ class ConnectionSpan:
         }
         self.span.add_event("socialapi.stream.gap", gap)
 
-    def lost(self, reason: str, problem: BaseException | None, *, received_bytes: int) -> None:
-        """Ends the span, with the kind of the disconnect and the class of its error."""
+    def end_lost(self, reason: str, problem: BaseException | None, *, received_bytes: int) -> None:
+        """Ends the span, with the kind of the disconnect and the class of its error. One that is ended
+        stays as it is.
+        """
+        if not self.span.is_recording():
+            return
         self.span.set_attributes({DISCONNECT_REASON: reason, "socialapi.stream.received": received_bytes})
         if problem is not None:
-            self._telemetry.failed(self.span, problem)
+            self._telemetry.record_failure(self.span, problem)
         self.end()
 
     def end(self) -> None:
@@ -262,8 +266,8 @@ class ConnectionSpan:
 class _Instruments:
     """The counters and histograms."""
 
-    def __init__(self, meter: Any) -> None:
-        def histogram(name: str, description: str, buckets: tuple[float, ...]) -> Any:
+    def __init__(self, meter: "Meter") -> None:
+        def histogram(name: str, description: str, buckets: tuple[float, ...]) -> "Histogram":
             return meter.create_histogram(
                 name, "s", description, explicit_bucket_boundaries_advisory=[float(each) for each in buckets]
             )
@@ -308,6 +312,8 @@ def _api() -> _Api:
 
 def _fail(api: _Api, span: "Span", problem: BaseException) -> None:
     """Notes the class of an error, and its status if it has one. To be cancelled is no error."""
+    if not span.is_recording():
+        return
     span.set_attribute(ERROR_TYPE, _type_of(problem))
     status = getattr(problem, "status", None)
     if isinstance(status, int):

@@ -130,9 +130,9 @@ class Link:
         connection, self.connection = self.connection, None
         if connection is not None:
             connection.close()
-        if self._connecting is not None:
-            self._connecting.cancel()
-        if self._span is not None:
+        is_connecting = self._connecting is not None and self._connecting.cancel()
+        # An attempt that is cancelled ends its span itself, which then says what it was ended by.
+        if self._span is not None and (connection is not None or not is_connecting):
             self._span.end()
 
     async def aclose(self) -> None:
@@ -214,7 +214,7 @@ class Link:
         started_at = min(connection.caught_up_at, started_at)
         self._gap_started_at = datetime.datetime.fromtimestamp(started_at, datetime.UTC)
         if self._span is not None:
-            self._span.lost(disconnect.kind, disconnect.error, received_bytes=connection.received_bytes)
+            self._span.end_lost(disconnect.kind, disconnect.error, received_bytes=connection.received_bytes)
         self._schedule_reconnect(disconnect)
 
     def _schedule_reconnect(self, disconnect: Disconnect) -> None:
@@ -297,7 +297,7 @@ class Link:
         if self._session.telemetry is None:
             return await opening
         self._span = self._session.telemetry.connection(call.request, self._span)
-        return await self._span.opening(opening)
+        return await self._span.open(opening)
 
     @property
     def _facts(self) -> dict[str, object]:
@@ -346,7 +346,7 @@ class Link:
         self._counters.gaps += 1
         if ended_at is not None and self._span is not None:
             seconds = max(0.0, (ended_at - started_at).total_seconds())
-            self._span.reconnected(over.cause.kind, gap_seconds=seconds, attempts=over.attempts)
+            self._span.record_reconnect(over.cause.kind, gap_seconds=seconds, attempts=over.attempts)
         gap = Gap(
             started_at=started_at,
             ended_at=ended_at,

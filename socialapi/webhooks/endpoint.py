@@ -5,7 +5,7 @@ import hashlib
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Literal, Protocol, TypeVar
 from urllib.parse import parse_qs
 
 import attrs
@@ -242,6 +242,10 @@ class ReceiverCounters(Exported):
     finished: int = 0
 
 
+DeliveryResult = Literal["accepted", "duplicate", "challenge", "refused_signature", "refused_body", "refused_full"]
+"""What became of a request to a receiver."""
+
+
 class WebhookTelemetry(Protocol):
     """Records what a receiver answers. `socialapi.integrations.telemetry.DeliveryTelemetry` is one."""
 
@@ -249,20 +253,11 @@ class WebhookTelemetry(Protocol):
         """Returns the answer to a request, which is made within."""
 
     def delivered(self, result: str) -> None:
-        """Records what became of the request: the name of its counter in `ReceiverCounters`, in the
-        singular.
-        """
+        """Records what became of the request, a `DeliveryResult`."""
 
 
-_RESULTS: Final = {
-    "accepted": "accepted",
-    "duplicates": "duplicate",
-    "challenges": "challenge",
-    "refused_signature": "refused_signature",
-    "refused_body": "refused_body",
-    "refused_full": "refused_full",
-}
-"""The counters of requests, and what became of one request."""
+_COUNTERS: Final[Mapping[DeliveryResult, str]] = {"challenge": "challenges", "duplicate": "duplicates"}
+"""The counters of results, where they have other names."""
 
 
 class Endpoint:
@@ -349,7 +344,7 @@ class Endpoint:
         if not token or len(token) > MAX_QUERY_CHARACTERS or begins_as_json(token):
             return _refusal(400, "crc_token is not a challenge" if token else "crc_token is missing")
         self._store.start()
-        self._count("challenges")
+        self._count("challenge")
         return _json_reply({"response_token": sign(token, self._secrets[0])})
 
     async def _reply_to_event(self, signature: Signature, body: bytes) -> WebhookReply:
@@ -364,14 +359,15 @@ class Endpoint:
         if outcome == "new":
             self._count("accepted")
         else:
-            self._count("duplicates")
+            self._count("duplicate")
         return WebhookReply(200)
 
-    def _count(self, name: str) -> None:
+    def _count(self, result: DeliveryResult) -> None:
         """Counts a request by what became of it."""
-        setattr(self._counters, name, getattr(self._counters, name) + 1)
+        counter = _COUNTERS.get(result, result)
+        setattr(self._counters, counter, getattr(self._counters, counter) + 1)
         if self._telemetry is not None:
-            self._telemetry.delivered(_RESULTS[name])
+            self._telemetry.delivered(result)
 
     def _identity(self, body: bytes) -> bytes | None:
         """Returns a digest that identifies the event, of fixed length and irreversible; None

@@ -426,7 +426,10 @@ class Inbox:
         data.
         """
         if not self._is_said:
-            logger.error("the %s fails, and events are refused until it works again: %s", self._database, problem)
+            facts = {"socialapi_error": type(problem).__name__}
+            logger.error(
+                "the %s fails, and events are refused until it works again: %s", self._database, problem, extra=facts
+            )
         self._fails = self._is_said = True
 
     def _works(self, *, is_stored: bool = False) -> None:

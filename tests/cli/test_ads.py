@@ -351,7 +351,7 @@ async def test_one_is_not_said_to_be_several(ready: Shell) -> None:
         ("webhooks", "listen", "--port", "1e3"),
         ("webhooks", "listen", "--limit", "1_0"),
         ("auth", "login", "--callback-port", "0x10"),
-        ("audience", "upload", "x.csv", "--account", "a", "--audience", "b", "--concurrency", "3.7"),
+        ("audience", "upload", "-", "--account", "a", "--audience", "b", "--concurrency", "3.7"),
         ("ads", "targeted", "a", "b", "--limit", "3.7"),
     ],
 )

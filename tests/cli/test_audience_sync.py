@@ -136,7 +136,7 @@ def test_a_refusal_of_the_service_ends_with_3_and_says_what_to_do(
         ("empty.csv", "", "--allow-empty", "--allow-empty"),
         ("people.csv", "email\na@b.cd\nnobody\n", "--max-reject-share 0.4", "1 of 2 rows were rejected"),
         ("missing.csv", None, "", "there is no such file"),
-        ("people.csv", "email\na@b.cd\n", "--max-removal-share 2", "a number from 0 to 1"),
+        ("people.csv", "email\na@b.cd\n", "--max-removal-share 2", "for --max-removal-share. Must be <= 1."),
         ("people.csv", "email\na@b.cd\n", "--operation delete", "--operation"),
         ("people.csv", "email,operation_type\na@b.cd,delete\n", "", "--column operation_type="),
         ("people.csv", 'email\na@b.cd\n"never closed\n', "", "the input broke off"),

@@ -170,9 +170,14 @@ def test_a_feed_without_products_is_a_mistake_unless_it_is_allowed(
         ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--rejects ok.csv", "is the input itself"),
         ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--digests ok.csv", "is the input itself"),
         ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--rejects new --digests new", "is the rejects file, too"),
-        ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--concurrency 0", "a number of at least 1"),
-        ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--delete-vanished", "delete_vanished needs digests"),
-        ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--max-vanished-share 2", "a number above 0 and at most 1"),
+        ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--concurrency 0", "for --concurrency. Must be >= 1."),
+        ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--delete-vanished", "--delete-vanished needs --digests"),
+        (
+            "ok.csv",
+            f"{HEADER}\n{line('a')}\n".encode(),
+            "--max-vanished-share 2",
+            "for --max-vanished-share. Must be <= 1.",
+        ),
         ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--max-vanished-share much", "see --help"),
     ],
 )

@@ -1,11 +1,25 @@
-"""`socialapi emulator`: what of its options is not the emulator itself."""
+"""`socialapi emulator`: what of its options is not the emulator itself, and how it runs in the background."""
 
+import contextlib
+import json
+import os
+import platform
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
-from socialapi.cli import app
+from socialapi.cli import app, emulator
 from socialapi.emulator import server
+from socialapi.file_lock import FileLock
 
 
 def test_webhook_targets_are_mapped_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,3 +73,261 @@ def test_a_target_that_makes_no_sense_is_one_sentence(
     assert printed.err.startswith("socialapi: ")
     assert printed.err.count("\n") == 1
     assert not printed.out
+
+
+# In the background -------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Terminal:
+    """Runs commands of `socialapi` as processes, with a folder of their own for state."""
+
+    folder: Path
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "state" / "emulators"
+
+    def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("SOCIALAPI_")}
+        return subprocess.run(
+            [sys.executable, "-W", "error", "-m", "socialapi", *arguments],
+            cwd=self.folder,
+            env=kept | {"SOCIALAPI_STATE_DIR": str(self.folder / "state")},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    def detach(self, *arguments: str) -> dict[str, str]:
+        """The ready line of an emulator in the background."""
+        done = self.run("emulator", "--detach", *arguments)
+        assert done.returncode == 0, done.stderr
+        ready: dict[str, str] = json.loads(done.stdout)
+        return ready
+
+    def stop(self, port: str) -> str:
+        """What `--stop` says."""
+        done = self.run("emulator", "--stop", "--port", port)
+        assert (done.returncode, done.stdout) == (0, "")
+        return done.stderr
+
+    def note(self, port: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.state / f"{port}.json").read_text())
+        return found
+
+
+def answers(base_url: str) -> dict[str, Any]:
+    with urllib.request.urlopen(f"{base_url}/_emulator/overview") as reply:
+        found: dict[str, Any] = json.load(reply)
+        return found
+
+
+def is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def port_of(ready: Mapping[str, str]) -> str:
+    return ready["base_url"].rpartition(":")[2]
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    """Ends what a test leaves in the background."""
+    terminal = Terminal(tmp_path)
+    try:
+        yield terminal
+    finally:
+        for note in list(terminal.state.glob("*.json")):
+            terminal.stop(note.stem)
+
+
+@pytest.fixture
+def free_port() -> str:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return str(listener.getsockname()[1])
+
+
+def test_it_goes_on_in_the_background_until_it_is_stopped(terminal: Terminal, free_port: str) -> None:
+    done = terminal.run("emulator", "--detach", "--port", free_port, "--empty", "--env-file", "emulator.env")
+    assert done.returncode == 0
+    base_url = f"http://127.0.0.1:{free_port}"
+    assert json.loads(done.stdout)["base_url"] == base_url
+    assert done.stderr == (
+        f"socialapi: the emulator serves on {base_url}, with its log in {terminal.note(free_port)['log']}\n"
+        "socialapi: its addresses and credentials are in emulator.env\n"
+        f"socialapi: `socialapi emulator --stop --port {free_port}` ends it\n"
+    )
+    assert f"export SOCIALAPI_BASE_URL={base_url}\n" in (terminal.folder / "emulator.env").read_text()
+    assert answers(base_url)["posts"] == 0
+    process = int(terminal.note(free_port)["process"])
+    assert os.getsid(process) == process != os.getsid(0)
+    assert terminal.state.stat().st_mode & 0o777 == 0o700
+    assert terminal.stop(free_port) == f"socialapi: the emulator on port {free_port} has ended\n"
+    assert not list(terminal.state.iterdir())
+    with pytest.raises(urllib.error.URLError):
+        answers(base_url)
+
+
+def test_a_free_port_is_told_and_found_again(terminal: Terminal) -> None:
+    ready = [terminal.detach("--port", "0", "--empty") for _ in range(2)]
+    first, second = map(port_of, ready)
+    assert first != second
+    assert "has ended" in terminal.stop(first)
+    assert answers(ready[1]["base_url"])["users"] == 1
+    assert "has ended" in terminal.stop(second)
+
+
+def test_a_second_one_on_a_port_says_that_one_runs_already(terminal: Terminal, free_port: str) -> None:
+    ready = terminal.detach("--port", free_port, "--empty")
+    again = terminal.run("emulator", "--detach", "--port", free_port)
+    assert (again.returncode, again.stdout) == (2, "")
+    process = terminal.note(free_port)["process"]
+    assert again.stderr.startswith(
+        f"socialapi: an emulator runs already in the background on port {free_port} (process {process} has it since "
+    )
+    assert again.stderr.count("\n") == 1
+    assert answers(ready["base_url"])["users"] == 1
+
+
+def test_after_a_stop_the_port_can_be_used_at_once(terminal: Terminal, free_port: str) -> None:
+    for _ in range(2):
+        terminal.detach("--port", free_port, "--empty")
+        terminal.stop(free_port)
+
+
+def test_a_port_that_is_taken_is_told_by_the_command_that_was_run(terminal: Terminal) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = str(listener.getsockname()[1])
+        done = terminal.run("emulator", "--detach", "--port", port)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"socialapi: cannot listen on 127.0.0.1 port {port}: ")
+    assert done.stderr.count("\n") == 1
+    assert not list(terminal.state.iterdir())
+
+
+def test_a_file_that_cannot_be_written_ends_the_start(terminal: Terminal, free_port: str) -> None:
+    done = terminal.run("emulator", "--detach", "--port", free_port, "--env-file", "no/such/folder.env")
+    assert done.returncode == 2
+    assert "folder.env cannot be written" in done.stderr
+    assert "No such file" in done.stderr
+    assert not list(terminal.state.iterdir())
+
+
+def test_a_warning_at_the_start_is_shown(terminal: Terminal) -> None:
+    done = terminal.run("emulator", "--detach", "--port", "0", "--empty", "--host", "0.0.0.0")
+    assert done.returncode == 0
+    assert done.stderr.startswith("socialapi: warning: the emulator listens on 0.0.0.0")
+
+
+@pytest.mark.parametrize(
+    "options", [("--detach", "--stop"), ("--detach", "--until-stdin-closes"), ("--stop", "--port", "0")]
+)
+def test_what_makes_no_sense_together_is_refused(options: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run(["emulator", *options]) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("socialapi: --")
+    assert not said.out
+
+
+def test_stopping_nothing_is_a_sentence_and_no_failure(terminal: Terminal, free_port: str) -> None:
+    assert terminal.stop(free_port) == f"socialapi: no emulator runs in the background on port {free_port}\n"
+
+
+def test_one_that_was_killed_is_recognised_and_its_log_is_named(terminal: Terminal, free_port: str) -> None:
+    ready = terminal.detach("--port", free_port, "--empty")
+    note = terminal.note(free_port)
+    os.kill(note["process"], signal.SIGKILL)
+    _wait_until_gone(ready["base_url"])
+    assert terminal.stop(free_port) == (
+        f"socialapi: no emulator runs in the background on port {free_port}; one has ended by itself, and its log is "
+        f"{note['log']}\n"
+    )
+    terminal.detach("--port", free_port, "--empty")
+    assert not Path(note["log"]).exists()
+
+
+def test_a_process_that_has_the_number_of_an_earlier_emulator_is_left_alone(terminal: Terminal, free_port: str) -> None:
+    terminal.state.mkdir(parents=True)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as foreign:
+        note = {"process": foreign.pid, "machine": platform.node(), "base_url": "http://127.0.0.1:1", "log": "a.log"}
+        path = terminal.state / f"{free_port}.json"
+        path.write_text(json.dumps(note))
+        Path(f"{path}.lock").write_text(
+            f' {{"socialapi_lock": {{"pid": {foreign.pid}, "since": "2026-01-01T00:00:00Z"}}}}\n'
+        )
+        assert "no emulator runs in the background" in terminal.stop(free_port)
+        assert foreign.poll() is None
+        terminal.detach("--port", free_port, "--empty")
+        assert terminal.note(free_port)["process"] != foreign.pid
+        assert "has ended" in terminal.stop(free_port)
+        assert foreign.poll() is None
+        assert foreign.stdin is not None
+        foreign.stdin.close()
+
+
+def test_a_command_that_looks_at_the_lock_is_not_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the lock for a moment, beside the note of an emulator that was killed."""
+    folder = tmp_path / "emulators"
+    folder.mkdir()
+    (folder / "8080.json").write_text(json.dumps({"process": 1, "machine": platform.node(), "log": "a.log"}))
+    monkeypatch.setenv("SOCIALAPI_STATE_DIR", str(tmp_path))
+    looking = FileLock(folder / "8080.json")
+    assert looking.take() is None
+    try:
+        assert app.run(["emulator", "--stop"]) == 0
+    finally:
+        looking.release()
+
+
+def test_one_of_another_machine_is_not_ended_from_here(
+    terminal: Terminal, free_port: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Containers may share the folder, and number their processes by themselves."""
+    terminal.detach("--port", free_port, "--empty")
+    monkeypatch.setenv("SOCIALAPI_STATE_DIR", str(terminal.state.parent))
+    monkeypatch.setattr(platform, "node", lambda: "elsewhere")
+    assert app.run(["emulator", "--stop", "--port", free_port]) == 2
+    assert "runs on another machine" in capsys.readouterr().err
+    assert is_alive(terminal.note(free_port)["process"])
+
+
+def test_one_that_does_not_serve_in_time_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SOCIALAPI_STATE_DIR", str(tmp_path))
+    monkeypatch.setattr(emulator, "READY_TIMEOUT_SECONDS", 0.001)
+    assert app.run(["emulator", "--detach", "--port", "0"]) == 2
+    said = capsys.readouterr()
+    assert said.err == "socialapi: the emulator was ended before it served, for which it has 0.001 seconds\n"
+    assert not said.out
+    assert not list((tmp_path / "emulators").iterdir())
+
+
+def test_one_that_does_not_end_in_time_is_told(
+    terminal: Terminal, free_port: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    terminal.detach("--port", free_port, "--empty")
+    process = terminal.note(free_port)["process"]
+    monkeypatch.setenv("SOCIALAPI_STATE_DIR", str(terminal.state.parent))
+    monkeypatch.setattr(emulator, "END_TIMEOUT_SECONDS", 0.0)
+    os.kill(process, signal.SIGSTOP)
+    try:
+        assert app.run(["emulator", "--stop", "--port", free_port]) == 2
+    finally:
+        os.kill(process, signal.SIGCONT)
+    assert f"(process {process}) has not ended within 0 seconds" in capsys.readouterr().err
+
+
+def _wait_until_gone(base_url: str) -> None:
+    """A killed process may still be on its way out when `kill` returns."""
+    port = int(base_url.rpartition(":")[2])
+    while True:
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return

@@ -1,6 +1,7 @@
 """`socialapi jobs forget`: afterwards nothing of what was planted in the input stands in any byte of the folder."""
 
 import hashlib
+import os
 import signal
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Final
 import pytest
 
 from socialapi.cli import app
-from socialapi.cli.jobs import Registration, Registry
+from socialapi.cli.jobs import KILLED_WITHIN_SECONDS, Registration, Registry
 from socialapi.emulator import Emulator
 from socialapi.file_lock import FileLock
 from tests.bulk.products.model_catalog import csv_file, line
@@ -175,6 +176,44 @@ def test_a_rejects_file_that_a_later_job_has_written_is_left_to_it(
     )
     assert forget("second.journal") == 0
     assert files_in(kept) == []
+
+
+def test_a_rejects_file_that_a_job_without_a_journal_has_written_since_stays_with_status_1(
+    service: Emulator, inputs: Path, kept: Path, printed: Printed
+) -> None:
+    rejects = kept / "rejects.csv"
+    assert upsert(feed_in(inputs), "--rejects", "rejects.csv") == 1
+    other = csv_file(inputs / "other.csv", line("other-1", price="dear"))
+    assert app.run(["catalog", "upsert", str(other), "--catalog", CATALOG, "--rejects", "rejects.csv"]) == 1
+    content = rejects.read_bytes()
+    assert b"other-1" in content
+    printed.readouterr()
+    assert forget("load.journal") == 1
+    assert printed.readouterr().err == (
+        f"socialapi: the rejects file {rejects} was changed after the job, and stays; "
+        f"`socialapi jobs forget {rejects}` deletes it\n"
+    )
+    assert rejects.read_bytes() == content
+    assert forget(rejects, "--yes") == 0
+    assert files_in(kept) == []
+
+
+async def test_a_rejects_file_that_was_written_long_after_a_killed_job_stays(inputs: Path, kept: Path) -> None:
+    feed, rejects = feed_in(inputs, 2_000), kept / "rejects.csv"
+    options = ("--catalog", CATALOG, "--journal", kept / "load.journal", "--rejects", rejects)
+    async with Emulator() as emulator:
+        emulator.faults.add("stall", method="PUT", path=PRODUCTS, after_requests=5, times=100)
+        environment = variables(emulator) | {"SOCIALAPI_STATE_DIR": str(kept / "state")}
+        async with program("catalog", "upsert", feed, *options, environment=environment) as job:
+            await answered(emulator, 200, 5)
+            job.interrupt(signal.SIGKILL)
+            await job.ended()
+        later = rejects.stat().st_mtime + 2 * KILLED_WITHIN_SECONDS
+        os.utime(rejects, (later, later))
+        async with program("jobs", "forget", kept / "load.journal", "--yes", environment=environment) as command:
+            status, _, says = await command.ended()
+    assert (status, "was changed after the job, and stays" in says) == (1, True)
+    assert "rejects.csv" in files_in(kept)
 
 
 def test_a_rejects_file_that_a_job_uses_or_somebody_has_replaced_stays_with_status_1(

@@ -15,8 +15,9 @@ from typing import Final
 
 import pytest
 
+from socialapi.bulk.erasure import erase
 from socialapi.bulk.journals.journal import JobIdentity, RecordedBatch
-from socialapi.bulk.journals.journal_view import erase, look
+from socialapi.bulk.journals.journal_view import look
 from socialapi.bulk.journals.sqlite_journal import SCHEMA, SqliteJournal
 from socialapi.cli import app, output
 from socialapi.cli.jobs import RegisteredJournal, Registration, Registry, command_line
@@ -275,7 +276,7 @@ async def test_a_job_that_is_running_is_said_to_be_and_left_alone(
     Registry(state / "jobs").save(registration)
     async with in_use(journal):
         assert look(journal) is None
-        assert not erase(journal)
+        assert not erase(journal, "journal")
         assert await asyncio.to_thread(jobs, "list") == 0
         assert printed.readouterr().out.splitlines()[1] == "0a1b2c3d\taudience upload\ta1/c1\trunning\t-\t-"
         assert await asyncio.to_thread(jobs, "show", "0a1b2c3d") == 0
@@ -391,11 +392,11 @@ async def test_a_journal_that_ends_in_its_head_is_still_known_for_one(tmp_path: 
     write(journal, content[:90])
     with pytest.raises(ConfigurationError, match="is damaged"):
         look(journal)
-    assert erase(journal)
+    assert erase(journal, "journal")
     assert not is_there(journal)
     write(journal, content[:60])
     with pytest.raises(ConfigurationError, match="is no journal of a job"):
-        erase(journal)
+        erase(journal, "journal")
     assert bytes_of(journal) == content[:60]
 
 
@@ -417,11 +418,11 @@ async def test_a_journal_that_a_job_is_about_to_open_is_not_erased(journal: Path
     await record(journal, state="stopped")
     beginning = FileLock(journal)
     assert await asyncio.to_thread(beginning.take) is None
-    assert not await asyncio.to_thread(erase, journal)
+    assert not await asyncio.to_thread(erase, journal, "journal")
     assert is_there(journal)
     beginning.release()
     write(journal.with_name("load.journal.lock"), b"")
-    assert await asyncio.to_thread(erase, journal)
+    assert await asyncio.to_thread(erase, journal, "journal")
     assert names_in(journal.parent) == []
 
 
@@ -477,7 +478,7 @@ async def test_a_new_job_takes_the_place_of_the_one_with_the_same_journal(tmp_pa
         journal = RegisteredJournal(tmp_path / "a.journal", ["x"], environ)
         ids.add((await journal.open(IDENTITY, NOW.replace(minute=minute))).job_id)
         await journal.aclose()
-        erase(tmp_path / "a.journal")
+        erase(tmp_path / "a.journal", "journal")
     assert len(ids) == 2
     assert [job.id in ids for job in registry.all()] == [True]
 
@@ -507,7 +508,7 @@ def test_the_folder_is_the_users_unless_another_one_is_named() -> None:
 def test_a_command_line_says_everything_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     options = {"list_": "d", "column": ["email=Mail", "phone_number="], "dry_run": False, "json": True, "rejects": None}
-    assert command_line(("do-not-reach", "upload"), ["a b.csv"], options | {"journal": Path("j")}) == [
+    assert command_line(("do-not-reach", "upload"), [Path("a b.csv")], options | {"journal": Path("j")}) == [
         *("do-not-reach", "upload", str(tmp_path / "a b.csv"), "--list=d", "--column=email=Mail"),
         *("--column=phone_number=", "--json", f"--journal={tmp_path / 'j'}"),
     ]

@@ -178,7 +178,7 @@ async def test_a_form_shows_the_fields_of_its_fault_alone(ask: Asker, page: Chro
     await page.type("#fault [name=status]", "500")
     await page.choose("#fault [name=fault]", "delivery_forged")
     shown = "return [...document.querySelectorAll('#fault [name]')].filter(e => e.checkVisibility()).map(e => e.name)"
-    assert await page.run(shown) == ["fault", "times", "probability", "seed"]
+    assert await page.run(shown) == ["fault", "after_requests", "times", "probability", "seed"]
     await page.click("#fault button")
     await rows_when(page, "faults", 1)
     (fault,) = (await ask.control("GET", "faults")).json["faults"]

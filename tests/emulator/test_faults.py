@@ -222,6 +222,26 @@ def test_a_fault_hits_as_often_as_it_says_and_once_unless_it_says() -> None:
     assert hits(faults, 4) == ["status", "html", "html", None]
 
 
+def test_a_fault_begins_after_as_many_matching_requests_as_it_says() -> None:
+    faults = Faults()
+    faults.add("status", method="POST", after_requests=2, times=2)
+    assert hits(faults, 3, method="GET") == [None, None, None]
+    assert hits(faults, 5) == [None, None, "status", "status", None]
+
+
+def test_requests_that_another_fault_hits_do_not_count_as_passed() -> None:
+    faults = Faults()
+    faults.add("html", times=2)
+    faults.add("status", after_requests=1)
+    assert hits(faults, 5) == ["html", "html", None, "status", None]
+
+
+def test_a_fault_of_deliveries_begins_after_as_many_as_it_says() -> None:
+    faults = Faults()
+    faults.add("delivery_duplicate", after_requests=1)
+    assert [faults.pick_for_delivery() is not None for _ in range(3)] == [False, True, False]
+
+
 @pytest.mark.parametrize(
     ("path", "hit"),
     [
@@ -286,6 +306,7 @@ def test_cleared_faults_hit_no_more() -> None:
         {"times": 0},
         {"times": True},
         {"times": 1.5},
+        {"after_requests": -1},
         {"probability": 0},
         {"probability": 1.01},
         {"probability": "often"},

@@ -151,6 +151,9 @@ async def test_a_server_that_stands_still_is_waited_for_and_nothing_is_counted_t
             running.signal(signal.SIGCONT)
             logging.getLogger("socialapi").removeHandler(handler)
         assert caplog.messages == ["Redis does not answer (TimeoutError): calls wait for it", "Redis answers again"]
+        away, back = caplog.records
+        assert vars(away)["socialapi_error"] == "TimeoutError"
+        assert 0.0 < vars(back)["socialapi_duration_seconds"] < 30.0
         assert pacer.limits()["still"].remaining == 98
 
 

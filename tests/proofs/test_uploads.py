@@ -113,7 +113,7 @@ def test_with_a_third_of_all_requests_failing_it_arrives_exactly(export: Export,
             options={"default_region": DEFAULT_REGION},
             # A smaller job takes as many requests, so that it meets every fault.
             config={"max_operations": 2_500 if proof_scale == 1 else 400},
-            timeout_seconds=1.0,
+            timeout_seconds=2.0,
         )
         say("with faults", told)
         check_outcome(told, expected, emulator)

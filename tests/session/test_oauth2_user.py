@@ -278,6 +278,8 @@ async def test_while_a_token_serves_a_renewal_ahead_of_time_may_fail(
             await who(client)
         assert await who(client) == "access-2"
     assert "an access token that ends soon was not renewed: HTTP 500" in caplog.text
+    told = [vars(record).get("socialapi_error") for record in caplog.records if "was not renewed" in record.message]
+    assert told == ["ServerError"] * 2
 
 
 async def test_a_service_that_gives_the_refused_token_again_is_not_asked_forever(service: OAuthService) -> None:

@@ -13,7 +13,7 @@ from opentelemetry import trace
 from opentelemetry.sdk.metrics.export import HistogramDataPoint
 from opentelemetry.trace import SpanKind, StatusCode
 
-from socialapi import AppOnly, AudienceUser, Client
+from socialapi import AppOnly, AudienceUser, Bearer, Client, Config
 from socialapi.emulator import Emulator
 from socialapi.errors import ApiError, BulkError, ConfigurationError, RateLimitTooLong, TransportError
 from tests import test_secrets
@@ -239,6 +239,30 @@ async def test_a_stream_that_cannot_be_opened_leaves_no_span_open(recorded: Reco
             async with client.filtered_stream.connect():
                 pass
     assert recorded.tree() == ["socialapi.stream.connection Forbidden", "  GET 403"]
+
+
+async def test_a_stream_that_is_closed_while_it_connects_ends_its_span_once(
+    recorded: Recorded, clock: VirtualClock
+) -> None:
+    asked, closed = asyncio.Event(), asyncio.Event()
+
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        asked.set()
+        await closed.wait()
+        writer.close()
+
+    async with await asyncio.start_server(say_nothing, "127.0.0.1", 0) as server:
+        host, port = server.sockets[0].getsockname()
+        config = Config(base_url=f"http://{host}:{port}")
+        async with Client(config, [Bearer("token")], clock=clock, telemetry=True) as client:
+            stream = client.filtered_stream.connect()
+            entering = asyncio.ensure_future(stream.__aenter__())
+            await asked.wait()
+            await stream.aclose()
+            await asyncio.gather(entering, return_exceptions=True)
+            closed.set()
+    assert recorded.tree() == ["socialapi.stream.connection CancelledError", "  GET CancelledError"]
 
 
 async def test_a_wait_for_a_limit_is_measured_and_named_in_the_request(recorded: Recorded, clock: VirtualClock) -> None:

@@ -4,8 +4,10 @@ import re
 from pathlib import Path
 from typing import Final, get_args
 
+from socialapi.bulk.counters import RowCounters
+from socialapi.bulk.products.counters import ProductCounters
 from socialapi.streams.backoff import DisconnectKind
-from socialapi.webhooks.endpoint import _RESULTS
+from socialapi.webhooks.endpoint import DeliveryResult
 
 ROOT: Final = Path(__file__).parents[2]
 PAGE: Final = (ROOT / "docs" / "telemetry.md").read_text("utf-8")
@@ -21,13 +23,16 @@ def test_the_page_names_everything_that_is_emitted_and_nothing_else() -> None:
     assert set(re.findall(rf"`({pattern})`", PAGE)) - modules == emitted | counts
     reasons = {"not_sent", "no_answer", "answer_not_accepted", "token_renewed"}
     assert {f'"{reason}"' for reason in reasons} <= set(re.findall(r'"\w+"', source))
-    assert {f"`{word}`" for word in {*reasons, *_RESULTS.values(), *get_args(DisconnectKind)}} <= set(
+    outcomes = {*RowCounters.OUTCOMES, *ProductCounters.OUTCOMES}
+    assert {f"`{word}`" for word in {*reasons, *outcomes, *get_args(DeliveryResult), *get_args(DisconnectKind)}} <= set(
         re.findall(r"`\w+`", PAGE)
     )
 
 
 def test_the_page_lists_the_attributes_of_log_records() -> None:
     folders = [ROOT / "socialapi" / name for name in ("session", "streams", "webhooks")]
-    sources = [path.read_text("utf-8") for folder in folders for path in folder.glob("*.py")]
+    paths = [path for folder in folders for path in folder.glob("*.py")]
+    paths += (ROOT / "socialapi" / "integrations").glob("redis_*.py")
+    sources = [path.read_text("utf-8") for path in paths]
     written = {name for source in sources for name in re.findall(r'"(socialapi_[a-z_]+)"', source)}
     assert written == set(re.findall(r"`(socialapi_[a-z_]+)`", PAGE)) - {"socialapi_job_rows_total"}

@@ -134,11 +134,14 @@ def _recording() -> Recorded:
 
 
 @pytest.fixture
-def recorded() -> Iterator[Recorded]:
-    """What is recorded in this test. All of its spans have to end."""
+def recorded(caplog: pytest.LogCaptureFixture) -> Iterator[Recorded]:
+    """What is recorded in this test. All of its spans have to end, and OpenTelemetry may have nothing
+    to complain about.
+    """
     recorded = _recording()
     recorded.exporter.clear()
     recorded.opened.names.clear()
     recorded.metrics()
     yield recorded
     assert recorded.open_spans == []
+    assert [record.getMessage() for record in caplog.records if record.name.startswith("opentelemetry")] == []

@@ -229,6 +229,8 @@ async def test_a_full_disk_refuses_events_and_is_said_once(
     assert "private" not in caplog.text
     said = [record.getMessage() for record in caplog.records if record.name == "socialapi"]
     assert said[0].endswith("and events are refused until it works again: database or disk is full")
+    facts = [vars(record).get("socialapi_error") for record in caplog.records if record.name == "socialapi"]
+    assert facts == ["OperationalError", None]
     assert len(said) == 2
     assert said[-1].endswith("works again")
 

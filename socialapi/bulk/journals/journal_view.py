@@ -13,8 +13,7 @@ import orjson
 from socialapi.bulk.journals.journal import JobIdentity
 from socialapi.bulk.journals.sqlite_journal import FINISHED, RUNNING, SCHEMA, job_of
 from socialapi.errors import ConfigurationError
-from socialapi.file_lock import FileLock
-from socialapi.sqlite_file import SqliteFile, application_id_of, is_in_use, other_version, remove_files
+from socialapi.sqlite_file import SqliteFile, application_id_of, is_in_use, other_version
 
 T = TypeVar("T")
 
@@ -61,29 +60,6 @@ def look(path: str | os.PathLike[str]) -> JournalView | None:
     it is changed.
     """
     return _read(Path(path), lambda connection: _view(Path(path), connection))
-
-
-def erase(path: str | os.PathLike[str]) -> bool:
-    """Deletes the journal and what stands beside it; False, and nothing is deleted, while a job
-    uses it.
-
-    Raises as `look` does, but not for one that is damaged or of another version.
-    """
-    whole, lock = Path(path), FileLock(path)
-    # With the lock, no job begins between the look at the journal and its end.
-    if whole.is_file() and lock.take() is not None:
-        return False
-    try:
-        try:
-            if _read(whole, lambda _: True) is None:
-                return False
-        except ConfigurationError:
-            if not is_journal(whole):
-                raise
-        remove_files(whole)
-    finally:
-        lock.release()
-    return True
 
 
 def is_journal(path: Path) -> bool:

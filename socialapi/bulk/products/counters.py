@@ -26,7 +26,7 @@ class ProductCounters(RowCounters):
     sent.
     """
 
-    OUTCOMES: ClassVar[tuple[str, ...]] = ("created", "updated", "unchanged", "skipped", "rejected", "duplicate")
+    OUTCOMES: ClassVar[tuple[str, ...]] = ("created", "updated", "unchanged", "skipped", "rejected")
 
     created: int = 0
     updated: int = 0

@@ -73,7 +73,7 @@ class VanishedProducts:
         if new > max_share * known:
             raise InvalidInput(
                 f"{new:,} of {known:,} products are not in the feed, more than the share of {max_share:.0%} that may "
-                "be deleted (max_vanished_share): is the feed complete? Nothing was deleted"
+                "be deleted (max_vanished_share, --max-vanished-share): is the feed complete? Nothing was deleted"
             )
 
     async def delete(self) -> None:

@@ -298,7 +298,8 @@ class Snapshot:
             account_id, audience_id = self._target
             raise ConfigurationError(
                 f"the {self._database} is of the audience {found[1]} of the account {found[0]}, not of the audience "
-                f"{audience_id} of the account {account_id}: choose another path"
+                f"{audience_id} of the account {account_id}: choose another path, or forget the file if it is not needed "
+                f"(socialapi jobs forget {self._database.path})"
             )
         return int(found[2])
 

@@ -462,7 +462,7 @@ async def test_a_snapshot_of_another_audience_is_refused_with_both_named(
         await Snapshot(path, *other).open()
     assert str(caught.value) == (
         f"the snapshot {path} is of the audience audience of the account account, not of the audience {other[1]} of the "
-        f"account {other[0]}: choose another path"
+        f"account {other[0]}: choose another path, or forget the file if it is not needed (socialapi jobs forget {path})"
     )
 
 

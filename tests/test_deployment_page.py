@@ -127,7 +127,7 @@ def emulator_environment(socialapi_emulator: Emulator, tmp_path: Path) -> dict[s
 def test_the_page_says_what_each_status_of_the_command_line_is_for() -> None:
     rows = re.findall(r"^\| ([\d, ]+) \|", PAGE.read_text("utf-8"), re.MULTILINE)
     statuses = [int(each) for row in rows for each in row.split(",")]
-    ours = [output.DONE, output.SOME_REJECTED, output.USAGE, output.SERVICE, output.INTERRUPTED]
+    ours = [output.DONE, output.SOME_REJECTED, output.USAGE, output.SERVICE, output.INTERRUPTED, output.READER_LEFT]
     assert statuses == [*ours, 128 + signal.SIGKILL, 128 + signal.SIGTERM]
 
 

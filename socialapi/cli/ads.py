@@ -11,7 +11,8 @@ from cyclopts import App, Parameter
 
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.listing import AsJson, GoOn, Limit, as_line, print_all
+from socialapi.cli.formats import Column, ListKind
+from socialapi.cli.listing import ALL_PAGES, AsJson, ListFlags, PagedFlags, as_line, print_items, print_pages
 from socialapi.cli.options import named, whole_number
 from socialapi.cli.output import moment, printable
 from socialapi.errors import InvalidInput
@@ -50,26 +51,30 @@ async def accounts(
     *,
     q: Annotated[str | None, Parameter(name="--q", help="The beginning of the name, in any case.")] = None,
     with_deleted: Annotated[bool, Parameter(help="Deleted ones as well.", negative=())] = False,
-    limit: Limit = None,
-    go_on: GoOn = None,
-    json: AsJson = False,
+    flags: PagedFlags = ALL_PAGES,
 ) -> int:
-    """Print the accounts of the user: id, state and name, one on a line.
+    """Print the accounts of the user: id, state and name.
 
-    Exit status: 0 done, 2 wrong usage, 3 refused by the service or unreachable.
+    For example `socialapi ads accounts --q north`, or `socialapi ads accounts --output csv
+    --output-file accounts.csv`. Exit status: 0 done, 2 wrong usage, 3 refused by the service or
+    unreachable.
     """
     query: dict[str, Any] = ({"q": q} if q is not None else {}) | ({"with_deleted": True} if with_deleted else {})
     async with open_client() as client:
-        found = client.ads.accounts.list(start=go_on, **query)
-        printed = await print_all(found, _account_line, what="account", limit=limit, go_on=go_on, as_json=json)
-    if not printed and not json:
-        output.say("there are no such accounts")
+        found = client.ads.accounts.list(start=flags.go_on, **query)
+        await print_pages(found, _ACCOUNTS, flags, if_none="there are no such accounts")
     return output.DONE
 
 
-def _account_line(account: Account) -> str:
-    state = "DELETED" if account.deleted else account.approval_status or "-"
-    return f"{account.id}  {state}  {account.name or '-'}"
+_ACCOUNTS: Final = ListKind[Account](
+    name="account",
+    record=Account,
+    columns=(
+        Column("id", lambda account: account.id, is_whole=True),
+        Column("state", lambda account: "DELETED" if account.deleted else account.approval_status),
+        Column("name", lambda account: account.name),
+    ),
+)
 
 
 @app.command
@@ -103,13 +108,12 @@ async def history(
     start: Annotated[str, Parameter(help="From this whole hour on: 2025-01-06 (midnight UTC) or 2025-01-06T09:00Z.")],
     end: Annotated[str, Parameter(help="Until before this whole hour.")],
     user: Annotated[str | None, Parameter(help="Changes by this user alone.")] = None,
-    limit: Limit = None,
-    go_on: GoOn = None,
-    json: AsJson = False,
+    flags: PagedFlags = ALL_PAGES,
 ) -> int:
     """Print what was changed of a campaign or line item, when and by whom, the oldest change first.
 
-    The account must be allowed to use its history, which is in beta. Exit status: 0 done, 2 wrong
+    For example `socialapi ads history 18ce54d4x5t --entity-type campaign --entity-id 8wku2 --start
+    2025-01-06 --end 2025-01-13 --output jsonl`. The account must be allowed to use its history, which is in beta. Exit status: 0 done, 2 wrong
     usage, 3 refused by the service or unreachable, 130 interrupted.
     """
     query: dict[str, Any] = {
@@ -122,19 +126,61 @@ async def history(
         query["user_id"] = user
     async with open_client() as client:
         with named(_OPTIONS):
-            found = client.ads.account(account_id).history(start=go_on, **query)
-            printed = await print_all(found, _change_line, what="change", limit=limit, go_on=go_on, as_json=json)
-    if not printed and not json:
-        output.say("there were no changes")
+            found = client.ads.account(account_id).history(start=flags.go_on, **query)
+            await print_pages(found, _CHANGES, flags, if_none="there were no changes")
     return output.DONE
 
 
-def _change_line(entry: HistoryEntry) -> str:
-    when = moment(entry.change_time) if entry.change_time else "-"
+def _who(entry: HistoryEntry) -> str | None:
     by = entry.change_by
-    who = f"{by.user_id or '-'} ({by.platform or '-'})" if by else "-"
-    changes = orjson.dumps(json_shape(entry.changes)).decode() if entry.changes else "-"
-    return f"{when}  {entry.change_type or '-'}  {who}  {changes}"
+    return f"{by.user_id or '-'} ({by.platform or '-'})" if by else None
+
+
+_CHANGES: Final = ListKind[HistoryEntry](
+    name="change",
+    record=HistoryEntry,
+    columns=(
+        Column("time", lambda entry: moment(entry.change_time) if entry.change_time else None, is_whole=True),
+        Column("change", lambda entry: entry.change_type),
+        Column("by", _who),
+        Column("changes", lambda entry: as_line(entry.changes) if entry.changes else None),
+    ),
+)
+
+
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class InsightFlags(ListFlags):
+    """The options of a list of numbers, beside which the service says something else."""
+
+    json: Annotated[
+        bool, Parameter(help="Print the whole answer as one JSON object, instead of a list of numbers.", negative=())
+    ] = False
+
+
+NO_INSIGHT_FLAGS: Final = InsightFlags()
+
+
+@attrs.frozen
+class Volume:
+    """How many posts there were in the day or hour that begins at this time."""
+
+    time: datetime.datetime
+    tweet_volume: int
+
+
+_ANSWER: Final = ListKind[KeywordInsights](name="answer", record=KeywordInsights, columns=())
+
+
+def _volumes(form: str) -> ListKind[Volume]:
+    return ListKind(
+        name="number",
+        record=Volume,
+        columns=(
+            Column("time", lambda volume: f"{volume.time:{form}}", is_whole=True),
+            Column("posts", lambda volume: str(volume.tweet_volume), is_whole=True),
+        ),
+    )
 
 
 @app.command
@@ -149,11 +195,13 @@ async def insights(
     negative: Annotated[
         list[str] | None, Parameter(help="Posts with it do not count; repeatable.", negative=())
     ] = None,
-    json: AsJson = False,
+    flags: InsightFlags = NO_INSIGHT_FLAGS,
 ) -> int:
-    """Print how many posts had any of the keywords, by day or hour, and related keywords.
+    """Print how many posts had any of the keywords, by day or hour. Related keywords are said on
+    standard error.
 
-    At most ten keywords, those that do not count included. Exit status: 0 done, 2 wrong usage, 3
+    For example `socialapi ads insights ski snow --granularity day --start 2025-01-06`. At most ten
+    keywords, those that do not count included. Exit status: 0 done, 2 wrong usage, 3
     refused by the service or unreachable.
     """
     begin, unit = time("--start", start), constant(granularity)
@@ -168,19 +216,17 @@ async def insights(
                 location=location,
                 negative_keywords=negative or (),
             )
-    if json:
-        print(as_line(found), flush=True)
-    else:
-        _print_insights(found, begin, unit)
-    return output.DONE
-
-
-def _print_insights(found: KeywordInsights, begin: datetime.datetime, unit: str) -> None:
+    if flags.json:
+        print_items([found], _ANSWER, flags)
+        return output.DONE
     length, form = _UNITS[unit]
-    begin = begin.astimezone(datetime.UTC)
-    for number, volume in enumerate(found.tweet_volume):
-        print(f"{begin + number * length:{form}}  {volume:,}")
-    print(f"related  {printable(', '.join(found.related_keywords)) or '-'}", flush=True)
+    numbers = (
+        Volume(begin.astimezone(datetime.UTC) + at * length, count) for at, count in enumerate(found.tweet_volume)
+    )
+    print_items(numbers, _volumes(form), flags)
+    if found.related_keywords and flags.format() == "table":
+        output.say(printable(f"related keywords: {', '.join(found.related_keywords)}"))
+    return output.DONE
 
 
 @app.command
@@ -192,27 +238,34 @@ async def targeted(
     all_: Annotated[
         bool, Parameter(name="--all", help="Line items that cannot be served as well.", negative=())
     ] = False,
-    limit: Limit = None,
-    go_on: GoOn = None,
-    json: AsJson = False,
+    flags: PagedFlags = ALL_PAGES,
 ) -> int:
-    """Print the campaigns that target an audience with their line items, one campaign on a line.
+    """Print the campaigns that target an audience, with their line items.
 
-    Exit status: 0 done, 2 wrong usage, 3 refused by the service or unreachable, 130 interrupted.
+    For example `socialapi ads targeted 18ce54d4x5t 1nmth --output json`. Exit status: 0 done, 2 wrong usage, 3 refused by the service or unreachable, 130 interrupted.
     """
     async with open_client() as client:
-        found = client.ads.account(account_id).custom_audience(audience).targeted(with_active=not all_, start=go_on)
-        printed = await print_all(found, _campaign_line, what="campaign", limit=limit, go_on=go_on, as_json=json)
-    if not printed and not json:
-        output.say("nothing targets this audience" if all_ else "nothing that can be served targets this audience")
+        found = (
+            client.ads.account(account_id).custom_audience(audience).targeted(with_active=not all_, start=flags.go_on)
+        )
+        nothing = "nothing targets this audience" if all_ else "nothing that can be served targets this audience"
+        await print_pages(found, _CAMPAIGNS, flags, if_none=nothing)
     return output.DONE
 
 
-def _campaign_line(campaign: TargetingCampaign) -> str:
-    items = (f"{item.id} {item.name or '-'}{_SERVED[item.servable]}" for item in campaign.line_items)
-    return f"{campaign.campaign_id}  {campaign.campaign_name or '-'}  {'; '.join(items) or '-'}"
+def _line_items(campaign: TargetingCampaign) -> str:
+    return "; ".join(f"{item.id} {item.name or '-'}{_SERVED[item.servable]}" for item in campaign.line_items)
 
 
+_CAMPAIGNS: Final = ListKind[TargetingCampaign](
+    name="campaign",
+    record=TargetingCampaign,
+    columns=(
+        Column("id", lambda campaign: campaign.campaign_id, is_whole=True),
+        Column("name", lambda campaign: campaign.campaign_name),
+        Column("line items", _line_items),
+    ),
+)
 _SERVED: Final = {True: "", False: " (not servable)", None: ""}
 
 

@@ -44,6 +44,7 @@ app: App = App(
     version_flags=(),
     help_epilogue="Hosts and credentials come from SOCIALAPI_* variables; `socialapi emulator` prints a set that works, and "
     "`socialapi auth login` keeps the credentials of a user.",
+    console=output.Output(),
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )
@@ -129,7 +130,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         output.say("interrupted")
         return output.INTERRUPTED
     except output.EXPECTED as problem:
-        output.say(output.sentence(problem))
+        output.say_problem(problem)
         return output.status_of(problem)
     return result if isinstance(result, int) else output.DONE
 
@@ -172,22 +173,4 @@ def main() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A character that the terminal lacks must not fail the command.
         sys.stdout.reconfigure(errors="backslashreplace")
-    status = run()
-    try:
-        if sys.stdout is not None:  # None if standard output was closed by the parent
-            sys.stdout.flush()
-    except OSError as problem:
-        status = _without_output(status, problem)
-    sys.exit(status)
-
-
-def _without_output(status: int, problem: OSError) -> int:
-    """Reports that standard output failed, unless it was reported, and keeps Python from reporting
-    it again.
-    """
-    with contextlib.suppress(OSError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if status in (output.DONE, output.SOME_REJECTED):
-        output.say(output.sentence(problem))
-        return output.USAGE
-    return status
+    sys.exit(output.end(run()))

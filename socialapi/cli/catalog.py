@@ -1,10 +1,8 @@
 """`socialapi catalog`: listing and creating product catalogs, and loading products."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Final
 
-import orjson
 from cyclopts import App, Group, Parameter, validators
 from cyclopts.argument import ArgumentCollection
 
@@ -12,8 +10,9 @@ from socialapi.bulk.linting.product_linter import lint_products
 from socialapi.bulk.products.job import DEFAULT_CONCURRENCY
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
+from socialapi.cli.formats import Column, ListKind, cells_of, json_line
 from socialapi.cli.jobs import RegisteredJournal, command_line
-from socialapi.cli.listing import AsJson
+from socialapi.cli.listing import ALL_PAGES, AsJson, PagedFlags, print_pages
 from socialapi.cli.options import (
     FIELD_FORM,
     AllowEmpty,
@@ -169,15 +168,39 @@ async def lint(
     return await run_lint(found, as_json=json, is_feed=True)
 
 
+def _said(item: ProductCatalog | StoredProduct) -> dict[str, Any]:
+    """Returns the item as JSON-ready values, without fields that were not returned."""
+    return {name: value for name, value in json_shape(item).items() if value is not None}
+
+
+_CATALOGS: Final = ListKind[ProductCatalog](
+    name="catalog",
+    record=ProductCatalog,
+    columns=(Column("id", lambda catalog: catalog.id, is_whole=True), Column("name", lambda catalog: catalog.name)),
+    to_json=_said,
+)
+_PRODUCTS: Final = ListKind[StoredProduct](
+    name="product",
+    record=StoredProduct,
+    columns=(
+        Column("id", lambda product: product.id, is_whole=True),
+        Column("price", lambda product: product.price, is_whole=True),
+        Column("availability", lambda product: product.availability),
+        Column("title", lambda product: product.title),
+    ),
+    to_json=_said,
+)
+
+
 @app.command(name="list")
-async def list_(*, json: AsJson = False) -> int:
-    """Print the catalogs of the user, of whom each has one."""
+async def list_(*, flags: PagedFlags = ALL_PAGES) -> int:
+    """Print the catalogs of the user, of whom each has one.
+
+    For example `socialapi catalog list --json`. Exit status: 0 done, 2 wrong usage, 3 refused by
+    the service or unreachable.
+    """
     async with open_client() as client:
-        found = await client.catalogs.list().collect()
-    for each in found:
-        _print(each, (each.id, each.name), as_json=json)
-    if not found and not json:
-        output.say("there are no catalogs")
+        await print_pages(client.catalogs.list(start=flags.go_on), _CATALOGS, flags, if_none="there are no catalogs")
     return output.DONE
 
 
@@ -190,7 +213,7 @@ async def create(
     """
     async with open_client() as client:
         made = await client.catalogs.create(name)
-    _print(made, (made.id, made.name), as_json=json)
+    print(json_line(_said(made)) if json else "  ".join(cells_of(_CATALOGS, made)), flush=True)
     return output.DONE
 
 
@@ -202,29 +225,16 @@ async def products(
     group: Annotated[
         str | None, Parameter(help="All variants of the group with this item_group_key; else one of each group.")
     ] = None,
-    limit: Annotated[int | None, whole_number(help="Most products to print; by default all.", least=1)] = None,
-    json: AsJson = False,
+    flags: PagedFlags = ALL_PAGES,
 ) -> int:
-    """Print the products of a catalog, one on a line; of each group the one that was submitted
-    first.
+    """Print the products of a catalog; of each group the one that was submitted first.
 
-    Exit status: 0 done, 2 wrong usage, 3 refused by the service or unreachable, 130 interrupted.
+    For example `socialapi catalog products 7pc01 --limit 20`, or the whole catalog as a file,
+    `socialapi catalog products 7pc01 --output-file products.csv`. Exit status: 0 done, 2 wrong usage, 3 refused by the service or unreachable, 130 interrupted.
     """
     async with open_client() as client:
         listed = client.catalog(catalog).products
-        pager = listed.list() if group is None else listed.list(item_group_key=group)
-        printed = 0
-        async for each in pager:
-            _print(each, (each.id, each.price, each.availability, each.title), as_json=json)
-            printed += 1
-            if printed == limit:
-                break
+        query: dict[str, Any] = {} if group is None else {"item_group_key": group}
+        found = listed.list(start=flags.go_on, **query)
+        await print_pages(found, _PRODUCTS, flags, if_none="there are no such products")
     return output.DONE
-
-
-def _print(item: ProductCatalog | StoredProduct, cells: Iterable[str | None], *, as_json: bool) -> None:
-    if as_json:
-        shape: dict[str, Any] = {name: value for name, value in json_shape(item).items() if value is not None}
-        print(orjson.dumps(shape).decode(), flush=True)
-    else:
-        print("  ".join(output.printable(cell or "-") for cell in cells), flush=True)

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import shlex
-import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +18,8 @@ from socialapi.bulk.journals.journal_view import JournalView, is_journal, look
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.cli import output
 from socialapi.cli.app import call
-from socialapi.cli.listing import AsJson
+from socialapi.cli.formats import Column, ListKind
+from socialapi.cli.listing import ALL, AsJson, ListFlags, print_items
 from socialapi.cli.options import NOT_READ_AGAIN, STANDARD_INPUT, undated
 from socialapi.cli.output import moment, printable
 from socialapi.config import user_folder
@@ -120,15 +120,8 @@ class Registry:
     def save(self, job: Registration) -> None:
         """Stores a job and replaces another one with the same journal. Raises OSError."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        # mkstemp creates the file with mode 0600.
-        handle, name = tempfile.mkstemp(dir=self.folder, prefix=".")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(attrs.asdict(job), file, indent=1)
-            Path(name).replace(self.folder / f"{job.id}.json")
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with output.replacing(self.folder / f"{job.id}.json") as file:
+            file.write(json.dumps(attrs.asdict(job), indent=1).encode())
         for other in self.all():
             if other.journal == job.journal and other.id != job.id:
                 self.forget(other)
@@ -292,12 +285,13 @@ def list_(
     *journals: Annotated[
         Path, Parameter(help="Journals to list; by default those of all jobs that were started here.")
     ],
-    json: AsJson = False,
+    flags: ListFlags = ALL,
 ) -> int:
-    """Print jobs that were started with --journal, one on a line: id, kind, target, state, what is
-    confirmed, last run.
+    """Print jobs that were started with --journal: id, kind, target, state, what is confirmed, last
+    run.
 
-    A job is running, finished (everything has its outcome), stopped (the service or the input ended
+    For example `socialapi jobs list --output json`, or `socialapi jobs list nightly.journal` for
+    one journal. A job is running, finished (everything has its outcome), stopped (the service or the input ended
     it) or interrupted (also by a kill); `socialapi jobs resume` goes on with it. A running job
     shows only its state.
 
@@ -311,11 +305,71 @@ def list_(
                 raise ConfigurationError(job.problem)
     else:
         found = [job_at(Path(each.journal), each) for each in registry.all()]
-    for job in found:
-        print(orjson.dumps(job.to_dict()).decode() if json else printable("  ".join(_cells(job))), flush=True)
-    if not found and not json:
-        output.say("there are no jobs; those that are started with --journal are listed")
+    print_items(found, _JOBS, flags, if_none="there are no jobs; those that are started with --journal are listed")
     return output.DONE
+
+
+@attrs.frozen(kw_only=True)
+class JobRecord:
+    """A job as a row of CSV or Parquet; what is not known of it is None."""
+
+    id: str
+    kind: str
+    target: str
+    state: str
+    path: str
+    started_at: datetime | None
+    last_run_at: datetime | None
+    runs: int | None
+    rows: int | None
+    batches: int | None
+    unconfirmed: int | None
+    command: str | None
+    problem: str | None
+
+
+def _record_of(job: JobStatus) -> JobRecord:
+    view, registration = job.view, job.registration
+    started = view.started_at if view is not None else registration.started_at if registration is not None else ""
+    return JobRecord(
+        id=job.id,
+        kind=job.kind,
+        target=job.target,
+        state=job.state,
+        path=str(job.path),
+        started_at=_time(started),
+        last_run_at=_time(job.last_run_at),
+        runs=None if view is None else view.runs,
+        rows=None if view is None else view.rows,
+        batches=None if view is None else view.batches,
+        unconfirmed=None if view is None else view.unconfirmed,
+        command=job.command,
+        problem=job.problem or None,
+    )
+
+
+def _time(text: str) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
+
+def _confirmed(job: JobStatus) -> str | None:
+    return None if job.view is None else f"{job.view.rows:,} rows in {job.view.batches:,} batches"
+
+
+_JOBS: Final = ListKind[JobStatus](
+    name="job",
+    record=JobRecord,
+    columns=(
+        Column("id", lambda job: job.id, is_whole=True),
+        Column("kind", lambda job: job.kind),
+        Column("target", lambda job: job.target, is_whole=True),
+        Column("state", lambda job: job.state, is_whole=True),
+        Column("confirmed", _confirmed),
+        Column("last run", lambda job: None if job.view is None else _moment(job.view.last_run_at), is_whole=True),
+    ),
+    to_json=JobStatus.to_dict,
+    to_record=_record_of,
+)
 
 
 @app.command
@@ -385,14 +439,6 @@ def job_at(path: Path, registration: Registration | None) -> JobStatus:
         return JobStatus(path=path, state=UNREADABLE, registration=registration, problem=str(problem))
     state = RUNNING if view is None else view.state
     return JobStatus(path=path, state=state, view=view, registration=registration)
-
-
-def _cells(job: JobStatus) -> list[str]:
-    confirmed, last = "-", "-"
-    if job.view is not None:
-        confirmed = f"{job.view.rows:,} rows in {job.view.batches:,} batches"
-        last = _moment(job.view.last_run_at)
-    return [job.id, job.kind, job.target, job.state, confirmed, last]
 
 
 def _lines(job: JobStatus) -> list[tuple[str, str]]:

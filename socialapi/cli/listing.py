@@ -1,15 +1,17 @@
-"""Prints collections item by item, and says how to continue where the output stopped."""
+"""Lists: their options, and how the items of a collection are printed as they come."""
 
 import asyncio
 import contextlib
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Annotated, Any, Final, TypeVar
 
-import orjson
+import attrs
 from cyclopts import Parameter
 
 from socialapi.cli import output
+from socialapi.cli.formats import FORMATS, Format, ListKind, Writer, json_line, writing
 from socialapi.cli.options import whole_number
 from socialapi.cli.output import printable
 from socialapi.errors import ApiError, ConfigurationError, InvalidInput, SocialApiError
@@ -23,7 +25,7 @@ from socialapi.wire.paging import Position
 T = TypeVar("T")
 
 AsJson = Annotated[bool, Parameter(help="Print JSON, one object on a line.", negative=())]
-Limit = Annotated[int | None, whole_number(help="Most lines to print; by default all.", least=1)]
+Limit = Annotated[int | None, whole_number(help="Most items to print; by default all.", least=1)]
 
 
 def is_position(kind: Any, text: str | None) -> None:
@@ -41,51 +43,148 @@ GO_ON_HELP: Final = "Go on from here: the position that an earlier run ended wit
 GoOn = Annotated[str | None, Parameter(help=GO_ON_HELP, validator=is_position)]
 
 
-async def print_all(
-    pager: Pager[T], text_line: Callable[[T], str], *, what: str, limit: int | None, go_on: str | None, as_json: bool
-) -> int:
-    """Prints the items, at most `limit`, and returns how many were printed.
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class ListFlags:
+    """The options that every list has."""
+
+    output: Annotated[
+        Format | None,
+        Parameter(
+            help="table (into a pipe or file with tabs between the columns, and nothing cut), json (one array), jsonl (an "
+            "object on a line), csv or parquet; by default what the name of --output-file ends with, and otherwise table."
+        ),
+    ] = None
+    output_file: Annotated[
+        Path | None,
+        Parameter(help="Write here instead, for you alone to read. An earlier file stays if the command fails."),
+    ] = None
+    escape_formulas: Annotated[
+        bool,
+        Parameter(
+            help="Put an apostrophe before cells of CSV that begin with =, +, - or @: a spreadsheet takes them for formulas.",
+            negative=(),
+        ),
+    ] = False
+    json: Annotated[bool, Parameter(help="The same as --output jsonl.", negative=())] = False
+
+    def format(self) -> Format:
+        """Returns the format. Raises InvalidInput for options that contradict each other."""
+        if self.json and self.output not in (None, "jsonl"):
+            raise InvalidInput(f"--json is the same as --output jsonl, and does not go with --output {self.output}")
+        named = "" if self.output_file is None else self.output_file.suffix.removeprefix(".").lower()
+        by_name = next((each for each in FORMATS if each == named), None)
+        found: Format = "jsonl" if self.json else self.output or by_name or "table"
+        if self.escape_formulas and found != "csv":
+            raise InvalidInput("--escape-formulas is for --output csv")
+        return found
+
+    def writing(self, kind: ListKind[T]) -> contextlib.AbstractContextManager[Writer[T]]:
+        """Returns a context with the writer of a list."""
+        return writing(kind, self.format(), self.output_file, escape_formulas=self.escape_formulas)
+
+
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class PagedFlags(ListFlags):
+    """The options of a list that comes in pages."""
+
+    limit: Limit = None
+    go_on: GoOn = None
+
+
+ALL: Final = ListFlags()
+ALL_PAGES: Final = PagedFlags()
+
+
+def print_items(items: Iterable[T], kind: ListKind[T], flags: ListFlags, *, if_none: str = "") -> None:
+    """Prints items that are all there, or on standard error that there are none."""
+    count = 0
+    with flags.writing(kind) as writer:
+        for item in items:
+            writer.add(item)
+            count += 1
+    _say_if_none(count, flags, if_none)
+
+
+async def print_pages(pager: Pager[T], kind: ListKind[T], flags: PagedFlags, *, if_none: str = "") -> None:
+    """Prints the items as their pages come, or on standard error that there are none.
 
     If it ends before the last one, prints how to continue on standard error.
     """
-
-    def line(item: T, page: Page[T]) -> str:
-        return as_line(item) if as_json else printable(text_line(item))
-
-    return await print_lines(pager, line, what=what, limit=limit, go_on=go_on)
+    await print_joined(pager, _item_alone, kind, flags, if_none=if_none)
 
 
-async def print_lines(
-    pager: Pager[T], line: Callable[[T, Page[T]], str], *, what: str, limit: int | None, go_on: str | None
-) -> int:
-    """Prints lines made of an item and its page. Returns how many were printed; `what` names an
-    item.
-    """
-    printed, position, is_over = 0, pager.position, True
-    seen: Page[T] | None = None
+def _item_alone(item: T, page: Page[T]) -> T:
+    return item
+
+
+async def print_joined(
+    pager: Pager[Any],
+    join: Callable[[Any, Page[Any]], T],
+    kind: ListKind[T],
+    flags: PagedFlags,
+    *,
+    if_none: str = "",
+) -> None:
+    """Prints what `join` makes of each item and its page, as `print_pages` does."""
+    walk = _Walk(pager, kind.name)
     try:
-        async with contextlib.aclosing(pager.with_pages()) as walk:
+        with flags.writing(kind) as writer:
+            await walk.write(writer, join, flags.limit)
+    except (InvalidInput, ConfigurationError):
+        raise
+    except (asyncio.CancelledError, SocialApiError) as problem:
+        if flags.go_on is not None and not walk.count and _is_about_the_page(problem):
+            raise InvalidInput(f"--go-on is not a position in what is asked for: {output.sentence(problem)}") from None
+        if flags.output_file is None and writer.is_readable_in_part and (walk.count or flags.go_on is not None):
+            walk.say_position()
+        raise
+    if not walk.is_over:
+        walk.say_position()
+    _say_if_none(walk.count, flags, if_none)
+
+
+def _say_if_none(count: int, flags: ListFlags, sentence: str) -> None:
+    if sentence and not count and flags.format() == "table":
+        output.say(sentence)
+
+
+class _Walk:
+    """The way through a collection: how many items were written, and where it goes on behind them."""
+
+    def __init__(self, pager: Pager[Any], name: str) -> None:
+        self._pager = pager
+        self._name = name
+        self._position = pager.position
+        self.count = 0
+        self.is_over = True
+
+    async def write(self, writer: Writer[T], join: Callable[[Any, Page[Any]], T], limit: int | None) -> None:
+        """Writes the items, at most `limit`, and what the service says about each page on standard
+        error.
+        """
+        seen: Page[Any] | None = None
+        async with contextlib.aclosing(self._pager.with_pages()) as walk:
             async for item, page in walk:
                 if page is not seen:
                     seen = page
                     for error in page.errors:
                         output.say(printable(_sentence(error)))
-                print(line(item, page), flush=True)
-                printed, position = printed + 1, pager.position
-                if printed == limit:
-                    is_over = page.next_token is None and item is page.data[-1]
+                writer.add(join(item, page))
+                is_last = item is page.data[-1]
+                self.count += 1
+                if is_last or self.count == limit:
+                    writer.flush()
+                    self._position = self._pager.position
+                if self.count == limit:
+                    self.is_over = page.next_token is None and is_last
                     break
-    except (InvalidInput, ConfigurationError):
-        raise
-    except (asyncio.CancelledError, SocialApiError) as problem:
-        if go_on is not None and not printed and _is_about_the_page(problem):
-            raise InvalidInput(f"--go-on is not a position in what is asked for: {output.sentence(problem)}") from None
-        if printed or go_on is not None:
-            _say_position(printed, what, position)
-        raise
-    if not is_over:
-        _say_position(printed, what, position)
-    return printed
+
+    def say_position(self) -> None:
+        """Prints how to continue behind what was written."""
+        what = self._name if self.count == 1 else f"{self._name}s"
+        output.say(f"stopped after {self.count:,} {what}; go on with --go-on {shlex.quote(self._position)}")
 
 
 def _is_about_the_page(problem: BaseException) -> bool:
@@ -100,16 +199,10 @@ def _is_about_the_page(problem: BaseException) -> bool:
     return not named.isdisjoint(_PAGE_TOKENS)
 
 
-def _say_position(printed: int, what: str, position: str) -> None:
-    output.say(
-        f"stopped after {printed:,} {what}{'' if printed == 1 else 's'}; go on with --go-on {shlex.quote(position)}"
-    )
-
-
 def _sentence(error: Problem | ServiceError) -> str:
     return output.words_of(error) or (f"error {error.code}" if isinstance(error, ServiceError) else "")
 
 
 def as_line(item: Any) -> str:
     """Returns the item as JSON, with the service's field names."""
-    return orjson.dumps(json_shape(item)).decode()
+    return json_line(json_shape(item))

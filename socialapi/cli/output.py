@@ -1,13 +1,19 @@
 """Exit statuses, and messages on standard error."""
 
+import asyncio
 import contextlib
 import datetime
 import errno
+import io
 import logging
 import os
+import select
+import stat
 import sys
-from collections.abc import Iterator, Sequence
-from typing import Final
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+from typing import IO, Final, TextIO
 
 from rich.console import Console
 
@@ -19,6 +25,8 @@ SOME_REJECTED: Final = 1
 USAGE: Final = 2
 SERVICE: Final = 3
 INTERRUPTED: Final = 130
+READER_LEFT: Final = 141
+"""The status that a shell shows for a program that SIGPIPE ended: 128 + 13."""
 
 EXPECTED: Final = (SocialApiError, OSError)
 """Errors that are no bugs. An OSError concerns an output, because inputs have errors of
@@ -27,7 +35,11 @@ their own.
 
 
 def status_of(problem: BaseException) -> int:
-    """Returns 2 for what the user can correct, and 3 for an error of the service or the network."""
+    """Returns 2 for what the user can correct, 3 for an error of the service or the network, and
+    141 when the reader of an output has left.
+    """
+    if isinstance(problem, BrokenPipeError):
+        return READER_LEFT
     if isinstance(problem, BulkError) and problem.__cause__ is not None:
         return status_of(problem.__cause__)
     is_ours = isinstance(problem, SocialApiError) and not isinstance(problem, InvalidInput | ConfigurationError)
@@ -63,8 +75,119 @@ def listed(names: Sequence[str], *, most: int = 20) -> str:
 
 
 def say(sentence: str) -> None:
-    """Prints a message on standard error, under the name of the program."""
-    print(f"socialapi: {sentence}", file=sys.stderr)
+    """Prints a message on standard error, under the name of the program.
+
+    Nobody is told when standard error is closed: what the command does matters more.
+    """
+    if sys.stderr is not None:  # as it is where the parent closed it
+        with contextlib.suppress(BrokenPipeError):
+            print(f"socialapi: {sentence}", file=sys.stderr)
+
+
+def say_problem(problem: BaseException) -> None:
+    """Prints the message for an error; nothing for a reader that has left, as other programs do."""
+    if not isinstance(problem, BrokenPipeError):
+        say(sentence(problem))
+
+
+def end(status: int) -> int:
+    """Writes what is left in standard output and standard error, before Python does and reports
+    what fails in its own words. Returns the status with which the program ends.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:  # as it is where the parent closed it
+                stream.flush()
+        except OSError as problem:
+            with contextlib.suppress(OSError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            if stream is sys.stdout and status in (DONE, SOME_REJECTED):
+                say_problem(problem)
+                status = status_of(problem)
+    return status
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Yields a file that takes the place of the one at the path, for its owner alone, when the
+    block ends.
+
+    If the block fails, the earlier file stays. A device or a pipe is written to as it is. Raises
+    OSError, which names the path.
+    """
+    try:
+        with path.open("wb") if path.exists() and not path.is_file() else _beside(path.resolve()) as file:
+            yield file
+    except OSError as problem:
+        problem.filename = str(path)  # rather than that of the file beside it, or none
+        raise
+
+
+@contextlib.contextmanager
+def _beside(path: Path) -> Iterator[IO[bytes]]:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # with mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+@contextlib.asynccontextmanager
+async def while_read() -> AsyncIterator[None]:
+    """Ends the block with BrokenPipeError when the reader of standard output leaves.
+
+    Otherwise a command that waits for what comes next, perhaps for hours, would notice it only
+    then.
+    """
+    task, loop, has_left = asyncio.current_task(), asyncio.get_running_loop(), False
+    pipe = _pipe_of(sys.stdout)
+    if pipe is None or task is None:
+        yield
+        return
+
+    def look() -> None:
+        nonlocal has_left
+        loop.remove_reader(pipe)
+        if _is_hung_up(pipe):
+            has_left = True
+            task.cancel()
+
+    with contextlib.suppress(NotImplementedError):  # the event loop of Windows watches sockets alone
+        loop.add_reader(pipe, look)
+    try:
+        yield
+    except asyncio.CancelledError:
+        if has_left and task.cancelling() == 1:  # not interrupted as well
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)) from None
+        raise
+    finally:
+        with contextlib.suppress(NotImplementedError):
+            loop.remove_reader(pipe)
+        if has_left:
+            task.uncancel()
+
+
+def _is_hung_up(pipe: int) -> bool:
+    """Returns whether nobody reads the pipe any more. One that was opened in both directions has
+    only become readable.
+    """
+    asking = select.poll()
+    asking.register(pipe, 0)
+    return any(events & (select.POLLERR | select.POLLHUP) for _, events in asking.poll(0))
+
+
+def _pipe_of(stream: TextIO | None) -> int | None:
+    """Returns the descriptor of a stream that is a pipe, and None for any other."""
+    try:
+        descriptor = -1 if stream is None else stream.fileno()
+        return descriptor if stat.S_ISFIFO(os.fstat(descriptor).st_mode) else None
+    except (OSError, io.UnsupportedOperation):
+        return None
 
 
 class _Saying(logging.Handler):

@@ -142,13 +142,11 @@ async def run_job(
 
 
 def _show_so_far(report: UploadReport, *, as_json: bool) -> None:
-    """Prints the report of a stopped job. A closed output is reported, but does not replace the
-    error.
-    """
+    """Prints the report of a stopped job. An output that fails does not replace the error."""
     try:
         show(report, as_json=as_json)
     except OSError as problem:
-        output.say(output.sentence(problem))
+        output.say_problem(problem)
 
 
 def _say_how_to_go_on(journal: RegisteredJournal | None) -> None:

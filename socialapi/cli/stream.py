@@ -10,6 +10,8 @@ from cyclopts import App, Parameter, validators
 
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
+from socialapi.cli.formats import Column, ListKind, cells_of
+from socialapi.cli.listing import ALL_PAGES, PagedFlags, print_pages
 from socialapi.cli.options import whole_number
 from socialapi.cli.output import moment, printable
 from socialapi.cli.posts import names_in
@@ -156,14 +158,15 @@ async def _has_no_rules(client: Client) -> bool:
 
 async def _print_all(stream: Stream[Any], limit: int | None, *, as_json: bool) -> int:
     printed = 0
-    async for item in stream:
-        if isinstance(item, StreamNotice):
-            say_notice(item)
-            continue
-        print_event(item, as_json=as_json, with_text=True)
-        printed += 1
-        if printed == limit:
-            break
+    async with output.while_read():
+        async for item in stream:
+            if isinstance(item, StreamNotice):
+                say_notice(item)
+                continue
+            print_event(item, as_json=as_json, with_text=True)
+            printed += 1
+            if printed == limit:
+                break
     return output.DONE
 
 
@@ -182,12 +185,28 @@ def _say_gap(gap: Gap) -> None:
     output.say(f"nothing could arrive from {start} to {end} UTC")
 
 
+_RULES: Final = ListKind[StreamRule](
+    name="rule",
+    record=StreamRule,
+    columns=(
+        Column("id", lambda rule: rule.id, is_whole=True),
+        Column("tag", lambda rule: rule.tag),
+        Column("rule", lambda rule: rule.value),
+    ),
+    to_json=lambda rule: {"id": rule.id, "value": rule.value, "tag": rule.tag},
+)
+
+
 @rule_app.command(name="list")
-async def list_rules(*, json: Annotated[bool, Parameter(help="Print JSON Lines.", negative=())] = False) -> int:
-    """Print the app's rules: id, tag, rule."""
+async def list_rules(*, flags: PagedFlags = ALL_PAGES) -> int:
+    """Print the app's rules: id, tag, rule.
+
+    For example `socialapi stream rules list --output csv`. Exit status: 0 done, 2 wrong usage, 3
+    refused by the service or unreachable.
+    """
     async with open_client() as client:
-        async for rule in client.filtered_stream.rules():
-            _print_rule(rule, as_json=json)
+        found = client.filtered_stream.rules(start=flags.go_on)
+        await print_pages(found, _RULES, flags, if_none="there are no rules")
     return output.DONE
 
 
@@ -224,7 +243,7 @@ async def delete_rules(
 
 def _print_change(page: Page[StreamRule]) -> int:
     for rule in page.data:
-        _print_rule(rule, as_json=False)
+        print("  ".join(cells_of(_RULES, rule)), flush=True)
     _say_all(page.errors)
     return output.SOME_REJECTED if page.errors else output.DONE
 
@@ -244,10 +263,3 @@ def _say_refusal(refusal: ApiError) -> int:
 def _say_all(errors: Iterable[Problem | ServiceError]) -> None:
     for error in errors:
         output.say(printable(output.words_of(error) or "a rule was refused"))
-
-
-def _print_rule(rule: StreamRule, *, as_json: bool) -> None:
-    if as_json:
-        print(orjson.dumps({"id": rule.id, "value": rule.value, "tag": rule.tag}).decode(), flush=True)
-    else:
-        print(printable(f"{rule.id or '-'}  {rule.tag or '-'}  {rule.value}"), flush=True)

@@ -11,7 +11,8 @@ from cyclopts import App, Parameter
 
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.listing import AsJson
+from socialapi.cli.formats import Column, ListKind, cells_of
+from socialapi.cli.listing import ALL, AsJson, ListFlags, print_items
 from socialapi.cli.options import whole_number
 from socialapi.cli.output import moment, printable
 from socialapi.cli.stream import Event, name_of, print_event
@@ -46,15 +47,33 @@ async def create(
 
 
 @app.command(name="list")
-async def list_(*, json: AsJson = False) -> int:
-    """Print the app's webhooks; events are delivered to the valid ones."""
+async def list_(*, flags: ListFlags = ALL) -> int:
+    """Print the app's webhooks; events are delivered to the valid ones.
+
+    For example `socialapi webhooks list --output json`. Exit status: 0 done, 2 wrong usage, 3
+    refused by the service or unreachable.
+    """
     async with open_client() as client:
-        found = await client.webhooks.list().collect()
-    for webhook in found:
-        _print(webhook, as_json=json)
-    if not found and not json:
-        output.say("there are no webhooks")
+        found = await client.webhooks.list().collect()  # which come on one page
+    print_items(found, _WEBHOOKS, flags, if_none="there are no webhooks")
     return output.DONE
+
+
+def _time(webhook: WebhookConfig) -> str | None:
+    return moment(webhook.created_at, seconds=False) if webhook.created_at else None
+
+
+_VALIDITY: Final = {True: "valid", False: "invalid", None: "unknown"}
+_WEBHOOKS: Final = ListKind[WebhookConfig](
+    name="webhook",
+    record=WebhookConfig,
+    columns=(
+        Column("id", lambda webhook: webhook.id, is_whole=True),
+        Column("state", lambda webhook: _VALIDITY[webhook.valid], is_whole=True),
+        Column("created", _time, is_whole=True),
+        Column("url", lambda webhook: webhook.url),
+    ),
+)
 
 
 @app.command
@@ -115,9 +134,7 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 
 def _print(webhook: WebhookConfig, *, as_json: bool) -> None:
-    words = {True: "valid", False: "invalid", None: "unknown"}
-    time = moment(webhook.created_at, seconds=False) if webhook.created_at else "-"
-    _say(webhook, f"{webhook.id}  {words[webhook.valid]}  {time}  {webhook.url or '-'}", as_json=as_json)
+    _say(webhook, "  ".join(cells_of(_WEBHOOKS, webhook)), as_json=as_json)
 
 
 def _say(result: Any, text: str, *, as_json: bool) -> None:
@@ -197,7 +214,8 @@ async def listen(
             output.say(f"{_waiting(receiver.waiting)} in {inbox}")
         if register is not None:
             output.say(await _register(register))
-        await _hand_on(receiver, forwarder, secrets[0], limit=limit, as_json=json)
+        async with output.while_read():
+            await _hand_on(receiver, forwarder, secrets[0], limit=limit, as_json=json)
     return output.DONE
 
 

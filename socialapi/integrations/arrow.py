@@ -15,7 +15,7 @@ Half of a surrogate pair, for which Arrow has no form, becomes U+FFFD.
 import datetime
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import attrs
 
@@ -51,6 +51,17 @@ def arrow_table(items: Sequence[Any], item_type: Any) -> Any:
         raise InvalidInput(f"a table of {item_type.__name__} has no row for {type(other[0]).__name__}")
     arrays = [_array(column, [column.get(item) for item in items]) for column in _columns(item_type)]
     return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def parquet_writer(file: IO[bytes], item_type: Any) -> Any:
+    """Returns a `pyarrow.parquet.ParquetWriter` of tables of this class, to be closed by the caller.
+
+    Raises InvalidInput if pyarrow is not installed.
+    """
+    schema = arrow_schema(item_type)
+    from pyarrow.parquet import ParquetWriter
+
+    return ParquetWriter(file, schema)
 
 
 def concatenated(tables: Sequence[Any]) -> Any:

@@ -24,6 +24,11 @@ class Outcome:
     def objects(self) -> list[Any]:
         return [orjson.loads(line) for line in self.out.splitlines()]
 
+    @property
+    def rows(self) -> list[list[str]]:
+        """The cells of a table, header first."""
+        return [line.split("\t") for line in self.out.splitlines()]
+
 
 class Shell:
     """Runs commands in a thread, with an environment that has only what is put into it."""

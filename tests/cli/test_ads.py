@@ -35,7 +35,7 @@ def asked(emulator: Emulator) -> int:
 async def test_accounts_are_printed_one_on_a_line(ready: Shell) -> None:
     done = await ready.run("ads", "accounts")
     assert (done.status, done.err) == (0, "")
-    assert done.out == f"{FIRST}  ACCEPTED  Northwind Outdoor\n{SECOND}  ACCEPTED  Northwind Home\n"
+    assert done.out == (f"ID\tSTATE\tNAME\n{FIRST}\tACCEPTED\tNorthwind Outdoor\n{SECOND}\tACCEPTED\tNorthwind Home\n")
     done = await ready.run("ads", "accounts", "--q", "northwind h", "--json")
     assert [each["id"] for each in done.objects] == [SECOND]
 
@@ -52,7 +52,7 @@ async def test_a_deleted_account_says_so(ready: Shell) -> None:
     async with Server(then=answer({"data": [record], "next_cursor": None})) as server:
         ready.put(ADS_URL=server.url)
         done = await ready.run("ads", "accounts", "--with-deleted")
-    assert done.out == "a  DELETED  -\n"
+    assert done.rows[1:] == [["a", "DELETED", "-"]]
     assert server.requests[0].path == "/12/accounts?with_deleted=true"
 
 
@@ -77,13 +77,15 @@ async def test_an_account_that_is_not_there_is_the_services_refusal(ready: Shell
 
 async def test_a_history_is_printed_the_oldest_first(ready: Shell) -> None:
     done = await ready.run(*HISTORY, *A_DAY)
-    lines = done.out.splitlines()
-    assert (done.status, done.err, len(lines)) == (0, "", 500)
-    assert lines[0] == "2025-01-06 00:00:00Z  CREATE  2244994945 (WEB)  -"
-    assert lines[1] == (
-        "2025-01-06 00:02:52Z  UPDATE  2244994945 (WEB)  "
-        '{"daily_budget_amount_local_micro":{"before":100000000,"after":101000000}}'
-    )
+    assert (done.status, done.err, len(done.rows)) == (0, "", 501)
+    assert done.rows[:3] == [
+        ["TIME", "CHANGE", "BY", "CHANGES"],
+        ["2025-01-06 00:00:00Z", "CREATE", "2244994945 (WEB)", "-"],
+        [
+            *("2025-01-06 00:02:52Z", "UPDATE", "2244994945 (WEB)"),
+            '{"daily_budget_amount_local_micro":{"before":100000000,"after":101000000}}',
+        ],
+    ]
 
 
 async def test_stopping_anywhere_and_going_on_prints_every_change_once(ready: Shell) -> None:
@@ -232,18 +234,20 @@ async def test_insights_have_a_line_for_each_unit(ready: Shell) -> None:
     done = await ready.run(
         *("ads", "insights", "ski", "snow", "--granularity", "day", "--negative", "race", "--location", "US"), *A_DAY
     )
-    volume, related = done.out.splitlines()
-    assert (done.status, done.err) == (0, "")
-    assert re.fullmatch(r"2025-01-06  [\d,]+", volume)
-    assert len(related.removeprefix("related  ").split(", ")) == 30
+    assert done.status == 0
+    assert done.rows[0] == ["TIME", "POSTS"]
+    assert re.fullmatch(r"2025-01-06\t\d+", done.out.splitlines()[1])
+    assert len(done.err.removeprefix("socialapi: related keywords: ").split(", ")) == 30
     hours = await ready.run(
         *("ads", "insights", "ski", "--granularity", "hour", "--start", "2025-01-06T01:00+02:00"),
         *("--end", "2025-01-06T01:00Z"),
     )
-    assert [line[:16] for line in hours.out.splitlines()[:2]] == ["2025-01-05 23:00", "2025-01-06 00:00"]
-    assert {line[16:19] for line in hours.out.splitlines()[:-1]} == {"Z  "}
-    (found,) = (await ready.run("ads", "insights", "ski", "--granularity", "day", *A_DAY, "--json")).objects
-    assert (len(found["tweet_volume"]), len(found["related_keywords"])) == (1, 30)
+    assert [row[0] for row in hours.rows[1:]] == ["2025-01-05 23:00Z", "2025-01-06 00:00Z"]
+    whole = await ready.run("ads", "insights", "ski", "--granularity", "day", *A_DAY, "--json")
+    (found,) = whole.objects
+    assert (len(found["tweet_volume"]), len(found["related_keywords"]), whole.err) == (1, 30, "")
+    rows = await ready.run("ads", "insights", "ski", "--granularity", "day", *A_DAY, "--output", "jsonl")
+    assert rows.objects == [{"time": "2025-01-06T00:00:00Z", "tweet_volume": found["tweet_volume"][0]}]
 
 
 @pytest.mark.parametrize(
@@ -266,7 +270,11 @@ async def test_insights_that_break_a_rule_are_not_asked_for(
 
 async def test_what_targets_an_audience_is_printed_with_its_line_items(ready: Shell) -> None:
     done = await ready.run("ads", "targeted", FIRST, "1nmti")
-    assert done.out == "8wku2  Winter jackets  8xdpe Jackets, readers\n8wkud  Tents  8xdpp Tents, buyers\n"
+    assert done.rows == [
+        ["ID", "NAME", "LINE ITEMS"],
+        ["8wku2", "Winter jackets", "8xdpe Jackets, readers"],
+        ["8wkud", "Tents", "8xdpp Tents, buyers"],
+    ]
     done = await ready.run("ads", "targeted", FIRST, "1nmti", "--all")
     assert done.out.endswith("8xdpp Tents, buyers; 8xdpq Tents, paused (not servable)\n")
     assert len((await ready.run("ads", "targeted", FIRST, "1nmth", "--json")).objects) == 207
@@ -294,7 +302,7 @@ async def test_an_error_in_the_middle_says_how_to_go_on_and_signs_are_not_obeyed
         ready.put(ADS_URL=server.url)
         done = await ready.run("ads", "accounts")
     assert done.status == 3
-    assert done.out == "".join(f"a{number}  -  x [2J y\n" for number in range(3))
+    assert done.rows[1:] == [[f"a{number}", "-", "x [2J y"] for number in range(3)]
     assert done.err.splitlines()[:4] == [
         "socialapi: not  all",
         "socialapi: error 7",

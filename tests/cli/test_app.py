@@ -94,7 +94,7 @@ def test_wrong_usage_is_one_sentence_and_status_2(
         (TransportError("no connection", "example.com"), 3, "example.com: no connection"),
         (OSError(28, "No space left on device"), 2, "the output cannot be written: No space left on device"),
         (PermissionError(13, "Permission denied", "/x"), 2, "/x cannot be written: Permission denied"),
-        (BrokenPipeError(), 2, "the output cannot be written: BrokenPipeError"),
+        (OSError(), 2, "the output cannot be written: OSError"),
         (KeyboardInterrupt(), 130, "interrupted"),
     ],
 )

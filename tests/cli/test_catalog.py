@@ -226,7 +226,7 @@ def test_a_catalog_that_is_not_there_ends_with_3_and_the_report(
 
 def test_catalogs_are_listed_and_created(service: Emulator, printed: Printed) -> None:
     assert app.run(["catalog", "list"]) == 0
-    assert printed.readouterr().out == "7pc01  Northwind Outdoor shop\n"
+    assert printed.readouterr().out == "ID\tNAME\n7pc01\tNorthwind Outdoor shop\n"
     assert app.run(["catalog", "list", "--json"]) == 0
     assert json.loads(printed.readouterr().out) == {"id": "7pc01", "name": "Northwind Outdoor shop"}
     assert app.run(["catalog", "create", "Another"]) == 3
@@ -241,12 +241,12 @@ def test_catalogs_are_listed_and_created(service: Emulator, printed: Printed) ->
 def test_products_are_listed_one_of_each_group(service: Emulator, printed: Printed) -> None:
     assert app.run(["catalog", "products", CATALOG]) == 0
     lines = printed.readouterr().out.splitlines()
-    assert len(lines) == 34
-    assert lines[0] == "NW-1001  189.00 EUR  in stock  Ridge jacket, XS"
+    assert len(lines) == 35
+    assert lines[:2] == ["ID\tPRICE\tAVAILABILITY\tTITLE", "NW-1001\t189.00 EUR\tin stock\tRidge jacket, XS"]
     assert app.run(["catalog", "products", CATALOG, "--limit", "3"]) == 0
-    assert printed.readouterr().out.splitlines() == lines[:3]
+    assert printed.readouterr().out.splitlines() == lines[:4]
     assert app.run(["catalog", "products", CATALOG, "--limit", "1", "--json"]) == 0
     first = json.loads(printed.readouterr().out)
     assert (first["id"], first["size"]) == ("NW-1001", "XS")
     assert app.run(["catalog", "products", CATALOG, "--group", first["item_group_key"]]) == 0
-    assert len(printed.readouterr().out.splitlines()) == 5
+    assert len(printed.readouterr().out.splitlines()) == 6

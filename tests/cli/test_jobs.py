@@ -211,6 +211,13 @@ async def test_a_load_that_is_interrupted_or_killed_goes_on(number: int, tmp_pat
 # Looking at them ---------------------------------------------------------------------------------------------------
 
 
+def listed(printed: Printed) -> list[list[str]]:
+    """The cells of the jobs that were listed."""
+    header, *lines = printed.readouterr().out.splitlines()
+    assert header == "ID\tKIND\tTARGET\tSTATE\tCONFIRMED\tLAST RUN"
+    return [line.split("\t") for line in lines]
+
+
 def test_jobs_are_listed_with_what_is_confirmed(
     service: Emulator, feed: Path, journal: Path, printed: Printed, tmp_path: Path
 ) -> None:
@@ -223,7 +230,7 @@ def test_jobs_are_listed_with_what_is_confirmed(
     (tmp_path / "second.journal").unlink()
     printed.readouterr()
     assert jobs("list") == 0
-    lines = {cells[3]: cells for cells in (each.split("  ") for each in printed.readouterr().out.splitlines())}
+    lines = {cells[3]: cells for cells in listed(printed)}
     assert lines.keys() == {"finished", "gone"}
     assert lines["finished"][1:5] == ["catalog load", CATALOG, "finished", "60 rows in 3 batches"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\dZ", lines["finished"][5])
@@ -239,7 +246,7 @@ async def test_journals_anywhere_are_listed_and_shown(state: Path, tmp_path: Pat
     await record(paths[1], state=None)
     await record(paths[2], state=None, batches=0)
     assert await asyncio.to_thread(jobs, "list", *paths) == 0
-    cells = [each.split("  ") for each in printed.readouterr().out.splitlines()]
+    cells = listed(printed)
     assert [each[1:] for each in cells] == [
         ["audience upload", "a1/c1", "stopped", "10 rows in 1 batches", "2026-11-20 12:30Z"],
         ["audience upload", "a1/c1", "interrupted", "10 rows in 1 batches", "2026-11-20 12:30Z"],
@@ -271,7 +278,7 @@ async def test_a_job_that_is_running_is_said_to_be_and_left_alone(
         assert look(journal) is None
         assert not erase(journal, "journal")
         assert await asyncio.to_thread(jobs, "list") == 0
-        assert printed.readouterr().out == "0a1b2c3d  audience upload  a1/c1  running  -  -\n"
+        assert printed.readouterr().out.splitlines()[1] == "0a1b2c3d\taudience upload\ta1/c1\trunning\t-\t-"
         assert await asyncio.to_thread(jobs, "show", "0a1b2c3d") == 0
         assert "state    running\n" in printed.readouterr().out
         for command in ("resume", "forget"):
@@ -438,7 +445,7 @@ async def test_a_journal_of_a_job_that_was_killed_as_it_began_is_empty(
     await database.open(lambda _: None)
     await database.aclose()
     assert await asyncio.to_thread(jobs, "list", journal) == 0
-    assert printed.readouterr().out == "-  -  -  empty  0 rows in 0 batches  -\n"
+    assert listed(printed) == [["-", "-", "-", "empty", "0 rows in 0 batches", "-"]]
     assert await asyncio.to_thread(jobs, "show", journal) == 0
     assert await asyncio.to_thread(jobs, "forget", journal) == 0
     assert not is_there(journal)

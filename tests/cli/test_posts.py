@@ -7,10 +7,13 @@ import signal
 import sys
 from typing import Any
 
+import attrs
 import pytest
 
-from socialapi.cli.posts import json_line, text_line
+from socialapi.cli.formats import cells_of, json_line
+from socialapi.cli.posts import posts_with, with_author
 from socialapi.emulator import Emulator
+from socialapi.models.pages import Includes, Page
 from socialapi.models.posts import Post
 from socialapi.models.users import User
 from tests.cli.running import Shell
@@ -32,9 +35,10 @@ async def test_a_users_posts_are_printed_one_on_a_line(ready: Shell, emulator: E
     )
     assert printed.status == 0, printed.err
     name = emulator.state.users[user].username
-    assert len(printed.out.splitlines()) == 7
-    for line in printed.out.splitlines():
-        assert re.fullmatch(rf"\d+  \d{{4}}-\d\d-\d\d \d\d:\d\dZ  @{name}  \S.*", line)
+    header, *lines = printed.out.splitlines()
+    assert (header, len(lines)) == ("ID\tTIME\tAUTHOR\tTEXT", 7)
+    for line in lines:
+        assert re.fullmatch(rf"\d+\t\d{{4}}-\d\d-\d\d \d\d:\d\dZ\t@{name}\t\S[^\t]*", line)
 
 
 async def test_stopping_anywhere_and_going_on_prints_every_post_once(ready: Shell, emulator: Emulator) -> None:
@@ -112,7 +116,7 @@ async def test_an_error_in_the_middle_says_how_to_go_on(shell: Shell) -> None:
         shell.put(BASE_URL=server.url, BEARER_TOKEN="b")
         done = await shell.run("posts", "by-user", "1")
     assert done.status == 3
-    assert len(done.out.splitlines()) == 10
+    assert len(done.rows) == 1 + 10
     assert GO_ON.search(done.err)
     assert position(done.err) == "0:page-2"
 
@@ -123,7 +127,7 @@ async def test_the_last_post_of_all_leaves_nothing_to_go_on_with(shell: Shell) -
         shell.put(BASE_URL=server.url, BEARER_TOKEN="b")
         for options in ((), ("--limit", "1"), ("--limit", "2")):
             done = await shell.run("posts", "by-user", "1", *options)
-            assert (done.status, done.out, done.err) == (0, "1  one\n", "")
+            assert (done.status, done.out, done.err) == (0, "ID\tTEXT\n1\tone\n", "")
 
 
 async def test_what_the_service_left_out_is_said_beside_the_posts(shell: Shell) -> None:
@@ -137,7 +141,7 @@ async def test_what_the_service_left_out_is_said_beside_the_posts(shell: Shell) 
     async with Server(then=answer(content)) as server:
         shell.put(BASE_URL=server.url, BEARER_TOKEN="b")
         done = await shell.run("posts", "by-user", "1")
-    assert (done.status, done.out) == (0, "1  one\n")
+    assert (done.status, done.rows[1:]) == (0, [["1", "one"]])
     assert done.err.splitlines() == [
         "socialapi: the post [2J is gone",
         "socialapi: Also gone",
@@ -157,11 +161,11 @@ async def test_ctrl_c_says_how_to_go_on_and_ends_with_130(shell: Shell) -> None:
         )
         await pages.asked.wait()
         assert process.stdout is not None
-        lines = [await process.stdout.readline() for _ in range(10)]
+        lines = [await process.stdout.readline() for _ in range(11)]
         process.send_signal(signal.SIGINT)
         out, err = await process.communicate()
     assert (process.returncode, out) == (130, b"")
-    assert lines[9] == b"14  post 14\n"
+    assert lines[10] == b"14\tpost 14\n"
     assert err.decode().splitlines() == [
         "socialapi: stopped after 10 posts; go on with --go-on 0:page-2",
         "socialapi: interrupted",
@@ -169,7 +173,10 @@ async def test_ctrl_c_says_how_to_go_on_and_ends_with_130(shell: Shell) -> None:
 
 
 def test_signs_that_move_a_cursor_are_not_printed() -> None:
-    post = Post(id="1", text="two\nlines\x1b]0;title\x07 and\u202e more")
-    assert text_line(post, User(id="2", username="a\x08da")) == "1  @a da  two lines ]0;title  and  more"
-    assert text_line(Post(id="1"), None) == "1"
-    assert json_line(post, None) == '{"id":"1","text":"two\\nlines\\u001b]0;title\\u0007 and\u202e more"}'
+    post = Post(id="1", text="two\nlines\x1b]0;title\x07 and\u202e more\x9b", author_id="2")
+    page = Page(data=(post,), includes=Includes(users=(User(id="2", username="a\x08da"),)))
+    kind = posts_with([], ["author_id"])
+    assert cells_of(kind, with_author(post, page)) == ["1", "@a da", "two lines ]0;title  and  more "]
+    assert cells_of(kind, with_author(Post(id="1"), page)) == ["1", "-", "-"]
+    said = json_line(kind.to_json(with_author(attrs.evolve(post, author_id=None), page)))
+    assert said == '{"id":"1","text":"two\\nlines\\u001b]0;title\\u0007 and\u202e more\\u009b"}'

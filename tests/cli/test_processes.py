@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import pytest
 
-from socialapi.cli import app
+from socialapi.cli import app, output
 from socialapi.emulator import Emulator
-from tests.cli.terminal import Printed, answered, last_json, program, write_people
+from tests.cli.terminal import Printed, Program, answered, last_json, program, write_people
 
 TO_AUDIENCE: Final = ("--account", "18ce54d4x5t", "--audience", "1nmth")
 TO_LIST: Final = ("--account", "18ce54d4x5t", "--list", "7b2f1")
@@ -184,7 +184,7 @@ async def test_a_reader_that_leaves_is_no_traceback(tmp_path: Path, json_flag: t
             status, _, err = await job.ended()
     finally:
         os.close(writing)
-    assert (status, err) == (2, "socialapi: the output cannot be written: Broken pipe\n")
+    assert (status, err) == (output.READER_LEFT, "")
 
 
 @pytest.mark.parametrize("json_flag", [(), ("--json",)])
@@ -204,10 +204,10 @@ async def test_a_reader_that_leaves_does_not_take_the_reason_of_a_stop_along(
     finally:
         os.close(writing)
     assert status == 3
-    output, way_on, reason = err.splitlines()
+    way_on, reason = err.splitlines()
     assert f"what is confirmed stands in {journal}; to go on from there" in way_on
     assert "the upload stopped: HTTP 404: NOT_FOUND" in reason
-    assert output == "socialapi: the output cannot be written: Broken pipe"
+    assert journal.stat().st_size > 0
 
 
 async def test_a_reader_that_leaves_as_the_job_is_interrupted(tmp_path: Path) -> None:
@@ -227,10 +227,99 @@ async def test_a_reader_that_leaves_as_the_job_is_interrupted(tmp_path: Path) ->
                 status, _, err = await job.ended()
     finally:
         os.close(writing)
-    assert (status, err) == (
-        130,
-        "socialapi: the output cannot be written: Broken pipe\nsocialapi: interrupted\n",
-    )
+    assert (status, err) == (130, "socialapi: interrupted\n")
+
+
+PRINTS: Final = ("ads accounts", "ads accounts --json", "ads account 18ce54d4x5t", "auth status", "--version", "--help")
+
+
+@pytest.mark.parametrize("command", PRINTS)
+async def test_a_reader_that_is_gone_before_the_first_line_ends_the_command_silently(
+    command: str, socialapi_emulator: Emulator
+) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        async with program(*command.split(), environment=socialapi_emulator.environment, stdout=writing) as running:
+            assert await running.ended() == (141, "", "")
+    finally:
+        os.close(writing)
+
+
+async def test_a_reader_that_takes_the_first_line_ends_a_list_silently(socialapi_emulator: Emulator) -> None:
+    command = ("posts", "by-user", socialapi_emulator.seed["user_ids"][0])
+    async with program(*command, environment=socialapi_emulator.environment) as running:
+        status, line, err = await after_a_line(running)
+    assert (status, err) == (141, "")
+    assert line.endswith("\n")
+
+
+async def test_a_reader_that_leaves_a_quiet_stream_ends_it_at_once(socialapi_emulator: Emulator) -> None:
+    await socialapi_emulator.publish({"events": []})
+    async with program("stream", "activity", environment=socialapi_emulator.environment) as running:
+        assert running.process.stderr is not None
+        assert await running.process.stderr.readline() == b"socialapi: connected\n"
+        await socialapi_emulator.publish({"event_type": "profile.update.bio", "user_id": "17", "event_id": "5"})
+        status, line, err = await after_a_line(running)  # and nothing comes any more
+    assert (status, err) == (141, "")
+    assert "profile.update.bio  5\n" in line
+
+
+async def test_a_pipe_that_is_open_in_both_directions_is_no_reader_that_left(
+    socialapi_emulator: Emulator, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    pipe = os.fdopen(os.open(tmp_path / "pipe", os.O_RDWR), "rb", buffering=0)
+    event = {"event_type": "profile.update.bio", "user_id": "17"}
+    command = ("stream", "activity", "--limit", "2")
+    with pipe:
+        async with program(*command, environment=socialapi_emulator.environment, stdout=pipe.fileno()) as running:
+            assert running.process.stderr is not None
+            await running.process.stderr.readline()
+            for number in ("5", "6"):
+                await socialapi_emulator.publish({**event, "event_id": number})
+                line = await asyncio.to_thread(pipe.readline)
+                assert line.endswith(f"profile.update.bio  {number}\n".encode())
+            assert (await running.ended())[0] == 0
+
+
+async def test_ctrl_c_beside_a_reader_that_leaves_a_stream_ends_it_with_either(socialapi_emulator: Emulator) -> None:
+    async with program("stream", "activity", environment=socialapi_emulator.environment) as running:
+        assert running.process.stderr is not None
+        assert running.process.stdout is not None
+        await running.process.stderr.readline()
+        running.interrupt()
+        close(running.process)
+        status, _, err = await running.ended()
+    assert (status, err) in [(141, ""), (130, "socialapi: interrupted\n")]
+
+
+async def test_a_reader_of_both_outputs_that_leaves_changes_no_status() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    both = ("sh", "-c", 'exec "$@" 2>&1', "sh")
+    try:
+        async with program("ads", "nothing", stdout=writing, before=both) as running:
+            assert (await running.ended())[0] == output.USAGE
+    finally:
+        os.close(writing)
+
+
+async def after_a_line(running: Program) -> tuple[int, str, str]:
+    """The status of a program whose reader leaves after a line, that line, and what it said."""
+    assert running.process.stdout is not None
+    assert running.process.stderr is not None
+    async with asyncio.timeout(30):
+        line = await running.process.stdout.readline()
+        close(running.process)
+        err = await running.process.stderr.read()
+        return await running.process.wait(), line.decode(), err.decode()
+
+
+def close(process: asyncio.subprocess.Process) -> None:
+    """Closes the end of standard output that is read."""
+    transport: Any = process._transport  # type: ignore[attr-defined]
+    transport.get_pipe_transport(1).close()
 
 
 @pytest.mark.parametrize(

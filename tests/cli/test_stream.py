@@ -169,7 +169,7 @@ async def test_rules_are_listed_and_deleted(ready: Shell) -> None:
     first, second = (rule["id"] for rule in listed.objects)
     assert (await ready.run("stream", "rules", "delete", first)).status == 0
     left = await ready.run("stream", "rules", "list")
-    assert left.out == f"{second}  -  ice lang:en\n"
+    assert left.rows == [["ID", "TAG", "RULE"], [second, "-", "ice lang:en"]]
 
 
 async def test_a_rule_that_is_refused_is_said_and_ends_with_one(ready: Shell) -> None:

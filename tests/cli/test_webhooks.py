@@ -42,7 +42,8 @@ async def test_a_webhook_from_its_registration_to_its_end(ready: Shell, owner: O
     assert made.status == 0, made.err
     webhook_id, validity, *_, url = made.out.split()
     assert (validity, url) == ("valid", URL)
-    assert (await ready.run("webhooks", "list")).out == made.out
+    listed = await ready.run("webhooks", "list")
+    assert listed.rows == [["ID", "STATE", "CREATED", "URL"], made.out.removesuffix("\n").split("  ")]
     checked = await ready.run("webhooks", "validate", webhook_id)
     assert (checked.status, checked.out) == (0, f"webhook {webhook_id} is valid\n")
     gone = await ready.run("webhooks", "delete", webhook_id)
@@ -89,7 +90,7 @@ async def test_a_check_that_fails_on_request_ends_with_one(ready: Shell, owner: 
     checked = await ready.run("webhooks", "validate", made["id"])
     assert (checked.status, checked.out) == (1, "")
     assert "CrcValidationFailed" in checked.err
-    assert " invalid " in (await ready.run("webhooks", "list")).out
+    assert (await ready.run("webhooks", "list")).rows[1][1] == "invalid"
 
 
 async def test_parameters_of_a_replay_are_sent_as_they_are(shell: Shell) -> None:
@@ -122,4 +123,4 @@ async def test_a_success_that_changes_nothing_is_no_success(
 async def test_a_webhook_of_which_little_is_known_is_listed(shell: Shell) -> None:
     async with Server(then=answer({"data": [{"id": "1"}], "meta": {"result_count": 1}})) as server:
         shell.put(BASE_URL=server.url, BEARER_TOKEN="b")
-        assert (await shell.run("webhooks", "list")).out == "1  unknown  -  -\n"
+        assert (await shell.run("webhooks", "list")).rows[1:] == [["1", "unknown", "-", "-"]]

@@ -1,0 +1,288 @@
+"""Lists on the command line: every one of them has the same formats, files and ways to go on."""
+
+import asyncio
+import contextlib
+import csv
+import fcntl
+import io
+import json
+import os
+import pty
+import re
+import shlex
+import struct
+import subprocess
+import sys
+import termios
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+import pytest
+from cyclopts import App
+from pyarrow import parquet
+from rich.cells import cell_len
+
+from socialapi.cli import app
+from socialapi.cli.formats import FORMATS, Format
+from socialapi.emulator import Emulator
+from tests.cli.running import Shell
+from tests.cli.terminal import program
+from tests.support.server import Fault, Server, answer
+
+NO_LISTS: Final = {
+    "a job, whose report is no list": (
+        "audience upload, audience sync, audience lint, do-not-reach upload, do-not-reach lint, catalog upsert, catalog lint, "
+        "jobs resume, demo"
+    ),
+    "one thing that was found or made": (
+        "ads account, ads line-item update, catalog create, webhooks create, webhooks validate, webhooks replay, jobs show"
+    ),
+    "what was done": "webhooks delete, jobs forget, auth login, auth logout, stream rules add, stream rules delete",
+    "what happens, as it was sent and for as long as one looks on": "stream posts, stream activity, webhooks listen",
+    "this program and its settings": "auth status, emulator, completion",
+}
+"""The commands that list nothing, and why that is so."""
+
+LISTS: Final = {
+    "ads accounts": "",
+    "ads history": "18ce54d4x5t --entity-type campaign --entity-id 8wku2 --start 2025-01-06 --end 2025-01-07",
+    "ads insights": "ski --granularity hour --start 2025-01-06 --end 2025-01-07",
+    "ads targeted": "18ce54d4x5t 1nmth",
+    "catalog list": "",
+    "catalog products": "7pc01",
+    "jobs list": "",
+    "posts by-user": "2244994945 --limit 120",
+    "stream rules list": "",
+    "webhooks list": "",
+}
+"""Every list, with arguments for which the emulator has something."""
+
+
+def commands(group: App, name: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], App]]:
+    """Every command below a group; words with a hyphen first are help and version."""
+    words = [word for word in group if not word.startswith("-")]
+    if not words:
+        yield name, group
+    for word in words:
+        yield from commands(group[word], (*name, word))
+
+
+def options(command: App) -> set[str]:
+    """The names of the options of a command."""
+    return {name for argument in command.assemble_argument_collection() for name in argument.names}
+
+
+def test_every_command_lists_in_every_format_or_it_is_said_why_it_is_no_list() -> None:
+    no_lists = {name for names in NO_LISTS.values() for name in names.split(", ")}
+    lacking = []
+    found = set()
+    for words, command in commands(app.app):
+        name = " ".join(words)
+        if {"--output", "--output-file", "--json"} <= options(command):
+            found.add(name)
+        elif name not in no_lists:
+            lacking.append(name)
+    assert not lacking, f"no --output: {', '.join(lacking)}"
+    assert found == LISTS.keys()
+    assert not found & no_lists
+
+
+@pytest.fixture
+def with_something(ready: Shell, emulator: Emulator, tmp_path: Path) -> Shell:
+    ready.put(STATE_DIR=str(tmp_path / "state"))
+    return ready
+
+
+def count_of(format_: Format, path: Path) -> int:
+    """How many items a file has."""
+    if format_ == "parquet":
+        return int(parquet.read_table(path).num_rows)
+    text = path.read_bytes().decode()
+    if format_ == "json":
+        return len(json.loads(text))
+    rows = [*csv.reader(io.StringIO(text, newline=""))] if format_ == "csv" else text.splitlines()
+    return len(rows) - (format_ != "jsonl" and len(rows) > 0)
+
+
+@pytest.mark.parametrize("command", LISTS)
+async def test_every_format_has_the_same_items(command: str, with_something: Shell, tmp_path: Path) -> None:
+    words = [*command.split(), *LISTS[command].split()]
+    await with_something.run("stream", "rules", "add", "snow", "--tag", "=cold")
+    (tmp_path / "feed.json").write_text('[{"id": "A-1"}]')
+    journal = tmp_path / "load.journal"
+    await with_something.run(
+        "catalog", "upsert", str(tmp_path / "feed.json"), "--catalog", "7pc01", "--journal", str(journal)
+    )
+    counts = {}
+    for format_ in FORMATS:
+        path = tmp_path / f"list.{format_}"
+        done = await with_something.run(*words, "--output", format_, "--output-file", str(path))
+        assert (done.status, done.out) == (0, ""), done.err
+        counts[format_] = count_of(format_, path)
+        by_name = await with_something.run(*words, "--output-file", str(tmp_path / f"again.{format_}"))
+        assert by_name.status == 0
+        if format_ not in ("table", "parquet"):
+            assert (tmp_path / f"again.{format_}").read_bytes() == path.read_bytes()
+    assert len(set(counts.values())) == 1, counts
+    assert counts["json"] > 0 or command == "webhooks list"
+    if command != "ads insights":
+        flag = await with_something.run(*words, "--json")
+        assert flag.out == (tmp_path / "list.jsonl").read_text()
+
+
+async def test_stopping_and_going_on_gives_every_item_once_in_each_format(ready: Shell, tmp_path: Path) -> None:
+    read = ("ads", "targeted", "18ce54d4x5t", "1nmth")
+    whole = [each["campaign_id"] for each in (await ready.run(*read, "--json")).objects]
+    ids: Mapping[str, Callable[[str], list[str]]] = {
+        "table": lambda text: [line.split("\t")[0] for line in text.splitlines()[1:]],
+        "json": lambda text: [each["campaign_id"] for each in json.loads(text)],
+        "jsonl": lambda text: [json.loads(line)["campaign_id"] for line in text.splitlines()],
+        "csv": lambda text: [row[0] for row in csv.reader(io.StringIO(text, newline=""))][1:],
+    }
+    for format_, read_ids in ids.items():
+        first = await ready.run(*read, "--output", format_, "--limit", "130")
+        position = re.search(r"stopped after 130 campaigns; go on with --go-on (\S+)\n", first.err)
+        assert position is not None
+        rest = await ready.run(*read, "--output", format_, "--go-on", shlex.split(position[1])[0])
+        assert read_ids(first.out) + read_ids(rest.out) == whole
+    path = tmp_path / "first.parquet"
+    assert "--go-on" in (await ready.run(*read, "--limit", "130", "--output-file", str(path))).err
+    assert parquet.read_table(path)["campaign_id"].to_pylist() == whole[:130]
+
+
+async def test_a_list_that_fails_leaves_the_earlier_file_and_nothing_to_go_on_with(
+    shell: Shell, tmp_path: Path
+) -> None:
+    page = {"data": [{"id": "1", "text": "one"}], "meta": {"result_count": 1, "next_token": "page-1"}}
+    path = tmp_path / "posts.json"
+    path.write_text("[]")
+    async with Server(answer(page), then=answer(status=404)) as server:
+        shell.put(BASE_URL=server.url, BEARER_TOKEN="b")
+        done = await shell.run("posts", "by-user", "1", "--output-file", str(path))
+        assert (done.status, done.out, path.read_text()) == (3, "", "[]")
+        assert "stopped after" not in done.err
+        assert os.listdir(tmp_path) == ["posts.json"]  # noqa: PTH208  # which nothing awaits
+    async with Server(answer(page), then=answer(status=404)) as server:
+        shell.put(BASE_URL=server.url)
+        printed = await shell.run("posts", "by-user", "1", "--output", "json")
+    assert (printed.status, json.loads(printed.out)) == (3, [{"id": "1", "text": "one"}])
+    assert "stopped after 1 post; go on with --go-on 0:page-1" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("--json --output csv", "--json is the same as --output jsonl, and does not go with --output csv"),
+        ("--escape-formulas", "--escape-formulas is for --output csv"),
+        ("--output xml", '"xml" for --output'),
+        ("--output-file missing/accounts.csv", "missing/accounts.csv cannot be written: No such file or directory"),
+    ],
+)
+async def test_options_that_contradict_each_other_are_said_before_anything_is_asked(
+    arguments: str, says: str, ready: Shell, emulator: Emulator
+) -> None:
+    done = await ready.run("ads", "accounts", *arguments.split())
+    assert (done.status, done.out) == (2, "")
+    assert says in done.err
+    assert not [request for request in emulator.requests if request.path.startswith("/ads")]
+
+
+async def test_the_author_has_columns_where_it_was_asked_for(ready: Shell) -> None:
+    read = ("posts", "by-user", "2244994945", "--limit", "2", "--output", "csv")
+    bare = [*csv.DictReader(io.StringIO((await ready.run(*read)).out, newline=""))]
+    full = [*csv.DictReader(io.StringIO((await ready.run(*read, "--expansions", "author_id")).out, newline=""))]
+    assert not any(name.startswith("author.") for name in bare[0])
+    assert {(post["author.id"], post["author_id"]) for post in full} == {("2244994945", "2244994945")}
+    assert [post["text"] for post in bare] == [post["text"] for post in full]
+
+
+async def test_an_empty_list_says_so_beside_a_table_only(ready: Shell) -> None:
+    nobody = ("ads", "accounts", "--q", "nobody", "--output")
+    assert (await ready.run(*nobody, "table")).err == "socialapi: there are no such accounts\n"
+    for format_, out in (("json", "[]\n"), ("jsonl", "")):
+        done = await ready.run(*nobody, format_)
+        assert (done.status, done.out, done.err) == (0, out, "")
+    header = (await ready.run(*nobody, "csv")).out
+    assert header.startswith("id,name,business_name,")
+    assert header.count("\r\n") == 1
+
+
+async def test_rows_appear_before_the_next_page_is_there(shell: Shell) -> None:
+    page = {"data": [{"id": "1", "text": "one"}], "meta": {"result_count": 1, "next_token": "page-1"}}
+    expected = {"table": b"ID\tTEXT\n1\tone\n", "json": b'[\n{"id":"1","text":"one"}', "csv": b"id,text,"}
+    for format_, begin in expected.items():
+        async with Server(answer(page), then=Fault.SILENCE) as server:
+            environment = {"SOCIALAPI_BASE_URL": server.url, "SOCIALAPI_BEARER_TOKEN": "b"}
+            command = ("posts", "by-user", "1", "--output", format_)
+            async with program(*command, environment=environment) as running, asyncio.timeout(30):
+                assert running.process.stdout is not None
+                assert await running.process.stdout.readexactly(len(begin)) == begin
+
+
+# Terminals
+
+
+def on_terminal(columns: int, arguments: str, environment: Mapping[str, str]) -> list[str]:
+    """The lines that a command shows on a terminal of this width, without colours."""
+    process, terminal = pty.fork()
+    if not process:
+        fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        kept = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+        command = [sys.executable, "-m", "socialapi", *arguments.split()]
+        os.execve(sys.executable, command, kept | dict(environment) | {"TERM": "xterm"})
+    shown = b""
+    with contextlib.suppress(OSError):  # Linux's word for the end
+        while some := os.read(terminal, 65_536):
+            shown += some
+    os.close(terminal)
+    os.waitpid(process, 0)
+    return re.sub(r"\x1b\[\d*m", "", shown.decode()).splitlines()
+
+
+@pytest.mark.parametrize("columns", [50, 80, 200])
+async def test_a_table_fits_the_terminal_and_cuts_no_id(columns: int, ready: Shell, emulator: Emulator) -> None:
+    command = "posts by-user 2244994945 --fields created_at --expansions author_id --limit 120"
+    lines = await asyncio.to_thread(on_terminal, columns, command, emulator.environment)
+    assert lines[0].split()[:2] == ["ID", "TIME"]
+    rows = [line for line in lines[1:] if not line.startswith("socialapi: ")]
+    posts = (await ready.run("posts", "by-user", "2244994945", "--limit", "120", "--json")).objects
+    assert [row.split()[0] for row in rows] == [post["id"] for post in posts]
+    assert all(cell_len(line) <= columns for line in (lines[0], *rows))
+    assert any(row.endswith("…") for row in rows) == (columns > 50)
+    assert ("AUTHOR" in lines[0], "TEXT" in lines[0]) == (True, columns > 50)
+
+
+async def test_columns_is_the_width_if_it_is_set(emulator: Emulator) -> None:
+    lines = await asyncio.to_thread(
+        on_terminal, 200, "ads targeted 18ce54d4x5t 1nmth", emulator.environment | {"COLUMNS": "40"}
+    )
+    assert max(map(cell_len, lines)) == 40
+
+
+async def test_a_terminal_gets_no_parquet_and_no_signs_that_it_would_obey(emulator: Emulator) -> None:
+    refused = await asyncio.to_thread(on_terminal, 80, "ads accounts --output parquet", emulator.environment)
+    assert refused == ["socialapi: Parquet is not for a terminal: name a file with --output-file"]
+    page = {"data": [{"id": "1", "text": "a\x1b[2Jb\x9b2Jc"}], "meta": {"result_count": 1}}
+    async with Server(then=answer(page)) as server:
+        environment = {"SOCIALAPI_BASE_URL": server.url, "SOCIALAPI_BEARER_TOKEN": "b"}
+        for format_ in ("table", "json", "jsonl", "csv"):
+            command = f"posts by-user 1 --output {format_}"
+            shown = "\n".join(await asyncio.to_thread(on_terminal, 80, command, environment))
+            assert not {"\x1b", "\x9b"} & set(shown)
+            assert "2Jb" in shown
+
+
+def test_columns_can_be_cut_out_of_a_pipe(socialapi_emulator_session: Emulator) -> None:
+    command = f"{shlex.quote(sys.executable)} -m socialapi ads accounts | cut -f3"
+    environment = dict(os.environ) | socialapi_emulator_session.environment
+    done = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "NAME\nNorthwind Outdoor\nNorthwind Home\n"
+
+
+def test_the_help_of_a_list_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in LISTS:
+        assert app.run([*command.split(), "--help"]) == 0
+        assert re.search(
+            rf"socialapi\s+{command.replace(' ', chr(92) + 's+')}", capsys.readouterr().out.split("For")[1]
+        )

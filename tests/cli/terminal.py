@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 import orjson
@@ -17,6 +17,8 @@ import pytest
 from socialapi.emulator import Emulator
 
 Printed = pytest.CaptureFixture[str]
+IN_THE_BACKGROUND: Final = ("sh", "-c", "trap '' INT; exec \"$@\"", "sh")
+"""Starts a program as a shell without job control starts `program &`: with SIGINT ignored."""
 
 
 def variables(emulator: Emulator) -> dict[str, str]:

@@ -56,6 +56,7 @@ def run(day: datetime.date, account_id: str, audience_id: str) -> int:
 
 
 if __name__ == "__main__":
-    # Schedulers stop a task with SIGTERM. As Ctrl-C it ends the job properly.
+    # Schedulers stop a task with SIGTERM: docs/deployment.md says why it takes both lines.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     sys.exit(run(datetime.date.fromisoformat(sys.argv[1]), *sys.argv[2:4]))

@@ -21,7 +21,7 @@ from aiohttp import web
 from socialapi import Client, Config
 from socialapi.cli import output
 from socialapi.emulator import Emulator
-from tests.cli.terminal import answered, last_json, program, variables, write_people
+from tests.cli.terminal import IN_THE_BACKGROUND, answered, last_json, program, variables, write_people
 from tests.support.redis import own_redis
 from tests.test_readme import Shell, Snippet, commands, run_console, snippets_of
 from tests.webhooks.test_fastapi import uvicorn
@@ -131,7 +131,10 @@ def test_the_page_says_what_each_status_of_the_command_line_is_for() -> None:
     assert statuses == [*ours, 128 + signal.SIGKILL, 128 + signal.SIGTERM]
 
 
-async def test_the_program_ends_on_sigterm_with_130_and_goes_on_the_next_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", [(), IN_THE_BACKGROUND])
+async def test_the_program_ends_on_sigterm_with_130_and_goes_on_the_next_time(
+    tmp_path: Path, before: Sequence[str]
+) -> None:
     write_people(tmp_path / "crm.csv", 500)
     script = tmp_path / "upload.py"
     script.write_text(the("python", "SIGTERM").text)
@@ -141,7 +144,7 @@ async def test_the_program_ends_on_sigterm_with_130_and_goes_on_the_next_time(tm
 
         async def start() -> asyncio.subprocess.Process:
             return await asyncio.create_subprocess_exec(
-                *(sys.executable, "-W", "error", str(script)),
+                *(*before, sys.executable, "-W", "error", str(script)),
                 cwd=tmp_path,
                 env=environment,
                 stdout=asyncio.subprocess.PIPE,
@@ -154,11 +157,11 @@ async def test_the_program_ends_on_sigterm_with_130_and_goes_on_the_next_time(tm
         assert await first.communicate() == (b"", b"")
         assert first.returncode == 130
         emulator.faults.clear()
-        before = len(emulator.requests)
+        sent = len(emulator.requests)
         second = await start()
         out, _ = await second.communicate()
         assert (second.returncode, out) == (0, b"500 accepted, 0 rejected\n")
-        assert len(emulator.requests) - before < 40, "what was confirmed is not sent again"
+        assert len(emulator.requests) - sent < 40, "what was confirmed is not sent again"
 
 
 # Schedulers

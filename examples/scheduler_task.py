@@ -7,7 +7,7 @@ report is one line of JSON on standard output.
 | Status | Meaning |
 |---|---|
 | 0, 1 | done; with 1, rows were rejected |
-| 2 | something has to be fixed first: do not repeat |
+| 2 | something has to be fixed first, a wrong token or id for example: do not repeat |
 | 3, 130 | the service was not there, or the task was stopped: repeat it |
 
 Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator:

@@ -43,7 +43,7 @@ def the(language: str, about: str = "") -> Snippet:
 
 def test_every_block_of_the_page_is_held_here() -> None:
     assert [each.language for each in SNIPPETS] == [
-        *("python", "python", "toml", "console", "python"),
+        *("python", "python", "ini", "toml", "console", "python"),
         *("ini", "ini", "yaml", "dockerfile"),
     ]
 
@@ -90,6 +90,16 @@ async def test_the_context_of_aiohttp_opens_one_client_and_closes_it(
         await runner.cleanup()
         with pytest.raises(RuntimeError, match="closed"):
             await client.posts.by_user("2244994945").first()
+
+
+def test_the_unit_of_a_service_starts_the_example_again_after_every_end() -> None:
+    service = unit("WantedBy=multi-user.target")["Service"]
+    _, program_path, port = service["ExecStart"].split()
+    assert (ROOT / "examples" / Path(program_path).name).is_file()
+    assert port.isdecimal()
+    assert service["Restart"] == "always"
+    state = f"/var/lib/{service['StateDirectory']}"
+    assert (service["WorkingDirectory"], service["Environment"]) == (state, f"HOME={state}")
 
 
 # Limits
@@ -191,7 +201,7 @@ async def run_command(words: Sequence[str], emulator: Emulator, folder: Path) ->
 async def test_the_unit_of_systemd_syncs_and_is_not_repeated_where_that_does_not_help(
     socialapi_emulator: Emulator, tmp_path: Path
 ) -> None:
-    service = unit("ExecStart")["Service"]
+    service = unit("members.csv")["Service"]
     executable, *words = service["ExecStart"].split()
     assert Path(executable).name == "socialapi"
     status, report = await run_command(words, socialapi_emulator, tmp_path)

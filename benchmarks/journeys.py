@@ -24,8 +24,7 @@ from aiohttp import web
 
 import socialapi
 from socialapi import AppOnly, Client, Config, OAuth1
-from socialapi.webhooks import SIGNATURE_HEADER, Receiver
-from socialapi.webhooks import sign_body
+from socialapi.webhooks import SIGNATURE_HEADER, Receiver, sign_body
 
 PACKAGE: Final = str(Path(socialapi.__file__).parent) + "/"
 WARM: Final = 20

@@ -24,8 +24,7 @@ from aiohttp import web
 
 import socialapi
 from socialapi import AppOnly, Client, Config, OAuth1
-from socialapi.webhooks import SIGNATURE_HEADER, Receiver
-from socialapi.webhooks.signatures import sign
+from socialapi.webhooks import SIGNATURE_HEADER, Receiver, sign_body
 
 PACKAGE: Final = str(Path(socialapi.__file__).parent) + "/"
 WARM: Final = 20
@@ -111,7 +110,7 @@ async def trace_webhook(*, is_long: bool) -> None:
 
         async def deliver() -> object:
             body = json.dumps({"data": {"event_uuid": str(next(numbers)), "event_type": "post.create"}}).encode()
-            headers = {SIGNATURE_HEADER: sign(body, SECRET)}
+            headers = {SIGNATURE_HEADER: sign_body(body, SECRET)}
             async with session.post(f"http://{host}:{port}/", data=body, headers=headers) as response:
                 response.raise_for_status()
             return await anext(receiver)

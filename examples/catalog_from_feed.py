@@ -30,7 +30,7 @@ async def is_fit(products: Products, feed: str) -> bool:
 
 
 async def main(catalog_id: str, feed: str) -> int:
-    """Loads the feed. Returns 1 if a product was rejected, and 2 if the feed was not loaded."""
+    """Loads the feed. Returns the exit status, as `scheduler_task.py` does."""
     async with Client.from_env() as client:
         products = client.catalog(catalog_id).products
         try:
@@ -47,7 +47,7 @@ async def main(catalog_id: str, feed: str) -> int:
             )
         except errors.SocialApiError as stopped:
             print(f"{stopped}; run it again: products that were loaded are skipped")
-            return 2
+            return 2 if stopped.is_lasting else 3
     print(f"{report.created} created, {report.updated} updated, {report.skipped} as before, {report.deleted} deleted")
     for reject in report.rejects:
         print(f"row {reject.row} ({reject.product_id}) was rejected: {reject.field}: {reject.reason}")

@@ -50,7 +50,7 @@ async def products(shop: aiohttp.ClientSession, url: str) -> AsyncIterator[dict[
 async def main(catalog_id: str) -> int:
     """Loads the shop's products. Once all have arrived, those that are sold no more are deleted.
 
-    Returns 1 if a product was rejected, and 2 if the load stopped.
+    Returns the exit status, as `scheduler_task.py` does.
     """
     async with aiohttp.ClientSession(raise_for_status=True) as shop, Client.from_env() as client:
         try:
@@ -59,9 +59,10 @@ async def main(catalog_id: str) -> int:
             )
         except errors.BulkError as stopped:
             print(stopped)
-            if not isinstance(stopped.__cause__, errors.SocialApiError):
+            if isinstance(stopped.__cause__, aiohttp.ClientError):
                 print(f"the shop: {stopped.__cause__}")
-            return 2
+                return 3
+            return 2 if stopped.is_lasting else 3
     print(f"{report.created} created, {report.updated} updated, {report.skipped} as before, {report.deleted} deleted")
     for reject in report.rejects:
         print(f"{reject.product_id} was rejected: {reject.field}: {reject.reason}")

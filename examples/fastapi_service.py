@@ -1,28 +1,30 @@
 r"""A service in FastAPI: a stream in the background, a webhook, and a timeline for its own clients.
 
 Posts that match a rule and activity events are kept in memory, the newest first; a real service
-would put them into its database. Should the stream end for good, or the webhook be refused, the
-server ends too, so that whoever watches it starts it again: without them it would look healthy and
-not be. A stream is read by one process, so the server has one worker. WEBHOOK_URL is the address at which the platform
-reaches `/hooks`. Hosts and credentials come from SOCIALAPI_* variables. Run it against a local
-emulator:
+would put them into its database. While the service is away at the start, the server waits for it.
+Should the stream end for good, or the webhook be refused, the server ends too, with status 1, so
+that whoever watches it starts it again: without them it would look healthy and not be. A stream is
+read by one process, so the server has one worker. WEBHOOK_URL is the address at which the platform reaches `/hooks`. Hosts
+and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
 
     socialapi emulator --detach --env-file emulator.env \
         --webhook-target https://app.example/hooks=http://127.0.0.1:8000/hooks
     . ./emulator.env
-    WEBHOOK_URL=https://app.example/hooks uvicorn fastapi_service:app --app-dir examples
+    WEBHOOK_URL=https://app.example/hooks python examples/fastapi_service.py 8000
 """
 
 import asyncio
 import collections
 import contextlib
+import itertools
 import logging
 import math
 import os
-import signal
-from collections.abc import AsyncIterator, Awaitable
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
 
-from fastapi import FastAPI, HTTPException, Request
+import uvicorn
+from fastapi import APIRouter, FastAPI, HTTPException, Request
 from fastapi.responses import JSONResponse
 
 from socialapi import Client, errors
@@ -31,9 +33,9 @@ from socialapi.webhooks import Receiver
 
 logger = logging.getLogger(__name__)
 pauses_seconds = [1, 5, 30, 60]
-receiver = Receiver(os.environ["SOCIALAPI_API_KEY_SECRET"], inbox="events.sqlite")
 events = Dispatcher()
 newest: dict[str, collections.deque[str | None]] = {name: collections.deque(maxlen=100) for name in ("posts", "events")}
+router = APIRouter()
 
 
 @events.on(MatchedPost)
@@ -48,9 +50,23 @@ def keep_event(event: ActivityEvent) -> None:
     newest["events"].appendleft(event.event_type)
 
 
+async def set_rules(client: Client) -> None:
+    """Says which posts the stream brings, however long the service is away before."""
+    for pause_seconds in itertools.chain((1, 5, 15, 30), itertools.repeat(60)):
+        try:
+            await client.filtered_stream.ensure_rules("snow OR ice")
+        except errors.SocialApiError as problem:
+            if problem.is_lasting:
+                raise
+            logger.warning("the stream is not read yet: %s", problem)
+        else:
+            return
+        await asyncio.sleep(pause_seconds)
+
+
 async def read_stream(client: Client) -> None:
     """Reads for as long as the server runs."""
-    await client.filtered_stream.ensure_rules("snow OR ice")
+    await set_rules(client)
     async with client.filtered_stream.connect(backfill_minutes=1) as stream:
         await events.run(stream)
 
@@ -68,41 +84,22 @@ async def register(client: Client) -> None:
     await client.webhooks.ensure(os.environ["WEBHOOK_URL"])
 
 
-async def or_end(task: Awaitable[None], without_it: str) -> None:
-    """Waits for a task, and has the server end if it fails."""
+async def or_end(work: Awaitable[None], without_it: str, end_server: Callable[[], None]) -> None:
+    """Waits for what the server cannot do without, and ends the server if it fails."""
     try:
-        await task
+        await work
     except Exception:
-        logger.critical("%s, so this process is told to end", without_it)
-        signal.raise_signal(signal.SIGTERM)
-        raise
+        logger.critical("%s, so the server ends", without_it, exc_info=True)
+        end_server()
 
 
-@contextlib.asynccontextmanager
-async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Reads the stream and handles events beside the server, with one client for everything."""
-    async with Client.from_env() as client, receiver.handled_by(events.run), asyncio.TaskGroup() as tasks:
-        background = [
-            tasks.create_task(or_end(read_stream(client), "nobody reads the stream any more")),
-            tasks.create_task(or_end(register(client), "the webhook cannot be registered")),
-        ]
-        app.state.client = client.with_options(max_wait_seconds=2)  # somebody waits for the answer
-        yield
-        for task in background:
-            task.cancel()
-
-
-app = FastAPI(lifespan=lifespan)
-app.add_route("/hooks", receiver.asgi, methods=["GET", "POST"])
-
-
-@app.get("/newest/{kind}")
+@router.get("/newest/{kind}")
 async def show_newest(kind: str) -> list[str | None]:
     """Returns the newest `posts` of the stream, or `events` of the webhook."""
     return list(newest.get(kind, ()))
 
 
-@app.get("/timeline/{user_id}")
+@router.get("/timeline/{user_id}")
 async def timeline(user_id: str, request: Request) -> list[str | None]:
     """Returns the texts of a user's newest posts."""
     client: Client = request.app.state.client
@@ -112,7 +109,47 @@ async def timeline(user_id: str, request: Request) -> list[str | None]:
         raise HTTPException(404, "no such user") from None
 
 
-@app.exception_handler(errors.RateLimitTooLong)
 async def busy(request: Request, problem: errors.RateLimitTooLong) -> JSONResponse:
     """Says when to come back."""
     return JSONResponse({"detail": "busy"}, 503, {"Retry-After": str(math.ceil(problem.wait_seconds))})
+
+
+def make_app(end_server: Callable[[], None]) -> FastAPI:
+    """Returns the application, which calls `end_server` when it cannot go on."""
+    receiver = Receiver(os.environ["SOCIALAPI_API_KEY_SECRET"], inbox="events.sqlite")
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        """Reads the stream and handles events beside the server, with one client for everything."""
+        async with Client.from_env() as client, receiver.handled_by(events.run), asyncio.TaskGroup() as tasks:
+            background = [
+                tasks.create_task(or_end(read_stream(client), "nobody reads the stream any more", end_server)),
+                tasks.create_task(or_end(register(client), "the webhook cannot be registered", end_server)),
+            ]
+            app.state.client = client.with_options(max_wait_seconds=2)  # somebody waits for the answer
+            yield
+            for task in background:
+                task.cancel()
+
+    app = FastAPI(lifespan=lifespan)
+    app.include_router(router)
+    app.add_route("/hooks", receiver.asgi, methods=["GET", "POST"])
+    app.exception_handler(errors.RateLimitTooLong)(busy)
+    return app
+
+
+def main(port: int) -> int:
+    """Serves until a signal ends it. Returns 1 if the server could not go on."""
+    has_failed = False
+
+    def end_server() -> None:
+        nonlocal has_failed
+        has_failed = server.should_exit = True
+
+    server = uvicorn.Server(uvicorn.Config(make_app(end_server), port=port))
+    server.run()
+    return int(has_failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1])))

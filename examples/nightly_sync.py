@@ -32,16 +32,16 @@ async def operations(database: sqlite3.Connection) -> AsyncIterator[Operation]:
 
 
 async def main(account_id: str, audience_id: str) -> int:
-    """Uploads, and says what became of every customer."""
+    """Uploads, says what became of every customer, and returns the exit status, as `scheduler_task.py` does."""
     async with Client.from_env() as client:
         audience = client.ads.account(account_id).custom_audience(audience_id)
         try:
             report = await audience.upload(operations(customers()), rejects="rejects.csv")
-        except errors.BulkError as stopped:
-            print(f"{stopped}; run it again: what is repeated changes nothing")
-            return 1
+        except errors.SocialApiError as stopped:
+            print(f"{stopped}; run again, it changes nothing that it did before")
+            return 2 if stopped.is_lasting else 3
     print(f"{report.accepted:,} of {report.read:,} accepted in {report.requests} requests, {report.rejected} rejected")
-    return 0
+    return 1 if report.rejected else 0
 
 
 if __name__ == "__main__":

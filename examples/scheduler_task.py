@@ -7,7 +7,7 @@ report is one line of JSON on standard output.
 | Status | Meaning |
 |---|---|
 | 0, 1 | done; with 1, rows were rejected |
-| 2 | something has to be fixed first: do not repeat |
+| 2 | something has to be fixed first, a wrong token or id for example: do not repeat |
 | 3, 130 | the service was not there, or the task was stopped: repeat it |
 
 Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
@@ -56,6 +56,7 @@ def run(day: datetime.date, account_id: str, audience_id: str) -> int:
 
 
 if __name__ == "__main__":
-    # Schedulers stop a task with SIGTERM. As Ctrl-C it ends the job properly.
+    # Schedulers stop a task with SIGTERM: docs/deployment.md says why it takes both lines.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     sys.exit(run(datetime.date.fromisoformat(sys.argv[1]), *sys.argv[2:4]))

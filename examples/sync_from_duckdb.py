@@ -18,7 +18,7 @@ MEMBERS = "select distinct email, phone from read_parquet($files) where amount >
 
 
 async def main(account_id: str, audience_id: str, files: str) -> int:
-    """Syncs, and says what changed."""
+    """Syncs, says what changed, and returns the exit status, as `scheduler_task.py` does."""
     with duckdb.connect() as connection:
         members = connection.sql(MEMBERS, params={"files": files})
         try:
@@ -27,12 +27,12 @@ async def main(account_id: str, audience_id: str, files: str) -> int:
                 report = await audience.sync(
                     members, snapshot="audience.snapshot", rejects="rejects.csv", default_region="US"
                 )
-        except errors.BulkError as stopped:
+        except errors.SocialApiError as stopped:
             print(f"{stopped}; nothing is lost: the next run goes on from the snapshot")
-            return 1
+            return 2 if stopped.is_lasting else 3
     added, removed = report.additions.accepted, report.removals.accepted
     print(f"{report.read:,} read: {report.unchanged:,} unchanged, {added:,} added; {removed:,} identifiers removed")
-    return 0
+    return 1 if report.rejected else 0
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """A sync from PostgreSQL: an audience holds who a query returns.
 
 A server-side cursor keeps memory flat. Hosts and credentials come from SOCIALAPI_* variables, the
-database from DATABASE_URL. Run it every night; the first run makes the snapshot:
+database from DATABASE_URL. Exit statuses are those of `scheduler_task.py`. Run it every night; the
+first run makes the snapshot:
 
     export DATABASE_URL=postgresql://shop@db.example/shop
     python examples/sync_from_postgresql.py 18ce54d4x5t 1nmth
@@ -13,30 +14,40 @@ import sys
 
 import asyncpg
 
-from socialapi import Client, errors
+from socialapi import Client, SyncReport, errors
 
 MEMBERS = "select email, phone from customers where not has_left"
+CONNECTION_LOST = (OSError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncpg.OperatorInterventionError)
 
 
-async def main(account_id: str, audience_id: str) -> int:
-    """Syncs, and says what changed."""
+async def sync(account_id: str, audience_id: str) -> SyncReport:
+    """Brings the audience to what the query returns."""
     connection = await asyncpg.connect(os.environ["DATABASE_URL"])
     try:
         # A cursor lives in a transaction. It sees the customers as they were when it began.
         async with Client.from_env() as client, connection.transaction(readonly=True):
             audience = client.ads.account(account_id).custom_audience(audience_id)
             members = connection.cursor(MEMBERS, prefetch=5_000)
-            report = await audience.sync(
+            return await audience.sync(
                 members, snapshot="audience.snapshot", rejects="rejects.csv", default_region="US"
             )
-    except errors.BulkError as stopped:
-        print(f"{stopped}; nothing is lost: the next run goes on from the snapshot")
-        return 1
     finally:
         await connection.close()
+
+
+async def main(account_id: str, audience_id: str) -> int:
+    """Syncs, says what changed, and returns the exit status."""
+    try:
+        report = await sync(account_id, audience_id)
+    except CONNECTION_LOST as lost:
+        print(f"the database went away: {lost}")
+        return 3
+    except errors.SocialApiError as stopped:
+        print(f"{stopped}; nothing is lost: the next run goes on from the snapshot")
+        return 2 if stopped.is_lasting else 3
     added, removed = report.additions.accepted, report.removals.accepted
     print(f"{report.read:,} read: {report.unchanged:,} unchanged, {added:,} added; {removed:,} identifiers removed")
-    return 0
+    return 1 if report.rejected else 0
 
 
 if __name__ == "__main__":

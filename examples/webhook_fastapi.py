@@ -2,7 +2,7 @@
 
 SOCIALAPI_API_KEY_SECRET is the app's API key secret. Run it, and register the address once it serves:
 
-    uvicorn webhook_fastapi:app --app-dir examples --workers 2 --no-access-log
+    uvicorn webhook_fastapi:make_app --factory --app-dir examples --workers 2 --no-access-log
     python -c "
     import asyncio, socialapi
     async def main():
@@ -21,14 +21,7 @@ from fastapi import FastAPI
 from socialapi.streams import Dispatcher
 from socialapi.webhooks import ActivityEvent, Receiver
 
-receiver = Receiver(
-    os.environ["SOCIALAPI_API_KEY_SECRET"],
-    inbox=os.environ.get("EVENTS_INBOX", "events.sqlite"),
-)
-events = Dispatcher(max_concurrency=16)
 
-
-@events.on("*")
 async def handle(event: ActivityEvent) -> None:
     """An event is done with when this returns; until then another worker, or the next start, hands it out again."""
     print(f"worker {os.getpid()} handles {event.event_id}", flush=True)
@@ -36,16 +29,25 @@ async def handle(event: ActivityEvent) -> None:
         await asyncio.Event().wait()  # stands for work that is interrupted
 
 
-@contextlib.asynccontextmanager
-async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-    """Opens the inbox, and handles events for as long as this worker runs.
+def make_app() -> FastAPI:
+    """Returns the application. A test makes one for itself, since a receiver belongs to one event loop."""
+    receiver = Receiver(
+        os.environ["SOCIALAPI_API_KEY_SECRET"],
+        inbox=os.environ.get("EVENTS_INBOX", "events.sqlite"),
+    )
+    events = Dispatcher(max_concurrency=16)
+    events.on("*")(handle)
 
-    What a handler raises is logged, and its event comes again after the next start. Should the handling itself end,
-    because the inbox fails for example, that is logged and ends this worker.
-    """
-    async with receiver.handled_by(events.run):
-        yield
+    @contextlib.asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        """Opens the inbox, and handles events for as long as this worker runs.
 
+        What a handler raises is logged, and its event comes again after the next start. Should the handling itself
+        end, because the inbox fails for example, that is logged and ends this worker.
+        """
+        async with receiver.handled_by(events.run):
+            yield
 
-app = FastAPI(lifespan=lifespan)
-app.add_route("/hooks", receiver.asgi, methods=["GET", "POST"])
+    app = FastAPI(lifespan=lifespan)
+    app.add_route("/hooks", receiver.asgi, methods=["GET", "POST"])
+    return app

@@ -93,7 +93,7 @@ class UploadReport(FrozenRecord):
     window).
     """
     rejects: tuple[RowIssue, ...] = attrs.field(default=(), repr=False)
-    """The first rejected rows, at most `MAX_ISSUES_KEPT`. The rejects file has all of them."""
+    """The first rejected rows, at most 1,000. The rejects file has all of them."""
     warning_details: tuple[RowIssue, ...] = attrs.field(default=(), repr=False)
     """The first warnings, at most `MAX_ISSUES_KEPT`, about fields left out and values that were
     mended.
@@ -174,7 +174,7 @@ class UpsertReport(UploadReport):
     deleted: int = 0
     unconfirmed: int = 0
     vanished_ids: tuple[str, ...] = attrs.field(default=(), repr=False)
-    """The first vanished products, at most `MAX_ISSUES_KEPT`."""
+    """The first vanished products, at most 1,000."""
 
     @property
     def adds_up(self) -> bool:

@@ -196,6 +196,7 @@ from socialapi.reports import UploadReport as UploadReport
 from socialapi.reports import UpsertReport as UpsertReport
 from socialapi.resources.audiences import AudienceUploadKeywords as AudienceUploadKeywords
 from socialapi.resources.audiences import LintKeywords as LintKeywords
+from socialapi.resources.audiences import RowKeywords as RowKeywords
 from socialapi.resources.audiences import SyncKeywords as SyncKeywords
 from socialapi.resources.audiences import UploadKeywords as UploadKeywords
 from socialapi.resources.catalogs import AnyFilter as AnyFilter

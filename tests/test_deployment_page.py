@@ -21,7 +21,7 @@ from aiohttp import web
 from socialapi import Client, Config
 from socialapi.cli import output
 from socialapi.emulator import Emulator
-from tests.cli.terminal import answered, last_json, program, write_people
+from tests.cli.terminal import IN_THE_BACKGROUND, answered, last_json, program, write_people
 from tests.support.redis import own_redis
 from tests.test_readme import Shell, Snippet, commands, run_console, snippets_of
 from tests.webhooks.test_fastapi import uvicorn
@@ -43,7 +43,7 @@ def the(language: str, about: str = "") -> Snippet:
 
 def test_every_block_of_the_page_is_held_here() -> None:
     assert [each.language for each in SNIPPETS] == [
-        *("python", "python", "toml", "console", "python"),
+        *("python", "python", "ini", "toml", "console", "python"),
         *("ini", "ini", "yaml", "dockerfile"),
     ]
 
@@ -92,6 +92,16 @@ async def test_the_context_of_aiohttp_opens_one_client_and_closes_it(
             await client.posts.by_user("2244994945").first()
 
 
+def test_the_unit_of_a_service_starts_the_example_again_after_every_end() -> None:
+    service = unit("WantedBy=multi-user.target")["Service"]
+    _, program_path, port = service["ExecStart"].split()
+    assert (ROOT / "examples" / Path(program_path).name).is_file()
+    assert port.isdecimal()
+    assert service["Restart"] == "always"
+    state = f"/var/lib/{service['StateDirectory']}"
+    assert (service["WorkingDirectory"], service["Environment"]) == (state, f"HOME={state}")
+
+
 # Limits
 
 
@@ -131,7 +141,10 @@ def test_the_page_says_what_each_status_of_the_command_line_is_for() -> None:
     assert statuses == [*ours, 128 + signal.SIGKILL, 128 + signal.SIGTERM]
 
 
-async def test_the_program_ends_on_sigterm_with_130_and_goes_on_the_next_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", [(), IN_THE_BACKGROUND])
+async def test_the_program_ends_on_sigterm_with_130_and_goes_on_the_next_time(
+    tmp_path: Path, before: Sequence[str]
+) -> None:
     write_people(tmp_path / "crm.csv", 500)
     script = tmp_path / "upload.py"
     script.write_text(the("python", "SIGTERM").text)
@@ -141,7 +154,7 @@ async def test_the_program_ends_on_sigterm_with_130_and_goes_on_the_next_time(tm
 
         async def start() -> asyncio.subprocess.Process:
             return await asyncio.create_subprocess_exec(
-                *(sys.executable, "-W", "error", str(script)),
+                *(*before, sys.executable, "-W", "error", str(script)),
                 cwd=tmp_path,
                 env=environment,
                 stdout=asyncio.subprocess.PIPE,
@@ -154,11 +167,11 @@ async def test_the_program_ends_on_sigterm_with_130_and_goes_on_the_next_time(tm
         assert await first.communicate() == (b"", b"")
         assert first.returncode == 130
         emulator.faults.clear()
-        before = len(emulator.requests)
+        sent = len(emulator.requests)
         second = await start()
         out, _ = await second.communicate()
         assert (second.returncode, out) == (0, b"500 accepted, 0 rejected\n")
-        assert len(emulator.requests) - before < 40, "what was confirmed is not sent again"
+        assert len(emulator.requests) - sent < 40, "what was confirmed is not sent again"
 
 
 # Schedulers
@@ -188,7 +201,7 @@ async def run_command(words: Sequence[str], emulator: Emulator, folder: Path) ->
 async def test_the_unit_of_systemd_syncs_and_is_not_repeated_where_that_does_not_help(
     socialapi_emulator: Emulator, tmp_path: Path
 ) -> None:
-    service = unit("ExecStart")["Service"]
+    service = unit("members.csv")["Service"]
     executable, *words = service["ExecStart"].split()
     assert Path(executable).name == "socialapi"
     status, report = await run_command(words, socialapi_emulator, tmp_path)

@@ -43,6 +43,38 @@ async def test_the_sync_from_postgresql_leaves_the_audience_as_the_query_has_it(
     await connection.close()
 
 
+@pytest.mark.parametrize(
+    ("value_of_one_row", "says", "status"),
+    [("pg_terminate_backend(pg_backend_pid())", "the database went away", 3), ("n / 0 > 0", "the input broke off", 2)],
+)
+async def test_the_sync_from_postgresql_says_whether_to_repeat_what_the_database_has_ended(
+    socialapi_emulator: Emulator, tmp_path: Path, postgresql: str, value_of_one_row: str, says: str, status: int
+) -> None:
+    connection = await asyncpg.connect(postgresql)
+    await connection.execute(
+        f"create view customers as select case when n = 500 then ({value_of_one_row})::text else 'a' || n || '@example.com' "
+        "end as email, null::text as phone, false as has_left from generate_series(1, 10000) as n"
+    )
+    await connection.close()
+    command = "sync_from_postgresql.py", ACCOUNT, AUDIENCE
+    out = await run(socialapi_emulator, tmp_path, *command, status=status, DATABASE_URL=postgresql)
+    assert says in out
+    assert not socialapi_emulator.members(ACCOUNT, AUDIENCE)
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"), [({"status": 429, "retry_after_seconds": 7_200}, 3), ({"status": 403}, 2)]
+)
+@pytest.mark.parametrize("command", ["nightly_sync.py", "sync_from_duckdb.py"])
+async def test_a_sync_says_by_its_status_whether_to_repeat_it(
+    socialapi_emulator: Emulator, tmp_path: Path, command: str, fault: dict[str, int], status: int
+) -> None:
+    duckdb.execute(f"copy (select 'a@example.com' as email, null as phone, 100 as amount) to '{tmp_path}/all.parquet'")
+    socialapi_emulator.faults.add("status", times=100, **fault)
+    files = ["*.parquet"] if command == "sync_from_duckdb.py" else []
+    await run(socialapi_emulator, tmp_path, command, ACCOUNT, AUDIENCE, *files, status=status)
+
+
 async def test_the_sync_from_duckdb_leaves_the_audience_as_the_query_has_it(
     socialapi_emulator: Emulator, tmp_path: Path
 ) -> None:

@@ -52,6 +52,17 @@ def test_types_have_a_page_for_each_subject() -> None:
     assert api.title_of("socialapi.types-line_items.md") == "Line items"
 
 
+def test_bases_are_shown_where_they_have_an_entry_of_their_own() -> None:
+    options, posts = api.pages()["socialapi.types-options.md"], api.pages()["socialapi.types-posts.md"]
+    assert "::: socialapi.types.SyncKeywords\n\n" in options
+    assert "::: socialapi.types.RowKeywords\n\n" in options
+    assert "::: socialapi.types.Post\n    options:\n      show_bases: false\n" in posts
+
+
+def test_the_reference_says_which_document_its_sections_are_of() -> None:
+    assert "one of the service's own documentation" in api.pages()["index.md"]
+
+
 # The pages
 
 
@@ -77,6 +88,16 @@ def test_files_of_the_project_are_pages_as_they_are() -> None:
     assert "](benchmarks/plots/paging.svg)" in overview
     assert "](plots/paging.svg)" in PAGES["benchmarks/results.md"]
     assert PAGES["examples/webhook_fastapi.md"].startswith("# A webhook in a FastAPI application")
+
+
+def test_the_pages_of_a_project_and_of_a_notebook_show_their_code() -> None:
+    project = PAGES["examples/testing_a_service.md"]
+    headings = re.findall(r"^## `(.+)`\n\n```(\w+)\n", project, re.MULTILINE)
+    assert headings[:3] == [("newsletter.py", "python"), ("pyproject.toml", "toml"), ("conftest.py", "python")]
+    files = {path.name for path in (ROOT / "examples" / "testing_a_service").glob("*.*")}
+    assert {name for name, _ in headings} == files - {"README.md"}
+    assert "async def test_posts_about_the_newsletter_are_collected" in project
+    assert "```python\nimport pandas as pd\n" in PAGES["examples/timeline_notebook.md"]
 
 
 def test_an_escaped_bar_in_the_code_of_a_table_is_a_bar_in_the_site() -> None:

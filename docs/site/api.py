@@ -6,6 +6,7 @@ installed.
 """
 
 import ast
+import builtins
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,13 +27,22 @@ MODULES: Final = {
 """The public modules with a sentence about each; a name that several export is described in the
 first of them. The integrations are found by themselves.
 """
+ABOUT: Final = (
+    "Every public name. All other modules may change without notice. Where an entry names a section (*platform section "
+    "6.2*, *advertising section 4.9*, *catalogs section 4.7*), that is one of the service's own documentation of this API, "
+    "which is not part of this site."
+)
 LARGE: Final = "socialapi.types"
 """The module that has a page for each subject."""
 KINDS: Final = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 CONSTANT_OPTIONS: Final = "    options:\n      show_attribute_values: true\n"
 CLIENT_MADE_OPTIONS: Final = "    options:\n      merge_init_into_class: false\n      show_bases: false\n"
+WITHOUT_BASES: Final = "    options:\n      show_bases: false\n"
 MADE_BY_A_CLIENT: Final = frozenset({"socialapi.Pager", "socialapi.Stream"})
 """Classes beside `socialapi.resources` whose constructor is not for users."""
+
+
+OF_TYPING: Final = frozenset({"Protocol", "TypedDict", "Generic", "NamedTuple"})
 
 
 class Entry(NamedTuple):
@@ -131,8 +141,16 @@ def _entry(entry: Entry) -> str:
         described = f"The same as [`{entry.alias_of}`][{entry.alias_of}]."
         return f"## {entry.name} {{ #{entry.anchor} }}\n\n{described}\n"
     is_handed_out = entry.module == "socialapi.resources" or entry.anchor in MADE_BY_A_CLIENT
-    options = CLIENT_MADE_OPTIONS if is_handed_out else ""
+    options = CLIENT_MADE_OPTIONS if is_handed_out else "" if _has_entries_as_bases(entry) else WITHOUT_BASES
     return f"::: {entry.anchor}\n{options if _is_class_or_function(entry) else CONSTANT_OPTIONS}"
+
+
+def _has_entries_as_bases(entry: Entry) -> bool:
+    """Whether what the class derives from is Python's or has entries: other bases say nothing to those who use it."""
+    classes = [each for each in _tree(_source(entry.home)).body if isinstance(each, ast.ClassDef)]
+    bases = [ast.unparse(base).partition("[")[0] for cls in classes if cls.name == entry.name for base in cls.bases]
+    named = {each.name for each in entries()} | set(dir(builtins)) | OF_TYPING
+    return all(base in named for base in bases)
 
 
 def _is_class_or_function(entry: Entry) -> bool:
@@ -141,7 +159,7 @@ def _is_class_or_function(entry: Entry) -> bool:
 
 def _index(by_page: Mapping[str, Sequence[Entry]]) -> str:
     """The page that lists every name."""
-    lines = ["# API reference\n", "Every public name. All other modules may change without notice.\n"]
+    lines = ["# API reference\n", f"{ABOUT}\n"]
     last = ""
     for page, of_page in by_page.items():
         module = of_page[0].module

@@ -64,14 +64,15 @@ def _own_parameters(cls: griffe.Class) -> dict[str, griffe.Parameter]:
     is_keyword_only = "kw_only=True" in (_decorator(cls) or "")
     found: dict[str, griffe.Parameter] = {}
     for member in cls.members.values():
-        if not isinstance(member, griffe.Attribute) or member.annotation is None:
+        if not isinstance(member, griffe.Attribute) or member.annotation is None or "property" in member.labels:
+            continue
+        if member.name.startswith("_"):  # of ours, though attrs takes it
             continue
         is_given, default, is_keyword = _field(member)
         if is_given and not str(member.annotation).startswith("ClassVar"):
             kinds = griffe.ParameterKind
             kind = kinds.keyword_only if is_keyword_only or is_keyword else kinds.positional_or_keyword
-            name = member.name.lstrip("_")
-            found[name] = griffe.Parameter(name, annotation=member.annotation, kind=kind, default=default)
+            found[member.name] = griffe.Parameter(member.name, annotation=member.annotation, kind=kind, default=default)
     return found
 
 

@@ -36,6 +36,9 @@ OUTSIDE: Final = {
     "benchmarks/README.md": "benchmarks/method.md",
 }
 """Files outside of `docs` that are pages, with their addresses in the site."""
+WITH_THEIR_FILES: Final = ("examples/testing_a_service/README.md",)
+"""Pages about a folder that show its files as well."""
+LANGUAGES: Final = {".py": "python", ".toml": "toml"}
 TIMEOUT_SECONDS: Final = 600.0
 PLOTS: Final = "benchmarks/plots"
 LINK: Final = re.compile(r"(\]\()([^)\s]+)\)")
@@ -96,7 +99,8 @@ def _for_site(source: str, addresses: Mapping[str, str]) -> str:
         return f"{link[1]}{posixpath.relpath(addresses.get(target, target), here or '.')}{number}{anchor})"
 
     lines = (line if is_code else _table_row(LINK.sub(moved, line)) for is_code, line in _lines(text))
-    return "".join(lines).replace(API_LINE, f"- [API reference]({API_INDEX}): ")
+    code = _files(Path(source).parent) if source in WITH_THEIR_FILES else ""
+    return "".join(lines).replace(API_LINE, f"- [API reference]({API_INDEX}): ") + code
 
 
 def _table_row(line: str) -> str:
@@ -120,6 +124,16 @@ def _example(source: str, text: str) -> str:
     described = ast.get_docstring(ast.parse(text)) or source
     title = re.split(r"[.:;](?:\s|$)", described, maxsplit=1)[0]
     return f"# {' '.join(title.split())}\n\n`{source}`:\n\n```python\n{text}```\n"
+
+
+def _files(folder: Path) -> str:
+    """The files of a project as sections of its page: first the program, then its settings and tests."""
+    names = sorted(path.name for path in (ROOT / folder).iterdir() if path.suffix in LANGUAGES)
+    tests_last = sorted(names, key=lambda name: (name.startswith("test_"), name == "conftest.py"))
+    return "".join(
+        f"\n## `{name}`\n\n```{LANGUAGES[Path(name).suffix]}\n{(ROOT / folder / name).read_text('utf-8')}```\n"
+        for name in tests_last
+    )
 
 
 def _notebook(text: str) -> str:

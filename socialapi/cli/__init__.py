@@ -22,11 +22,8 @@ def main() -> NoReturn:
     gc.set_threshold(*GC_THRESHOLDS)
     gc.freeze()
     # SIGTERM of a supervisor is handled like Ctrl-C: the command ends cleanly, with a report so
-    # far. If the shell has Ctrl-C ignored, in the background, SIGTERM keeps its default, or it
-    # could not be ended. Before the imports: process 1 of a container gets no signal that it does
-    # not handle.
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGTERM, _as_interrupt)
+    # far. Before the imports: process 1 of a container gets no signal that it does not handle.
+    signal.signal(signal.SIGTERM, _as_interrupt)
     try:
         from socialapi.cli.app import main as run
     except KeyboardInterrupt:  # during the third of a second that the imports take
@@ -35,4 +32,6 @@ def main() -> NoReturn:
 
 
 def _as_interrupt(number: int, frame: FrameType | None) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # by the shell, for a command in the background
+        raise KeyboardInterrupt
     signal.raise_signal(signal.SIGINT)

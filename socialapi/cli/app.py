@@ -12,6 +12,7 @@ import socket
 import sys
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
+from types import FrameType
 from typing import Annotated, Final, Literal, NoReturn
 
 from cyclopts import App, CycloptsError, Parameter
@@ -141,7 +142,12 @@ def call(arguments: list[str]) -> object:
     if gc.get_freeze_count():  # in a process of our own, see `main`: what was imported stays, too
         gc.freeze()
     result = command(*bound.args, **bound.kwargs)
-    return asyncio.run(_woken_by_signals(result)) if inspect.iscoroutine(result) else result
+    if not inspect.iscoroutine(result):
+        return result
+    try:
+        return asyncio.run(_woken_by_signals(result))
+    except asyncio.CancelledError:  # by SIGTERM, see `_cancel_on_sigterm`
+        raise KeyboardInterrupt from None
 
 
 async def _woken_by_signals(command: Coroutine[object, object, object]) -> object:
@@ -161,11 +167,29 @@ async def _woken_by_signals(command: Coroutine[object, object, object]) -> objec
         loop = asyncio.get_running_loop()
         loop.add_reader(reading, reading.recv, 4096)
         earlier = signal.set_wakeup_fd(writing.fileno(), warn_on_full_buffer=False)
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            _cancel_on_sigterm()
         try:
             return await command
         finally:
             signal.set_wakeup_fd(earlier)
             loop.remove_reader(reading)
+
+
+def _cancel_on_sigterm() -> None:
+    """Has SIGTERM cancel this task, and raise KeyboardInterrupt when it comes again.
+
+    That is what asyncio does on Ctrl-C, unless Ctrl-C is ignored, as a shell has it for commands in
+    the background. It stays ignored.
+    """
+    task = asyncio.current_task()
+
+    def end(number: int, frame: FrameType | None) -> None:
+        if task is None or task.done() or task.cancelling():
+            raise KeyboardInterrupt
+        task.cancel()
+
+    signal.signal(signal.SIGTERM, end)
 
 
 def main() -> NoReturn:

@@ -214,7 +214,7 @@ async def sync_audience(
         )
 
     title = f"{title_of(files)} → audience {audience}"
-    return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json)
+    return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json, snapshot=snapshot)
 
 
 @Parameter(name="*")

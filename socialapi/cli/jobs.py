@@ -283,7 +283,7 @@ class JobStatus:
 @app.command(name="list")
 def list_(
     *journals: Annotated[
-        Path, Parameter(help="Journals to list; by default those of all jobs that were started here.")
+        Path, Parameter(help="Journals to list; by default those of all jobs that this user started.")
     ],
     flags: ListFlags = ALL,
 ) -> int:

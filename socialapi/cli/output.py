@@ -17,7 +17,7 @@ from typing import IO, Final, TextIO
 
 from rich.console import Console
 
-from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, SocialApiError
+from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, SocialApiError, Unauthorized
 from socialapi.problems import Problem, ServiceError
 
 DONE: Final = 0
@@ -27,6 +27,10 @@ SERVICE: Final = 3
 INTERRUPTED: Final = 130
 READER_LEFT: Final = 141
 """The status that a shell shows for a program that SIGPIPE ended: 128 + 13."""
+
+CHECK_CREDENTIALS: Final = (
+    "; `socialapi auth status` shows which credentials are used: check their SOCIALAPI_* variables, or sign in again"
+)
 
 EXPECTED: Final = (SocialApiError, OSError)
 """Errors that are no bugs. An OSError concerns an output, because inputs have errors of
@@ -52,7 +56,9 @@ def sentence(problem: BaseException) -> str:
         where = f"{problem.filename}" if problem.filename else "the output"
         return f"{where} cannot be written: {problem.strerror or type(problem).__name__}"
     if isinstance(problem, ApiError | BulkError):
-        return printable(str(problem))  # the service's text could move the cursor or add a line
+        refused = problem.__cause__ if isinstance(problem, BulkError) else problem
+        hint = CHECK_CREDENTIALS if isinstance(refused, Unauthorized) else ""
+        return printable(f"{problem}{hint}")  # the service's text could move the cursor or add a line
     return str(problem)
 
 

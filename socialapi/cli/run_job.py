@@ -6,6 +6,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
@@ -115,11 +116,18 @@ _AGAIN: Final[Mapping[type[UploadReport], str]] = {UpsertReport: "loading", Sync
 
 
 async def run_job(
-    job: RunJob, title: str, *, dry_run: bool, as_json: bool, journal: RegisteredJournal | None = None
+    job: RunJob,
+    title: str,
+    *,
+    dry_run: bool,
+    as_json: bool,
+    journal: RegisteredJournal | None = None,
+    snapshot: Path | None = None,
 ) -> int:
     """Runs a job, prints its report, even if it stops early, and returns the exit status.
 
-    With a journal, prints how to resume after a stop, unless the input caused it and has to change.
+    With a journal or a snapshot, prints how to go on after a stop, unless the input caused it and
+    has to change.
     """
     display = ProgressDisplay(title)
     try:
@@ -130,12 +138,12 @@ async def run_job(
     except BulkError as stopped:
         _show_so_far(stopped.report, as_json=as_json)
         if not isinstance(stopped.__cause__, InvalidInput):
-            _say_how_to_go_on(journal)
+            _say_how_to_go_on(journal, snapshot, dry_run=dry_run)
         raise
     except asyncio.CancelledError:
         if display.last is not None:
             _show_so_far(display.last.report, as_json=as_json)
-        _say_how_to_go_on(journal)
+        _say_how_to_go_on(journal, snapshot, dry_run=dry_run)
         raise
     show(report, as_json=as_json)
     return output.SOME_REJECTED if report.rejected or _not_removed(report) else output.DONE
@@ -149,7 +157,9 @@ def _show_so_far(report: UploadReport, *, as_json: bool) -> None:
         output.say_problem(problem)
 
 
-def _say_how_to_go_on(journal: RegisteredJournal | None) -> None:
+def _say_how_to_go_on(journal: RegisteredJournal | None, snapshot: Path | None, *, dry_run: bool) -> None:
+    if snapshot is not None and not dry_run:
+        output.say(f"what was accepted stands in {snapshot}; to go on from there, run the same command again")
     if journal is not None and journal.how_to_go_on is not None:
         output.say(f"what is confirmed stands in {journal.path}; to go on from there, run {journal.how_to_go_on}")
 
@@ -194,7 +204,10 @@ def _show_warnings(console: Console, report: UploadReport) -> None:
         else:
             _say(console, f"product {issue.product_id} {issue.reason}")
     if report.warnings > ISSUES_SHOWN:
-        _say(console, f"… {report.warnings - ISSUES_SHOWN:,} more warnings")
+        _say(
+            console,
+            f"… {report.warnings - ISSUES_SHOWN:,} more warnings; `lint` counts faults of values by their reason",
+        )
 
 
 def _show_removals(console: Console, report: SyncReport) -> None:

@@ -260,9 +260,9 @@ async def _hand_on(
 
 async def _pass_on(forwarder: Forwarder, event: Event, secret: str) -> bool:
     """Returns whether the other side accepted the event; prints a message if it refused it."""
-    from socialapi.webhooks.signatures import SIGNATURE_HEADER, sign
+    from socialapi.webhooks.signatures import SIGNATURE_HEADER, sign_body
 
-    headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign(event.content, secret)}
+    headers = {"Content-Type": "application/json", SIGNATURE_HEADER: sign_body(event.content, secret)}
     status = await forwarder.post(event.content, headers)
     is_taken = 200 <= status < 300
     if not is_taken:

@@ -385,8 +385,8 @@ async def end_streams(request: ControlRequest) -> Answer:
 
 @control("POST", "reset")
 async def reset(request: ControlRequest) -> Answer:
-    """Restores the seed data; also clears faults, log, webhook targets and the
-    advance of the clock.
+    """Restores the seed data; also clears faults, log, the advance of the clock, and webhook
+    targets but for those that were given at the start.
     """
     request.service.reset()
     return answer({})

@@ -282,8 +282,8 @@ class Emulator:
         return self._service.outgoing.targets
 
     def reset(self) -> None:
-        """Restores the seed data; also clears faults, log, webhook targets and the
-        advance of the clock.
+        """Restores the seed data; also clears faults, log, the advance of the clock, and webhook
+        targets but for those that were given at the start.
         """
         self._service.reset()
 

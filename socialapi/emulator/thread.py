@@ -194,8 +194,8 @@ class EmulatorThread:
         return _WebhookTargets(self)
 
     def reset(self) -> None:
-        """Restores the seed data; also clears faults, log, webhook targets and the
-        advance of the clock.
+        """Restores the seed data; also clears faults, log, the advance of the clock, and webhook
+        targets but for those that were given at the start.
         """
         self.call(lambda emulator: emulator.reset())
 

@@ -12,4 +12,5 @@ from socialapi.webhooks.receiver import Receiver as Receiver
 from socialapi.webhooks.receiver import read_event as read_event
 from socialapi.webhooks.signatures import SIGNATURE_HEADER as SIGNATURE_HEADER
 from socialapi.webhooks.signatures import crc_response as crc_response
+from socialapi.webhooks.signatures import sign_body as sign_body
 from socialapi.webhooks.signatures import verify_signature as verify_signature

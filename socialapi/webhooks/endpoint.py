@@ -15,7 +15,7 @@ from socialapi.errors import InvalidInput
 from socialapi.models.pages import Undecoded
 from socialapi.records import Exported
 from socialapi.webhooks.queue import Store
-from socialapi.webhooks.signatures import SIGNATURE_HEADER, Signature, begins_as_json, sign
+from socialapi.webhooks.signatures import SIGNATURE_HEADER, Signature, begins_as_json, sign_body
 from socialapi.wire.decode import decode_json
 from socialapi.wire.events import NO_EVENT_ID, identity_of, read_delivery
 
@@ -345,7 +345,7 @@ class Endpoint:
             return _refusal(400, "crc_token is not a challenge" if token else "crc_token is missing")
         self._store.start()
         self._count("challenge")
-        return _json_reply({"response_token": sign(token, self._secrets[0])})
+        return _json_reply({"response_token": sign_body(token, self._secrets[0])})
 
     async def _reply_to_event(self, signature: Signature, body: bytes) -> WebhookReply:
         if not signature.fits():

@@ -42,8 +42,9 @@ class OneLoop:
             self._loop = loop
         elif self._loop is not loop:
             raise RuntimeError(
-                "the receiver is used in another event loop already, and can be used in one only; from other threads call"
-                " asyncio.run_coroutine_threadsafe(receiver.handle(...), loop).result()"
+                "the receiver is used in another event loop already, and can be used in one only: make a receiver for each "
+                "application, and for each test an application; from other threads call "
+                "asyncio.run_coroutine_threadsafe(receiver.handle(...), loop).result()"
             )
         self._is_for_good |= for_good
 

@@ -32,7 +32,7 @@ def crc_response(crc_token: str, consumer_secret: str) -> dict[str, str]:
     if not isinstance(crc_token, str):
         raise InvalidInput(f"crc_token must be a text, not {type(crc_token).__name__}")
     _check_secret(consumer_secret, "consumer_secret")
-    return {"response_token": sign(crc_token.encode("utf-8", "surrogatepass"), consumer_secret)}
+    return {"response_token": sign_body(crc_token.encode("utf-8", "surrogatepass"), consumer_secret)}
 
 
 def verify_signature(body: bytes, header: str | None, consumer_secret: str | Sequence[str]) -> bool:
@@ -43,8 +43,7 @@ def verify_signature(body: bytes, header: str | None, consumer_secret: str | Seq
     ConfigurationError if there is no secret, or one that is empty or not a string, and InvalidInput
     for a body that is not bytes.
     """
-    if not isinstance(body, bytes | bytearray | memoryview):
-        raise InvalidInput(f"body must be bytes, as they were sent, not {type(body).__name__}")
+    _check_body(body)
     # Characters that no signature has are replaced by one that none has, so that bytes are
     # compared.
     given = header.encode("ascii", "replace") if isinstance(header, str) else b""
@@ -53,8 +52,15 @@ def verify_signature(body: bytes, header: str | None, consumer_secret: str | Seq
     return any(fits)
 
 
-def sign(body: bytes, consumer_secret: str) -> str:
-    """Returns the signature of a body, as it is in the header."""
+def sign_body(body: bytes, consumer_secret: str) -> str:
+    """Returns the signature of a body, for the header `SIGNATURE_HEADER` (platform section 5.5).
+
+    The counterpart of `verify_signature`, for tests of what receives webhooks. Raises
+    ConfigurationError for a secret that is empty or not a string, and InvalidInput for a body that
+    is not bytes.
+    """
+    _check_body(body)
+    _check_secret(consumer_secret, "consumer_secret")
     return _signature(body, consumer_secret).decode("ascii")
 
 
@@ -116,6 +122,11 @@ def secrets_of(consumer_secret: str | Sequence[str]) -> tuple[str, ...]:
     for name, secret in secrets.items():
         _check_secret(secret, name)
     return tuple(secrets.values())
+
+
+def _check_body(body: Any) -> None:
+    if not isinstance(body, bytes | bytearray | memoryview):
+        raise InvalidInput(f"body must be bytes, as they are sent, not {type(body).__name__}")
 
 
 def _check_secret(secret: Any, name: str) -> None:

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 import orjson
@@ -18,6 +18,8 @@ from socialapi.emulator import Emulator
 from tests.support.waiting import until
 
 Printed = pytest.CaptureFixture[str]
+IN_THE_BACKGROUND: Final = ("sh", "-c", "trap '' INT; exec \"$@\"", "sh")
+"""Starts a program as a shell without job control starts `program &`: with SIGINT ignored."""
 
 
 @contextlib.contextmanager

@@ -58,6 +58,16 @@ def test_rejected_rows_end_with_1_and_are_shown(service: Emulator, tmp_path: Pat
     assert stat.S_IMODE(rejects.stat().st_mode) == 0o600
 
 
+def test_of_many_warnings_the_first_are_printed_and_where_the_others_are_counted(
+    service: Emulator, tmp_path: Path, printed: Printed
+) -> None:
+    file = write_people(tmp_path / "people.csv", 0, *(f'="p{n}@example.com"' for n in range(7)))
+    assert app.run(["audience", "upload", str(file), *TO_AUDIENCE]) == 0
+    out = printed.readouterr().out
+    assert out.count("was mended") == 5
+    assert "… 2 more warnings; `lint` counts faults of values by their reason" in out
+
+
 def test_json_is_the_last_line_of_standard_output(service: Emulator, tmp_path: Path, printed: Printed) -> None:
     file = write_people(tmp_path / "people.csv", 3, "wrong")
     assert app.run(["audience", "upload", str(file), *TO_AUDIENCE, "--json"]) == 1
@@ -233,7 +243,7 @@ def test_a_file_that_breaks_midway_ends_with_2_and_its_report(
 @pytest.mark.parametrize(
     ("variable", "value", "status", "says"),
     [
-        ("SOCIALAPI_ACCESS_TOKEN_SECRET", "planted", 3, "HTTP 401"),
+        ("SOCIALAPI_ACCESS_TOKEN_SECRET", "planted", 3, "`socialapi auth status` shows which"),
         ("SOCIALAPI_ADS_URL", "", 2, "no ads_url is configured"),
         ("SOCIALAPI_ADS_URL", "http://example.com", 2, "ads_url must be https"),
         ("SOCIALAPI_TIMEOUT_SECONDS", "soon", 2, "SOCIALAPI_TIMEOUT_SECONDS is not a number"),

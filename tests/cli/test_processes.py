@@ -14,7 +14,7 @@ import pytest
 
 from socialapi.cli import app, output
 from socialapi.emulator import Emulator
-from tests.cli.terminal import Printed, Program, answered, last_json, program, write_people
+from tests.cli.terminal import IN_THE_BACKGROUND, Printed, Program, answered, last_json, program, write_people
 
 TO_AUDIENCE: Final = ("--account", "18ce54d4x5t", "--audience", "1nmth")
 TO_LIST: Final = ("--account", "18ce54d4x5t", "--list", "7b2f1")
@@ -66,18 +66,32 @@ async def test_an_interrupted_job_ends_with_130_and_its_report(number: int, tmp_
         assert held >= report["accepted"]
 
 
-async def test_a_job_in_the_background_of_a_shell_ends_on_sigterm_too(tmp_path: Path) -> None:
-    """There SIGINT is ignored, which SIGTERM must not run into."""
+async def test_a_job_in_the_background_of_a_shell_ends_on_sigterm_with_its_report(tmp_path: Path) -> None:
     file = write_people(tmp_path / "people.csv", 500)
-    ignoring = ("sh", "-c", "trap '' INT; exec \"$@\"", "sh")
     async with Emulator() as emulator:
         emulator.faults.add("latency", delay_seconds=0.05)
         environment = emulator.environment | HURRY
         arguments = ("audience", "upload", file, *TO_AUDIENCE, "--json")
-        async with program(*arguments, environment=environment, before=ignoring) as job:
+        async with program(*arguments, environment=environment, before=IN_THE_BACKGROUND) as job:
             await answered(emulator, 200, 20)
+            job.interrupt(signal.SIGINT)  # which stays ignored
+            await answered(emulator, 200, 25)
             job.interrupt(signal.SIGTERM)
-            assert (await job.ended())[0] == -signal.SIGTERM
+            status, out, err = await job.ended()
+    report = check_stopped(status, out, err, expected=130, says="socialapi: interrupted\n")
+    assert report["pending"] > 0
+
+
+async def test_sigterm_ends_a_job_in_the_background_that_waits_for_a_pipe(tmp_path: Path) -> None:
+    pipe = tmp_path / "people.csv"
+    os.mkfifo(pipe)
+    environment = {"SOCIALAPI_ADS_URL": "https://ads.invalid", "SOCIALAPI_BEARER_TOKEN": "token"}
+    arguments = ("audience", "upload", pipe, *TO_AUDIENCE)
+    async with program(*arguments, environment=environment, before=IN_THE_BACKGROUND) as job:
+        with await asyncio.to_thread(pipe.open, "wb", buffering=0):
+            job.interrupt(signal.SIGTERM)
+            status, _, err = await asyncio.wait_for(job.ended(), 10)
+    assert (status, err) == (130, "socialapi: interrupted\n")
 
 
 async def test_ctrl_c_ends_a_job_that_waits_for_a_pipe(tmp_path: Path) -> None:

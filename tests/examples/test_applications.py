@@ -65,8 +65,10 @@ async def fastapi_service(emulator: Emulator, folder: Path) -> AsyncIterator[Sit
     """The service under uvicorn, once it is registered and reads the stream."""
     port = free_port()
     emulator.webhook_targets[URL] = f"http://127.0.0.1:{port}/hooks"
-    command = "uvicorn", "fastapi_service:app", "--app-dir", str(EXAMPLES), "--port", str(port)
-    async with started(emulator, folder, *command, WEBHOOK_URL=URL) as program, browsing(program, port) as site:
+    async with (
+        started(emulator, folder, "fastapi_service.py", str(port), WEBHOOK_URL=URL) as program,
+        browsing(program, port) as site,
+    ):
         await program.printed("Uvicorn running on")
         await until(lambda: any(request.route == "/2/tweets/search/stream" for request in emulator.requests))
         await until(lambda: emulator.ledger()["deliveries"] != {})
@@ -99,24 +101,36 @@ async def test_a_service_whose_stream_ends_for_good_says_so_and_ends(
     async with fastapi_service(socialapi_emulator, tmp_path) as site:
         socialapi_emulator.faults.add("status", status=403, path="/2/tweets/search/stream", times=100)
         socialapi_emulator.end_streams("OperationalDisconnect")
-        assert await site.program.ended() != 0
-    assert "nobody reads the stream any more, so this process is told to end" in site.program.text
+        assert await site.program.ended() == 1
+    assert "nobody reads the stream any more, so the server ends" in site.program.text
     assert "socialapi.errors.Forbidden: HTTP 403" in site.program.text
+    assert "Application shutdown complete" in site.program.text
+
+
+async def test_a_service_waits_for_its_stream_while_the_platform_is_away(
+    socialapi_emulator: Emulator, tmp_path: Path
+) -> None:
+    socialapi_emulator.faults.add("status", status=503, path="/2/tweets/search/stream/rules", times=7)
+    async with fastapi_service(socialapi_emulator, tmp_path) as site:
+        assert await site.json("/newest/posts") == []
+    assert "the stream is not read yet: HTTP 503" in site.program.text
+    assert "Traceback" not in site.program.text
 
 
 async def test_a_service_whose_webhook_is_refused_says_so_and_ends(
     socialapi_emulator: Emulator, tmp_path: Path
 ) -> None:
     (tmp_path / "hasty.py").write_text(
-        "import fastapi_service\nfastapi_service.pauses_seconds[:] = [0, 0]\napp = fastapi_service.app\n"
+        "import sys\nimport fastapi_service\nfastapi_service.pauses_seconds[:] = [0, 0]\n"
+        "sys.exit(fastapi_service.main(int(sys.argv[1])))\n"
     )
     socialapi_emulator.faults.add("status", status=403, path="/2/webhooks", times=100)
-    command = "uvicorn", "hasty:app", "--app-dir", str(tmp_path), "--port", str(free_port())
+    command = str(tmp_path / "hasty.py"), str(free_port())
     path = f"{ROOT}{os.pathsep}{EXAMPLES}"
     async with started(socialapi_emulator, tmp_path, *command, WEBHOOK_URL=URL, PYTHONPATH=path) as program:
-        assert await program.ended() != 0
+        assert await program.ended() == 1
     assert program.text.count("the webhook is not registered yet: HTTP 403") == 2
-    assert "the webhook cannot be registered, so this process is told to end" in program.text
+    assert "the webhook cannot be registered, so the server ends" in program.text
 
 
 # A login

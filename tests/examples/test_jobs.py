@@ -252,7 +252,7 @@ async def test_a_shop_s_own_json_becomes_a_catalog(socialapi_emulator: Emulator,
     }
 
     shop.fails_on_page = 3
-    out = await load(2)
+    out = await load(3)
     assert out.startswith("the input broke off: ClientResponseError (of 6 rows read: 6 accepted")
     assert "\nthe shop: 503, message='Service Unavailable'" in out
     assert socialapi_emulator.products(CATALOG) == held

@@ -67,12 +67,13 @@ class Uvicorn:
 
 @contextlib.asynccontextmanager
 async def uvicorn(
-    secret: str, folder: Path, workers: int, app: str = "webhook_fastapi:app", app_dir: Path = ROOT / "examples"
+    secret: str, folder: Path, workers: int, app: str = "webhook_fastapi:make_app", app_dir: Path = ROOT / "examples"
 ) -> AsyncIterator[tuple[Uvicorn, str]]:
     """An application, by default the example, with so many workers, once all of them serve, and its address."""
     port = free_port()
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "uvicorn", app, "--app-dir", app_dir, "--no-access-log"),
+        *(["--factory"] if app.endswith(":make_app") else []),
         *("--port", str(port), "--workers", str(workers)),
         *("--timeout-worker-healthcheck", "60"),  # else uvicorn replaces workers that a busy machine leaves no time
         cwd=folder,

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.errors import ConfigurationError, InvalidInput
-from socialapi.webhooks import SIGNATURE_HEADER, Receiver, crc_response, verify_signature
-from socialapi.webhooks.signatures import sign
+from socialapi.webhooks import SIGNATURE_HEADER, Receiver, crc_response, sign_body, verify_signature
 from tests.webhooks.posting import HEADER, signature
 
 SECRET = "consumer-secret-1"
@@ -30,7 +29,7 @@ def test_a_challenge_is_answered_as_the_documentation_has_it() -> None:
 )
 def test_the_signature_of_these_bytes_is_genuine(body: bytes, header: str) -> None:
     assert verify_signature(body, header, SECRET)
-    assert sign(body, SECRET) == header
+    assert sign_body(body, SECRET) == header
     assert SIGNATURE_HEADER == HEADER
 
 
@@ -78,6 +77,8 @@ def test_without_a_secret_nothing_is_signed(secret: Any) -> None:
         verify_signature(BODY, SIGNATURE, secret)
     with pytest.raises(ConfigurationError, match="consumer secret"):
         crc_response("token", "")
+    with pytest.raises(ConfigurationError, match="consumer secret"):
+        sign_body(BODY, secret)
 
 
 @pytest.mark.parametrize("secret", [None, 5, b"abc-secret", True, {"abc-secret"}, {"abc-secret": 1}, [b"abc-secret"], ["a", None],
@@ -95,6 +96,8 @@ def test_what_is_neither_a_body_nor_a_token_is_named() -> None:
     wrong: Any = None
     with pytest.raises(InvalidInput, match="body must be bytes"):
         verify_signature(wrong, SIGNATURE, SECRET)
+    with pytest.raises(InvalidInput, match="body must be bytes"):
+        sign_body(wrong, SECRET)
     with pytest.raises(InvalidInput, match="crc_token must be a text"):
         crc_response(wrong, SECRET)
     assert verify_signature(BODY, b"sha256=" + b"A" * 44, SECRET) is False  # type: ignore[arg-type]  # malformed
@@ -102,12 +105,12 @@ def test_what_is_neither_a_body_nor_a_token_is_named() -> None:
 
 @given(body=st.binary(), secret=st.text(min_size=1), others=st.lists(st.text(min_size=1), max_size=3))
 def test_what_is_signed_is_genuine(body: bytes, secret: str, others: list[str]) -> None:
-    assert verify_signature(body, sign(body, secret), [*others, secret])
+    assert verify_signature(body, sign_body(body, secret), [*others, secret])
 
 
 @given(body=st.binary(min_size=1), secret=st.text(min_size=1), data=st.data())
 def test_one_changed_byte_is_seen(body: bytes, secret: str, data: st.DataObject) -> None:
-    header = sign(body, secret)
+    header = sign_body(body, secret)
     at = data.draw(st.integers(0, len(body) - 1))
     changed = bytearray(body)
     changed[at] ^= data.draw(st.integers(1, 255))

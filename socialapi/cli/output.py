@@ -217,7 +217,12 @@ def saying_warnings() -> Iterator[None]:
 
 
 class Output(Console):
-    """A console that raises an error when its output is closed, instead of ending the program."""
+    """A console that raises an error when its output is closed, instead of ending the program, and
+    shows texts as they are: `:id:` in the id of a product is no emoji.
+    """
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, emoji=False)
 
     def on_broken_pipe(self) -> None:
         """Raises BrokenPipeError, because the reader of standard output has closed it."""

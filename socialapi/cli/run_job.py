@@ -46,7 +46,7 @@ class ProgressDisplay:
     def __init__(self, title: str) -> None:
         self.last: JobProgress | None = None
         self._title = title
-        self._console = Console(stderr=True)
+        self._console = Output(stderr=True)
         self._next_line = time.monotonic() + LINE_EVERY_SECONDS
         self._bar: Progress | None = None
         self._task: TaskID | None = None

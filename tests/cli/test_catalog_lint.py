@@ -98,3 +98,9 @@ def test_a_dry_run_with_a_digest_file_says_what_is_new_and_changed(service: Emul
     assert app.run([*command, "--dry-run"]) == 0
     lines = [each.split() for each in printed.readouterr().out.splitlines()]
     assert [each for each in lines if each and each[0] in ("new", "changed")] == [["new", "1"], ["changed", "1"]]
+
+
+def test_an_id_between_colons_is_no_emoji(service: Emulator, tmp_path: Path, printed: Printed) -> None:
+    feed = csv_file(tmp_path / "feed.csv", line(":id:3", price="cheap"))
+    assert app.run(["catalog", "upsert", str(feed), "--catalog", CATALOG]) == 1
+    assert "(:id:3)" in printed.readouterr().out

@@ -48,6 +48,7 @@ TARGETS: Final = frozenset(
         "help",
         "demo",
         "test",
+        "coverage",
         "test-pure",
         "test-spark",
         "test-oldest",

@@ -92,7 +92,7 @@ def test_eight_processes_use_one_quota_up_in_equal_shares_and_meet_no_429(
         f"{used:.1%} of the quota of {WINDOWS} windows; {sum(each['status'] == 429 for each in records)} times 429; "
         f"requests of each: {', '.join(f'{each:,}' for each in sorted(shares))}"
     )
-    assert {each["status"] for each in records} == {200}
+    assert {each["status"] for each in records} - {None} == {200}  # none where a process ended before the answer
     assert used >= (LEAST_USED if proof_scale == 1 else LEAST_USED_OF_SHORT_WINDOWS)
     deviation = LARGEST_DEVIATION if proof_scale == 1 else LARGEST_DEVIATION_IN_SHORT_WINDOWS
     mean = sum(shares) / PROCESSES

@@ -1,7 +1,7 @@
 """Lazy imports, so that classes that are not used cost nothing.
 
 Creating an attrs class takes about half a millisecond, and the package has some two hundred. There
-are three ways of deferring them, and no fourth:
+are three ways of deferring them:
 
 * The public modules re-export names. Each has a stub beside it (`types.pyi`) that imports its names
   and is the only list of them: type checkers and editors read it, and `on_first_use` makes of it

@@ -2,7 +2,6 @@
 
 import datetime
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Final
 
 MAX_ROWS: Final = 20
@@ -14,6 +13,8 @@ _LEFT: Final = 'style="text-align: left"'  # and no colours, so that every theme
 
 def table(caption: str, names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Returns a table of the rows, which have a value for each name. Everything is escaped."""
+    from html import escape  # for notebooks alone: every client imports this module
+
     head = "".join(f"<th {_LEFT}>{escape(name)}</th>" for name in names)
     body = "".join(f"<tr>{''.join(f'<td {_LEFT}>{escape(_text(cell))}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><caption {_LEFT}>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -46,6 +46,7 @@ app: App = App(
     help_epilogue="Hosts and credentials come from SOCIALAPI_* variables; `socialapi emulator` prints a set that works, and "
     "`socialapi auth login` keeps the credentials of a user.",
     console=output.Output(),
+    default_parameter=Parameter(json_list=False),  # [ab].csv is a pattern, and a rule may begin with a bracket
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )

@@ -35,7 +35,15 @@ READY_TIMEOUT_SECONDS: Final = 30.0
 END_TIMEOUT_SECONDS: Final = 10.0
 POLL_SECONDS: Final = 0.02
 PROBED_FOR_SECONDS: Final = 1.0
-"""How long another command may look whether a lock is free, by taking it for a moment."""
+"""How long to wait for a command that only probes the lock."""
+
+
+def _this_program(*arguments: str) -> list[str]:
+    """Returns the command of this program in a process of its own.
+
+    Modules in the current folder are not imported, as they are not by the installed command.
+    """
+    return [sys.executable, "-P", "-m", "socialapi", *arguments]
 
 
 @contextlib.asynccontextmanager
@@ -45,7 +53,7 @@ async def private_emulator() -> AsyncIterator[Mapping[str, str]]:
     The child also ends when its standard input closes, and so with this process, however that ends.
     """
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "socialapi", "emulator", "--port", "0", "--until-stdin-closes"),
+        *_this_program("emulator", "--port", "0", "--until-stdin-closes"),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
@@ -295,16 +303,20 @@ def _detach(flags: EmulatorFlags) -> int:
     folder = background.path.parent
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     descriptor, log = tempfile.mkstemp(dir=folder, prefix="emulator-", suffix=".log")  # with mode 0600
-    with os.fdopen(descriptor, "wb") as errors:
-        process = _started(flags, log, errors)
-    line = _ready_line_within(process, READY_TIMEOUT_SECONDS)
-    sys.stderr.write(Path(log).read_text("utf-8", "replace"))
+    try:
+        with os.fdopen(descriptor, "wb") as errors:
+            process = _started(flags, log, errors)
+        line = _ready_line_within(process, READY_TIMEOUT_SECONDS)
+    except BaseException:  # interrupted, or there can be no process: nobody would find the log
+        Path(log).unlink()
+        raise
+    if sys.stderr is not None:  # as it is where the parent closed it
+        sys.stderr.write(Path(log).read_text("utf-8", "replace"))
     if not line:
         Path(log).unlink()
         return _why_not(process.wait())
     process.returncode = 0  # or Python warns that it goes on
-    sys.stdout.write(line.decode())
-    sys.stdout.flush()
+    print(line.decode(), end="", flush=True)  # nothing where standard output is closed
     _say_where(orjson.loads(line)["base_url"], flags, log)
     return output.DONE
 
@@ -316,7 +328,7 @@ def _started(flags: EmulatorFlags, log: str, errors: IO[bytes]) -> "subprocess.P
     }
     arguments = command_line(("emulator",), (), {**options, "detached_log": log})
     return subprocess.Popen(  # noqa: S603  # this program
-        [sys.executable, "-m", "socialapi", *arguments],
+        _this_program(*arguments),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=errors,

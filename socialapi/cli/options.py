@@ -47,7 +47,6 @@ Files = Annotated[
         help="CSV (any usual delimiter), JSON Lines or a JSON array in UTF-8, also packed with gzip or Zstandard, or Parquet. Several, "
         "or a quoted pattern ('exports/*.csv'), are read as one; - is standard input.",
         allow_leading_hyphen=True,  # allows `-`, which means standard input
-        json_list=False,  # [ab].csv is a pattern
         validator=_inputs,
         group=("Arguments", JOURNALED),
     ),
@@ -60,7 +59,6 @@ Feeds = Annotated[
         "with gzip or Zstandard, or Parquet. Several, or a quoted pattern ('feeds/*.xml'), are read as one; - is standard "
         "input.",
         allow_leading_hyphen=True,
-        json_list=False,
         validator=_inputs,
         group=("Arguments", JOURNALED),
     ),

@@ -14,6 +14,7 @@ from cyclopts import UNSET, App, CycloptsError, Token, UnknownOptionError, Valid
 from cyclopts.argument import Argument, ArgumentCollection
 
 from socialapi.cli.options import FILE, STANDARD_INPUT
+from socialapi.cli.output import printable
 from socialapi.config import Config
 from socialapi.errors import ConfigurationError, InvalidInput
 
@@ -27,18 +28,24 @@ def message(app: App, words: Sequence[str], first: CycloptsError, environ: Mappi
 
     Faults of the environment come last, if the command would have read it.
     """
-    commands, apps, arguments = app.parse_commands(list(words))
-    found = []
-    if apps[-1].default_command is not None:
-        found = _Reading(apps[-1].assemble_argument_collection()).faults(arguments)
+    commands, found = faults_of(app, words)
     if len(found) < 2:
         found = [_text(first)]
     if not WITHOUT_SERVICE.intersection(commands):
         found += _faults_of(environ)
+    found = [printable(fault) for fault in found]  # a word may be the name of somebody else's file
     if len(found) > 1:
         lines = "".join(f"\n  {fault}" for fault in found)
         return f"{len(found)} things are wrong (see `{' '.join(('socialapi', *commands))} --help`):{lines}"
     return found[0] if _is_ours(first) else f"{found[0]} (see --help)"
+
+
+def faults_of(app: App, words: Sequence[str]) -> tuple[Sequence[str], list[str]]:
+    """Returns the names of the command, and everything that is wrong with its arguments."""
+    commands, apps, arguments = app.parse_commands(list(words))
+    if apps[-1].default_command is None:
+        return commands, []
+    return commands, _Reading(apps[-1].assemble_argument_collection()).faults(arguments)
 
 
 def _text(problem: CycloptsError) -> str:
@@ -128,8 +135,9 @@ class _Reading:
             if argument.index is not None and left:
                 count, takes_all = argument.token_count()
                 count = max(count, 1)
-                if takes_all:  # several files stand side by side
-                    count = len(left) - len(self._apart) * argument.is_positional_only()
+                if takes_all:  # files stand side by side, and the words of `*args` anywhere
+                    is_together = argument.is_positional_only() and not argument.is_var_positional()
+                    count = len(left) - len(self._apart) * is_together
                 for index, word in enumerate(left[:count]):
                     argument.append(Token(value=word, index=index, source="cli"))
                 left = left[count:]

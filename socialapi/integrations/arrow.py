@@ -75,12 +75,17 @@ def data_frame(table: Any) -> Any:
     Integers and booleans are nullable (`Int64`, `boolean`), so that a missing one makes no float of
     the others. Times have the zone UTC.
     """
+    pa, pd = _pyarrow(), check_pandas()
+    return table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}.get)
+
+
+def check_pandas() -> Any:
+    """Returns the module pandas. Raises InvalidInput if it is not installed."""
     try:
         import pandas as pd
     except ImportError:
         raise InvalidInput("a DataFrame takes one more library: pip install 'aiosocialapi[pandas]'") from None
-    pa = _pyarrow()
-    return table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}.get)
+    return pd
 
 
 def _pyarrow() -> Any:

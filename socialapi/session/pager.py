@@ -131,7 +131,7 @@ class Pager(Generic[T]):
     async def to_arrow(self, *, limit: int | None = None) -> Any:
         """Returns the items as a `pyarrow.Table`, at most `limit` of them, as `Page.to_arrow` describes it.
 
-        Each page becomes rows when it arrives, so that its items need not be kept. An incomplete
+        Each page becomes rows when it arrives, so only one page of items is in memory. An incomplete
         table is never returned as if it were complete. An error has the table of the items so far
         as the only one of `collected`, and the place to continue from in `position`. Raises
         InvalidInput as `Page.to_arrow` does.
@@ -163,7 +163,9 @@ class Pager(Generic[T]):
         """Returns the table of `to_arrow` as a `pandas.DataFrame`, as `Page.to_pandas` describes it.
         Raises InvalidInput as it does.
         """
-        return provided("tables").data_frame(await self.to_arrow(limit=limit))
+        tables = provided("tables")
+        tables.check_pandas()  # before any page is asked for
+        return tables.data_frame(await self.to_arrow(limit=limit))
 
     async def _walk(self) -> AsyncGenerator[tuple[str | None, Page[T], int], None]:
         """Yields every page from the start on, with its token and the number of its items to skip."""

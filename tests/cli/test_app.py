@@ -14,8 +14,10 @@ import pytest
 
 from socialapi import _speedups, cli
 from socialapi.cli import app, output
+from socialapi.emulator import Emulator
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, TransportError
 from socialapi.reports import UploadReport
+from tests.cli.terminal import Printed
 
 HELP = {
     (): "Commands",
@@ -273,3 +275,10 @@ def test_a_command_loads_no_other_command() -> None:
         "socialapi.cli.output",
     }
     assert not {"aiohttp", "cattrs", "socialapi.bulk", "socialapi.models"} & set(loaded)
+
+
+def test_words_in_brackets_are_words_and_no_json(service: Emulator, printed: Printed) -> None:
+    assert app.run(["jobs", "list", "[ab].journal"]) == 2
+    assert "[ab].journal" in printed.readouterr().err
+    assert app.run(["stream", "rules", "add", "[cats]"]) in (0, 3)
+    assert "JSON" not in printed.readouterr().err

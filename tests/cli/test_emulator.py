@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import platform
+import shlex
 import signal
 import socket
 import subprocess
@@ -120,7 +121,7 @@ class Terminal:
 
 
 def answers(base_url: str) -> dict[str, Any]:
-    with urllib.request.urlopen(f"{base_url}/_emulator/overview") as reply:
+    with urllib.request.urlopen(f"{base_url}/_emulator/overview", timeout=30) as reply:
         found: dict[str, Any] = json.load(reply)
         return found
 
@@ -218,6 +219,42 @@ def test_a_file_that_cannot_be_written_ends_the_start(terminal: Terminal, free_p
     assert "folder.env cannot be written" in done.stderr
     assert "No such file" in done.stderr
     assert not list(terminal.state.iterdir())
+
+
+def test_modules_in_the_current_folder_are_not_imported(terminal: Terminal, free_port: str) -> None:
+    (terminal.folder / "html.py").write_text("raise RuntimeError('not to be imported')")
+    ready = terminal.detach("--port", free_port, "--empty")
+    assert answers(ready["base_url"])
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-"])
+def test_it_serves_though_an_output_is_closed(terminal: Terminal, free_port: str, closed: str) -> None:
+    command = f"{shlex.quote(sys.executable)} -m socialapi emulator --detach --empty --port {free_port} {closed}"
+    environment = os.environ | {"SOCIALAPI_STATE_DIR": str(terminal.folder / "state")}
+    done = subprocess.run(
+        ["sh", "-c", command],
+        cwd=terminal.folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    assert answers(f"http://127.0.0.1:{free_port}")
+
+
+def test_an_interrupted_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(process: object, seconds: float) -> bytes:
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("SOCIALAPI_STATE_DIR", str(tmp_path))
+    started = []
+    monkeypatch.setattr(subprocess, "Popen", lambda *words, **_: started.append(words))
+    monkeypatch.setattr(emulator, "_ready_line_within", interrupt)
+    assert app.run(["emulator", "--detach", "--port", "0"]) == 130
+    assert len(started) == 1
+    assert not list((tmp_path / "emulators").iterdir())
 
 
 def test_a_warning_at_the_start_is_shown(terminal: Terminal) -> None:

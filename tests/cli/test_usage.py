@@ -137,16 +137,31 @@ COMMANDS = st.sampled_from(
         "do-not-reach upload",
         "catalog lint",
         "jobs list",
+        "jobs show",
+        "ads insights",
+        "stream rules add",
+        "posts by-user",
         "x",
     ]
 )
 
 
 @given(COMMANDS, st.lists(WORDS, max_size=8))
-def test_whatever_is_typed_is_answered_in_words(command: str, words: list[str]) -> None:
+def test_what_cyclopts_takes_has_no_faults_and_what_it_refuses_is_answered_in_words(
+    command: str, words: list[str]
+) -> None:
     line = [*command.split(), *words]
     try:
         app.app.parse_args(line, exit_on_error=False, print_error=False)
     except CycloptsError as problem:
         said = usage.message(app.app, line, problem, {})
         assert said.strip()
+    else:
+        _, faults = usage.faults_of(app.app, line)
+        assert [each for each in faults if not each.startswith("There is no file ")] == []
+
+
+def test_words_that_stand_apart_from_others_are_no_fault_where_any_number_is_taken(printed: Printed) -> None:
+    assert app.run(["jobs", "list", "a.journal", "--json", "b.journal", "--limt", "3"]) == 2
+    assert "Unknown option: --limt." in (said := printed.readouterr().err)
+    assert "b.journal" not in said

@@ -1,6 +1,7 @@
 """Walking through a collection: every item once, one page ahead, and from a stored place."""
 
 import asyncio
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -362,3 +363,11 @@ async def test_a_pager_that_was_made_by_hand_makes_no_table() -> None:
         await Collection(THREE_PAGES).pager().to_arrow()
     with pytest.raises(InvalidInput, match="limit must be a whole number, not str"):
         await collection_of([], 5).pager(item_type=Post).to_arrow(limit="1")  # type: ignore[arg-type]
+
+
+async def test_no_page_is_asked_for_where_a_data_frame_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    collection = collection_of(numbered(*range(12)), 5)
+    with pytest.raises(InvalidInput, match=r"pip install 'aiosocialapi\[pandas\]'"):
+        await collection.pager(item_type=Post).to_pandas()
+    assert collection.asked == []

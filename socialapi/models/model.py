@@ -35,15 +35,17 @@ class Items(tuple[T, ...]):  # noqa: SLOT001  # a tuple with slots of its own is
         data: dict[str, Any] = provided("export").to_dict(self)
         return data
 
-    def to_json(self) -> str:
-        """Returns `to_dict()` as JSON text. Raises InvalidInput as it does."""
-        text: str = provided("export").json_text(self.to_dict())
+    def to_json(self, *, indent: bool = False) -> str:
+        """Returns `to_dict()` as JSON text: on one line, or with `indent` on indented lines. Raises
+        InvalidInput as it does.
+        """
+        text: str = provided("export").json_text(self.to_dict(), indent=indent)
         return text
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], item_type: type[Item]) -> "Items[Item]":
-        """Returns the items for the result of `to_dict`. Raises InvalidInput, which names the field
-        and not its value, if one cannot be read.
+        """Returns the items for the result of `to_dict`. Raises InvalidInput, which names the first
+        field that cannot be read and not its value.
         """
         found: tuple[tuple[Item, ...], Any] = provided("export").items_from_dict(data, item_type)
         return Items.of(*found)

@@ -156,7 +156,7 @@ async def answer_of(app: Any, path: str) -> Any:
 async def test_the_page_about_export_returns_posts_from_fastapi(socialapi_client: Client) -> None:
     (snippet,) = (each.text for each in snippets_of(ROOT / "docs" / "export.md") if "FastAPI" in each.text)
     names: dict[str, Any] = {"__name__": "snippet"}
-    exec(snippet, names)  # noqa: S102  # our own page
+    exec(snippet, names)
     app = names["app"]
     app.state.client = socialapi_client
     page = await socialapi_client.posts.by_user(USER)

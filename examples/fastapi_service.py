@@ -22,6 +22,7 @@ import math
 import os
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import uvicorn
 from fastapi import APIRouter, FastAPI, HTTPException, Request
@@ -100,11 +101,11 @@ async def show_newest(kind: str) -> list[str | None]:
 
 
 @router.get("/timeline/{user_id}")
-async def timeline(user_id: str, request: Request) -> list[str | None]:
-    """Returns the texts of a user's newest posts."""
+async def timeline(user_id: str, request: Request) -> list[dict[str, Any]]:
+    """Returns a user's newest posts, as the platform writes them."""
     client: Client = request.app.state.client
     try:
-        return [post.text for post in await client.posts.by_user(user_id, max_results=5)]
+        return [post.to_dict() for post in await client.posts.by_user(user_id, max_results=5)]
     except (errors.NotFound, errors.InvalidInput):
         raise HTTPException(404, "no such user") from None
 

@@ -20,21 +20,34 @@ def table(caption: str, names: Sequence[str], rows: Sequence[Sequence[object]]) 
     return f"<table><caption {_LEFT}>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def table_of_items(caption: str, items: Sequence[object], names: Mapping[str, str]) -> str:
-    """Returns a table of the first items; `names` are the headings by attribute.
+def table_of_rows(caption: str, rows: Sequence[Mapping[str, object]], names: Sequence[str], *, count: int) -> str:
+    """Returns a table of the first rows of `count`, whose values are by name.
 
-    It has the first columns in which there is anything.
+    It has the first columns in which there is anything. `names` are those that a row may have, in
+    their order; without rows they are the columns.
     """
-    shown = items[:MAX_ROWS]
-    used = [name for name in names if any(getattr(each, name) not in _NOTHING for each in shown)]
-    rows = [[getattr(each, name) for name in used[:MAX_COLUMNS]] for each in shown]
-    hidden = [_counted(len(items) - len(shown), "item"), _counted(len(used[MAX_COLUMNS:]), "column")]
+    used = used_names(rows, names) if rows else [*names]
+    shown = used[:MAX_COLUMNS]
+    hidden = [_counted(count - len(rows), "item"), _counted(len(used) - len(shown), "column")]
     left_out = " and ".join(filter(None, hidden))
     caption = f"{caption}; {left_out} not shown" if left_out else caption
-    return table(caption, [names[name] for name in used[:MAX_COLUMNS]], rows)
+    return table(caption, shown, [[row.get(name) for name in shown] for row in rows])
 
 
-_NOTHING: Final = (None, (), "")
+def table_of_values(caption: str, values: Mapping[str, object]) -> str:
+    """Returns a table of names and values, of those in which there is anything."""
+    return table(caption, ["", "value"], [(name, value) for name, value in values.items() if value not in _NOTHING])
+
+
+def used_names(rows: Sequence[Mapping[str, object]], names: Sequence[str]) -> list[str]:
+    """Returns the names under which a row has anything, in the order of `names`. A member's name has
+    that of its object before a dot.
+    """
+    found = dict.fromkeys(name for row in rows for name, value in row.items() if value not in _NOTHING)
+    return sorted(found, key=lambda name: names.index(name.partition(".")[0]))
+
+
+_NOTHING: Final[tuple[object, ...]] = (None, (), "", {})
 
 
 def counts(**numbers: int) -> str:
@@ -45,6 +58,10 @@ def counts(**numbers: int) -> str:
 def _counted(number: int, name: str) -> str:
     plural = name if number == 1 or name.endswith("ed") else f"{name}s"
     return f"{number:,} {plural}" if number else ""
+
+
+_REORDERING: Final = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)), "\N{REPLACEMENT CHARACTER}")
+"""Characters that would show text in another order than it is written in."""
 
 
 def _text(value: object) -> str:
@@ -60,5 +77,5 @@ def _text(value: object) -> str:
         text = f"{value:,}"
     else:
         text = value if isinstance(value, str) else repr(value)
-    text = " ".join(text[: 10 * MAX_TEXT_LENGTH].split())
+    text = " ".join(text[: 10 * MAX_TEXT_LENGTH].translate(_REORDERING).split())
     return text if len(text) <= MAX_TEXT_LENGTH else f"{text[: MAX_TEXT_LENGTH - 1]}…"

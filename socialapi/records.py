@@ -36,9 +36,11 @@ class Exported:
         data: dict[str, Any] = provided("export").to_dict(self)
         return data
 
-    def to_json(self) -> str:
-        """Returns `to_dict()` as JSON text. Raises InvalidInput as it does."""
-        text: str = provided("export").json_text(self.to_dict())
+    def to_json(self, *, indent: bool = False) -> str:
+        """Returns `to_dict()` as JSON text: on one line, or with `indent` on indented lines. Raises
+        InvalidInput as it does.
+        """
+        text: str = provided("export").json_text(self.to_dict(), indent=indent)
         return text
 
     @classmethod
@@ -46,8 +48,9 @@ class Exported:
         """Returns the object for the result of `to_dict`, or for an object of an answer.
 
         It is read as tolerantly as answers are: unknown members are kept or ignored, numbers may
-        come as text. Raises InvalidInput, which names the field and not its value, if a field is
-        missing or cannot be read.
+        come as text, and a time without a zone is in UTC. For JSON text, use
+        `from_dict(json.loads(text))`. Raises InvalidInput if a field is missing or cannot be read.
+        It names the first such field alone, and not its value.
         """
         made: Self = provided("export").from_dict(cls, data)
         return made

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from socialapi import notebook
 from socialapi.models.audiences import AudienceUser
 from socialapi.models.model import Items
+from socialapi.models.oauth import AccessToken
 from socialapi.models.pages import Page, Undecoded
-from socialapi.models.posts import Post, PostMetrics
+from socialapi.models.posts import Place, Post, PostMetrics
 from socialapi.models.users import User
 from socialapi.problems import ServiceError
 from socialapi.reports import Finding, KindLint, LintReport, Progress, RowIssue, SyncReport, UploadReport, UpsertReport
@@ -73,11 +74,58 @@ def test_a_page_is_a_table_of_the_columns_in_which_there_is_anything() -> None:
     page = Page(data=(post, Post(id="2", edit_history_tweet_ids=("2", "3"))), next_token="n", errors=(ServiceError(),))
     found = read(page)
     assert found.rows == [
-        ["id", "text", "created_at", "edit_history_tweet_ids", "public_metrics"],
-        ["1", "one two", "2026-01-31 09:00:00+00:00", "", repr(post.public_metrics)[:79] + "…"],
+        ["id", "text", "created_at", "edit_history_tweet_ids", "public_metrics.like_count"],
+        ["1", "one two", "2026-01-31 09:00:00+00:00", "", "2"],
         ["2", "", "", "2, 3", ""],
     ]
     assert found.captions == ["Page: 2 items of Post, 1 error; another page follows"]
+
+
+def test_columns_stand_in_the_order_of_the_class_whichever_row_has_them_first() -> None:
+    posts = Post(id="1", lang="en"), Post(id="2", public_metrics=PostMetrics(like_count=2)), Post(id="3", text="three")
+    assert read(Page(data=posts)).rows[0] == ["id", "text", "lang", "public_metrics.like_count"]
+
+
+def test_objects_stay_in_one_column_where_their_members_would_be_too_many() -> None:
+    metrics = PostMetrics(retweet_count=1, reply_count=1, like_count=1, quote_count=1, impression_count=1)
+    post = Post(id="1", text="one", author_id="2", community_id="3", lang="en", conversation_id="1")
+    post.public_metrics = metrics
+    found = read(Page(data=(post,)))
+    assert found.rows[0][-1] == "public_metrics"
+    assert found.rows[1][-1] == repr(metrics)[:79] + "…"
+
+
+def test_a_model_is_a_table_of_the_values_that_it_has() -> None:
+    post = Post(id="1", text="one <b>", public_metrics=PostMetrics(like_count=2_000, reply_count=0))
+    post.partial_errors = (ServiceError(),)
+    found = read(post)
+    assert found.captions == ["Post: 1 error"]
+    assert dict(found.rows) == {
+        "": "value",
+        "id": "1",
+        "text": "one <b>",
+        "public_metrics.like_count": "2,000",
+        "public_metrics.reply_count": "0",
+    }
+
+
+def test_a_model_shows_no_more_than_its_repr() -> None:
+    token = AccessToken(oauth_token="hidden", oauth_token_secret="hidden", user_id="7")
+    assert read(token).rows == [["", "value"], ["user_id", "7"]]
+    assert PERSONAL not in User(id="1", confirmed_email=PERSONAL, extra={"email": PERSONAL})._repr_html_()
+
+
+@pytest.mark.parametrize("control", ["\u202a", "\u202e", "\u2066", "\u2069"])
+def test_characters_that_reorder_text_are_replaced(control: str) -> None:
+    post = Post(id="1", text=f"gpj.{control}exe")
+    assert read(post).rows[-1] == ["text", "gpj.\ufffdexe"]
+    assert read(Page(data=(post,))).rows[-1] == ["1", "gpj.\ufffdexe"]
+
+
+def test_a_page_without_items_has_the_columns_of_their_class() -> None:
+    found = read(Page.from_dict({"data": []}, Place))
+    assert (found.rows, found.captions) == ([["id"]], ["Page: no items of Place"])
+    assert len(read(Page.from_dict({"data": []}, Post)).rows[0]) == notebook.MAX_COLUMNS
 
 
 def test_a_large_page_shows_its_first_rows_and_says_how_many_it_has() -> None:

@@ -8,8 +8,10 @@ import aiohttp
 import pytest
 
 from tests.support.chromium import Chromium, chromium_running
+from tests.test_readme import commands, snippets
 
-SITE: Final = Path(__file__).parents[1] / "site"
+ROOT: Final = Path(__file__).parents[1]
+SITE: Final = ROOT / "site"
 WIDTHS: Final = (1280, 390)
 PAGES: Final = (
     *("index", "overview", "getting-started", "audiences", "endpoints", "deployment", "security", "changelog"),
@@ -33,6 +35,10 @@ fields[0].dispatchEvent(new InputEvent('input', { bubbles: true }));
 """
 FOUND: Final = """
 [...document.querySelectorAll('*')].some(each => each.shadowRoot?.textContent.includes('jobs that survive a kill'))
+"""
+NOTE_COPIES: Final = """
+window.copied = [];
+document.addEventListener('copy', event => copied.push(event.target.value), true);
 """
 
 pytestmark = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="needs the site: make docs")
@@ -73,3 +79,21 @@ async def test_the_search_works_without_a_server(browser: Chromium) -> None:
     await browser.run(FIND)
     await browser.until(FOUND)
     assert await browser.console() == []
+
+
+@pytest.mark.xdist_group("chromium-site")
+async def test_commands_are_copied_without_prompts_and_what_they_print(browser: Chromium) -> None:
+    page = (ROOT / "docs" / "getting-started.md").read_text("utf-8")
+    await browser.resize(1280, 900)
+    await browser.open((SITE / "getting-started.html").as_uri())
+    blocks = snippets(page)
+    await browser.run(NOTE_COPIES)
+    for number in range(len(blocks)):
+        await browser.click(f"[data-clipboard-target^='#__code_{number} ']")
+    copied = await browser.run("return copied")
+    expected = [
+        "\n".join(each.text for each in commands(block)) if block.language == "console" else block.text.rstrip()
+        for block in blocks
+    ]
+    assert {block.language for block in blocks} >= {"console", "sh", "python"}
+    assert copied == expected

@@ -56,7 +56,7 @@ def main() -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
     shutil.copytree(ROOT / PLOTS, PAGES / PLOTS)
-    for name in ("site.css", "file-workers.js"):
+    for name in ("site.css", "file-workers.js", "copy-commands.js"):
         shutil.copy(Path(__file__).parent / "theme" / name, PAGES)
     program = str(Path(sys.executable).with_name("zensical"))
     command = [program, "build", "--clean", "--strict"]

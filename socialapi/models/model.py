@@ -35,15 +35,17 @@ class Items(tuple[T, ...]):  # noqa: SLOT001  # a tuple with slots of its own is
         data: dict[str, Any] = provided("export").to_dict(self)
         return data
 
-    def to_json(self) -> str:
-        """Returns `to_dict()` as JSON text. Raises InvalidInput as it does."""
-        text: str = provided("export").json_text(self.to_dict())
+    def to_json(self, *, indent: bool = False) -> str:
+        """Returns `to_dict()` as JSON text: on one line, or with `indent` on indented lines. Raises
+        InvalidInput as it does.
+        """
+        text: str = provided("export").json_text(self.to_dict(), indent=indent)
         return text
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], item_type: type[Item]) -> "Items[Item]":
-        """Returns the items for the result of `to_dict`. Raises InvalidInput, which names the field
-        and not its value, if one cannot be read.
+        """Returns the items for the result of `to_dict`. Raises InvalidInput, which names the first
+        field that cannot be read and not its value.
         """
         found: tuple[tuple[Item, ...], Any] = provided("export").items_from_dict(data, item_type)
         return Items.of(*found)
@@ -52,20 +54,46 @@ class Items(tuple[T, ...]):  # noqa: SLOT001  # a tuple with slots of its own is
         return html_table("Items", self, error=len(self.partial_errors))
 
 
-def html_table(title: str, items: Sequence[object], **beside: int) -> str:
+def html_table(title: str, items: Sequence[object], kind: Any = None, **beside: int) -> str:
     """Returns a table of items for notebooks, with the numbers of what is beside them.
 
-    It shows what the repr of an item shows.
+    It shows what the repr of an item shows. `kind` is the class of the items, in case there are
+    none.
     """
-    kind: Any = type(items[0]) if items else None
-    is_record = bool(items) and issubclass(kind, Record | FrozenRecord) and {*map(type, items)} == {kind}
+    kind = type(items[0]) if items else kind
+    is_record = _shows_its_fields(kind) and {*map(type, items)} <= {kind}
     of_kind = f" of {kind.__name__}" if is_record else ""
-    numbers = filter(None, (notebook.counts(item=len(items)) + of_kind, notebook.counts(**beside)))
-    caption = f"{title}: {', '.join(numbers) or 'no items'}"
-    if is_record:
-        names = {field.name: wire_name(field) for field in attrs.fields(kind) if field.repr}
-        return notebook.table_of_items(caption, items, names)
-    return notebook.table(caption, ["item"] if items else [], [[repr(each)] for each in items[: notebook.MAX_ROWS]])
+    numbers = filter(None, ((notebook.counts(item=len(items)) or "no items") + of_kind, notebook.counts(**beside)))
+    caption = f"{title}: {', '.join(numbers)}"
+    if not is_record:
+        return notebook.table(caption, ["item"] if items else [], [[repr(each)] for each in items[: notebook.MAX_ROWS]])
+    rows = [_shown_fields(each) for each in items[: notebook.MAX_ROWS]]
+    names = [wire_name(field) for field in attrs.fields(kind) if field.repr]
+    with_members = [*map(_with_members, rows)]
+    if len(notebook.used_names(with_members, names)) <= notebook.MAX_COLUMNS:
+        rows = with_members
+    return notebook.table_of_rows(caption, rows, names, count=len(items))
+
+
+def _shows_its_fields(kind: Any) -> bool:
+    """Whether the repr of a class is that of every record."""
+    return isinstance(kind, type) and issubclass(kind, Record | FrozenRecord) and kind.__repr__ is Record.__repr__
+
+
+def _shown_fields(record: Any) -> dict[str, object]:
+    """Returns what the repr of a record shows, by the names on the wire."""
+    return {wire_name(field): getattr(record, field.name) for field in attrs.fields(type(record)) if field.repr}
+
+
+def _with_members(row: Mapping[str, object]) -> dict[str, object]:
+    """Returns a row with the members of each object in its place, such as
+    `public_metrics.like_count`; objects within those stay.
+    """
+    found: dict[str, object] = {}
+    for name, value in row.items():
+        members = _shown_fields(value) if _shows_its_fields(type(value)) else None
+        found |= {name: value} if members is None else {f"{name}.{inner}": each for inner, each in members.items()}
+    return found
 
 
 @attrs.define(kw_only=True)
@@ -78,3 +106,7 @@ class Model(Record):
 
     extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
     partial_errors: tuple[Problem | ServiceError, ...] = attrs.field(init=False, factory=tuple, eq=False, repr=False)
+
+    def _repr_html_(self) -> str:
+        caption = ": ".join(filter(None, (type(self).__name__, notebook.counts(error=len(self.partial_errors)))))
+        return notebook.table_of_values(caption, _with_members(_shown_fields(self)))

@@ -31,9 +31,11 @@ class HoldsSecret:
         data: dict[str, Any] = provided("export").to_dict(self)
         return data
 
-    def to_json(self, *, with_secrets: bool = False) -> str:
-        """Returns `to_dict()` as JSON text. Raises InvalidInput unless `with_secrets` is true."""
-        text: str = provided("export").json_text(self.to_dict(with_secrets=with_secrets))
+    def to_json(self, *, with_secrets: bool = False, indent: bool = False) -> str:
+        """Returns `to_dict()` as JSON text, with `indent` on indented lines. Raises InvalidInput
+        unless `with_secrets` is true.
+        """
+        text: str = provided("export").json_text(self.to_dict(with_secrets=with_secrets), indent=indent)
         return text
 
 

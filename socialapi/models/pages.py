@@ -132,7 +132,7 @@ class Page(Record, Generic[T]):
 
             page = Page.from_dict(json.loads(text), Post)
 
-        Without a type, the items stay as they are. An item that cannot be read is in `undecoded`,
+        Without a type, the items stay the dicts that they are. An item that cannot be read is in `undecoded`,
         as it is in an answer. Raises InvalidInput, which names the field and not its value, for
         what is no page.
         """
@@ -161,7 +161,7 @@ class Page(Record, Generic[T]):
         return provided("tables").data_frame(self.to_arrow())
 
     def _repr_html_(self) -> str:
-        table = html_table("Page", self.data, error=len(self.errors), undecoded=len(self.undecoded))
+        table = html_table("Page", self.data, self.item_type, error=len(self.errors), undecoded=len(self.undecoded))
         return table if self.next_token is None else table.replace("</caption>", "; another page follows</caption>", 1)
 
     @property

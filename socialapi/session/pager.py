@@ -57,6 +57,10 @@ class Pager(Generic[T]):
         self.undecoded: int = 0
         self.partial_errors: int = 0
 
+    def __repr__(self) -> str:
+        kind = getattr(self.item_type, "__name__", None)
+        return f"<Pager{f' of {kind}' if kind else ''}; iterate it, or await it for the first page>"
+
     @property
     def position(self) -> str:
         """The current position as a string; pass it as `start=` to continue with the next item.

@@ -80,14 +80,16 @@ def _without_form(value: Any, path: str) -> Iterator[BrokenRule]:
 _SCALARS: Final = frozenset({str, int, bool, type(None)})
 
 
-def json_text(data: Any) -> str:
-    """Returns data of JSON's types as JSON text; a lone surrogate as its escape."""
+def json_text(data: Any, *, indent: bool = False) -> str:
+    """Returns data of JSON's types as JSON text, on one line or indented; a lone surrogate as its
+    escape.
+    """
     try:
-        return orjson.dumps(data).decode()
+        return orjson.dumps(data, option=orjson.OPT_INDENT_2 if indent else None).decode()
     except orjson.JSONEncodeError:
         pass  # lone surrogates, or integers of more than 64 bits
     try:
-        return json.dumps(data, separators=(",", ":"))
+        return json.dumps(data, indent=2) if indent else json.dumps(data, separators=(",", ":"))
     except RecursionError:
         reason = "it is nested too deeply"
     except ValueError:  # which Python raises for integers of thousands of digits

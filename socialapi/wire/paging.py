@@ -251,7 +251,10 @@ class Position:
         before, colon, token = text.partition(":")
         taken, _, after = before.partition("@")
         if not colon or not is_number(taken):
-            raise InvalidInput("start is not the position of a pager")
+            raise InvalidInput(
+                "start is not the position of a pager, as Pager.position gives it. A page's token of the service is "
+                "passed as pagination_token= for posts, and as cursor= in the advertising API"
+            )
         return cls(token or None, int(taken), tuple(unquote(each) for each in after.split(",") if each))
 
     def __str__(self) -> str:

@@ -104,11 +104,14 @@ _BOOLEANS: Final[Mapping[str, bool | None]] = {"true": True, "false": False, "":
 
 def moment(value: Any) -> datetime.datetime | None:
     """Returns an aware datetime from ISO 8601 with any offset and precision; UTC without an
-    offset.
+    offset. One that is an aware datetime already, as in a row of a table, is returned as it is.
     """
     value = only(value)
     if value is None:
         return None
+    if value.__class__ is datetime.datetime and value.utcoffset() is not None:
+        aware: datetime.datetime = value
+        return aware
     if value.__class__ is str:
         written = value.strip()
         if not written:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import os
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,10 +14,13 @@ import pytest
 
 from socialapi import Client, OAuth2User
 from socialapi.emulator import Emulator
+from socialapi.models.pages import Page
+from socialapi.models.posts import Post
 from tests.support.examples import EXAMPLES, ROOT, Program, load, started
 from tests.support.person import Person
 from tests.support.server import free_port
 from tests.support.waiting import LOOK_AGAIN_SECONDS, until
+from tests.test_readme import snippets_of
 
 USER = "2244994945"
 URL = "https://app.example/hooks"
@@ -85,7 +89,8 @@ async def test_a_service_shows_what_its_stream_and_its_webhook_bring_and_reads_t
         await socialapi_emulator.publish({"event_type": "profile.update.bio", "user_id": USER, "payload": {}})
         await site.shows("/newest/events", ["profile.update.bio"])
         newest = await site.json(f"/timeline/{USER}")
-        assert newest[:3] == ["Ice in the harbour", "Rain in the valley", "Snow on the pass"]
+        texts = [Post.from_dict(each).text for each in newest]
+        assert texts[:3] == ["Ice in the harbour", "Rain in the valley", "Snow on the pass"]
         assert len(newest) == 5
         assert await site.json("/timeline/1") == {"detail": "no such user"}
         socialapi_emulator.faults.add("status", status=429, retry_after_seconds=90, path="/2/users/*/tweets")
@@ -131,6 +136,34 @@ async def test_a_service_whose_webhook_is_refused_says_so_and_ends(
         assert await program.ended() == 1
     assert program.text.count("the webhook is not registered yet: HTTP 403") == 2
     assert "the webhook cannot be registered, so the server ends" in program.text
+
+
+async def answer_of(app: Any, path: str) -> Any:
+    """The JSON that an ASGI application answers."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        return {"type": "http.request"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await app({"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": []}, receive, send)
+    assert sent[0]["status"] == 200
+    return json.loads(b"".join(message["body"] for message in sent[1:]))
+
+
+async def test_the_page_about_export_returns_posts_from_fastapi(socialapi_client: Client) -> None:
+    (snippet,) = (each.text for each in snippets_of(ROOT / "docs" / "export.md") if "FastAPI" in each.text)
+    names: dict[str, Any] = {"__name__": "snippet"}
+    exec(snippet, names)
+    app = names["app"]
+    app.state.client = socialapi_client
+    page = await socialapi_client.posts.by_user(USER)
+    assert await answer_of(app, f"/posts/{USER}") == [post.to_dict() for post in page]
+    assert Page.from_dict(await answer_of(app, f"/page/{USER}"), Post) == page
+    shown = [{"id": post.id, "text": post.text, "created_at": None} for post in page]
+    assert await answer_of(app, f"/shown/{USER}") == shown
 
 
 # A login

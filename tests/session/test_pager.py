@@ -287,6 +287,12 @@ async def test_a_token_that_repeats_is_named_as_it_was_read(meta: dict[str, Any]
     assert caught.value.path == path
 
 
+def test_a_pager_says_what_it_is_and_how_it_is_read() -> None:
+    collection = Collection[Post]({None: ((), None)})
+    assert repr(collection.pager(item_type=Post)) == "<Pager of Post; iterate it, or await it for the first page>"
+    assert repr(collection.pager()) == "<Pager; iterate it, or await it for the first page>"
+
+
 async def test_pages_from_a_position_leave_out_what_was_handed_out() -> None:
     pager = Collection(THREE_PAGES).pager(start="2:")
     assert [page.data async for page in pager.pages()] == [(3,), (), (4, 5)]
@@ -295,7 +301,7 @@ async def test_pages_from_a_position_leave_out_what_was_handed_out() -> None:
 
 @pytest.mark.parametrize("start", ["", "b", "x:b", "-1:b"])
 def test_something_else_than_a_position_is_refused(start: str) -> None:
-    with pytest.raises(InvalidInput, match="not the position of a pager"):
+    with pytest.raises(InvalidInput, match=r"not the position of a pager.* pagination_token= .* cursor="):
         Collection(THREE_PAGES).pager(start=start)
 
 

@@ -138,6 +138,23 @@ def test_a_model_is_exported_by_the_names_of_the_wire_with_what_was_not_known() 
     assert Includes(all_media=()).to_dict()["media"] == []
 
 
+def test_times_may_be_objects_as_a_row_of_a_table_has_them() -> None:
+    post = Post(id="1", created_at=datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC))
+    assert Post.from_dict({"id": "1", "created_at": post.created_at}) == post
+    with pytest.raises(InvalidInput, match="created_at"):
+        Post.from_dict({"id": "1", "created_at": datetime.datetime(2026, 1, 31, 9)})  # noqa: DTZ001  # on purpose
+
+
+@pytest.mark.parametrize("text", ["one", "\ud83d"])
+def test_json_is_on_one_line_or_indented(text: str) -> None:
+    post, page = Post(id="1", text=text), Page(data=(Post(id="1", text=text),))
+    assert "\n" not in post.to_json()
+    assert post.to_json(indent=True).startswith('{\n  "id": "1",\n  "text": ')
+    assert Post.from_dict(json.loads(post.to_json(indent=True))) == post
+    assert Page.from_dict(json.loads(page.to_json(indent=True)), Post) == page
+    assert Items.of([post], ()).to_json(indent=True).startswith('{\n  "data": [\n    {')
+
+
 def test_an_answer_is_read_as_it_would_be_in_a_call() -> None:
     user = User.from_dict({"id": 12, "public_metrics": [{"tweet_count": "3"}], "new": 1})
     assert (user.id, user.public_metrics and user.public_metrics.tweet_count, user.extra) == ("12", 3, {"new": 1})

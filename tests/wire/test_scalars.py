@@ -156,6 +156,14 @@ def test_every_time_is_read_as_it_was_written(value: datetime.datetime) -> None:
     assert moment(value.isoformat()) == datetime.datetime.fromisoformat(value.isoformat())
 
 
+def test_a_time_that_is_one_already_is_taken_with_a_zone_alone() -> None:
+    aware = datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)
+    assert moment(aware) is aware
+    for other in (aware.replace(tzinfo=None), aware.date(), aware.timestamp()):
+        with pytest.raises(DecodeError, match="expected an ISO 8601 time"):
+            moment(other)
+
+
 def test_one_is_an_array_of_one_and_several_are_not_one() -> None:
     assert (only([["a"]]), only([]), only({"a": 1}), only([None])) == ("a", None, {"a": 1}, None)
     assert (only_object([{"a": 1}]), only_object(""), only_object([])) == ({"a": 1}, None, None)

@@ -97,7 +97,7 @@ def test_the_pages_of_a_project_and_of_a_notebook_show_their_code() -> None:
     files = {path.name for path in (ROOT / "examples" / "testing_a_service").glob("*.*")}
     assert {name for name, _ in headings} == files - {"README.md"}
     assert "async def test_posts_about_the_newsletter_are_collected" in project
-    assert "```python\nimport pandas as pd\n" in PAGES["examples/timeline_notebook.md"]
+    assert "```python\nfrom socialapi import Client, Fields, errors\n" in PAGES["examples/timeline_notebook.md"]
 
 
 def test_an_escaped_bar_in_the_code_of_a_table_is_a_bar_in_the_site() -> None:

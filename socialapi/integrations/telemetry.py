@@ -24,7 +24,7 @@ class DeliveryTelemetry:
 
     def __init__(self) -> None:
         self._instrumentation = Instrumentation()
-        self._deliveries = self._instrumentation.meter.create_counter(
+        self._deliveries = self._instrumentation.counter(
             "socialapi.webhook.deliveries", "{delivery}", "Requests of webhooks, by result."
         )
 
@@ -36,4 +36,4 @@ class DeliveryTelemetry:
     def delivered(self, result: str) -> None:
         """Counts a request of a webhook by what became of it, and names that in its span."""
         self._deliveries.add(1, {DELIVERY_RESULT: result})
-        self._instrumentation.api.trace.get_current_span().set_attribute(DELIVERY_RESULT, result)
+        self._instrumentation.set_attribute(DELIVERY_RESULT, result)

@@ -21,7 +21,7 @@ from socialapi.wire.request import Request
 from socialapi.wire.retry import Failure
 
 if TYPE_CHECKING:
-    from opentelemetry.metrics import Histogram, Meter
+    from opentelemetry.metrics import Counter, Histogram, Meter
     from opentelemetry.trace import Span, SpanKind
 
     from socialapi.session.session import Call
@@ -62,25 +62,34 @@ class Instrumentation:
     """
 
     def __init__(self) -> None:
-        self.api = _api()
-        self._tracer = self.api.trace.get_tracer(SCOPE, __version__)
-        self.meter = self.api.metrics.get_meter(SCOPE, __version__)
+        self._api = _api()
+        self._tracer = self._api.trace.get_tracer(SCOPE, __version__)
+        self._meter = self._api.metrics.get_meter(SCOPE, __version__)
 
     @contextmanager
     def span(self, name: str, attributes: Attributes, kind: "SpanKind | None" = None) -> "Iterator[Span]":
         """Makes a span the current one, and ends it, with the class of what was raised."""
-        trace = self.api.trace
+        trace = self._api.trace
         span = self._tracer.start_span(name, attributes=attributes, kind=kind or trace.SpanKind.INTERNAL)
         # What an exception says may quote the service, so the library must not record it.
         with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
             try:
                 yield span
             except BaseException as problem:
-                _fail(self.api, span, problem)
+                _fail(self._api, span, problem)
                 raise
 
+    def counter(self, name: str, unit: str, description: str) -> "Counter":
+        """Returns a counter of the meter of the package."""
+        counter: Counter = self._meter.create_counter(name, unit, description)
+        return counter
+
+    def set_attribute(self, name: str, value: str) -> None:
+        """Notes something in the current span."""
+        self._api.trace.get_current_span().set_attribute(name, value)
+
     def _add_event(self, name: str, attributes: Attributes) -> None:
-        self.api.trace.get_current_span().add_event(name, attributes)
+        self._api.trace.get_current_span().add_event(name, attributes)
 
 
 class Telemetry(Instrumentation):
@@ -91,7 +100,7 @@ class Telemetry(Instrumentation):
     def __init__(self, clock: Clock) -> None:
         super().__init__()
         self._clock = clock
-        self._instruments = _Instruments(self.meter)
+        self._instruments = _Instruments(self._meter)
         self._known: dict[Route[Any], Attributes] = {}
         self._connections: dict[ConnectionSpan, None] = {}
 
@@ -110,13 +119,13 @@ class Telemetry(Instrumentation):
         resent = {RESEND_COUNT: call.attempt - 1} if call.attempt > 1 else {}
         started = self._clock.monotonic()
         try:
-            with self.span(name, attributes | resent, self.api.trace.SpanKind.CLIENT) as span:
+            with self.span(name, attributes | resent, self._api.trace.SpanKind.CLIENT) as span:
                 reply = await sending
                 answered = _reply_attributes(reply)
                 attributes |= answered
                 span.set_attributes(answered)
                 if ERROR_TYPE in answered:
-                    span.set_status(self.api.trace.StatusCode.ERROR)
+                    span.set_status(self._api.trace.StatusCode.ERROR)
                 return reply
         except BaseException as problem:
             attributes[ERROR_TYPE] = _type_of(problem)
@@ -177,7 +186,7 @@ class Telemetry(Instrumentation):
         """Returns the span of a connection of a stream, which has begun. It is linked to the one
         before it.
         """
-        trace = self.api.trace
+        trace = self._api.trace
         links = [] if former is None else [trace.Link(former.span.get_span_context())]
         attributes = self._attributes_of(request)
         span = self._tracer.start_span("socialapi.stream.connection", attributes=attributes, links=links)
@@ -187,12 +196,12 @@ class Telemetry(Instrumentation):
 
     async def run_within(self, span: "Span", work: Awaitable[T]) -> T:
         """Returns what the work returns. The spans that it makes are below this one."""
-        with self.api.trace.use_span(span, record_exception=False, set_status_on_exception=False):
+        with self._api.trace.use_span(span, record_exception=False, set_status_on_exception=False):
             return await work
 
     def record_failure(self, span: "Span", problem: BaseException) -> None:
         """Notes in a span the class of what ended it."""
-        _fail(self.api, span, problem)
+        _fail(self._api, span, problem)
 
     def record_reconnect(self, attributes: Attributes, *, gap_seconds: float) -> None:
         """Counts a connection that takes the place of another, and the time in between."""

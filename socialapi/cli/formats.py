@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final, Generic, Literal, TypeVar, get_args
 
@@ -26,6 +26,16 @@ T = TypeVar("T")
 
 Format = Literal["table", "json", "jsonl", "csv", "parquet"]
 FORMATS: Final[Sequence[Format]] = get_args(Format)
+ENDINGS: Final[Mapping[str, Format]] = {
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".tsv": "table",
+    ".txt": "table",
+}
+"""The formats of files by what their names end with."""
 
 
 @attrs.frozen
@@ -56,12 +66,15 @@ class ListKind(Generic[T]):
 
 
 class Destination:
-    """Standard output, or the file that is given, which takes UTF-8."""
+    """Standard output, or the file that is given, which takes UTF-8.
+
+    Raises OSError if there is no standard output.
+    """
 
     def __init__(self, file: IO[bytes] | None = None) -> None:
         self._file = file
         self.is_file: bool = file is not None
-        self.is_terminal: bool = file is None and sys.stdout is not None and sys.stdout.isatty()
+        self.is_terminal: bool = (output.standard_output() if file is None else file).isatty()
 
     def use_utf8(self) -> None:
         """Makes standard output take UTF-8 and line ends as they are, whatever the locale says."""
@@ -72,16 +85,14 @@ class Destination:
         """Writes the text at once."""
         if self._file is not None:
             self._file.write(text.encode("utf-8", "backslashreplace"))
-        elif sys.stdout is not None:  # as it is where the parent closed it
+        else:
             sys.stdout.write(text)
             sys.stdout.flush()
 
     @property
     def binary(self) -> IO[bytes]:
-        """The file for bytes. Without a standard output, what is written is gone."""
-        if self._file is not None:
-            return self._file
-        return io.BytesIO() if sys.stdout is None else sys.stdout.buffer
+        """The file for bytes."""
+        return sys.stdout.buffer if self._file is None else self._file
 
 
 class Writer(ABC, Generic[T]):
@@ -467,7 +478,8 @@ def writing(
 
 def _writer(kind: ListKind[T], format_: Format, destination: Destination, *, escape_formulas: bool) -> Writer[T]:
     if format_ == "table":
-        return TerminalTable(kind, destination) if destination.is_terminal else PlainTable(kind, destination)
+        is_shown = destination.is_terminal and not destination.is_file
+        return TerminalTable(kind, destination) if is_shown else PlainTable(kind, destination)
     if format_ == "parquet":
         return Parquet(kind, destination)
     destination.use_utf8()

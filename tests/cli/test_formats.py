@@ -132,9 +132,14 @@ def test_an_output_that_only_takes_texts_gets_them(
 
 
 @pytest.mark.parametrize("format_", ["table", "json", "csv", "parquet"])
-def test_without_a_standard_output_nothing_fails(format_: Format, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_standard_output_a_file_alone_can_be_written(
+    format_: Format, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(sys, "stdout", None)
-    written(format_, ONE)
+    with pytest.raises(OSError, match="standard output is closed"):
+        written(format_, ONE)
+    written(format_, ONE, path=tmp_path / "list")
+    assert (tmp_path / "list").stat().st_size > 0
 
 
 # JSON

@@ -2,11 +2,14 @@
 
 import contextlib
 import csv
+import datetime
 import io
+import json
 import re
 import shutil
 import sys
 import tempfile
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -17,7 +20,7 @@ import orjson
 from rich.cells import cell_len, set_cell_size
 
 from socialapi.cli import output
-from socialapi.cli.output import Output, printable
+from socialapi.cli.output import Output, iso_moment, moment, printable
 from socialapi.errors import InvalidInput
 from socialapi.models.validation import wire_name
 from socialapi.wire.encode import json_shape
@@ -40,14 +43,25 @@ ENDINGS: Final[Mapping[str, Format]] = {
 
 @attrs.frozen
 class Column(Generic[T]):
-    """A column of a table. `text` returns the cell of an item; None is shown as a dash.
+    """A column of a table. `value` returns what is in the cell of an item; None is shown as a dash.
 
-    A text is cut if the terminal is narrow. Ids and times are of use only as a whole.
+    A text is cut if the terminal is narrow. Ids and times are of use only as a whole. A time has
+    its seconds on a terminal if `has_seconds` is true, and elsewhere always.
     """
 
     name: str
-    text: Callable[[T], str | None]
+    value: Callable[[T], str | datetime.datetime | None]
     is_whole: bool = attrs.field(default=False, kw_only=True)
+    has_seconds: bool = attrs.field(default=False, kw_only=True)
+
+    def cell(self, item: T, *, is_shown: bool) -> str:
+        """Returns the cell of an item, as a terminal shows it or as programs read it, without
+        characters that move the cursor.
+        """
+        value = self.value(item)
+        if isinstance(value, datetime.datetime):
+            value = moment(value, seconds=self.has_seconds) if is_shown else iso_moment(value)
+        return printable(value or "-")
 
 
 @attrs.frozen(kw_only=True)
@@ -137,6 +151,10 @@ class TextWriter(Writer[T]):
     def begin(self) -> None:
         """Puts what stands before the first item into `text`."""
 
+    def json(self, shape: Any) -> str:
+        """Returns JSON-shaped data as a line that the destination may get."""
+        return shown_json(json_line(shape), is_shown=self.destination.is_terminal)
+
     def flush(self) -> None:
         """Writes the text, and before the first one what begins the output."""
         if self.text:
@@ -155,9 +173,15 @@ _MIN_WIDTH: Final = 8
 """How much of a text is shown at least; rather than less, columns are left out."""
 
 
-def cells_of(kind: ListKind[T], item: T) -> list[str]:
-    """Returns the cells of an item in a table, without characters that move the cursor."""
-    return [printable(column.text(item) or "-") for column in kind.columns]
+def cells_of(kind: ListKind[T], item: T, *, is_shown: bool = False) -> list[str]:
+    """Returns the cells of an item, as a terminal shows them or as programs read them."""
+    return [column.cell(item, is_shown=is_shown) for column in kind.columns]
+
+
+def print_row(kind: ListKind[T], item: T) -> None:
+    """Prints the cells of a single item: two blanks between them on a terminal, otherwise tabs."""
+    is_shown = output.standard_output().isatty()
+    output.print_line((_GAP if is_shown else "\t").join(cells_of(kind, item, is_shown=is_shown)))
 
 
 class PlainTable(TextWriter[T]):
@@ -188,7 +212,7 @@ class TerminalTable(Writer[T]):
 
     def add(self, item: T) -> None:
         """Takes an item."""
-        self._rows.append(cells_of(self.kind, item))
+        self._rows.append(cells_of(self.kind, item, is_shown=True))
 
     def flush(self) -> None:
         """Prints the items, and before the first ones the header."""
@@ -253,8 +277,31 @@ _ODD_CONTROLS: Final = re.compile("[\x7f-\x9f]")
 """Matches what JSON need not escape, and what some terminals obey."""
 
 
+_NOT_SHOWN: Final = ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")
+"""Categories of characters that a terminal may obey, as it does those that turn the direction of
+text, or that nobody sees.
+"""
+
+
+def shown_json(text: str, *, is_shown: bool | None = None) -> str:
+    """Returns JSON for standard output: the same, but that on a terminal characters that it may
+    obey are escaped. `is_shown` says whether it is for a terminal; by default standard output is
+    asked.
+    """
+    if text.isprintable() or not (output.standard_output().isatty() if is_shown is None else is_shown):
+        return text
+    return "".join(_escaped(letter) if unicodedata.category(letter) in _NOT_SHOWN else letter for letter in text)
+
+
+def _escaped(letter: str) -> str:
+    """Returns an escape of JSON. It keeps white space, which may stand between values."""
+    return letter if letter in "\t\n\r" else json.dumps(letter)[1:-1]
+
+
 def json_line(shape: Any) -> str:
-    """Returns JSON-shaped data as a line, in which no character moves the cursor of a terminal."""
+    """Returns JSON-shaped data as a line, in which no control character moves the cursor of a
+    terminal.
+    """
     try:
         text = orjson.dumps(shape).decode()
     except orjson.JSONEncodeError:
@@ -269,7 +316,7 @@ class JsonLines(TextWriter[T]):
 
     def add(self, item: T) -> None:
         """Takes an item."""
-        self.text.append(json_line(self.kind.to_json(item)) + "\n")
+        self.text.append(self.json(self.kind.to_json(item)) + "\n")
 
 
 class JsonArray(TextWriter[T]):
@@ -282,7 +329,7 @@ class JsonArray(TextWriter[T]):
     def add(self, item: T) -> None:
         """Takes an item."""
         comma = ",\n" if self.has_begun or self.text else ""
-        self.text.append(comma + json_line(self.kind.to_json(item)))
+        self.text.append(comma + self.json(self.kind.to_json(item)))
 
     def close(self) -> None:
         """Closes the array, which may be empty."""
@@ -338,7 +385,7 @@ class Csv(TextWriter[T]):
                 self._formulas += 1
                 text = f"'{text}" if self._escape_formulas else text
             return printable(text) if self.destination.is_terminal else text
-        return json_line(value)
+        return self.json(value)
 
     def close(self) -> None:
         """Writes the header if there were no items, and says whether there are formulas."""
@@ -349,8 +396,8 @@ class Csv(TextWriter[T]):
         if self._formulas and not self._escape_formulas:
             one = self._formulas == 1
             output.say(
-                f"{self._formulas:,} cell{'' if one else 's'} begin{'s' if one else ''} with =, +, - or @, which a "
-                "spreadsheet may run as a formula; --escape-formulas puts an apostrophe first"
+                f"{self._formulas:,} cell{'' if one else 's'} begin{'s' if one else ''} with =, +, -, @, a tab or a carriage return, "
+                "which a spreadsheet may run as a formula; --escape-formulas puts an apostrophe first"
             )
 
 

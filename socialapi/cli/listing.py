@@ -107,6 +107,10 @@ class PagedFlags(ListFlags):
     limit: Limit = None
     go_on: GoOn = None
 
+    def page_size(self, *, least: int, most: int) -> int:
+        """Returns the page size, within these bounds, that takes the fewest requests."""
+        return most if self.limit is None else min(max(self.limit, least), most)
+
     def writing(self, kind: ListKind[T]) -> contextlib.AbstractContextManager[Writer[T]]:
         """Returns a context with the writer of a list. Raises InvalidInput for the rest of a list
         that would replace its first part.

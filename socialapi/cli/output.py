@@ -272,6 +272,11 @@ class Output(Console):
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
+def iso_moment(value: datetime.datetime) -> str:
+    """Returns a time in UTC as programs read it, in ISO 8601: `2025-01-06T09:00:00Z`."""
+    return f"{value.astimezone(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
 def moment(value: datetime.datetime, *, seconds: bool = True) -> str:
     """Returns a time in UTC, marked as such."""
     return f"{value.astimezone(datetime.UTC):{'%Y-%m-%d %H:%M:%S' if seconds else '%Y-%m-%d %H:%M'}}Z"

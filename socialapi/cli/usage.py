@@ -31,14 +31,15 @@ def message(app: App, words: Sequence[str], first: CycloptsError, environ: Mappi
     found = []
     if apps[-1].default_command is not None:
         found = _Reading(apps[-1].assemble_argument_collection()).faults(arguments)
-    if len(found) < 2:
-        found = [_text(first)]
+    found = found or [_text(first)]
     if not WITHOUT_SERVICE.intersection(commands):
         found += _faults_of(environ)
+    help_ = f"(see `{' '.join(('socialapi', *commands))} --help`)"
+    found = [fault.replace("(see --help)", help_) for fault in found]
     if len(found) > 1:
         lines = "".join(f"\n  {fault}" for fault in found)
-        return f"{len(found)} things are wrong (see `{' '.join(('socialapi', *commands))} --help`):{lines}"
-    return found[0] if _is_ours(first) else f"{found[0]} (see --help)"
+        return f"{len(found)} things are wrong {help_}:{lines}"
+    return found[0] if _is_ours(first) else f"{found[0]} {help_}"
 
 
 def _text(problem: CycloptsError) -> str:

@@ -192,7 +192,7 @@ def test_cells_that_a_spreadsheet_would_run_are_said_or_escaped(text: str, capsy
     plain = capsys.readouterr()
     assert [*csv.reader(io.StringIO(plain.out, newline=""))][1][1] == text
     assert plain.err == (
-        "socialapi: 1 cell begins with =, +, - or @, which a spreadsheet may run as a formula; "
+        "socialapi: 1 cell begins with =, +, -, @, a tab or a carriage return, which a spreadsheet may run as a formula; "
         "--escape-formulas puts an apostrophe first\n"
     )
     written("csv", Thing(id="1", text=text), escape_formulas=True)

@@ -214,7 +214,7 @@ async def test_a_load_that_is_interrupted_or_killed_goes_on(number: int, tmp_pat
 def listed(printed: Printed) -> list[list[str]]:
     """The cells of the jobs that were listed."""
     header, *lines = printed.readouterr().out.splitlines()
-    assert header == "ID\tKIND\tTARGET\tSTATE\tCONFIRMED\tLAST RUN"
+    assert header == "ID\tKIND\tTARGET\tSTATE\tCONFIRMED\tLAST RUN\tJOURNAL"
     return [line.split("\t") for line in lines]
 
 
@@ -233,8 +233,9 @@ def test_jobs_are_listed_with_what_is_confirmed(
     lines = {cells[3]: cells for cells in listed(printed)}
     assert lines.keys() == {"finished", "gone"}
     assert lines["finished"][1:5] == ["catalog load", CATALOG, "finished", "60 rows in 3 batches"]
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\dZ", lines["finished"][5])
-    assert lines["gone"][4:] == ["-", "-"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", lines["finished"][5])
+    assert lines["finished"][6] == journal.name
+    assert lines["gone"][4:] == ["-", "-", "second.journal"]
     assert jobs("list", "--json") == 0
     told = [json.loads(each) for each in printed.readouterr().out.splitlines()]
     assert {(each["id"], each["state"]) for each in told} == {(each[0], each[3]) for each in lines.values()}
@@ -278,7 +279,9 @@ async def test_a_job_that_is_running_is_said_to_be_and_left_alone(
         assert look(journal) is None
         assert not erase(journal, "journal")
         assert await asyncio.to_thread(jobs, "list") == 0
-        assert printed.readouterr().out.splitlines()[1] == "0a1b2c3d\taudience upload\ta1/c1\trunning\t-\t-"
+        assert (
+            printed.readouterr().out.splitlines()[1] == "0a1b2c3d\taudience upload\ta1/c1\trunning\t-\t-\tload.journal"
+        )
         assert await asyncio.to_thread(jobs, "show", "0a1b2c3d") == 0
         assert "state    running\n" in printed.readouterr().out
         for command in ("resume", "forget"):
@@ -335,7 +338,10 @@ async def test_a_job_that_is_not_finished_is_forgotten_only_on_purpose(
 ) -> None:
     await record(journal, state="stopped")
     assert await asyncio.to_thread(jobs, "forget", journal) == 2
-    assert "is stopped, and cannot go on without its journal: add --yes if it need not\n" in printed.readouterr().err
+    assert (
+        "is stopped, and cannot go on without its journal: add --yes to delete it all the same\n"
+        in printed.readouterr().err
+    )
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     for answer, status in (("", 2), ("n", 2), ("Yes ", 0)):
         assert is_there(journal)
@@ -409,7 +415,7 @@ async def test_a_journal_of_an_earlier_version_is_told_from_others_and_can_be_fo
     assert await asyncio.to_thread(jobs, "show", journal) == 2
     assert f"the journal {journal} was written by another version of this package" in printed.readouterr().err
     assert await asyncio.to_thread(jobs, "forget", journal) == 2
-    assert "add --yes if it need not" in printed.readouterr().err
+    assert "add --yes to delete it all the same" in printed.readouterr().err
     assert await asyncio.to_thread(jobs, "forget", journal, "--yes") == 0
     assert not is_there(journal)
 

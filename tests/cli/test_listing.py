@@ -177,7 +177,10 @@ async def test_a_list_that_fails_leaves_the_earlier_file_and_nothing_to_go_on_wi
         ("--json --output csv", "--json is the same as --output jsonl, and does not go with --output csv"),
         ("--escape-formulas", "--escape-formulas is for --output csv"),
         ("--output xml", '"xml" for --output'),
-        ("--output-file accounts.xlsx", "--output-file: .xlsx is the ending of no format (.json, .jsonl, .ndjson, .csv, "),
+        (
+            "--output-file accounts.xlsx",
+            "--output-file: .xlsx is the ending of no format (.json, .jsonl, .ndjson, .csv, ",
+        ),
         ("--output-file accounts.json.gz", ".gz is the ending of no format"),
         ("--output-file missing/accounts.csv", "missing/accounts.csv cannot be written: No such file or directory"),
     ],
@@ -210,8 +213,8 @@ async def test_the_rest_of_a_list_never_replaces_its_first_part(
 async def test_the_date_in_the_name_of_a_file_is_filled_in(ready: Shell, tmp_path: Path) -> None:
     done = await ready.run("ads", "accounts", "--output-file", str(tmp_path / "a-%Y-%%.csv"))
     assert (done.status, done.err) == (0, "")
-    (made,) = tmp_path.glob("a-*")
-    assert re.fullmatch(r"a-\d{4}-%\.csv", made.name)
+    (made,) = os.listdir(tmp_path)  # noqa: PTH208  # which nothing awaits
+    assert re.fullmatch(r"a-\d{4}-%\.csv", made)
 
 
 def test_what_leads_to_an_open_file_adds_to_it(socialapi_emulator_session: Emulator, tmp_path: Path) -> None:

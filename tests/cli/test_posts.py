@@ -38,7 +38,7 @@ async def test_a_users_posts_are_printed_one_on_a_line(ready: Shell, emulator: E
     header, *lines = printed.out.splitlines()
     assert (header, len(lines)) == ("ID\tTIME\tAUTHOR\tTEXT", 7)
     for line in lines:
-        assert re.fullmatch(rf"\d+\t\d{{4}}-\d\d-\d\d \d\d:\d\dZ\t@{name}\t\S[^\t]*", line)
+        assert re.fullmatch(rf"\d+\t\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ\t@{name}\t\S[^\t]*", line)
 
 
 async def test_stopping_anywhere_and_going_on_prints_every_post_once(ready: Shell, emulator: Emulator) -> None:

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import sys
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from socialapi.cli.formats import (
     csv_paths,
     fitting_widths,
     json_line,
+    shown_json,
     writing,
 )
 from socialapi.errors import InvalidInput
@@ -150,6 +152,19 @@ def test_a_line_of_json_is_one_line_and_says_the_same(text: str) -> None:
     line = json_line({"text": text})
     assert json.loads(line) == {"text": text}
     assert not any(letter < " " or "\x7f" <= letter <= "\x9f" for letter in line)
+
+
+@given(st.text())
+def test_json_on_a_terminal_says_the_same_without_what_turns_or_hides_text(text: str) -> None:
+    line = json_line({"text": text})
+    shown = shown_json(line, is_shown=True)
+    assert json.loads(shown) == {"text": text}
+    assert not any(unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp") for letter in shown)
+    assert shown_json(line, is_shown=False) == line
+
+
+def test_json_on_a_terminal_keeps_the_white_space_between_values() -> None:
+    assert shown_json('{\t"a":\n"\u202e"}', is_shown=True) == '{\t"a":\n"\\u202e"}'
 
 
 def test_what_does_not_fit_64_bits_is_json_all_the_same() -> None:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+import attrs
 import pytest
 
 from socialapi.bulk.erasure import erase
@@ -249,9 +250,9 @@ async def test_journals_anywhere_are_listed_and_shown(state: Path, tmp_path: Pat
     assert await asyncio.to_thread(jobs, "list", *paths) == 0
     cells = listed(printed)
     assert [each[1:] for each in cells] == [
-        ["audience upload", "a1/c1", "stopped", "10 rows in 1 batches", "2026-11-20 12:30Z"],
-        ["audience upload", "a1/c1", "interrupted", "10 rows in 1 batches", "2026-11-20 12:30Z"],
-        ["audience upload", "a1/c1", "interrupted", "0 rows in 0 batches", "2026-11-20 12:30Z"],
+        ["audience upload", "a1/c1", "stopped", "10 rows in 1 batches", "2026-11-20T12:30:00Z", "stopped.journal"],
+        ["audience upload", "a1/c1", "interrupted", "10 rows in 1 batches", "2026-11-20T12:30:00Z", "killed.journal"],
+        ["audience upload", "a1/c1", "interrupted", "0 rows in 0 batches", "2026-11-20T12:30:00Z", "empty.journal"],
     ]
     assert await asyncio.to_thread(jobs, "show", paths[0]) == 0
     shown = dict(re.split(r"\s{2,}", each, maxsplit=1) for each in printed.readouterr().out.splitlines())
@@ -313,6 +314,28 @@ def test_what_is_no_journal_is_refused_and_left_alone(
     assert jobs(command, tmp_path / "nowhere", *more) == 2
     assert "nowhere" in printed.readouterr().err
     assert [path.read_bytes() for path in (other, text)] == contents
+
+
+def test_a_journal_in_another_folder_is_found_by_its_name_if_no_other_has_it(
+    state: Path, tmp_path: Path, printed: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = Registry(state / "jobs")
+    known = Registration(
+        id="0a1b2c3d", journal=str(tmp_path / "a" / "night.journal"), arguments=(), kind="k", target="t", started_at="1"
+    )
+    registry.save(known)
+    monkeypatch.chdir(tmp_path)
+    assert registry.find("night.journal") == known
+    assert registry.find("b/night.journal") is None
+    (tmp_path / "night.journal").touch()
+    assert registry.find("night.journal") is None
+    (tmp_path / "night.journal").unlink()
+    registry.save(attrs.evolve(known, id="another", journal=str(tmp_path / "b" / "night.journal")))
+    assert registry.find("night.journal") is None
+    assert jobs("show", "night-%Y-%m-%d.journal") == 2
+    assert printed.readouterr().err.endswith(
+        "nor a file of that name: its name has the date of a run in place of the % codes\n"
+    )
 
 
 # Forgetting them ---------------------------------------------------------------------------------------------------
@@ -451,7 +474,7 @@ async def test_a_journal_of_a_job_that_was_killed_as_it_began_is_empty(
     await database.open(lambda _: None)
     await database.aclose()
     assert await asyncio.to_thread(jobs, "list", journal) == 0
-    assert listed(printed) == [["-", "-", "-", "empty", "0 rows in 0 batches", "-"]]
+    assert listed(printed) == [["-", "-", "-", "empty", "0 rows in 0 batches", "-", "load.journal"]]
     assert await asyncio.to_thread(jobs, "show", journal) == 0
     assert await asyncio.to_thread(jobs, "forget", journal) == 0
     assert not is_there(journal)

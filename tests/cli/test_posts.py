@@ -1,11 +1,13 @@
 """Posts on the command line: lines, JSON Lines, and going on where it stopped."""
 
 import asyncio
+import json
 import re
 import shlex
 import signal
 import sys
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import attrs
 import pytest
@@ -62,6 +64,41 @@ async def test_json_has_what_was_asked_for_and_the_author_if_included(ready: She
         assert {"id", "text", "author_id", "created_at", "public_metrics", "author"} <= post.keys()
         assert post["author"]["id"] == post["author_id"] == user
         assert post["author"].keys() == {"id", "name", "username"}
+
+
+async def test_a_table_has_a_column_for_each_field_that_was_asked_for(ready: Shell, emulator: Emulator) -> None:
+    read = ("posts", "by-user", emulator.seed["user_ids"][0], "--limit", "5", "--fields")
+    fields = "created_at,public_metrics,lang,text,in_reply_to_user_id"
+    table = (await ready.run(*read, fields)).rows
+    assert table[0] == ["ID", "TIME", "TEXT", "PUBLIC_METRICS", "LANG", "IN_REPLY_TO_USER_ID"]
+    posts = (await ready.run(*read, fields, "--json")).objects
+    for post, (id_, time, _, metrics, lang, reply) in zip(posts, table[1:], strict=True):
+        assert (id_, lang, reply) == (post["id"], post["lang"], post.get("in_reply_to_user_id", "-"))
+        assert time == post["created_at"].replace(".000Z", "Z")
+        assert json.loads(metrics) == post["public_metrics"]
+
+
+@pytest.mark.parametrize(
+    ("options", "size"),
+    [
+        ((), "100"),
+        (("--limit", "250"), "100"),
+        (("--limit", "30"), "30"),
+        (("--limit", "2"), "5"),
+        (("--limit", "30", "--max-results", "10"), "10"),
+    ],
+)
+async def test_pages_are_as_large_as_what_is_wanted(shell: Shell, options: tuple[str, ...], size: str) -> None:
+    asked = []
+
+    async def one_post(received: Received) -> bytes:
+        asked.append(parse_qs(urlsplit(received.path).query)["max_results"])
+        return answer({"data": [{"id": "1", "text": "one"}], "meta": {"result_count": 1}})
+
+    async with Server(then=one_post) as server:
+        shell.put(BASE_URL=server.url, BEARER_TOKEN="b")
+        assert (await shell.run("posts", "by-user", "1", *options)).status == 0
+    assert asked == [[size]]
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ async def test_json_is_one_object_on_a_line(ready: Shell, owner: Owner) -> None:
         (("replay", "novalue"), 2, "a parameter is KEY=TEXT or KEY:=JSON, not 'novalue'"),
         (("replay", "=x"), 2, "a parameter is KEY=TEXT or KEY:=JSON"),
         (("replay", "key:={"), 2, "what follows key:= is not JSON"),
-        (("create",), 2, "requires an argument"),
+        (("create",), 2, "URL is missing"),
     ],
 )
 async def test_what_fails_is_said_with_its_reason(

@@ -278,11 +278,17 @@ class Config:
         env = environment(environ)
         path = env.get("SOCIALAPI_CONFIG_FILE")
         settings = _read_file(path) if path else {}
-        for name, read in _SCALARS.items():
-            text = env.get(f"SOCIALAPI_{name.upper()}", "").strip()
-            if text:
-                settings[name] = _number(f"SOCIALAPI_{name.upper()}", text, read)
-        return cls(**settings)
+        given = {name: text for name in _SCALARS if (text := env.get(variable(name), "").strip())}
+        for name, text in given.items():
+            settings[name] = _number(variable(name), text, _SCALARS[name])
+        try:
+            return cls(**settings)
+        except ConfigurationError as problem:
+            name, blank, fault = str(problem).partition(" ")
+            if name not in given:
+                raise
+            says = f"{variable(name)}{blank}{fault}"
+        raise ConfigurationError(says)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> "Config":
@@ -291,6 +297,11 @@ class Config:
         Raises ConfigurationError for unknown keys, invalid values, and a file that cannot be read.
         """
         return cls(**_read_file(path))
+
+
+def variable(name: str) -> str:
+    """Returns the environment variable that holds a setting or a part of a credential."""
+    return f"SOCIALAPI_{name.upper()}"
 
 
 def is_file_path(value: object) -> bool:
@@ -377,3 +388,5 @@ def _scalar_type(annotation: object) -> type | None:
 _SCALARS: Final[Mapping[str, type]] = {
     field.name: kind for field in attrs.fields(Config) for kind in [_scalar_type(field.type)] if kind is not None
 }
+SETTINGS_OF_ENVIRONMENT: Final = tuple(_SCALARS)
+"""The settings that variables can hold."""

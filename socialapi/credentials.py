@@ -5,6 +5,7 @@ No `repr` shows any part of a secret.
 
 import os
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 import attrs
 
@@ -121,7 +122,7 @@ def credentials_from_env(environ: Mapping[str, str] | None = None) -> tuple[Cred
     silently use another credential.
     """
     env = os.environ if environ is None else environ
-    values = {name: env.get(f"SOCIALAPI_{name}", "").strip() for name in _VARIABLES}
+    values = {name: env.get(f"SOCIALAPI_{name}", "").strip() for name in PARTS_OF_ENVIRONMENT}
     found: list[Credentials] = []
     app = (values["API_KEY"], values["API_KEY_SECRET"])
     user = (values["ACCESS_TOKEN"], values["ACCESS_TOKEN_SECRET"])
@@ -150,7 +151,7 @@ def _oauth2_user(values: Mapping[str, str]) -> OAuth2User:
     return OAuth2User(access_token, *(value or None for value in renewal))
 
 
-_VARIABLES = (
+PARTS_OF_ENVIRONMENT: Final = (
     "API_KEY",
     "API_KEY_SECRET",
     "ACCESS_TOKEN",

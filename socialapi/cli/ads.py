@@ -11,7 +11,7 @@ from cyclopts import App, Parameter
 
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.formats import Column, ListKind
+from socialapi.cli.formats import Column, ListKind, shown_json
 from socialapi.cli.listing import ALL_PAGES, AsJson, ListFlags, PagedFlags, as_line, print_items, print_pages
 from socialapi.cli.options import named, whole_number
 from socialapi.cli.output import moment, printable
@@ -29,10 +29,7 @@ app.command(line_item_app)
 AccountArgument = Annotated[str, Parameter(help="Id of the advertising account, as `socialapi ads accounts` shows it.")]
 
 _MICROS: Final = "_local_micro"
-_UNITS: Final = {
-    "DAY": (datetime.timedelta(days=1), "%Y-%m-%d"),
-    "HOUR": (datetime.timedelta(hours=1), "%Y-%m-%d %H:%MZ"),
-}
+_UNITS: Final = {"DAY": datetime.timedelta(days=1), "HOUR": datetime.timedelta(hours=1)}
 _OPTIONS: Final = {
     "entity_type": "--entity-type",
     "entity_id": "--entity-id",
@@ -61,7 +58,7 @@ async def accounts(
     """
     query: dict[str, Any] = ({"q": q} if q is not None else {}) | ({"with_deleted": True} if with_deleted else {})
     async with open_client() as client:
-        found = client.ads.accounts.list(start=flags.go_on, **query)
+        found = client.ads.accounts.list(start=flags.go_on, count=flags.page_size(least=200, most=1_000), **query)
         await print_pages(found, _ACCOUNTS, flags, if_none="there are no such accounts")
     return output.DONE
 
@@ -126,7 +123,9 @@ async def history(
         query["user_id"] = user
     async with open_client() as client:
         with named(_OPTIONS):
-            found = client.ads.account(account_id).history(start=flags.go_on, **query)
+            found = client.ads.account(account_id).history(
+                start=flags.go_on, count=flags.page_size(least=200, most=1_000), **query
+            )
             await print_pages(found, _CHANGES, flags, if_none="there were no changes")
     return output.DONE
 
@@ -140,7 +139,7 @@ _CHANGES: Final = ListKind[HistoryEntry](
     name="change",
     record=HistoryEntry,
     columns=(
-        Column("time", lambda entry: moment(entry.change_time) if entry.change_time else None, is_whole=True),
+        Column("time", lambda entry: entry.change_time, is_whole=True, has_seconds=True),
         Column("change", lambda entry: entry.change_type),
         Column("by", _who),
         Column("changes", lambda entry: as_line(entry.changes) if entry.changes else None),
@@ -172,12 +171,12 @@ class Volume:
 _ANSWER: Final = ListKind[KeywordInsights](name="answer", record=KeywordInsights, columns=())
 
 
-def _volumes(form: str) -> ListKind[Volume]:
+def _volumes(unit: str) -> ListKind[Volume]:
     return ListKind(
         name="number",
         record=Volume,
         columns=(
-            Column("time", lambda volume: f"{volume.time:{form}}", is_whole=True),
+            Column("time", lambda volume: f"{volume.time:%Y-%m-%d}" if unit == "DAY" else volume.time, is_whole=True),
             Column("posts", lambda volume: str(volume.tweet_volume), is_whole=True),
         ),
     )
@@ -200,10 +199,11 @@ async def insights(
     """Print how many posts had any of the keywords, by day or hour. Related keywords are said on
     standard error.
 
-    For example `socialapi ads insights ski snow --granularity day --start 2025-01-06`. At most ten
-    keywords, those that do not count included. Exit status: 0 done, 2 wrong usage, 3
+    For example `socialapi ads insights ski snow --granularity day --start 2025-01-06
+    --end 2025-01-13`. At most ten keywords, those that do not count included. Exit status: 0 done, 2 wrong usage, 3
     refused by the service or unreachable.
     """
+    flags.format()  # before anything is asked
     begin, unit = time("--start", start), constant(granularity)
     until = None if end is None else time("--end", end)
     async with open_client() as client:
@@ -219,11 +219,10 @@ async def insights(
     if flags.json:
         print_items([found], _ANSWER, flags)
         return output.DONE
-    length, form = _UNITS[unit]
     numbers = (
-        Volume(begin.astimezone(datetime.UTC) + at * length, count) for at, count in enumerate(found.tweet_volume)
+        Volume(begin.astimezone(datetime.UTC) + at * _UNITS[unit], count) for at, count in enumerate(found.tweet_volume)
     )
-    print_items(numbers, _volumes(form), flags)
+    print_items(numbers, _volumes(unit), flags)
     if found.related_keywords and flags.format() == "table":
         output.say(printable(f"related keywords: {', '.join(found.related_keywords)}"))
     return output.DONE
@@ -297,7 +296,7 @@ def print_record(record: Any, *, as_json: bool) -> None:
     Fields without a value are left out.
     """
     if as_json:
-        print(as_line(record), flush=True)
+        output.print_line(shown_json(as_line(record)))
         return
     currency = getattr(record, "currency", None) or ""
     known = {field.name: getattr(record, field.name) for field in attrs.fields(type(record)) if field.name != "extra"}
@@ -308,7 +307,7 @@ def print_record(record: Any, *, as_json: bool) -> None:
     ]
     width = max(len(name) for name, _ in rows)
     for name, text in rows:
-        print(printable(f"{name:{width}}  {text}"), flush=True)
+        output.print_line(printable(f"{name:{width}}  {text}"))
 
 
 def _text(name: str, value: Any, currency: str) -> str:

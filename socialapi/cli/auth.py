@@ -8,7 +8,7 @@ import orjson
 from cyclopts import App, Parameter, validators
 
 from socialapi.cli import output
-from socialapi.cli.credential_store import CredentialStore, Login, shared_tokens
+from socialapi.cli.credential_store import CredentialStore, Login, say_misspelled_variables, shared_tokens
 from socialapi.cli.options import whole_number
 from socialapi.cli.sign_in import Page, by_callback, by_oauth2, by_pin
 from socialapi.client import Client
@@ -165,6 +165,7 @@ def status(*, json: Annotated[bool, Parameter(help="Print one JSON object.", neg
     """Show which credentials there are, from where, for which host and user. Never shows a secret,
     and asks nobody.
     """
+    say_misspelled_variables(os.environ)
     store = CredentialStore.of(os.environ)
     base_url = Config.from_env().base_url
     rows = [_from_environment(type(each).__name__, base_url) for each in credentials_from_env()]

@@ -10,7 +10,7 @@ from socialapi.bulk.linting.product_linter import lint_products
 from socialapi.bulk.products.job import DEFAULT_CONCURRENCY
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.formats import Column, ListKind, cells_of, json_line
+from socialapi.cli.formats import Column, ListKind, json_line, print_row, shown_json
 from socialapi.cli.jobs import RegisteredJournal, command_line
 from socialapi.cli.listing import ALL_PAGES, AsJson, PagedFlags, print_pages
 from socialapi.cli.options import (
@@ -213,7 +213,10 @@ async def create(
     """
     async with open_client() as client:
         made = await client.catalogs.create(name)
-    print(json_line(_said(made)) if json else "  ".join(cells_of(_CATALOGS, made)), flush=True)
+    if json:
+        output.print_line(shown_json(json_line(_said(made))))
+    else:
+        print_row(_CATALOGS, made)
     return output.DONE
 
 

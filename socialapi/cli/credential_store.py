@@ -5,6 +5,7 @@ never from a file that happens to exist.
 """
 
 import contextlib
+import difflib
 import json
 import os
 import tempfile
@@ -14,9 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
+from socialapi.cli import output
+from socialapi.cli.output import printable
 from socialapi.client import Client, redis_url
-from socialapi.config import Config, user_folder
-from socialapi.credentials import AppOnly, Credentials, OAuth2User, credentials_from_env
+from socialapi.config import SETTINGS_OF_ENVIRONMENT, Config, user_folder, variable
+from socialapi.credentials import PARTS_OF_ENVIRONMENT, AppOnly, Credentials, OAuth2User, credentials_from_env
 from socialapi.errors import ConfigurationError
 from socialapi.session.token_cache import FileTokenCache, TokenCache
 
@@ -42,9 +45,32 @@ _BROUGHT: Final[Mapping[Kind, tuple[str, ...]]] = {
 _APP: Final[Mapping[Kind, str]] = {"oauth1": "api_key", "oauth2": "oauth2_client_id"}
 
 
-def variable(name: str) -> str:
-    """Returns the environment variable that holds a value."""
-    return f"SOCIALAPI_{name.upper()}"
+KNOWN_VARIABLES: Final = frozenset(
+    variable(name)
+    for name in (
+        *SETTINGS_OF_ENVIRONMENT,
+        *PARTS_OF_ENVIRONMENT,
+        *("proxy", "ca_file", "client_cert", "client_key", "client_key_password"),
+        *("config_file", "credentials_file", "state_dir"),
+        *("redis_url", "redis_namespace", "telemetry", "no_speedups", "previous_api_key_secret"),
+    )
+)
+"""The environment variables that the package reads."""
+
+
+_OF_TESTS: Final = (variable("test_"), variable("require_"))
+
+
+def misspelled_variables(environ: Mapping[str, str]) -> dict[str, str]:
+    """Returns the variables that are almost the name of a known one that is not set, with that
+    name.
+    """
+    found: dict[str, str] = {}
+    for name in sorted(environ):
+        if name.startswith(variable("")) and name not in KNOWN_VARIABLES and not name.startswith(_OF_TESTS):
+            for meant in difflib.get_close_matches(name, KNOWN_VARIABLES, 1, cutoff=0.85):
+                found |= {} if meant in environ else {name: meant}
+    return found
 
 
 @attrs.frozen(kw_only=True)
@@ -240,6 +266,12 @@ async def shared_tokens(environ: Mapping[str, str], in_file: FileTokenCache | No
         await in_redis.aclose()
 
 
+def say_misspelled_variables(environ: Mapping[str, str]) -> None:
+    """Prints the variables that nothing reads, and what they may be meant to be."""
+    for name, meant in misspelled_variables(environ).items():
+        output.say(printable(f"there is no variable {name}; did you mean {meant}?"))
+
+
 @contextlib.asynccontextmanager
 async def open_client(environ: Mapping[str, str] | None = None) -> AsyncIterator[Client]:
     """Opens a client of the configured host.
@@ -248,6 +280,7 @@ async def open_client(environ: Mapping[str, str] | None = None) -> AsyncIterator
     it was made for. Tokens that are fetched or renewed are stored beside it for the next command.
     """
     env = os.environ if environ is None else environ
+    say_misspelled_variables(env)
     store = CredentialStore.of(env)
     config = Config.from_env(env)
     credentials = credentials_from_env(with_logins(env, store, config.base_url))

@@ -169,6 +169,7 @@ def emulator(
     if stop:
         return _stop(flags.port)
     targets = flags.targets
+    _check_env_file(flags.env_file)
     if detach:
         return _detach(flags)
     return _serve(flags, targets, detached_log, until_stdin_closes=until_stdin_closes)
@@ -183,9 +184,8 @@ async def _serve(
 
         def note(ready: Mapping[str, str]) -> None:
             if flags.env_file is not None:
-                flags.env_file.touch(mode=0o600)
-                # An OSError is reported like that of any other output.
-                flags.env_file.write_text(_exports(ready), "utf-8")
+                with output.replacing(flags.env_file) as file:  # for its owner alone
+                    file.write(_exports(ready).encode())
             if detached_log is not None:
                 background = _Background.on(_port_of(ready["base_url"]))
                 until_the_end.enter_context(background.noted(ready["base_url"], detached_log))
@@ -222,6 +222,20 @@ def _target(text: str) -> tuple[str, str]:
     if broken := broken_rules(WebhookUrl, match[1], now=datetime.datetime.now(datetime.UTC)):
         raise InvalidInput(f"the URL of --webhook-target {text!r} {broken[0].reason}")
     return match[1], match[2]
+
+
+_OWN_BEGINNING: Final = b"export SOCIALAPI_BASE_URL=http://"
+"""The beginning of the files that the emulator writes. No service but a local one is without TLS."""
+
+
+def _check_env_file(path: Path | None) -> None:
+    """Raises InvalidInput for a file with content that is not of an emulator."""
+    if path is None or not path.is_file() or output.is_written_through(path):
+        return
+    with contextlib.suppress(OSError), path.open("rb") as file:
+        if file.read(len(_OWN_BEGINNING)) in (b"", _OWN_BEGINNING):
+            return
+    raise InvalidInput(f"--env-file: {path} exists and was not written by an emulator: name another file")
 
 
 def _exports(ready: Mapping[str, str]) -> str:

@@ -50,8 +50,10 @@ def forget(
     _check(found, yes=yes)
     # The list comes last: while the job is in it, a deletion that failed can be repeated.
     is_whole = keep_rejects or _forget_rejects(found, registry)
+    was_there = found.path.exists()
     if not _erase_journal(found):
         raise InvalidInput(f"the job {found.id} is running: end it first")
+    output.say(f"deleted the journal {found.path}" if was_there else f"took the job {found.id} out of the list")
     if found.registration is not None:
         registry.forget(found.registration)
         _say_what_stays(found.registration)
@@ -63,6 +65,7 @@ def _forget_file(path: Path, kind: Kind, *, yes: bool) -> int:
         raise InvalidInput(f"the {kind} {path} is deleted only with --yes: {CONSEQUENCES[kind]}")
     if not erase(path, kind):
         raise InvalidInput(f"the {kind} {path} is in use by a job: end it first")
+    output.say(f"deleted the {kind} {path}")
     return output.DONE
 
 
@@ -74,7 +77,7 @@ def _check(job: JobStatus, *, yes: bool) -> None:
     question = f"The job {job.id} is {job.state} and cannot go on without {job.path}. Delete it?"
     if not (is_over or yes or _confirmed(question)):
         raise InvalidInput(
-            f"the job {job.id} is {job.state}, and cannot go on without its journal: add --yes if it need not"
+            f"the job {job.id} is {job.state}, and cannot go on without its journal: add --yes to delete it all the same"
         )
 
 
@@ -108,6 +111,7 @@ def _forget_rejects(job: JobStatus, registry: Registry) -> bool:
     if not erase(path, "rejects file"):
         output.say(f"the rejects file {path} is in use by another job, and stays")
         return False
+    output.say(f"deleted the rejects file {path}")
     return True
 
 

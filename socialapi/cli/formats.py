@@ -2,13 +2,16 @@
 
 import contextlib
 import csv
+import datetime
 import io
+import json
 import re
 import shutil
 import sys
 import tempfile
+import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final, Generic, Literal, TypeVar, get_args
 
@@ -17,7 +20,7 @@ import orjson
 from rich.cells import cell_len, set_cell_size
 
 from socialapi.cli import output
-from socialapi.cli.output import Output, printable
+from socialapi.cli.output import Output, iso_moment, moment, printable
 from socialapi.errors import InvalidInput
 from socialapi.models.validation import wire_name
 from socialapi.wire.encode import json_shape
@@ -26,18 +29,39 @@ T = TypeVar("T")
 
 Format = Literal["table", "json", "jsonl", "csv", "parquet"]
 FORMATS: Final[Sequence[Format]] = get_args(Format)
+ENDINGS: Final[Mapping[str, Format]] = {
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".csv": "csv",
+    ".parquet": "parquet",
+    ".tsv": "table",
+    ".txt": "table",
+}
+"""The formats of files by what their names end with."""
 
 
 @attrs.frozen
 class Column(Generic[T]):
-    """A column of a table. `text` returns the cell of an item; None is shown as a dash.
+    """A column of a table. `value` returns what is in the cell of an item; None is shown as a dash.
 
-    A text is cut if the terminal is narrow. Ids and times are of use only as a whole.
+    A text is cut if the terminal is narrow. Ids and times are of use only as a whole. A time has
+    its seconds on a terminal if `has_seconds` is true, and elsewhere always.
     """
 
     name: str
-    text: Callable[[T], str | None]
+    value: Callable[[T], str | datetime.datetime | None]
     is_whole: bool = attrs.field(default=False, kw_only=True)
+    has_seconds: bool = attrs.field(default=False, kw_only=True)
+
+    def cell(self, item: T, *, is_shown: bool) -> str:
+        """Returns the cell of an item, as a terminal shows it or as programs read it, without
+        characters that move the cursor.
+        """
+        value = self.value(item)
+        if isinstance(value, datetime.datetime):
+            value = moment(value, seconds=self.has_seconds) if is_shown else iso_moment(value)
+        return printable(value or "-")
 
 
 @attrs.frozen(kw_only=True)
@@ -56,12 +80,15 @@ class ListKind(Generic[T]):
 
 
 class Destination:
-    """Standard output, or the file that is given, which takes UTF-8."""
+    """Standard output, or the file that is given, which takes UTF-8.
+
+    Raises OSError if there is no standard output.
+    """
 
     def __init__(self, file: IO[bytes] | None = None) -> None:
         self._file = file
         self.is_file: bool = file is not None
-        self.is_terminal: bool = file is None and sys.stdout is not None and sys.stdout.isatty()
+        self.is_terminal: bool = (output.standard_output() if file is None else file).isatty()
 
     def use_utf8(self) -> None:
         """Makes standard output take UTF-8 and line ends as they are, whatever the locale says."""
@@ -72,16 +99,14 @@ class Destination:
         """Writes the text at once."""
         if self._file is not None:
             self._file.write(text.encode("utf-8", "backslashreplace"))
-        elif sys.stdout is not None:  # as it is where the parent closed it
+        else:
             sys.stdout.write(text)
             sys.stdout.flush()
 
     @property
     def binary(self) -> IO[bytes]:
-        """The file for bytes. Without a standard output, what is written is gone."""
-        if self._file is not None:
-            return self._file
-        return io.BytesIO() if sys.stdout is None else sys.stdout.buffer
+        """The file for bytes."""
+        return sys.stdout.buffer if self._file is None else self._file
 
 
 class Writer(ABC, Generic[T]):
@@ -126,6 +151,10 @@ class TextWriter(Writer[T]):
     def begin(self) -> None:
         """Puts what stands before the first item into `text`."""
 
+    def json(self, shape: Any) -> str:
+        """Returns JSON-shaped data as a line that the destination may get."""
+        return shown_json(json_line(shape), is_shown=self.destination.is_terminal)
+
     def flush(self) -> None:
         """Writes the text, and before the first one what begins the output."""
         if self.text:
@@ -144,9 +173,15 @@ _MIN_WIDTH: Final = 8
 """How much of a text is shown at least; rather than less, columns are left out."""
 
 
-def cells_of(kind: ListKind[T], item: T) -> list[str]:
-    """Returns the cells of an item in a table, without characters that move the cursor."""
-    return [printable(column.text(item) or "-") for column in kind.columns]
+def cells_of(kind: ListKind[T], item: T, *, is_shown: bool = False) -> list[str]:
+    """Returns the cells of an item, as a terminal shows them or as programs read them."""
+    return [column.cell(item, is_shown=is_shown) for column in kind.columns]
+
+
+def print_row(kind: ListKind[T], item: T) -> None:
+    """Prints the cells of a single item: two blanks between them on a terminal, otherwise tabs."""
+    is_shown = output.standard_output().isatty()
+    output.print_line((_GAP if is_shown else "\t").join(cells_of(kind, item, is_shown=is_shown)))
 
 
 class PlainTable(TextWriter[T]):
@@ -177,7 +212,7 @@ class TerminalTable(Writer[T]):
 
     def add(self, item: T) -> None:
         """Takes an item."""
-        self._rows.append(cells_of(self.kind, item))
+        self._rows.append(cells_of(self.kind, item, is_shown=True))
 
     def flush(self) -> None:
         """Prints the items, and before the first ones the header."""
@@ -242,8 +277,31 @@ _ODD_CONTROLS: Final = re.compile("[\x7f-\x9f]")
 """Matches what JSON need not escape, and what some terminals obey."""
 
 
+_NOT_SHOWN: Final = ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")
+"""Categories of characters that a terminal may obey, as it does those that turn the direction of
+text, or that nobody sees.
+"""
+
+
+def shown_json(text: str, *, is_shown: bool | None = None) -> str:
+    """Returns JSON for standard output: the same, but that on a terminal characters that it may
+    obey are escaped. `is_shown` says whether it is for a terminal; by default standard output is
+    asked.
+    """
+    if text.isprintable() or not (output.standard_output().isatty() if is_shown is None else is_shown):
+        return text
+    return "".join(_escaped(letter) if unicodedata.category(letter) in _NOT_SHOWN else letter for letter in text)
+
+
+def _escaped(letter: str) -> str:
+    """Returns an escape of JSON. It keeps white space, which may stand between values."""
+    return letter if letter in "\t\n\r" else json.dumps(letter)[1:-1]
+
+
 def json_line(shape: Any) -> str:
-    """Returns JSON-shaped data as a line, in which no character moves the cursor of a terminal."""
+    """Returns JSON-shaped data as a line, in which no control character moves the cursor of a
+    terminal.
+    """
     try:
         text = orjson.dumps(shape).decode()
     except orjson.JSONEncodeError:
@@ -258,7 +316,7 @@ class JsonLines(TextWriter[T]):
 
     def add(self, item: T) -> None:
         """Takes an item."""
-        self.text.append(json_line(self.kind.to_json(item)) + "\n")
+        self.text.append(self.json(self.kind.to_json(item)) + "\n")
 
 
 class JsonArray(TextWriter[T]):
@@ -271,7 +329,7 @@ class JsonArray(TextWriter[T]):
     def add(self, item: T) -> None:
         """Takes an item."""
         comma = ",\n" if self.has_begun or self.text else ""
-        self.text.append(comma + json_line(self.kind.to_json(item)))
+        self.text.append(comma + self.json(self.kind.to_json(item)))
 
     def close(self) -> None:
         """Closes the array, which may be empty."""
@@ -327,7 +385,7 @@ class Csv(TextWriter[T]):
                 self._formulas += 1
                 text = f"'{text}" if self._escape_formulas else text
             return printable(text) if self.destination.is_terminal else text
-        return json_line(value)
+        return self.json(value)
 
     def close(self) -> None:
         """Writes the header if there were no items, and says whether there are formulas."""
@@ -338,8 +396,8 @@ class Csv(TextWriter[T]):
         if self._formulas and not self._escape_formulas:
             one = self._formulas == 1
             output.say(
-                f"{self._formulas:,} cell{'' if one else 's'} begin{'s' if one else ''} with =, +, - or @, which a "
-                "spreadsheet may run as a formula; --escape-formulas puts an apostrophe first"
+                f"{self._formulas:,} cell{'' if one else 's'} begin{'s' if one else ''} with =, +, -, @, a tab or a carriage return, "
+                "which a spreadsheet may run as a formula; --escape-formulas puts an apostrophe first"
             )
 
 
@@ -467,7 +525,8 @@ def writing(
 
 def _writer(kind: ListKind[T], format_: Format, destination: Destination, *, escape_formulas: bool) -> Writer[T]:
     if format_ == "table":
-        return TerminalTable(kind, destination) if destination.is_terminal else PlainTable(kind, destination)
+        is_shown = destination.is_terminal and not destination.is_file
+        return TerminalTable(kind, destination) if is_shown else PlainTable(kind, destination)
     if format_ == "parquet":
         return Parquet(kind, destination)
     destination.use_utf8()

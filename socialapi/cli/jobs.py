@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shlex
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -10,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, Any, Final
 
 import attrs
-import orjson
 from cyclopts import App, Parameter
 
 from socialapi.bulk.journals.journal import JobIdentity, Opened
@@ -18,9 +18,9 @@ from socialapi.bulk.journals.journal_view import JournalView, is_journal, look
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.cli import output
 from socialapi.cli.app import call
-from socialapi.cli.formats import Column, ListKind
+from socialapi.cli.formats import Column, ListKind, json_line, shown_json
 from socialapi.cli.listing import ALL, AsJson, ListFlags, print_items
-from socialapi.cli.options import NOT_READ_AGAIN, STANDARD_INPUT, undated
+from socialapi.cli.options import DATE_CODES, NOT_READ_AGAIN, STANDARD_INPUT, undated
 from socialapi.cli.output import moment, printable
 from socialapi.config import user_folder
 from socialapi.errors import ConfigurationError, InvalidInput
@@ -112,9 +112,14 @@ class Registry:
         return sorted((each for each in found if each is not None), key=lambda job: job.started_at, reverse=True)
 
     def find(self, job: str) -> Registration | None:
-        """Returns the job with this id, or else the one whose journal is at this path."""
+        """Returns the job with this id, or else the one whose journal is at this path, or else the
+        only one whose journal has this name.
+        """
         jobs, path = self.all(), str(Path(job).absolute())
         named = [each for each in jobs if each.id == job] or [each for each in jobs if each.journal == path]
+        if not named and Path(job).name == job and not Path(job).exists():  # the name of one in another folder
+            alike = [each for each in jobs if Path(each.journal).name == job]
+            named = alike if len(alike) == 1 else []
         return named[0] if named else None
 
     def save(self, job: Registration) -> None:
@@ -225,7 +230,7 @@ RUNNING: Final = "running"
 UNREADABLE: Final = "unreadable"
 
 JobArgument = Annotated[
-    str, Parameter(help="Id of a job, as `socialapi jobs list` shows it, or the path of its journal.")
+    str, Parameter(help="Id of a job, as `socialapi jobs list` shows it, or the path or name of its journal.")
 ]
 
 
@@ -288,7 +293,7 @@ def list_(
     flags: ListFlags = ALL,
 ) -> int:
     """Print jobs that were started with --journal: id, kind, target, state, what is confirmed, last
-    run.
+    run, journal.
 
     For example `socialapi jobs list --output json`, or `socialapi jobs list nightly.journal` for
     one journal. A job is running, finished (everything has its outcome), stopped (the service or the input ended
@@ -365,7 +370,8 @@ _JOBS: Final = ListKind[JobStatus](
         Column("target", lambda job: job.target, is_whole=True),
         Column("state", lambda job: job.state, is_whole=True),
         Column("confirmed", _confirmed),
-        Column("last run", lambda job: None if job.view is None else _moment(job.view.last_run_at), is_whole=True),
+        Column("last run", lambda job: None if job.view is None else _time(job.view.last_run_at), is_whole=True),
+        Column("journal", lambda job: job.path.name),
     ),
     to_json=JobStatus.to_dict,
     to_record=_record_of,
@@ -381,12 +387,12 @@ def show(job: JobArgument, /, *, json: AsJson = False) -> int:
     """
     found = found_job(job)
     if json:
-        print(orjson.dumps(found.to_dict()).decode(), flush=True)
+        output.print_line(shown_json(json_line(found.to_dict())))
         return output.DONE
     lines = list(_lines(found))
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
-        print(printable(f"{name:<{width}}  {value}"), flush=True)
+        output.print_line(printable(f"{name:<{width}}  {value}"))
     return output.DONE
 
 
@@ -422,7 +428,8 @@ def found_job(job: str, *, may_be_unreadable: bool = False) -> JobStatus:
     if registration is not None:
         return job_at(Path(registration.journal), registration)
     if not Path(job).is_file():
-        raise InvalidInput(f"there is neither a job {job} (see `socialapi jobs list`) nor a file of that name")
+        dated = ": its name has the date of a run in place of the % codes" if re.search(f"%[{DATE_CODES}]", job) else ""
+        raise InvalidInput(f"there is neither a job {job} (see `socialapi jobs list`) nor a file of that name{dated}")
     found = job_at(Path(job), None)
     if found.state == UNREADABLE and not (may_be_unreadable and is_journal(found.path)):
         raise ConfigurationError(found.problem)

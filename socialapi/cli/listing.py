@@ -11,8 +11,8 @@ import attrs
 from cyclopts import Parameter
 
 from socialapi.cli import output
-from socialapi.cli.formats import FORMATS, Format, ListKind, Writer, json_line, writing
-from socialapi.cli.options import whole_number
+from socialapi.cli.formats import ENDINGS, Format, ListKind, Writer, json_line, writing
+from socialapi.cli.options import dated_path, whole_number
 from socialapi.cli.output import printable
 from socialapi.errors import ApiError, ConfigurationError, InvalidInput, SocialApiError
 from socialapi.models.pages import Page
@@ -52,17 +52,23 @@ class ListFlags:
         Format | None,
         Parameter(
             help="table (into a pipe or file with tabs between the columns, and nothing cut), json (one array), jsonl (an "
-            "object on a line), csv or parquet; by default what the name of --output-file ends with, and otherwise table."
+            "object on a line), csv or parquet; by default what the name of --output-file ends with (.json, .jsonl, .ndjson, "
+            ".csv, .parquet; .tsv and .txt are tables), and otherwise table."
         ),
     ] = None
     output_file: Annotated[
         Path | None,
-        Parameter(help="Write here instead, for you alone to read. An earlier file stays if the command fails."),
+        Parameter(
+            help="Write here instead, for you alone to read. An earlier file stays if the command fails. %Y-%m-%d in its "
+            "name is the date.",
+            converter=dated_path,
+        ),
     ] = None
     escape_formulas: Annotated[
         bool,
         Parameter(
-            help="Put an apostrophe before cells of CSV that begin with =, +, - or @: a spreadsheet takes them for formulas.",
+            help="Put an apostrophe before cells of CSV that begin with =, +, -, @, a tab or a carriage return: a spreadsheet "
+            "takes them for formulas.",
             negative=(),
         ),
     ] = False
@@ -72,12 +78,21 @@ class ListFlags:
         """Returns the format. Raises InvalidInput for options that contradict each other."""
         if self.json and self.output not in (None, "jsonl"):
             raise InvalidInput(f"--json is the same as --output jsonl, and does not go with --output {self.output}")
-        named = "" if self.output_file is None else self.output_file.suffix.removeprefix(".").lower()
-        by_name = next((each for each in FORMATS if each == named), None)
-        found: Format = "jsonl" if self.json else self.output or by_name or "table"
+        found: Format = "jsonl" if self.json else self.output or self._format_by_name()
         if self.escape_formulas and found != "csv":
             raise InvalidInput("--escape-formulas is for --output csv")
         return found
+
+    def _format_by_name(self) -> Format:
+        """Returns the format that the name of the file ends with; without an ending, a table."""
+        ending = "" if self.output_file is None else self.output_file.suffix.lower()
+        if not ending:
+            return "table"
+        if ending not in ENDINGS:
+            raise InvalidInput(
+                f"--output-file: {ending} is the ending of no format ({', '.join(ENDINGS)} are): name the format with --output"
+            )
+        return ENDINGS[ending]
 
     def writing(self, kind: ListKind[T]) -> contextlib.AbstractContextManager[Writer[T]]:
         """Returns a context with the writer of a list."""
@@ -91,6 +106,19 @@ class PagedFlags(ListFlags):
 
     limit: Limit = None
     go_on: GoOn = None
+
+    def page_size(self, *, least: int, most: int) -> int:
+        """Returns the page size, within these bounds, that takes the fewest requests."""
+        return most if self.limit is None else min(max(self.limit, least), most)
+
+    def writing(self, kind: ListKind[T]) -> contextlib.AbstractContextManager[Writer[T]]:
+        """Returns a context with the writer of a list. Raises InvalidInput for the rest of a list
+        that would replace its first part.
+        """
+        path = self.output_file
+        if self.go_on is not None and path is not None and path.exists() and not output.is_written_through(path):
+            raise InvalidInput(f"--go-on writes what is left, and {path} exists already: name another file")
+        return super().writing(kind)
 
 
 ALL: Final = ListFlags()
@@ -141,7 +169,7 @@ async def print_joined(
             walk.say_position()
         raise
     if not walk.is_over:
-        walk.say_position()
+        walk.say_position(flags.output_file)
     _say_if_none(walk.count, flags, if_none)
 
 
@@ -181,10 +209,11 @@ class _Walk:
                     self.is_over = page.next_token is None and is_last
                     break
 
-    def say_position(self) -> None:
-        """Prints how to continue behind what was written."""
+    def say_position(self, file: Path | None = None) -> None:
+        """Prints how to continue behind what was written, to the file if one is given."""
         what = self._name if self.count == 1 else f"{self._name}s"
-        output.say(f"stopped after {self.count:,} {what}; go on with --go-on {shlex.quote(self._position)}")
+        where = "" if file is None or output.is_written_through(file) else ", into another file"
+        output.say(f"stopped after {self.count:,} {what}; go on with --go-on {shlex.quote(self._position)}{where}")
 
 
 def _is_about_the_page(problem: BaseException) -> bool:

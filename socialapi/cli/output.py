@@ -90,6 +90,18 @@ def say(sentence: str) -> None:
             print(f"socialapi: {sentence}", file=sys.stderr)
 
 
+def print_line(text: str) -> None:
+    """Prints a line of a result on standard output, at once. Raises OSError if that is closed."""
+    print(text, file=standard_output(), flush=True)
+
+
+def standard_output() -> TextIO:
+    """Returns standard output. Raises OSError if the parent has closed it."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "standard output is closed")
+    return sys.stdout
+
+
 def say_problem(problem: BaseException) -> None:
     """Prints the message for an error; nothing for a reader that has left, as other programs do."""
     if not isinstance(problem, BrokenPipeError):
@@ -118,15 +130,46 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Yields a file that takes the place of the one at the path, for its owner alone, when the
     block ends.
 
-    If the block fails, the earlier file stays. A device or a pipe is written to as it is. Raises
+    If the block fails, the earlier file stays. What `is_written_through` is never replaced. Raises
     OSError, which names the path.
     """
+    descriptor = _own_descriptor(path)
     try:
-        with path.open("wb") if path.exists() and not path.is_file() else _beside(path.resolve()) as file:
+        with (
+            os.fdopen(os.dup(descriptor), "wb")  # opened by its path, a file would lose what it has
+            if descriptor is not None
+            else path.open("wb")
+            if is_written_through(path)
+            else _beside(path.resolve()) as file
+        ):
             yield file
     except OSError as problem:
         problem.filename = str(path)  # rather than that of the file beside it, or none
         raise
+
+
+def is_written_through(path: Path) -> bool:
+    """Returns whether the path is a device, a pipe or a socket, or leads to an open file of this
+    process, as /dev/stdout does.
+    """
+    return _own_descriptor(path) is not None or (path.exists() and not path.is_file())
+
+
+def _own_descriptor(path: Path) -> int | None:
+    """Returns the descriptor that a path such as /dev/stdout, or a link to it, leads to, if any."""
+    folders = ("/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd")
+    for _ in range(_MOST_LINKS):
+        path = path.parent.resolve() / path.name
+        if str(path.parent) in folders:
+            return int(path.name) if path.name.isdecimal() else None
+        if not path.is_symlink():
+            break
+        path = path.parent / path.readlink()
+    return None
+
+
+_MOST_LINKS: Final = 40
+"""How many links a path may lead through, as in Linux."""
 
 
 @contextlib.contextmanager
@@ -227,6 +270,11 @@ class Output(Console):
     def on_broken_pipe(self) -> None:
         """Raises BrokenPipeError, because the reader of standard output has closed it."""
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
+def iso_moment(value: datetime.datetime) -> str:
+    """Returns a time in UTC as programs read it, in ISO 8601: `2025-01-06T09:00:00Z`."""
+    return f"{value.astimezone(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def moment(value: datetime.datetime, *, seconds: bool = True) -> str:

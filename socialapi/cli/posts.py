@@ -8,10 +8,9 @@ from cyclopts import App, Parameter
 
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.formats import Column, ListKind
+from socialapi.cli.formats import Column, ListKind, json_line
 from socialapi.cli.listing import GO_ON_HELP, PagedFlags, is_position, print_joined
 from socialapi.cli.options import named, whole_number
-from socialapi.cli.output import moment
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
 from socialapi.models.queries import Fields
@@ -44,7 +43,9 @@ async def by_user(
     user: Annotated[str, Parameter(help="Id of the user.")],
     /,
     *,
-    max_results: Annotated[int | None, whole_number(help="Posts of one request, 5 to 100.")] = None,
+    max_results: Annotated[
+        int | None, whole_number(help="Posts of one request, 5 to 100; by default as many as are wanted, at most 100.")
+    ] = None,
     fields: Annotated[
         str | None, Parameter(help="Fields beyond id and text, as created_at,public_metrics,….", negative=())
     ] = None,
@@ -66,7 +67,7 @@ async def by_user(
     async with open_client() as client:
         pager = client.posts.by_user(
             user,
-            max_results=max_results,
+            max_results=flags.page_size(least=5, most=100) if max_results is None else max_results,
             fields=Fields(post=list(dict.fromkeys(chosen)), expansions=expanded),
             start=flags.go_on,
         )
@@ -80,10 +81,12 @@ def posts_with(fields: Sequence[str], expansions: Sequence[str]) -> ListKind[Aut
     has_author = "author_id" in expansions
     columns = [Column[AuthoredPost]("id", lambda post: post.id, is_whole=True)]
     if "created_at" in fields:
-        columns.append(Column("time", _time, is_whole=True))
+        columns.append(Column("time", lambda post: post.created_at, is_whole=True))
     if has_author:
         columns.append(Column("author", lambda post: f"@{post.author.username}" if post.author else None))
     columns.append(Column("text", lambda post: post.text))
+    has_column = {"id", "text", "created_at"} | ({"author_id"} if has_author else set())
+    columns += [_column(name) for name in fields if name not in has_column]
     return ListKind(
         name="post",
         record=AuthoredPost if has_author else Post,
@@ -98,8 +101,14 @@ def with_author(post: Post, page: Page[Post]) -> AuthoredPost:
     return AuthoredPost(**values, author=page.includes.author(post))
 
 
-def _time(post: Post) -> str | None:
-    return moment(post.created_at, seconds=False) if post.created_at else None
+def _column(field: str) -> Column[AuthoredPost]:
+    """Returns the column of a field by the service's name: a text as it is, anything else as JSON."""
+
+    def value(post: AuthoredPost) -> str | None:
+        found = _said(json_shape(post)).get(field)
+        return found if found is None or isinstance(found, str) else json_line(found)
+
+    return Column(field, value)
 
 
 def names_in(text: str | None) -> list[str]:

@@ -10,7 +10,7 @@ from cyclopts import App, Parameter, validators
 
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.formats import Column, ListKind, cells_of
+from socialapi.cli.formats import Column, ListKind, print_row, shown_json
 from socialapi.cli.listing import ALL_PAGES, PagedFlags, print_pages
 from socialapi.cli.options import whole_number
 from socialapi.cli.output import moment, printable
@@ -36,7 +36,7 @@ def print_event(event: Event, *, as_json: bool, with_text: bool = False) -> None
     """Prints an event on one line. As text it shows nothing that users wrote, except a post's text
     if `with_text` is true.
     """
-    print(json_line(event) if as_json else text_line(event, with_text=with_text), flush=True)
+    output.print_line(shown_json(json_line(event)) if as_json else text_line(event, with_text=with_text))
 
 
 def say_notice(notice: StreamNotice) -> None:
@@ -243,7 +243,7 @@ async def delete_rules(
 
 def _print_change(page: Page[StreamRule]) -> int:
     for rule in page.data:
-        print("  ".join(cells_of(_RULES, rule)), flush=True)
+        print_row(_RULES, rule)
     _say_all(page.errors)
     return output.SOME_REJECTED if page.errors else output.DONE
 

@@ -29,15 +29,16 @@ def message(app: App, words: Sequence[str], first: CycloptsError, environ: Mappi
     Faults of the environment come last, if the command would have read it.
     """
     commands, found = faults_of(app, words)
-    if len(found) < 2:
-        found = [_text(first)]
+    found = found or [_text(first)]
     if not WITHOUT_SERVICE.intersection(commands):
         found += _faults_of(environ)
-    found = [printable(fault) for fault in found]  # a word may be the name of somebody else's file
+    help_ = f"(see `{' '.join(('socialapi', *commands))} --help`)"
+    # A word may be the name of somebody else's file.
+    found = [printable(fault.replace("(see --help)", help_)) for fault in found]
     if len(found) > 1:
         lines = "".join(f"\n  {fault}" for fault in found)
-        return f"{len(found)} things are wrong (see `{' '.join(('socialapi', *commands))} --help`):{lines}"
-    return found[0] if _is_ours(first) else f"{found[0]} (see --help)"
+        return f"{len(found)} things are wrong {help_}:{lines}"
+    return found[0] if _is_ours(first) else f"{found[0]} {help_}"
 
 
 def faults_of(app: App, words: Sequence[str]) -> tuple[Sequence[str], list[str]]:

@@ -11,10 +11,10 @@ from cyclopts import App, Parameter
 
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.formats import Column, ListKind, cells_of
+from socialapi.cli.formats import Column, ListKind, json_line, print_row, shown_json
 from socialapi.cli.listing import ALL, AsJson, ListFlags, print_items
 from socialapi.cli.options import whole_number
-from socialapi.cli.output import moment, printable
+from socialapi.cli.output import printable
 from socialapi.cli.stream import Event, name_of, print_event
 from socialapi.errors import ConfigurationError, InvalidInput, SocialApiError, WebhookRejected
 from socialapi.models.webhooks import WebhookConfig
@@ -59,10 +59,6 @@ async def list_(*, flags: ListFlags = ALL) -> int:
     return output.DONE
 
 
-def _time(webhook: WebhookConfig) -> str | None:
-    return moment(webhook.created_at, seconds=False) if webhook.created_at else None
-
-
 _VALIDITY: Final = {True: "valid", False: "invalid", None: "unknown"}
 _WEBHOOKS: Final = ListKind[WebhookConfig](
     name="webhook",
@@ -70,7 +66,7 @@ _WEBHOOKS: Final = ListKind[WebhookConfig](
     columns=(
         Column("id", lambda webhook: webhook.id, is_whole=True),
         Column("state", lambda webhook: _VALIDITY[webhook.valid], is_whole=True),
-        Column("created", _time, is_whole=True),
+        Column("created", lambda webhook: webhook.created_at, is_whole=True),
         Column("url", lambda webhook: webhook.url),
     ),
 )
@@ -134,11 +130,14 @@ def _parameter(text: str) -> tuple[str, Any]:
 
 
 def _print(webhook: WebhookConfig, *, as_json: bool) -> None:
-    _say(webhook, "  ".join(cells_of(_WEBHOOKS, webhook)), as_json=as_json)
+    if as_json:
+        _say(webhook, "", as_json=True)
+    else:
+        print_row(_WEBHOOKS, webhook)
 
 
 def _say(result: Any, text: str, *, as_json: bool) -> None:
-    print(orjson.dumps(json_shape(result)).decode() if as_json else printable(text), flush=True)
+    output.print_line(shown_json(json_line(json_shape(result))) if as_json else printable(text))
 
 
 SECRET: Final = "SOCIALAPI_API_KEY_SECRET"  # noqa: S105 - the name of a variable

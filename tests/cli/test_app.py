@@ -60,15 +60,19 @@ def test_it_tells_its_version_and_whether_the_extension_is_used(capsys: pytest.C
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
+        (
+            "jobs show x extra",
+            "'extra' is one argument too many, or stands apart from the others (see `socialapi jobs show",
+        ),
         ("bogus", 'Unknown command "bogus"'),
         ("audience upload - --account a --audience b --bogus", "Unknown option: --bogus"),
         ("audience upload - --audience b", "--account"),
-        ("audience upload --account a --audience b", "FILE requires an argument"),
+        ("audience upload --account a --audience b", "FILE is missing"),
         ("audience upload - --account a --audience b --packing loose", "--packing"),
         ("audience upload - --account a --audience b --operation upsert", "--operation"),
         ("audience upload - --account a --audience b --concurrency many", "--concurrency"),
         ("do-not-reach upload - --account a --list b --effective-at 2090", "--effective-at"),
-        ("ads account", "requires an argument"),
+        ("ads account", "ACCOUNT_ID is missing"),
         ("ads history a --entity-type campaign --entity-id c --start 2025-01-06", "--end"),
         ("ads targeted a b --limit 0", "Must be >= 1"),
         ("ads line-item update a b --frequency-cap often", "--frequency-cap"),
@@ -83,7 +87,8 @@ def test_wrong_usage_is_one_sentence_and_status_2(
     printed = capsys.readouterr()
     assert printed.err.startswith("socialapi: ")
     assert says in printed.err
-    assert "see --help" in printed.err
+    assert printed.err.endswith(" --help`)\n")
+    assert "(see `socialapi" in printed.err
     assert printed.err.count("\n") == 1
     assert not printed.out
 

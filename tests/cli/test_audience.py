@@ -245,7 +245,7 @@ def test_a_file_that_breaks_midway_ends_with_2_and_its_report(
     [
         ("SOCIALAPI_ACCESS_TOKEN_SECRET", "planted", 3, "`socialapi auth status` shows which"),
         ("SOCIALAPI_ADS_URL", "", 2, "no ads_url is configured"),
-        ("SOCIALAPI_ADS_URL", "http://example.com", 2, "ads_url must be https"),
+        ("SOCIALAPI_ADS_URL", "http://example.com", 2, "SOCIALAPI_ADS_URL must be https"),
         ("SOCIALAPI_TIMEOUT_SECONDS", "soon", 2, "SOCIALAPI_TIMEOUT_SECONDS is not a number"),
     ],
 )

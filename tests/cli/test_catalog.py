@@ -178,7 +178,12 @@ def test_a_feed_without_products_is_a_mistake_unless_it_is_allowed(
             "--max-vanished-share 2",
             "for --max-vanished-share. Must be <= 1.",
         ),
-        ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--max-vanished-share much", "see --help"),
+        (
+            "ok.csv",
+            f"{HEADER}\n{line('a')}\n".encode(),
+            "--max-vanished-share much",
+            "(see `socialapi catalog upsert --help`)",
+        ),
     ],
 )
 def test_what_cannot_be_used_ends_with_2_and_says_why_and_nothing_is_sent(

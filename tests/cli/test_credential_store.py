@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,9 +11,17 @@ import platformdirs
 import pytest
 from filelock import FileLock
 
+import socialapi
 from socialapi import AppOnly, MemoryTokenCache, OAuth1, OAuth2User
 from socialapi.cli import credential_store
-from socialapi.cli.credential_store import CredentialStore, Login, open_client, with_logins
+from socialapi.cli.credential_store import (
+    KNOWN_VARIABLES,
+    CredentialStore,
+    Login,
+    misspelled_variables,
+    open_client,
+    with_logins,
+)
 from socialapi.credentials import credentials_from_env
 from socialapi.errors import ConfigurationError
 
@@ -173,3 +182,43 @@ async def test_where_nothing_can_be_written_an_app_works_all_the_same() -> None:
     }
     async with open_client(environ) as client:
         assert isinstance(client._session.authenticators.app()._cache, MemoryTokenCache)
+
+
+# Variables
+
+
+def test_every_variable_that_the_package_reads_is_known() -> None:
+    sources = [path.read_text("utf-8") for path in Path(socialapi.__file__).parent.rglob("*.py")]
+    named = {name for source in sources for name in re.findall(r"SOCIALAPI_[A-Z0-9_]*[A-Z0-9]\b", source)}
+    assert named - {"SOCIALAPI_OAUTH2"} <= KNOWN_VARIABLES
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("SOCIALAPI_ACESS_TOKEN", "SOCIALAPI_ACCESS_TOKEN"),
+        ("SOCIALAPI_BEARER_TOKN", "SOCIALAPI_BEARER_TOKEN"),
+        ("SOCIALAPI_ADSURL", "SOCIALAPI_ADS_URL"),
+        ("SOCIALAPI_TEST_REDIS_URL", None),
+        ("SOCIALAPI_REQUIRE_REDIS", None),
+        ("SOCIALAPI_FULL_SIZE", None),
+        ("SOCIALAPI_VERSION", None),
+        ("SOCIALAPI_STATE_DIR", None),
+        ("OTHER_ACESS_TOKEN", None),
+    ],
+)
+def test_a_variable_that_is_almost_a_known_one_is_told(name: str, meant: str | None) -> None:
+    assert misspelled_variables({name: "secret"}) == ({} if meant is None else {name: meant})
+    if meant is not None:
+        assert misspelled_variables({name: "secret", meant: "set"}) == {}
+
+
+async def test_a_misspelled_variable_is_said_without_its_value(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environ = {"SOCIALAPI_CREDENTIALS_FILE": str(tmp_path / "none"), "SOCIALAPI_BASEURL": "secret"}
+    async with open_client(environ):
+        pass
+    assert capsys.readouterr().err == (
+        "socialapi: there is no variable SOCIALAPI_BASEURL; did you mean SOCIALAPI_BASE_URL?\n"
+    )

@@ -257,6 +257,25 @@ def test_an_interrupted_start_leaves_nothing(tmp_path: Path, monkeypatch: pytest
     assert not list((tmp_path / "emulators").iterdir())
 
 
+def test_a_file_of_variables_is_replaced_only_if_an_emulator_wrote_it(terminal: Terminal, free_port: str) -> None:
+    path = terminal.folder / "own.env"
+    path.write_text("export SOCIALAPI_BASE_URL=https://api.example.com\n")
+    for more in ((), ("--detach",)):
+        done = terminal.run("emulator", *more, "--port", free_port, "--env-file", "own.env")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == (
+            "socialapi: --env-file: own.env exists and was not written by an emulator: name another file\n"
+        )
+    assert path.read_text() == "export SOCIALAPI_BASE_URL=https://api.example.com\n"
+    path.write_text("")
+    for _ in range(2):
+        path.chmod(0o644)
+        terminal.detach("--port", free_port, "--empty", "--env-file", "own.env")
+        terminal.stop(free_port)
+        assert path.read_text().startswith(f"export SOCIALAPI_BASE_URL=http://127.0.0.1:{free_port}\n")
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_warning_at_the_start_is_shown(terminal: Terminal) -> None:
     done = terminal.run("emulator", "--detach", "--port", "0", "--empty", "--host", "0.0.0.0")
     assert done.returncode == 0

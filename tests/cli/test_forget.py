@@ -103,7 +103,10 @@ def test_nothing_of_a_load_is_left(service: Emulator, inputs: Path, kept: Path, 
     assert forget(job.id) == 0
     assert files_in(kept) == []
     assert planted(in_folder=kept) == set()
-    assert printed.readouterr().err == ""
+    assert printed.readouterr().err == (
+        f"socialapi: deleted the rejects file {kept / 'rejects.csv'}\n"
+        f"socialapi: deleted the journal {kept / 'load.journal'}\n"
+    )
 
 
 def test_nothing_of_an_upload_is_left(service: Emulator, inputs: Path, kept: Path) -> None:
@@ -130,7 +133,9 @@ async def test_nothing_of_a_load_that_was_ended_is_left(number: int, inputs: Pat
         async with program("jobs", "forget", kept / "load.journal", environment=environment) as command:
             assert (await command.ended())[0] == 2  # it is not finished
         async with program("jobs", "forget", kept / "load.journal", "--yes", environment=environment) as command:
-            assert await command.ended() == (0, "", "")
+            status, out, said = await command.ended()
+        assert (status, out) == (0, "")
+        assert said.endswith(f"socialapi: deleted the journal {kept / 'load.journal'}\n")
     assert files_in(kept) == []
 
 
@@ -174,6 +179,7 @@ def test_a_rejects_file_that_a_later_job_has_written_is_left_to_it(
     assert forget("first.journal") == 0
     assert printed.readouterr().err == (
         f"socialapi: the rejects file {kept / 'rejects.csv'} is of the job {later.id} by now, and stays\n"
+        f"socialapi: deleted the journal {kept / 'first.journal'}\n"
     )
     assert forget("second.journal") == 0
     assert files_in(kept) == []
@@ -193,6 +199,7 @@ def test_a_rejects_file_that_a_job_without_a_journal_has_written_since_stays_wit
     assert printed.readouterr().err == (
         f"socialapi: the rejects file {rejects} was changed after the job, and stays; "
         f"`socialapi jobs forget {rejects}` deletes it\n"
+        f"socialapi: deleted the journal {kept / 'load.journal'}\n"
     )
     assert rejects.read_bytes() == content
     assert forget(rejects, "--yes") == 0
@@ -226,13 +233,16 @@ def test_a_rejects_file_that_a_job_uses_or_somebody_has_replaced_stays_with_stat
     assert lock.take() is None
     printed.readouterr()
     assert forget("load.journal") == 1
-    assert printed.readouterr().err == f"socialapi: the rejects file {rejects} is in use by another job, and stays\n"
+    deleted = f"socialapi: deleted the journal {kept / 'load.journal'}\n"
+    assert printed.readouterr().err == (
+        f"socialapi: the rejects file {rejects} is in use by another job, and stays\n{deleted}"
+    )
     lock.release()
     assert upsert(inputs / "feed.csv", "--rejects", "rejects.csv") == 1
     rejects.write_text("a letter", "utf-8")
     printed.readouterr()
     assert forget("load.journal") == 1
-    assert printed.readouterr().err == f"socialapi: {rejects} is no rejects file any more, and stays\n"
+    assert printed.readouterr().err == f"socialapi: {rejects} is no rejects file any more, and stays\n{deleted}"
     assert files_in(kept) == ["rejects.csv"]
 
 
@@ -242,6 +252,7 @@ def test_a_digest_file_stays_until_it_is_named(service: Emulator, inputs: Path, 
     assert forget("load.journal") == 0
     path = kept / "shop.digests"
     assert printed.readouterr().err == (
+        f"socialapi: deleted the journal {kept / 'load.journal'}\n"
         f"socialapi: the digest file {path} stays, as later loads need it; `socialapi jobs forget {path}` deletes it\n"
     )
     assert planted(in_folder=kept) == {PLANTED_ID.encode()}
@@ -295,7 +306,7 @@ async def test_nothing_of_a_sync_that_was_killed_is_left(inputs: Path, kept: Pat
         assert planted(in_folder=kept) == set(digests(PLANTED_MAILS[:2])[:2])
         assert "audience.snapshot.sync/rows" in files_in(kept)
         async with program("jobs", "forget", snapshot, "--yes", environment=environment) as command_of_user:
-            assert await command_of_user.ended() == (0, "", "")
+            assert await command_of_user.ended() == (0, "", f"socialapi: deleted the snapshot {snapshot}\n")
     assert files_in(kept) == []
 
 

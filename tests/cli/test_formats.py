@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import sys
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from socialapi.cli.formats import (
     csv_paths,
     fitting_widths,
     json_line,
+    shown_json,
     writing,
 )
 from socialapi.errors import InvalidInput
@@ -132,9 +134,14 @@ def test_an_output_that_only_takes_texts_gets_them(
 
 
 @pytest.mark.parametrize("format_", ["table", "json", "csv", "parquet"])
-def test_without_a_standard_output_nothing_fails(format_: Format, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_standard_output_a_file_alone_can_be_written(
+    format_: Format, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(sys, "stdout", None)
-    written(format_, ONE)
+    with pytest.raises(OSError, match="standard output is closed"):
+        written(format_, ONE)
+    written(format_, ONE, path=tmp_path / "list")
+    assert (tmp_path / "list").stat().st_size > 0
 
 
 # JSON
@@ -145,6 +152,19 @@ def test_a_line_of_json_is_one_line_and_says_the_same(text: str) -> None:
     line = json_line({"text": text})
     assert json.loads(line) == {"text": text}
     assert not any(letter < " " or "\x7f" <= letter <= "\x9f" for letter in line)
+
+
+@given(st.text())
+def test_json_on_a_terminal_says_the_same_without_what_turns_or_hides_text(text: str) -> None:
+    line = json_line({"text": text})
+    shown = shown_json(line, is_shown=True)
+    assert json.loads(shown) == {"text": text}
+    assert not any(unicodedata.category(letter) in ("Cc", "Cf", "Zl", "Zp") for letter in shown)
+    assert shown_json(line, is_shown=False) == line
+
+
+def test_json_on_a_terminal_keeps_the_white_space_between_values() -> None:
+    assert shown_json('{\t"a":\n"\u202e"}', is_shown=True) == '{\t"a":\n"\\u202e"}'
 
 
 def test_what_does_not_fit_64_bits_is_json_all_the_same() -> None:
@@ -187,7 +207,7 @@ def test_cells_that_a_spreadsheet_would_run_are_said_or_escaped(text: str, capsy
     plain = capsys.readouterr()
     assert [*csv.reader(io.StringIO(plain.out, newline=""))][1][1] == text
     assert plain.err == (
-        "socialapi: 1 cell begins with =, +, - or @, which a spreadsheet may run as a formula; "
+        "socialapi: 1 cell begins with =, +, -, @, a tab or a carriage return, which a spreadsheet may run as a formula; "
         "--escape-formulas puts an apostrophe first\n"
     )
     written("csv", Thing(id="1", text=text), escape_formulas=True)

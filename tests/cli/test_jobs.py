@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+import attrs
 import pytest
 
 from socialapi.bulk.erasure import erase
@@ -214,7 +215,7 @@ async def test_a_load_that_is_interrupted_or_killed_goes_on(number: int, tmp_pat
 def listed(printed: Printed) -> list[list[str]]:
     """The cells of the jobs that were listed."""
     header, *lines = printed.readouterr().out.splitlines()
-    assert header == "ID\tKIND\tTARGET\tSTATE\tCONFIRMED\tLAST RUN"
+    assert header == "ID\tKIND\tTARGET\tSTATE\tCONFIRMED\tLAST RUN\tJOURNAL"
     return [line.split("\t") for line in lines]
 
 
@@ -233,8 +234,9 @@ def test_jobs_are_listed_with_what_is_confirmed(
     lines = {cells[3]: cells for cells in listed(printed)}
     assert lines.keys() == {"finished", "gone"}
     assert lines["finished"][1:5] == ["catalog load", CATALOG, "finished", "60 rows in 3 batches"]
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\dZ", lines["finished"][5])
-    assert lines["gone"][4:] == ["-", "-"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", lines["finished"][5])
+    assert lines["finished"][6] == journal.name
+    assert lines["gone"][4:] == ["-", "-", "second.journal"]
     assert jobs("list", "--json") == 0
     told = [json.loads(each) for each in printed.readouterr().out.splitlines()]
     assert {(each["id"], each["state"]) for each in told} == {(each[0], each[3]) for each in lines.values()}
@@ -248,9 +250,9 @@ async def test_journals_anywhere_are_listed_and_shown(state: Path, tmp_path: Pat
     assert await asyncio.to_thread(jobs, "list", *paths) == 0
     cells = listed(printed)
     assert [each[1:] for each in cells] == [
-        ["audience upload", "a1/c1", "stopped", "10 rows in 1 batches", "2026-11-20 12:30Z"],
-        ["audience upload", "a1/c1", "interrupted", "10 rows in 1 batches", "2026-11-20 12:30Z"],
-        ["audience upload", "a1/c1", "interrupted", "0 rows in 0 batches", "2026-11-20 12:30Z"],
+        ["audience upload", "a1/c1", "stopped", "10 rows in 1 batches", "2026-11-20T12:30:00Z", "stopped.journal"],
+        ["audience upload", "a1/c1", "interrupted", "10 rows in 1 batches", "2026-11-20T12:30:00Z", "killed.journal"],
+        ["audience upload", "a1/c1", "interrupted", "0 rows in 0 batches", "2026-11-20T12:30:00Z", "empty.journal"],
     ]
     assert await asyncio.to_thread(jobs, "show", paths[0]) == 0
     shown = dict(re.split(r"\s{2,}", each, maxsplit=1) for each in printed.readouterr().out.splitlines())
@@ -278,7 +280,9 @@ async def test_a_job_that_is_running_is_said_to_be_and_left_alone(
         assert look(journal) is None
         assert not erase(journal, "journal")
         assert await asyncio.to_thread(jobs, "list") == 0
-        assert printed.readouterr().out.splitlines()[1] == "0a1b2c3d\taudience upload\ta1/c1\trunning\t-\t-"
+        assert (
+            printed.readouterr().out.splitlines()[1] == "0a1b2c3d\taudience upload\ta1/c1\trunning\t-\t-\tload.journal"
+        )
         assert await asyncio.to_thread(jobs, "show", "0a1b2c3d") == 0
         assert "state    running\n" in printed.readouterr().out
         for command in ("resume", "forget"):
@@ -312,6 +316,28 @@ def test_what_is_no_journal_is_refused_and_left_alone(
     assert [path.read_bytes() for path in (other, text)] == contents
 
 
+def test_a_journal_in_another_folder_is_found_by_its_name_if_no_other_has_it(
+    state: Path, tmp_path: Path, printed: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = Registry(state / "jobs")
+    known = Registration(
+        id="0a1b2c3d", journal=str(tmp_path / "a" / "night.journal"), arguments=(), kind="k", target="t", started_at="1"
+    )
+    registry.save(known)
+    monkeypatch.chdir(tmp_path)
+    assert registry.find("night.journal") == known
+    assert registry.find("b/night.journal") is None
+    (tmp_path / "night.journal").touch()
+    assert registry.find("night.journal") is None
+    (tmp_path / "night.journal").unlink()
+    registry.save(attrs.evolve(known, id="another", journal=str(tmp_path / "b" / "night.journal")))
+    assert registry.find("night.journal") is None
+    assert jobs("show", "night-%Y-%m-%d.journal") == 2
+    assert printed.readouterr().err.endswith(
+        "nor a file of that name: its name has the date of a run in place of the % codes\n"
+    )
+
+
 # Forgetting them ---------------------------------------------------------------------------------------------------
 
 
@@ -335,7 +361,10 @@ async def test_a_job_that_is_not_finished_is_forgotten_only_on_purpose(
 ) -> None:
     await record(journal, state="stopped")
     assert await asyncio.to_thread(jobs, "forget", journal) == 2
-    assert "is stopped, and cannot go on without its journal: add --yes if it need not\n" in printed.readouterr().err
+    assert (
+        "is stopped, and cannot go on without its journal: add --yes to delete it all the same\n"
+        in printed.readouterr().err
+    )
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     for answer, status in (("", 2), ("n", 2), ("Yes ", 0)):
         assert is_there(journal)
@@ -409,7 +438,7 @@ async def test_a_journal_of_an_earlier_version_is_told_from_others_and_can_be_fo
     assert await asyncio.to_thread(jobs, "show", journal) == 2
     assert f"the journal {journal} was written by another version of this package" in printed.readouterr().err
     assert await asyncio.to_thread(jobs, "forget", journal) == 2
-    assert "add --yes if it need not" in printed.readouterr().err
+    assert "add --yes to delete it all the same" in printed.readouterr().err
     assert await asyncio.to_thread(jobs, "forget", journal, "--yes") == 0
     assert not is_there(journal)
 
@@ -445,7 +474,7 @@ async def test_a_journal_of_a_job_that_was_killed_as_it_began_is_empty(
     await database.open(lambda _: None)
     await database.aclose()
     assert await asyncio.to_thread(jobs, "list", journal) == 0
-    assert listed(printed) == [["-", "-", "-", "empty", "0 rows in 0 batches", "-"]]
+    assert listed(printed) == [["-", "-", "-", "empty", "0 rows in 0 batches", "-", "load.journal"]]
     assert await asyncio.to_thread(jobs, "show", journal) == 0
     assert await asyncio.to_thread(jobs, "forget", journal) == 0
     assert not is_there(journal)

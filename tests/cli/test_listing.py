@@ -24,7 +24,7 @@ from pyarrow import parquet
 from rich.cells import cell_len
 
 from socialapi.cli import app
-from socialapi.cli.formats import FORMATS, Format
+from socialapi.cli.formats import ENDINGS, FORMATS, Format
 from socialapi.emulator import Emulator
 from tests.cli.running import Shell
 from tests.cli.terminal import program
@@ -120,10 +120,11 @@ async def test_every_format_has_the_same_items(command: str, with_something: She
         done = await with_something.run(*words, "--output", format_, "--output-file", str(path))
         assert (done.status, done.out) == (0, ""), done.err
         counts[format_] = count_of(format_, path)
-        by_name = await with_something.run(*words, "--output-file", str(tmp_path / f"again.{format_}"))
-        assert by_name.status == 0
-        if format_ not in ("table", "parquet"):
-            assert (tmp_path / f"again.{format_}").read_bytes() == path.read_bytes()
+        for ending in (each for each, meant in ENDINGS.items() if meant == format_):
+            by_name = await with_something.run(*words, "--output-file", str(tmp_path / f"again{ending}"))
+            assert by_name.status == 0
+            if format_ not in ("table", "parquet"):
+                assert (tmp_path / f"again{ending}").read_bytes() == path.read_bytes()
     assert len(set(counts.values())) == 1, counts
     assert counts["json"] > 0 or command == "webhooks list"
     if command != "ads insights":
@@ -176,6 +177,11 @@ async def test_a_list_that_fails_leaves_the_earlier_file_and_nothing_to_go_on_wi
         ("--json --output csv", "--json is the same as --output jsonl, and does not go with --output csv"),
         ("--escape-formulas", "--escape-formulas is for --output csv"),
         ("--output xml", '"xml" for --output'),
+        (
+            "--output-file accounts.xlsx",
+            "--output-file: .xlsx is the ending of no format (.json, .jsonl, .ndjson, .csv, ",
+        ),
+        ("--output-file accounts.json.gz", ".gz is the ending of no format"),
         ("--output-file missing/accounts.csv", "missing/accounts.csv cannot be written: No such file or directory"),
     ],
 )
@@ -186,6 +192,59 @@ async def test_options_that_contradict_each_other_are_said_before_anything_is_as
     assert (done.status, done.out) == (2, "")
     assert says in done.err
     assert not [request for request in emulator.requests if request.path.startswith("/ads")]
+
+
+async def test_the_rest_of_a_list_never_replaces_its_first_part(
+    ready: Shell, emulator: Emulator, tmp_path: Path
+) -> None:
+    read, path = ("ads", "accounts", "--json", "--output-file"), tmp_path / "accounts.jsonl"
+    first = await ready.run(*read, str(path), "--limit", "1")
+    assert first.err == "socialapi: stopped after 1 account; go on with --go-on 1@18ce54d4x5t:, into another file\n"
+    before, asked = path.read_bytes(), len(emulator.requests)
+    again = await ready.run(*read, str(path), "--go-on", "1@18ce54d4x5t:")
+    assert (again.status, path.read_bytes(), len(emulator.requests)) == (2, before, asked)
+    assert again.err == f"socialapi: --go-on writes what is left, and {path} exists already: name another file\n"
+    rest = await ready.run(*read, str(tmp_path / "rest.jsonl"), "--go-on", "1@18ce54d4x5t:")
+    assert rest.status == 0
+    whole = (await ready.run("ads", "accounts", "--json")).out
+    assert path.read_text() + (tmp_path / "rest.jsonl").read_text() == whole
+
+
+async def test_the_date_in_the_name_of_a_file_is_filled_in(ready: Shell, tmp_path: Path) -> None:
+    done = await ready.run("ads", "accounts", "--output-file", str(tmp_path / "a-%Y-%%.csv"))
+    assert (done.status, done.err) == (0, "")
+    (made,) = os.listdir(tmp_path)  # noqa: PTH208  # which nothing awaits
+    assert re.fullmatch(r"a-\d{4}-%\.csv", made)
+
+
+def test_what_leads_to_an_open_file_adds_to_it(socialapi_emulator_session: Emulator, tmp_path: Path) -> None:
+    (tmp_path / "out").symlink_to("/dev/stdout")
+    for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "out"):
+        command = f"echo before; {shlex.quote(sys.executable)} -m socialapi ads accounts --json --output-file {name}; echo after"
+        log = tmp_path / "log"
+        with log.open("wb") as file:
+            environment = dict(os.environ) | socialapi_emulator_session.environment
+            subprocess.run(["sh", "-c", command], env=environment, stdout=file, check=True, cwd=tmp_path)
+        lines = log.read_text().splitlines()
+        assert (lines[0], json.loads(lines[1])["id"], lines[-1]) == ("before", "18ce54d4x5t", "after")
+    assert (tmp_path / "out").is_symlink()
+
+
+async def test_a_pipe_with_a_name_is_written_and_stays(ready: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    reading = asyncio.create_task(asyncio.to_thread(path.read_bytes))
+    done = await ready.run("ads", "accounts", "--limit", "1", "--output-file", str(path))
+    assert done.err == "socialapi: stopped after 1 account; go on with --go-on 1@18ce54d4x5t:\n"
+    assert (await reading).startswith(b"id,name,")
+    assert path.is_fifo()
+
+
+async def test_a_list_without_a_standard_output_fails(emulator: Emulator) -> None:
+    without = ("sh", "-c", 'exec "$@" >&-', "sh")
+    async with program("ads", "accounts", environment=emulator.environment, before=without) as listing:
+        status, _, err = await listing.ended()
+    assert (status, err) == (2, "socialapi: the output cannot be written: standard output is closed\n")
 
 
 async def test_the_author_has_columns_where_it_was_asked_for(ready: Shell) -> None:
@@ -263,13 +322,13 @@ async def test_columns_is_the_width_if_it_is_set(emulator: Emulator) -> None:
 async def test_a_terminal_gets_no_parquet_and_no_signs_that_it_would_obey(emulator: Emulator) -> None:
     refused = await asyncio.to_thread(on_terminal, 80, "ads accounts --output parquet", emulator.environment)
     assert refused == ["socialapi: Parquet is not for a terminal: name a file with --output-file"]
-    page = {"data": [{"id": "1", "text": "a\x1b[2Jb\x9b2Jc"}], "meta": {"result_count": 1}}
+    page = {"data": [{"id": "1", "text": "a\x1b[2Jb\x9b2Jc\u202ed\u2066\U000e0041"}], "meta": {"result_count": 1}}
     async with Server(then=answer(page)) as server:
         environment = {"SOCIALAPI_BASE_URL": server.url, "SOCIALAPI_BEARER_TOKEN": "b"}
         for format_ in ("table", "json", "jsonl", "csv"):
             command = f"posts by-user 1 --output {format_}"
             shown = "\n".join(await asyncio.to_thread(on_terminal, 80, command, environment))
-            assert not {"\x1b", "\x9b"} & set(shown)
+            assert not {"\x1b", "\x9b", "\u202e", "\u2066", "\U000e0041"} & set(shown)
             assert "2Jb" in shown
 
 
@@ -280,9 +339,23 @@ def test_columns_can_be_cut_out_of_a_pipe(socialapi_emulator_session: Emulator) 
     assert done.stdout == "NAME\nNorthwind Outdoor\nNorthwind Home\n"
 
 
-def test_the_help_of_a_list_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in LISTS:
-        assert app.run([*command.split(), "--help"]) == 0
-        assert re.search(
-            rf"socialapi\s+{command.replace(' ', chr(92) + 's+')}", capsys.readouterr().out.split("For")[1]
-        )
+def examples(command: str) -> list[str]:
+    """The examples in the help of a command, without the program's name."""
+    group = app.app
+    for word in command.split():
+        group = group[word]
+    found = re.findall(r"`socialapi\s([^`]*)`", (group.help or "").partition("For example")[2])
+    return [" ".join(example.split()) for example in found if " ".join(example.split()).startswith(command)]
+
+
+@pytest.mark.parametrize("command", LISTS)
+async def test_the_examples_in_the_help_of_a_list_work(
+    command: str, with_something: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "feed.json").write_text('[{"id": "A-1"}]')
+    await with_something.run("catalog", "upsert", "feed.json", "--catalog", "7pc01", "--journal", "nightly.journal")
+    assert examples(command)
+    for example in examples(command):
+        done = await with_something.run(*example.split())
+        assert done.status == 0, (example, done.err)

@@ -1,11 +1,13 @@
 """Posts on the command line: lines, JSON Lines, and going on where it stopped."""
 
 import asyncio
+import json
 import re
 import shlex
 import signal
 import sys
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import attrs
 import pytest
@@ -38,7 +40,7 @@ async def test_a_users_posts_are_printed_one_on_a_line(ready: Shell, emulator: E
     header, *lines = printed.out.splitlines()
     assert (header, len(lines)) == ("ID\tTIME\tAUTHOR\tTEXT", 7)
     for line in lines:
-        assert re.fullmatch(rf"\d+\t\d{{4}}-\d\d-\d\d \d\d:\d\dZ\t@{name}\t\S[^\t]*", line)
+        assert re.fullmatch(rf"\d+\t\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ\t@{name}\t\S[^\t]*", line)
 
 
 async def test_stopping_anywhere_and_going_on_prints_every_post_once(ready: Shell, emulator: Emulator) -> None:
@@ -62,6 +64,41 @@ async def test_json_has_what_was_asked_for_and_the_author_if_included(ready: She
         assert {"id", "text", "author_id", "created_at", "public_metrics", "author"} <= post.keys()
         assert post["author"]["id"] == post["author_id"] == user
         assert post["author"].keys() == {"id", "name", "username"}
+
+
+async def test_a_table_has_a_column_for_each_field_that_was_asked_for(ready: Shell, emulator: Emulator) -> None:
+    read = ("posts", "by-user", emulator.seed["user_ids"][0], "--limit", "5", "--fields")
+    fields = "created_at,public_metrics,lang,text,in_reply_to_user_id"
+    table = (await ready.run(*read, fields)).rows
+    assert table[0] == ["ID", "TIME", "TEXT", "PUBLIC_METRICS", "LANG", "IN_REPLY_TO_USER_ID"]
+    posts = (await ready.run(*read, fields, "--json")).objects
+    for post, (id_, time, _, metrics, lang, reply) in zip(posts, table[1:], strict=True):
+        assert (id_, lang, reply) == (post["id"], post["lang"], post.get("in_reply_to_user_id", "-"))
+        assert time == post["created_at"].replace(".000Z", "Z")
+        assert json.loads(metrics) == post["public_metrics"]
+
+
+@pytest.mark.parametrize(
+    ("options", "size"),
+    [
+        ((), "100"),
+        (("--limit", "250"), "100"),
+        (("--limit", "30"), "30"),
+        (("--limit", "2"), "5"),
+        (("--limit", "30", "--max-results", "10"), "10"),
+    ],
+)
+async def test_pages_are_as_large_as_what_is_wanted(shell: Shell, options: tuple[str, ...], size: str) -> None:
+    asked = []
+
+    async def one_post(received: Received) -> bytes:
+        asked.append(parse_qs(urlsplit(received.path).query)["max_results"])
+        return answer({"data": [{"id": "1", "text": "one"}], "meta": {"result_count": 1}})
+
+    async with Server(then=one_post) as server:
+        shell.put(BASE_URL=server.url, BEARER_TOKEN="b")
+        assert (await shell.run("posts", "by-user", "1", *options)).status == 0
+    assert asked == [[size]]
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ TOGETHER = {
     ],
     "jobs show --jsan": [
         "Unknown option: --jsan. Did you mean --json?",
-        "JOB is missing: Id of a job, as `socialapi jobs list` shows it, or the path of its journal.",
+        "JOB is missing: Id of a job, as `socialapi jobs list` shows it, or the path or name of its journal.",
     ],
     "demo --rows --seed": ["--rows needs a value: Rows of the CRM export.", "Unknown option: --seed."],
 }
@@ -79,8 +79,8 @@ def test_settings_of_the_environment_that_are_wrong_are_told_as_well(
     assert app.run(["do-not-reach", "upload", "-", "--account", "a"]) == 2
     assert printed.readouterr().err == (
         "socialapi: 3 things are wrong (see `socialapi do-not-reach upload --help`):\n"
-        '  Command "do-not-reach upload" parameter --list requires an argument.\n'
-        "  SOCIALAPI_ADS_URL: ads_url must be https: credentials are never sent in the clear\n"
+        "  --list is missing: Id of the do-not-reach list.\n"
+        "  SOCIALAPI_ADS_URL must be https: credentials are never sent in the clear\n"
         "  SOCIALAPI_MAX_OPERATIONS is not a number: 'some'\n"
     )
     assert app.run(["do-not-reach", "lint"]) == 2  # it does not read them

@@ -43,7 +43,7 @@ async def test_a_webhook_from_its_registration_to_its_end(ready: Shell, owner: O
     webhook_id, validity, *_, url = made.out.split()
     assert (validity, url) == ("valid", URL)
     listed = await ready.run("webhooks", "list")
-    assert listed.rows == [["ID", "STATE", "CREATED", "URL"], made.out.removesuffix("\n").split("  ")]
+    assert listed.rows == [["ID", "STATE", "CREATED", "URL"], made.out.removesuffix("\n").split("\t")]
     checked = await ready.run("webhooks", "validate", webhook_id)
     assert (checked.status, checked.out) == (0, f"webhook {webhook_id} is valid\n")
     gone = await ready.run("webhooks", "delete", webhook_id)
@@ -72,7 +72,7 @@ async def test_json_is_one_object_on_a_line(ready: Shell, owner: Owner) -> None:
         (("replay", "novalue"), 2, "a parameter is KEY=TEXT or KEY:=JSON, not 'novalue'"),
         (("replay", "=x"), 2, "a parameter is KEY=TEXT or KEY:=JSON"),
         (("replay", "key:={"), 2, "what follows key:= is not JSON"),
-        (("create",), 2, "requires an argument"),
+        (("create",), 2, "URL is missing"),
     ],
 )
 async def test_what_fails_is_said_with_its_reason(

@@ -208,7 +208,8 @@ class TerminalTable(Writer[T]):
         self._header = [column.name.upper() for column in kind.columns]
         self._natural = [cell_len(name) for name in self._header]
         self._rows: list[list[str]] = []
-        self._has_begun = False
+        self._shown = 0
+        """How many columns there are, once the header is printed."""
 
     def add(self, item: T) -> None:
         """Takes an item."""
@@ -220,16 +221,17 @@ class TerminalTable(Writer[T]):
             return
         for at, cells in enumerate(zip(*self._rows, strict=True)):
             self._natural[at] = max(self._natural[at], *map(cell_len, cells))
-        widths = fitting_widths(
-            self._natural, [not column.is_whole for column in self.kind.columns], self._console.width
-        )
-        if not self._has_begun:
+        may_be_cut, available = [not column.is_whole for column in self.kind.columns], self._console.width
+        if not self._shown:
+            widths = fitting_widths(self._natural, may_be_cut, available)
             self._begin(widths)
+        else:  # a later page has the columns of the header, even if its lines become longer than the terminal is wide
+            widths = _narrowed(self._natural[: self._shown], may_be_cut, available - len(_GAP) * (self._shown - 1))
         self.destination.write("".join(aligned(row, widths) + "\n" for row in self._rows))
         self._rows = []
 
     def _begin(self, widths: Sequence[int]) -> None:
-        self._has_begun = True
+        self._shown = len(widths)
         header = aligned(self._header, widths)
         self._console.print(header, style="bold", markup=False, highlight=False, emoji=False, soft_wrap=True)
         if left_out := self._header[len(widths) :]:

@@ -160,9 +160,9 @@ async def print_joined(
     try:
         with flags.writing(kind) as writer:
             await walk.write(writer, join, flags.limit)
-    except (InvalidInput, ConfigurationError):
-        raise
     except (asyncio.CancelledError, SocialApiError) as problem:
+        if isinstance(problem, InvalidInput | ConfigurationError) and not walk.count:
+            raise
         if flags.go_on is not None and not walk.count and _is_about_the_page(problem):
             raise InvalidInput(f"--go-on is not a position in what is asked for: {output.sentence(problem)}") from None
         if flags.output_file is None and writer.is_readable_in_part and (walk.count or flags.go_on is not None):

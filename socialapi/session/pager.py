@@ -101,6 +101,8 @@ class Pager(Generic[T]):
                 data = page.data
                 if skip < len(data):
                     self._page = token, page
+                elif page.errors:
+                    _warn_of_errors(page)  # a page without items is never seen by callers
                 for self._index in range(skip, len(data)):
                     yield data[self._index], page
 

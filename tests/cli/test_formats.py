@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 import json
+import re
 import sys
 import unicodedata
 from collections.abc import Sequence
@@ -334,3 +335,17 @@ def test_wide_letters_and_emoji_are_cut_where_their_cells_end() -> None:
     assert aligned(["1", "日本語の本", "x"], [3, 6, 1]) == "1    日本 …  x"
     assert aligned(["🌊🌊", "b"], [4, 1]) == "🌊🌊  b"
     assert aligned(["🌊🌊🌊", "b"], [4, 1]) == "🌊 …  b"
+
+
+def test_a_later_page_has_the_columns_of_the_header_however_wide_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: Printed
+) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    wide = Thing(id="9" * 30, text="one more text")
+    written("table", ONE, wide)
+    header, first, second = (re.sub(r"\x1b\[\d*m", "", line) for line in capsys.readouterr().out.splitlines())
+    assert header.split() == ["ID", "TEXT"]
+    assert first.split() == ["1", "a", "[2J", "b"]
+    assert second.split(maxsplit=1)[0] == wide.id
+    assert second.split(maxsplit=1)[1].startswith("one")

@@ -24,10 +24,15 @@ from pyarrow import parquet
 from rich.cells import cell_len
 
 from socialapi.cli import app
-from socialapi.cli.formats import ENDINGS, FORMATS, Format
+from socialapi.cli.formats import ENDINGS, FORMATS, Format, ListKind
+from socialapi.cli.listing import PagedFlags, print_pages
 from socialapi.emulator import Emulator
+from socialapi.errors import ConfigurationError
+from socialapi.models.model import Model
+from socialapi.models.pages import Page
+from socialapi.session.pager import Pager
 from tests.cli.running import Shell
-from tests.cli.terminal import program
+from tests.cli.terminal import Printed, program
 from tests.support.server import Fault, Server, answer
 
 NO_LISTS: Final = {
@@ -169,6 +174,20 @@ async def test_a_list_that_fails_leaves_the_earlier_file_and_nothing_to_go_on_wi
         printed = await shell.run("posts", "by-user", "1", "--output", "json")
     assert (printed.status, json.loads(printed.out)) == (3, [{"id": "1", "text": "one"}])
     assert "stopped after 1 post; go on with --go-on 0:page-1" in printed.err
+
+
+async def test_a_list_that_its_settings_end_says_how_to_go_on(printed: Printed) -> None:
+    async def fetch(token: str | None) -> Page[Model]:
+        if token is None:
+            return Page(data=(Model(extra={"id": "1"}),), next_token="page-1")
+        raise ConfigurationError("the file of tokens is damaged")
+
+    pager = Pager(fetch, asyncio.create_task)
+    with pytest.raises(ConfigurationError):
+        await print_pages(pager, ListKind(name="thing", record=Model, columns=()), PagedFlags(output="jsonl"))
+    out, err = printed.readouterr()
+    assert json.loads(out) == {"id": "1"}
+    assert "stopped after 1 thing; go on with --go-on 0:page-1" in err
 
 
 @pytest.mark.parametrize(

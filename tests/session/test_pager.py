@@ -377,3 +377,20 @@ async def test_no_page_is_asked_for_where_a_data_frame_cannot_be_made(monkeypatc
     with pytest.raises(InvalidInput, match=r"pip install 'aiosocialapi\[pandas\]'"):
         await collection.pager(item_type=Post).to_pandas()
     assert collection.asked == []
+
+
+async def test_errors_of_a_page_without_items_are_logged_where_items_come_with_their_pages(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    pages = {
+        None: Page(data=(1,), next_token="a"),
+        "a": Page(errors=(Problem(type="about:blank", title="Forbidden"),), next_token="b"),
+        "b": Page(data=(2,)),
+    }
+
+    async def fetch(token: str | None) -> Page[int]:
+        return pages[token]
+
+    found = [item async for item, _ in Pager(fetch, asyncio.create_task).with_pages()]
+    assert found == [1, 2]
+    assert caplog.messages == ["a page has errors beside its items: about:blank"]

@@ -45,7 +45,7 @@ async def test_the_sync_from_postgresql_leaves_the_audience_as_the_query_has_it(
 
 @pytest.mark.parametrize(
     ("value_of_one_row", "says", "status"),
-    [("pg_terminate_backend(pg_backend_pid())", "the database went away", 3), ("n / 0 > 0", "the input broke off", 2)],
+    [("pg_terminate_backend(pg_backend_pid())", "the database went away", 3), ("n / 0 > 0", "the input broke off", 3)],
 )
 async def test_the_sync_from_postgresql_says_whether_to_repeat_what_the_database_has_ended(
     socialapi_emulator: Emulator, tmp_path: Path, postgresql: str, value_of_one_row: str, says: str, status: int

@@ -18,7 +18,19 @@ from packaging.utils import canonicalize_name
 
 PROJECT: Final = "aiosocialapi"
 ALLOWED: Final = frozenset(
-    {"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "MPL-2.0", "PSF-2.0", "Unlicense", "Zlib"}
+    {
+        "0BSD",
+        "Apache-2.0",
+        "BSD-2-Clause",
+        "BSD-3-Clause",
+        "CC0-1.0",
+        "ISC",
+        "MIT",
+        "MPL-2.0",
+        "PSF-2.0",
+        "Unlicense",
+        "Zlib",
+    }
 )
 """Identifiers of SPDX that a program under any licence may depend on. MPL-2.0 binds whoever changes
 its files.

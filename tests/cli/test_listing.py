@@ -236,13 +236,13 @@ async def test_the_date_in_the_name_of_a_file_is_filled_in(ready: Shell, tmp_pat
     assert re.fullmatch(r"a-\d{4}-%\.csv", made)
 
 
-def test_what_leads_to_an_open_file_adds_to_it(socialapi_emulator_session: Emulator, tmp_path: Path) -> None:
+def test_what_leads_to_an_open_file_adds_to_it(running: Emulator, tmp_path: Path) -> None:
     (tmp_path / "out").symlink_to("/dev/stdout")
     for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "out"):
         command = f"echo before; {shlex.quote(sys.executable)} -m socialapi ads accounts --json --output-file {name}; echo after"
         log = tmp_path / "log"
         with log.open("wb") as file:
-            environment = dict(os.environ) | socialapi_emulator_session.environment
+            environment = dict(os.environ) | running.environment
             subprocess.run(["sh", "-c", command], env=environment, stdout=file, check=True, cwd=tmp_path)
         lines = log.read_text().splitlines()
         assert (lines[0], json.loads(lines[1])["id"], lines[-1]) == ("before", "18ce54d4x5t", "after")
@@ -351,9 +351,9 @@ async def test_a_terminal_gets_no_parquet_and_no_signs_that_it_would_obey(emulat
             assert "2Jb" in shown
 
 
-def test_columns_can_be_cut_out_of_a_pipe(socialapi_emulator_session: Emulator) -> None:
+def test_columns_can_be_cut_out_of_a_pipe(running: Emulator) -> None:
     command = f"{shlex.quote(sys.executable)} -m socialapi ads accounts | cut -f3"
-    environment = dict(os.environ) | socialapi_emulator_session.environment
+    environment = dict(os.environ) | running.environment
     done = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True, check=True)
     assert done.stdout == "NAME\nNorthwind Outdoor\nNorthwind Home\n"
 

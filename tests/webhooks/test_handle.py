@@ -413,7 +413,7 @@ def test_reading_one_raises_nothing(body: Any) -> None:
 # Event loops -------------------------------------------------------------------------------------------------------
 
 
-ONE_LOOP = r"in one only; from other threads call asyncio\.run_coroutine_threadsafe\("
+ONE_LOOP = r"in one only: .*; from other threads call asyncio\.run_coroutine_threadsafe\("
 
 
 def run_page(namespace: dict[str, Any]) -> None:

@@ -458,7 +458,8 @@ def test_it_overrides_nothing_of_an_application() -> None:
 def test_every_public_name_is_there_and_documented() -> None:
     module: ModuleType = webhooks
     assert set(module.__all__) == {
-        *("Receiver", "WebhookReply", "read_event", "crc_response", "verify_signature", "SIGNATURE_HEADER"),
+        *("Receiver", "WebhookReply", "read_event", "crc_response", "sign_body", "verify_signature"),
+        "SIGNATURE_HEADER",
         *("ActivityEvent", "Delivery", "DirectMessage", "MatchedPost", "ReceiverCounters", "Undecoded"),
         "WebhookTelemetry",
     }

@@ -292,11 +292,11 @@ async def test_the_deliveries_of_the_emulator_take_no_proxy(environment: pytest.
 # User names and passwords of proxies
 
 SECRET: Final = "p@ss/w:rd%"
-WANTED: Final = "Basic " + base64.b64encode(f"ada:{SECRET}".encode()).decode()
+WANTED: Final = "Basic " + base64.b64encode(f"lovelace:{SECRET}".encode()).decode()
 
 
 def with_password(url: str) -> str:
-    return str(yarl.URL(url).with_user("ada").with_password(SECRET))
+    return str(yarl.URL(url).with_user("lovelace").with_password(SECRET))
 
 
 @pytest.mark.parametrize("given", [True, False])
@@ -310,7 +310,7 @@ async def test_a_user_name_and_a_password_in_the_address_are_sent_to_the_proxy_a
             environment.setenv("HTTPS_PROXY", with_password(proxy.url))
         async with client_at(**({"proxy": with_password(proxy.url)} if given else {})) as client:
             assert (await get(client)).ok
-            assert "ada" not in repr(client._session._transport._network) + repr(client.__dict__)
+            assert "lovelace" not in repr(client._session._transport._network) + repr(client.__dict__)
     assert "proxy-authorization" not in server.requests[0].headers
     assert SECRET not in caplog.text
 

@@ -356,8 +356,10 @@ def _read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
         fault = "it is not UTF-8"
     except tomllib.TOMLDecodeError as problem:
         fault = str(problem)
+    except RecursionError:
+        fault = "its values are nested too deeply"
     except (ValueError, TypeError):
-        fault = "this is not a path"
+        fault = "a number in it has too many digits" if is_file_path(path) else "this is not a path"
     if fault:
         raise ConfigurationError(f"cannot read the configuration file {_shown(path)}: {fault}")
     unknown = sorted(settings.keys() - {field.name for field in attrs.fields(Config)})

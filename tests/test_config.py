@@ -293,6 +293,21 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
         Config.from_file(file)
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (f"x = {'[' * 3_000}", "its values are nested too deeply"),
+        (f"max_connections = {'9' * 5_000}", "a number in it has too many digits"),
+    ],
+)
+def test_a_file_that_python_cannot_read_is_refused_with_the_reason(tmp_path: Path, content: str, says: str) -> None:
+    file = tmp_path / "odd.toml"
+    file.write_text(content)
+    with pytest.raises(ConfigurationError) as caught:
+        Config.from_file(file)
+    assert str(caught.value) == f"cannot read the configuration file {file}: {says}"
+
+
 @pytest.mark.parametrize("path", [5, None, b"x.toml", ["x.toml"], "a\0b", "\ud800.toml"])
 def test_a_file_whose_name_is_none_is_refused(path: Any) -> None:
     with pytest.raises(ConfigurationError, match="cannot read the configuration file") as caught:

@@ -73,7 +73,7 @@ class TokenPair:
             times = [given["renew_at"], given["expires_at"]]
         except (ValueError, TypeError, KeyError, RecursionError):
             return None
-        right = all(map(is_token, texts)) and all(isinstance(t, int | float | None) for t in times)
+        right = all(map(is_token, texts)) and all(t is None or _is_time(t) for t in times)
         return cls(*texts, *times) if right else None
 
     def to_text(self) -> str:
@@ -87,6 +87,14 @@ class TokenPair:
     def is_expired(self, now: float) -> bool:
         """Returns whether the access token is known to have expired."""
         return self.expires_at is not None and now >= self.expires_at
+
+
+def _is_time(value: object) -> bool:
+    """Returns whether a value is a number of seconds. NaN is none, and would never be over."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LAST_SECOND
+
+
+_LAST_SECOND: Final = 2**53
 
 
 def pair_key(host: str, credential: OAuth2User) -> str:

@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 import typing
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -29,7 +30,8 @@ from socialapi.wire.class_readers import UNREADABLE, Reader, join_path, read_ite
 
 
 def decode_json(content: bytes) -> Any:
-    """Returns JSON bytes as Python data. A byte order mark and lone surrogates are accepted.
+    """Returns JSON bytes as Python data. A byte order mark, lone surrogates, and the numbers NaN
+    and Infinity, which Python writes, are accepted.
 
     Raises orjson.JSONDecodeError for invalid JSON, invalid UTF-8 and too deep nesting. The error
     quotes nothing of the content.
@@ -40,10 +42,30 @@ def decode_json(content: bytes) -> Any:
         message, position = problem.msg, problem.pos
     # The standard library is much slower but accepts lone surrogates, which some write as \ud83d.
     try:
-        return json.loads(content.decode("utf-8", "surrogatepass").removeprefix("\ufeff"))
+        return _LENIENT.decode(content.decode("utf-8", "surrogatepass").removeprefix("\ufeff"))
     except (ValueError, RecursionError):
         error = orjson.JSONDecodeError(message, "", position)
     raise error  # outside the handler, so that the content is not in its context
+
+
+def _finite(digits: str) -> float:
+    """Returns a number, as orjson does. Raises ValueError for one that no float holds, and for
+    what is none.
+    """
+    if math.isfinite(number := float(digits)):
+        return number
+    raise ValueError("the number is out of range")
+
+
+def _whole_number(digits: str) -> int | float:
+    """Returns an integer of 64 bits, and any other as a float, as orjson does."""
+    number = int(digits) if len(digits) <= _MAX_DIGITS else None
+    return number if number is not None and -(2**63) <= number < 2**64 else _finite(digits)
+
+
+_MAX_DIGITS: Final = 20
+_LENIENT: Final = json.JSONDecoder(parse_int=_whole_number, parse_float=_finite, parse_constant=_finite)
+"""Takes lone surrogates, and otherwise what orjson takes."""
 
 
 def structure(data: Any, cls: Any) -> Any:

@@ -149,7 +149,7 @@ def _taken_apart(written: str) -> datetime.datetime | None:
     if found is None:
         return None
     hour, minute, second = (int(found[name] or 0) for name in ("hour", "minute", "second"))
-    is_midnight = hour == 24 and not (minute or second or int(found["fraction"] or 0))
+    is_midnight = hour == 24 and not (minute or second or (found["fraction"] or "").strip("0"))
     if not (hour < 24 or is_midnight) or minute > 59 or second > 60:
         return None
     seconds = second + float(f"0.{found['fraction'] or 0}")

@@ -209,3 +209,13 @@ async def test_what_a_caller_gives_to_a_sign_in_is_refused_by_name(odd: str) -> 
         ):
             with pytest.raises(ValueError, match="must have neither control characters nor half of a surrogate pair"):
                 await call
+
+
+@pytest.mark.parametrize("odd", ["NaN", "-Infinity", "1e999", "9" * 400, "true", '"1"'])
+@pytest.mark.parametrize("field", ["renew_at", "expires_at"])
+def test_a_pair_in_the_cache_with_a_time_that_is_none_counts_as_none(field: str, odd: str) -> None:
+    """NaN is later than every moment and earlier than none, so that such a pair was never renewed."""
+    text = TokenPair("access", "refresh", 1.0, 2.0).to_text()
+    assert TokenPair.from_text(text) == TokenPair("access", "refresh", 1.0, 2.0)
+    time = {"renew_at": "1.0", "expires_at": "2.0"}[field]
+    assert TokenPair.from_text(text.replace(f'"{field}": {time}', f'"{field}": {odd}')) is None

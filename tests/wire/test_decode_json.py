@@ -33,3 +33,19 @@ def test_what_is_no_json_is_told_without_its_content(content: bytes) -> None:
         decode_json(content)
     assert caught.value.doc == ""
     assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    "content", [b"NaN", b"[-Infinity]", b"1e999", b"9" * 400, b'["\\ud800",NaN]', b'["\\ud800",1e999]']
+)
+def test_a_number_that_no_float_holds_is_no_json(content: bytes) -> None:
+    """The decoder of the standard library, which is asked about what orjson refuses, lets these through."""
+    with pytest.raises(orjson.JSONDecodeError):
+        decode_json(content)
+
+
+@pytest.mark.parametrize("digits", ["18446744073709551615", "-9223372036854775808", "18446744073709551616", "1" * 40])
+def test_a_number_beside_half_of_a_surrogate_pair_is_what_it_is_without(digits: str) -> None:
+    found = decode_json(f'["\\ud800",{digits}]'.encode())[1]
+    alone = orjson.loads(digits)
+    assert (type(found), found) == (type(alone), alone)

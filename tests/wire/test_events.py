@@ -519,3 +519,15 @@ def test_the_same_object_may_have_events_of_several_types() -> None:
 @given(st.dictionaries(NAMES, JSON, max_size=5), st.lists(st.text(max_size=10), max_size=3))
 def test_no_body_and_no_path_raises(body: Any, paths: list[str]) -> None:
     assert identity_of(body, paths) is None or isinstance(identity_of(body, paths), str)
+
+
+def test_a_time_with_thousands_of_digits_is_that_of_its_event() -> None:
+    """It raised ValueError, which ended a stream and the iteration over a receiver."""
+    content = b'{"data":{"event_uuid":"1","created_at":"2026-01-31T24:00:00.%s"}}' % (b"0" * 5_000)
+    for read in (read_activity, read_delivery):
+        event = read(content)
+        assert isinstance(event, ActivityEvent)
+        assert event.created_at == datetime.datetime(2026, 2, 1, tzinfo=datetime.UTC)
+    post = read_post(content.replace(b"event_uuid", b"id"))
+    assert isinstance(post, MatchedPost)
+    assert post.data.created_at == datetime.datetime(2026, 2, 1, tzinfo=datetime.UTC)

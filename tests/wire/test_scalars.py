@@ -187,3 +187,17 @@ def test_any_json_is_read_or_refused_without_quoting_it(read: Callable[[Any], An
 def test_a_part_of_a_minute_or_an_hour_is_not_taken_for_one_of_a_second(text: str) -> None:
     with pytest.raises(DecodeError):
         moment(text)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "found"),
+    [("0" * 5_000, datetime.datetime(2026, 2, 1, tzinfo=UTC)), ("0" * 5_000 + "1", None), ("", None)],
+)
+def test_midnight_may_have_a_fraction_of_any_length(fraction: str, found: datetime.datetime | None) -> None:
+    """Python converts no more than 4,300 digits to a number, and raised ValueError for others."""
+    written = f"2026-01-31T24:00:00.{fraction}Z"
+    if found is not None:
+        assert moment(written) == found
+    else:
+        with pytest.raises(DecodeError):
+            moment(written)

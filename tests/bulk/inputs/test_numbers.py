@@ -115,7 +115,7 @@ class Odd:
         Decimal("sNaN"),
         pandas.NA,
         pandas.NaT,
-        numpy.datetime64("NaT"),
+        numpy.datetime64("NaT", "s"),
     ],
     ids=lambda value: type(value).__name__,
 )

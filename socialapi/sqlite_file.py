@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import os
 import sqlite3
 import time
@@ -9,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import attrs
 
@@ -92,7 +93,7 @@ class SqliteFile:
         self._failure = None
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"socialapi-{self._purpose}")
         try:
-            return await self._submit(lambda: self._explained(lambda: self._open(prepare)))
+            return await self._submit(lambda: self._explained(lambda: readable(lambda: self._open(prepare))))
         except BaseException:
             await self.aclose()
             raise
@@ -137,13 +138,17 @@ class SqliteFile:
             await asyncio.shield(asyncio.wrap_future(closing))
 
     async def _do(self, work: Callable[[], T]) -> T:
-        return await self._submit(work if self._raw else lambda: self._explained(work))
+        reading = functools.partial(readable, work)
+        return await self._submit(reading if self._raw else lambda: self._explained(reading))
 
     async def _submit(self, work: Callable[[], T]) -> T:
         if self._executor is None:
             raise RuntimeError(f"the {self._purpose} is not open")
-        # Shielded: queued work would be dropped if its caller were cancelled.
-        return await asyncio.shield(asyncio.wrap_future(self._executor.submit(work)))
+        done = asyncio.wrap_future(self._executor.submit(work))
+        done.add_done_callback(_retrieve)
+        # Not awaited itself: queued work would be dropped if its caller were cancelled.
+        await asyncio.wait([done])
+        return done.result()
 
     # The methods below run on the thread.
 
@@ -294,6 +299,14 @@ class SqliteFile:
         return f"SqliteFile({str(self.path)!r})"
 
 
+def _retrieve(done: "asyncio.Future[Any]") -> None:
+    """Takes note of a failure, which asyncio would report as unhandled if the caller was cancelled
+    meanwhile.
+    """
+    if not done.cancelled():
+        done.exception()
+
+
 def application_id_of(path: Path) -> int | None:
     """Returns the application id of a SQLite file; None for any other file.
 
@@ -313,7 +326,7 @@ def application_id_of(path: Path) -> int | None:
         return in_head
     address = f"{path.absolute().as_uri()}?mode=rw"
     with (
-        contextlib.suppress(sqlite3.Error),
+        contextlib.suppress(sqlite3.Error, UnicodeDecodeError),
         contextlib.closing(sqlite3.connect(address, uri=True, timeout=0)) as connection,
     ):
         return int(connection.execute("PRAGMA application_id").fetchone()[0])
@@ -353,6 +366,17 @@ def damage(what: str) -> sqlite3.DatabaseError:
     problem = sqlite3.DatabaseError(what)
     problem.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     return problem
+
+
+def readable(work: Callable[[], T]) -> T:
+    """Returns the result of the work. Raises the error of a damaged file for one in which SQLite
+    quotes bytes that are no text: Python cannot make an error of that.
+    """
+    try:
+        return work()
+    except UnicodeDecodeError:
+        pass
+    raise damage("a text in it is not UTF-8")
 
 
 def is_in_use(problem: sqlite3.Error) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import functools
+import gc
 import os
 import re
 import sqlite3
@@ -73,6 +74,28 @@ async def test_work_is_done_also_for_a_caller_who_does_not_wait(database: Sqlite
     assert await database.run(names) == ["a"]
     assert blocking.cancelled()
     assert waiting.cancelled()
+    await database.aclose()
+
+
+async def test_a_failure_that_nobody_waits_for_any_more_is_not_reported_as_unhandled(database: SqliteFile) -> None:
+    reported: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+    await database.open(names)
+    goes_on = threading.Event()
+
+    def fail(connection: sqlite3.Connection) -> None:
+        goes_on.wait(10)
+        raise ValueError
+
+    caller = asyncio.create_task(database.run(fail))
+    await asyncio.sleep(0)
+    caller.cancel()
+    await asyncio.wait([caller])
+    assert caller.cancelled()
+    goes_on.set()
+    assert await database.run(names) == []
+    gc.collect()
+    assert not reported
     await database.aclose()
 
 
@@ -239,3 +262,28 @@ def test_a_strangers_database_is_not_opened_to_ask_what_it_is(tmp_path: Path) ->
     assert application_id_of(path) == 4711
     assert (tmp_path / "theirs.db-wal").read_bytes() == b"left by somebody"
     assert not (tmp_path / "theirs.db-shm").exists()
+
+
+@pytest.mark.parametrize("raw", [False, True])
+async def test_a_file_whose_damage_sqlite_quotes_is_damaged(database: SqliteFile, raw: bool) -> None:
+    """Python cannot make an error of a message that is not UTF-8, and raised UnicodeDecodeError instead."""
+    await database.open(names)
+    await database.aclose()
+    content = database.path.read_bytes().replace(b"tableitems", b"table\xcf\xcfems")
+    database.path.write_bytes(content)
+    with contextlib.closing(sqlite3.connect(database.path)) as connection, pytest.raises(UnicodeDecodeError):
+        connection.execute("SELECT * FROM sqlite_master")
+    damaged = SqliteFile(database.path, SCHEMA, purpose="inbox", raw=raw)
+    with pytest.raises(ConfigurationError, match="is damaged, or was never one: restore it"):
+        await damaged.open(names)
+    assert application_id_of(database.path) == SCHEMA.application_id
+    assert database.path.read_bytes() == content
+
+
+async def test_a_text_that_is_not_utf_8_is_damage_to_who_reads_it(database: SqliteFile) -> None:
+    await database.open(names)
+    await database.run(lambda connection: connection.execute(add("abc")))
+    await database.aclose()
+    database.path.write_bytes(database.path.read_bytes().replace(b"abc", b"\xcf" * 3))
+    with pytest.raises(ConfigurationError, match=f"the journal {re.escape(str(database.path))} "):
+        await database.open(names)

@@ -13,7 +13,7 @@ import orjson
 from socialapi.bulk.journals.journal import JobIdentity
 from socialapi.bulk.journals.sqlite_journal import FINISHED, RUNNING, SCHEMA, job_of
 from socialapi.errors import ConfigurationError
-from socialapi.sqlite_file import SqliteFile, application_id_of, is_in_use, other_version
+from socialapi.sqlite_file import SqliteFile, application_id_of, is_in_use, other_version, readable
 
 T = TypeVar("T")
 
@@ -71,25 +71,28 @@ def _read(path: Path, work: Callable[[sqlite3.Connection], T]) -> T | None:
     """What the work finds in a journal, in one transaction; None while a job uses it."""
     if not path.is_file():
         raise ConfigurationError(f"there is no journal {path}")
-    problem: sqlite3.Error
     try:
-        # As it is there: neither made nor put into another mode, whatever it should turn out to be.
-        address = f"{path.absolute().as_uri()}?mode=rw"
-        with contextlib.closing(sqlite3.connect(address, uri=True, timeout=0, isolation_level=None)) as connection:
-            connection.text_factory = lambda text: text.decode("utf-8", "replace")
-            connection.execute("BEGIN")
-            kind = connection.execute("PRAGMA application_id").fetchone()[0]
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            if kind != SCHEMA.application_id:
-                raise ConfigurationError(f"{path} is no journal of a job, or one of another version of this package")
-            if version != SCHEMA.version:
-                raise ConfigurationError(f"the journal {path} was written by {other_version(version, SCHEMA)}")
-            return work(connection)
+        return readable(lambda: _in_transaction(path, work))
     except sqlite3.Error as error:
         problem = error
     if is_in_use(problem):
         return None
     raise SqliteFile(path, SCHEMA, purpose="journal").explanation(problem)
+
+
+def _in_transaction(path: Path, work: Callable[[sqlite3.Connection], T]) -> T:
+    # As it is there: neither made nor put into another mode, whatever it should turn out to be.
+    address = f"{path.absolute().as_uri()}?mode=rw"
+    with contextlib.closing(sqlite3.connect(address, uri=True, timeout=0, isolation_level=None)) as connection:
+        connection.text_factory = lambda text: text.decode("utf-8", "replace")
+        connection.execute("BEGIN")
+        kind = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if kind != SCHEMA.application_id:
+            raise ConfigurationError(f"{path} is no journal of a job, or one of another version of this package")
+        if version != SCHEMA.version:
+            raise ConfigurationError(f"the journal {path} was written by {other_version(version, SCHEMA)}")
+        return work(connection)
 
 
 def _view(path: Path, connection: sqlite3.Connection) -> JournalView:

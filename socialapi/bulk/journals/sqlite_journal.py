@@ -157,7 +157,8 @@ def inspect(connection: sqlite3.Connection) -> None:
     anything is read.
     """
     connection.text_factory = lambda text: text.decode("utf-8", "replace")  # that it was changed is for its seal to say
-    if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+    # The whole check: the quick one does not ask whether an index has the rows of its table.
+    if connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
         raise damage("the pages do not fit together")
 
 

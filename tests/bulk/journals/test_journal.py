@@ -399,6 +399,27 @@ async def test_a_database_of_something_else_is_refused(path: Path) -> None:
         await reopened(path)
 
 
+async def test_a_journal_whose_damage_sqlite_quotes_is_refused(path: Path) -> None:
+    async with opened(path) as journal:
+        await journal.begin(batch(1))
+    write(path, content_of(path).replace(b"tableoutcomes", b"table\xcf\xcftcomes"))
+    with pytest.raises(ConfigurationError, match=r"^the journal .* is damaged, or was never one"):
+        await reopened(path)
+    with pytest.raises(ConfigurationError, match=r"^the journal .* is damaged, or was never one"):
+        look(path)
+
+
+@pytest.mark.parametrize("missing", [1, 100, 4_000, 4_095])
+async def test_a_journal_without_its_last_bytes_is_refused(path: Path, missing: int) -> None:
+    """SQLite takes what is missing of a page for zeros. The page was that of an index, and what is kept was not found."""
+    async with opened(path) as journal:
+        await journal.begin(batch(1))
+        await journal.keep("limit", 1_000)
+    write(path, content_of(path)[:-missing])
+    with pytest.raises(ConfigurationError, match=r"^the journal .* is damaged, or was never one"):
+        await reopened(path)
+
+
 async def test_no_changed_byte_of_what_is_recorded_is_believed(path: Path) -> None:
     """Each byte of the pages is changed in turn: either the file is refused, or it says what it said before."""
     async with opened(path) as journal:

@@ -108,6 +108,7 @@ class Inbox:
         self._arriving: dict[bytes, asyncio.Future[Outcome]] = {}
         self._arriving_bytes = 0
         self._finished: list[int] = []
+        self._erasing = 0  # those that are being erased
         self._unerased = 0  # bodies that are deleted but still in the log
         self._erase_at = math.inf
         self._waiting = 0  # our events on disk, including those handed out, and on their way there
@@ -132,7 +133,7 @@ class Inbox:
         """The number of events of this process that are stored or being stored, and not
         finished.
         """
-        return self._waiting - len(self._finished)
+        return self._waiting - len(self._finished) - self._erasing
 
     async def open(self) -> None:
         """Opens the file, once for all callers. Cancelling one of them does not affect the others.
@@ -319,6 +320,7 @@ class Inbox:
     async def _turn(self) -> None:
         arrivals = [self._arrivals.popleft() for _ in range(min(len(self._arrivals), MAX_IN_ONE_COMMIT))]
         finished, self._finished = self._finished, []
+        self._erasing = len(finished)
         if arrivals or finished:
             await self._write(arrivals, finished)
         if self._wants_more():
@@ -342,11 +344,13 @@ class Inbox:
         except sqlite3.Error as problem:
             self._failed(problem)
             self._finished[:0] = finished
+            self._erasing = 0
         else:
             new = outcomes.count("new")
             if new:
                 self._own_queue.last = newest
             self._waiting -= erased
+            self._erasing = 0
             self._unerased += erased
             if erased and self._erase_at == math.inf:
                 self._erase_at = asyncio.get_running_loop().time() + UNERASED_SECONDS

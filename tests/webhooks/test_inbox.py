@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import sqlite3
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,24 @@ async def test_what_is_finished_after_the_end_comes_out_again(path: Path) -> Non
     assert receiver.counters.finished == 0
     async with Receiver(SECRET, inbox=path) as again:
         assert numbers(await take(again, 1)) == ["1"]
+
+
+async def test_what_is_finished_does_not_wait_while_it_is_erased(inbox: Inbox) -> None:
+    for number in range(3):
+        await inbox.add(b"%d" % number, b"{}")
+    taken = [await inbox.take() for _ in range(2)]
+    may_write = threading.Event()
+    blocking = asyncio.create_task(inbox._database.run(lambda _: may_write.wait(60)))
+    seen = []
+    for each in taken:
+        assert each is not None
+        inbox.finish(each.number)
+        await turns()
+        seen.append(inbox.waiting)
+    may_write.set()
+    assert await blocking
+    await until(lambda: not inbox._finished and not inbox._erasing)
+    assert (seen, inbox.waiting) == ([2, 1], 1)
 
 
 async def test_of_duplicates_at_once_one_is_stored_and_all_wait_for_it(path: Path) -> None:

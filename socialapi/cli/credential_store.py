@@ -5,22 +5,22 @@ never from a file that happens to exist.
 """
 
 import contextlib
-import difflib
 import json
 import os
-import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
+from socialapi.atomic_file import replacement
 from socialapi.cli import output
 from socialapi.cli.output import printable
 from socialapi.client import Client, redis_url
 from socialapi.config import SETTINGS_OF_ENVIRONMENT, Config, user_folder, variable
 from socialapi.credentials import PARTS_OF_ENVIRONMENT, AppOnly, Credentials, OAuth2User, credentials_from_env
 from socialapi.errors import ConfigurationError
+from socialapi.models.spelling import near_name
 from socialapi.session.token_cache import FileTokenCache, TokenCache
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _BROUGHT: Final[Mapping[Kind, tuple[str, ...]]] = {
 _APP: Final[Mapping[Kind, str]] = {"oauth1": "api_key", "oauth2": "oauth2_client_id"}
 
 
-KNOWN_VARIABLES: Final = frozenset(
+KNOWN_VARIABLES: Final = tuple(
     variable(name)
     for name in (
         *SETTINGS_OF_ENVIRONMENT,
@@ -58,18 +58,15 @@ KNOWN_VARIABLES: Final = frozenset(
 """The environment variables that the package reads."""
 
 
-_OF_TESTS: Final = (variable("test_"), variable("require_"))
-
-
 def misspelled_variables(environ: Mapping[str, str]) -> dict[str, str]:
     """Returns the variables that are almost the name of a known one that is not set, with that
     name.
     """
     found: dict[str, str] = {}
     for name in sorted(environ):
-        if name.startswith(variable("")) and name not in KNOWN_VARIABLES and not name.startswith(_OF_TESTS):
-            for meant in difflib.get_close_matches(name, KNOWN_VARIABLES, 1, cutoff=0.85):
-                found |= {} if meant in environ else {name: meant}
+        if name.startswith(variable("")) and name not in KNOWN_VARIABLES:
+            meant = near_name(name, KNOWN_VARIABLES)
+            found |= {name: meant} if meant is not None and meant not in environ else {}
     return found
 
 
@@ -200,17 +197,8 @@ class CredentialStore:
         return hosts
 
     def _replace(self, hosts: Mapping[str, Any]) -> None:
-        # mkstemp creates the file with mode 0600, before anything is written.
-        handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump({"version": 1, "hosts": hosts}, file, indent=1)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(self.path)
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-            raise
+        with replacement(self.path) as file:
+            file.write(json.dumps({"version": 1, "hosts": hosts}, indent=1).encode())
 
 
 class SharedTokens:

@@ -10,13 +10,13 @@ import os
 import select
 import stat
 import sys
-import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Final, TextIO
 
 from rich.console import Console
 
+from socialapi.atomic_file import replacement
 from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, SocialApiError, Unauthorized
 from socialapi.problems import Problem, ServiceError
 
@@ -140,7 +140,7 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
             if descriptor is not None
             else path.open("wb")
             if is_written_through(path)
-            else _beside(path.resolve()) as file
+            else replacement(path.resolve()) as file
         ):
             yield file
     except OSError as problem:
@@ -170,20 +170,6 @@ def _own_descriptor(path: Path) -> int | None:
 
 _MOST_LINKS: Final = 40
 """How many links a path may lead through, as in Linux."""
-
-
-@contextlib.contextmanager
-def _beside(path: Path) -> Iterator[IO[bytes]]:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # with mode 0600
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 @contextlib.asynccontextmanager

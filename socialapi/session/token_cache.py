@@ -5,11 +5,10 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
-from collections import defaultdict
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final, Protocol
+from weakref import WeakValueDictionary
 
 from socialapi.config import is_file_path, user_folder
 from socialapi.errors import ConfigurationError
@@ -45,7 +44,8 @@ class MemoryTokenCache:
 
     def __init__(self) -> None:
         self._tokens: dict[str, str] = {}
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        # Each as long as somebody holds it or waits for it.
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def load(self, key: str) -> str | None:
         """Returns the token, or None."""
@@ -62,9 +62,21 @@ class MemoryTokenCache:
 
     @contextlib.asynccontextmanager
     async def lock(self, key: str) -> AsyncIterator[None]:
-        """Holds the lock of the key; one holder at a time in this process."""
-        async with self._locks[key]:
+        """Holds the lock of the key; one holder at a time in this process. Raises ConfigurationError
+        if others hold it for 3 minutes.
+        """
+        lock = self._locks.setdefault(key, asyncio.Lock())
+        try:
+            async with asyncio.timeout(LOCK_TIMEOUT_SECONDS):
+                await lock.acquire()
+        except TimeoutError:
+            raise ConfigurationError(
+                f"a token stays locked by another client for {LOCK_TIMEOUT_SECONDS:.0f} s"
+            ) from None
+        try:
             yield
+        finally:
+            lock.release()
 
     def __repr__(self) -> str:
         return f"MemoryTokenCache(<{len(self._tokens)} tokens>)"
@@ -91,15 +103,13 @@ class FileTokenCache:
         """Stores the token and replaces any other. Raises ConfigurationError if the file cannot be
         written.
         """
-        async with self._locked("write"):
-            await asyncio.to_thread(self._replace, key, None, token)
+        await self._replaced(key, None, token)
 
     async def discard(self, key: str, token: str) -> None:
         """Deletes the token if it is still stored. Raises ConfigurationError if the file cannot be
         written.
         """
-        async with self._locked("write"):
-            await asyncio.to_thread(self._replace, key, token, None)
+        await self._replaced(key, token, None)
 
     def lock(self, key: str) -> contextlib.AbstractAsyncContextManager[None]:
         """Returns a context manager: one holder at a time among all processes that use the file."""
@@ -124,6 +134,19 @@ class FileTokenCache:
             yield
         finally:
             await lock.release()
+
+    async def _replaced(self, key: str, expected: str | None, token: str | None) -> None:
+        """Replaces a token in the file. The lock is held until that is done, even if the caller is
+        cancelled: the thread goes on, and would undo what another process writes meanwhile.
+        """
+        async with self._locked("write"):
+            writing = asyncio.ensure_future(asyncio.to_thread(self._replace, key, expected, token))
+            try:
+                await asyncio.shield(writing)
+            finally:
+                while not writing.done():
+                    with contextlib.suppress(asyncio.CancelledError):
+                        await asyncio.wait({writing})
 
     def _make_folder(self) -> None:
         try:
@@ -154,19 +177,12 @@ class FileTokenCache:
         tokens.pop(key, None)
         if token is not None:
             tokens[key] = token
+        from socialapi.atomic_file import replacement
+
         try:
-            # mkstemp creates the file with mode 0600, before anything is written.
-            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+            with replacement(self.path) as file:
+                file.write(json.dumps(tokens).encode())
         except OSError as problem:
-            raise self._cannot_be_written(problem) from None
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(tokens, file)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(self.path)
-        except OSError as problem:
-            Path(name).unlink(missing_ok=True)
             raise self._cannot_be_written(problem) from None
 
     def __repr__(self) -> str:

@@ -190,7 +190,7 @@ async def test_where_nothing_can_be_written_an_app_works_all_the_same() -> None:
 def test_every_variable_that_the_package_reads_is_known() -> None:
     sources = [path.read_text("utf-8") for path in Path(socialapi.__file__).parent.rglob("*.py")]
     named = {name for source in sources for name in re.findall(r"SOCIALAPI_[A-Z0-9_]*[A-Z0-9]\b", source)}
-    assert named - {"SOCIALAPI_OAUTH2"} <= KNOWN_VARIABLES
+    assert named - {"SOCIALAPI_OAUTH2"} <= set(KNOWN_VARIABLES)
 
 
 @pytest.mark.parametrize(

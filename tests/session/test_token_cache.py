@@ -6,15 +6,18 @@ import asyncio
 import json
 import os
 import stat
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from socialapi.errors import ConfigurationError
 from socialapi.session import token_cache as module
 from socialapi.session.token_cache import FileTokenCache, MemoryTokenCache, TokenCache, cache_key
+from tests.support.clock import turns
+from tests.support.waiting import until
 
 SECRET = "token-planted-4711"
 
@@ -62,6 +65,36 @@ async def test_only_one_at_a_time_holds_the_lock_of_a_key(cache: TokenCache) -> 
 
     await asyncio.gather(*(hold() for _ in range(4)))
     assert most == 1
+
+
+async def test_the_file_stays_locked_while_it_is_written_though_the_call_was_cancelled(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = FileTokenCache(path)
+    await cache.store("a", "one")
+    read, may_write = threading.Event(), threading.Event()
+
+    def read_slowly() -> dict[str, str]:
+        tokens: dict[str, str] = json.loads(path.read_text("utf-8"))
+        read.set()
+        assert may_write.wait(60)
+        return tokens
+
+    monkeypatch.setattr(cache, "_read", read_slowly)
+    storing = asyncio.create_task(cache.store("b", "two"))
+    await until(read.is_set)
+    for _ in range(2):  # whoever is in a hurry cancels twice
+        storing.cancel()
+        await turns()
+    try:
+        with pytest.raises(Timeout):
+            FileLock(f"{path}.write.lock", timeout=0).acquire()
+    finally:
+        may_write.set()
+    with pytest.raises(asyncio.CancelledError):
+        await storing
+    await FileTokenCache(path).store("c", "three")
+    assert json.loads(path.read_text("utf-8")) == {"a": "one", "b": "two", "c": "three"}
 
 
 async def test_the_lock_of_one_key_does_not_hold_up_another(cache: TokenCache) -> None:
@@ -189,6 +222,27 @@ async def test_a_lock_that_another_process_never_gives_back_is_named(
     ):
         async with FileTokenCache(path).lock("a"):
             pass
+
+
+async def test_a_lock_in_memory_that_another_client_never_gives_back_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "LOCK_TIMEOUT_SECONDS", 0.01)
+    cache = MemoryTokenCache()
+    async with cache.lock("a"):
+        with pytest.raises(ConfigurationError, match=r"^a token stays locked by another client for 0 s$"):
+            async with cache.lock("a"):
+                pass
+    async with cache.lock("a"):
+        pass
+
+
+async def test_a_cache_in_memory_keeps_no_lock_that_nobody_holds() -> None:
+    cache = MemoryTokenCache()
+    for key in map(str, range(100)):
+        async with cache.lock(key):
+            assert set(cache._locks) == {key}
+    assert not cache._locks
 
 
 def test_without_a_path_the_file_is_in_the_cache_folder_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:

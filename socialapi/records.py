@@ -57,7 +57,7 @@ class Exported:
 
 
 class _ByFields(Exported):
-    """The methods themselves."""
+    """Equality, hash and text by the fields of a class."""
 
     __slots__ = ()
     _METHODS: ClassVar[tuple[str, ...]] = ("__eq__", "__hash__", "__repr__")

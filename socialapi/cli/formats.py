@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import IO, Any, Final, Generic, Literal, TypeVar, get_args
 
 import attrs
-import orjson
 from rich.cells import cell_len, set_cell_size
 
 from socialapi.cli import output
 from socialapi.cli.output import Output, iso_moment, moment, printable
 from socialapi.errors import InvalidInput
 from socialapi.models.validation import wire_name
-from socialapi.wire.encode import json_shape
+from socialapi.wire.encode import json_shape, json_text
 
 T = TypeVar("T")
 
@@ -233,7 +232,7 @@ class TerminalTable(Writer[T]):
     def _begin(self, widths: Sequence[int]) -> None:
         self._shown = len(widths)
         header = aligned(self._header, widths)
-        self._console.print(header, style="bold", markup=False, highlight=False, emoji=False, soft_wrap=True)
+        self._console.print(header, style="bold", markup=False, highlight=False, soft_wrap=True)
         if left_out := self._header[len(widths) :]:
             output.say(f"the terminal is too narrow for {output.listed(left_out)}; --output jsonl shows all")
 
@@ -304,13 +303,7 @@ def json_line(shape: Any) -> str:
     """Returns JSON-shaped data as a line, in which no control character moves the cursor of a
     terminal.
     """
-    try:
-        text = orjson.dumps(shape).decode()
-    except orjson.JSONEncodeError:
-        from socialapi.wire.export import json_text  # which takes what orjson does not
-
-        text = json_text(shape)
-    return _ODD_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _ODD_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", json_text(shape))
 
 
 class JsonLines(TextWriter[T]):

@@ -24,7 +24,8 @@ from socialapi.problems import BrokenRule
 from socialapi.unset import UNSET
 from socialapi.wire.class_plans import FieldPlan, Form, plan_of
 from socialapi.wire.decode import CONVERTER
-from socialapi.wire.export import json_ready, json_text
+from socialapi.wire.encode import json_text
+from socialapi.wire.export import json_ready
 
 Convert = Callable[[Any], Any]
 

@@ -9,14 +9,17 @@ from socialapi import notebook
 from socialapi.lazy import provided
 from socialapi.models.validation import wire_name
 from socialapi.problems import Problem, ServiceError
-from socialapi.records import FrozenRecord, Record
+from socialapi.records import Exported, FrozenRecord, Record
 
 T = TypeVar("T")
 Item = TypeVar("Item")
 
 
-class Items(tuple[T, ...]):  # noqa: SLOT001  # a tuple with slots of its own is none
-    """The items of an answer without pages. `partial_errors` are the errors beside them."""
+class Items(Exported, tuple[T, ...]):  # noqa: SLOT001  # a tuple with slots of its own is none
+    """The items of an answer without pages. `partial_errors` are the errors beside them.
+
+    `to_dict` has the items as `data` and the errors as `errors`.
+    """
 
     partial_errors: "tuple[Problem | ServiceError, ...]" = ()
 
@@ -27,27 +30,13 @@ class Items(tuple[T, ...]):  # noqa: SLOT001  # a tuple with slots of its own is
         found.partial_errors = partial_errors
         return found
 
-    def to_dict(self) -> dict[str, Any]:
-        """Returns the items as `data` and the errors beside them as `errors`, as JSON-ready values.
-
-        Raises InvalidInput for a value without a form in JSON.
-        """
-        data: dict[str, Any] = provided("export").to_dict(self)
-        return data
-
-    def to_json(self, *, indent: bool = False) -> str:
-        """Returns `to_dict()` as JSON text: on one line, or with `indent` on indented lines. Raises
-        InvalidInput as it does.
-        """
-        text: str = provided("export").json_text(self.to_dict(), indent=indent)
-        return text
-
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], item_type: type[Item]) -> "Items[Item]":
-        """Returns the items for the result of `to_dict`. Raises InvalidInput, which names the first
-        field that cannot be read and not its value.
+    def from_dict(cls, data: Mapping[str, Any], item_type: type[Item] | None = None) -> "Items[Item]":
+        """Returns the items for the result of `to_dict`, as `Page.from_dict` does. Raises
+        InvalidInput, which names the first field that cannot be read and not its value.
         """
-        found: tuple[tuple[Item, ...], Any] = provided("export").items_from_dict(data, item_type)
+        kind = Any if item_type is None else item_type
+        found: tuple[tuple[Item, ...], Any] = provided("export").items_from_dict(data, kind)
         return Items.of(*found)
 
     def _repr_html_(self) -> str:

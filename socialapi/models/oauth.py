@@ -11,11 +11,11 @@ from socialapi.errors import InvalidInput
 from socialapi.lazy import provided
 from socialapi.models.model import Model
 from socialapi.problems import BrokenRule
-from socialapi.records import FrozenRecord, Record
+from socialapi.records import Exported, FrozenRecord, Record
 from socialapi.unset import UNSET, Unset
 
 
-class HoldsSecret:
+class HoldsSecret(Exported):
     """A base before that of a record: `to_dict` and `to_json` export its secret on demand alone."""
 
     __slots__ = ()
@@ -28,8 +28,7 @@ class HoldsSecret:
             raise InvalidInput(
                 f"{type(self).__name__} holds secrets and is not exported by accident: to_dict(with_secrets=True) has them"
             )
-        data: dict[str, Any] = provided("export").to_dict(self)
-        return data
+        return super().to_dict()
 
     def to_json(self, *, with_secrets: bool = False, indent: bool = False) -> str:
         """Returns `to_dict()` as JSON text, with `indent` on indented lines. Raises InvalidInput

@@ -104,6 +104,7 @@ class Dispatcher(Generic[B]):
         """The room of the batch that was submitted last, until it is taken."""
         self._freed = asyncio.Event()
         self._outside: asyncio.Timeout | None = None
+        self._is_cancelling = False
         self.failure: Exception | None = None
 
     @property
@@ -171,6 +172,9 @@ class Dispatcher(Generic[B]):
         # sleep on.
         # Here and not in the task: one that is cancelled before its first step never runs.
         room = self._live.pop(task)
+        if task.cancelled() and not self._is_cancelling:
+            # By other code than the job, which must not end as if the batch had been settled.
+            self.stop(RuntimeError("a batch was cancelled, and not by its job"))
         room.give_back()
         if self._next is room:
             self._next = None
@@ -212,6 +216,7 @@ class Dispatcher(Generic[B]):
 
     async def cancel(self) -> None:
         """Ends everything that is on its way; its rows stay without an outcome."""
+        self._is_cancelling = True
         tasks = list(self._live)
         for task in tasks:
             task.cancel()

@@ -164,6 +164,21 @@ async def test_who_waits_for_room_is_told_when_the_job_stops(line: Line) -> None
     assert late.failed
 
 
+async def test_a_batch_that_other_code_cancels_is_a_failure(line: Line) -> None:
+    await line.dispatcher.submit(Batch(1, 10))
+    await line.dispatcher.submit(Batch(2, 10))
+    await turns()
+    (first,) = (task for task in asyncio.all_tasks() if task.get_name() == "socialapi batch 1")
+    first.cancel()
+    await turns()
+    assert isinstance(line.dispatcher.failure, RuntimeError)
+    await line.dispatcher.submit(Batch(3, 10))
+    line.finish(2)
+    await line.dispatcher.drain()
+    assert line.started == [1, 2]
+    assert (line.budget.rows, line.budget.size_bytes) == (0, 0)
+
+
 async def test_cancelling_ends_what_is_on_its_way_without_an_outcome(line: Line) -> None:
     batch = Batch(1, 10)
     await line.dispatcher.submit(batch)

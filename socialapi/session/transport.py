@@ -13,6 +13,9 @@ import aiohttp
 import yarl
 from aiohttp import payload
 from aiohttp.abc import AbstractStreamWriter
+from aiohttp.client_reqrep import ConnectionKey
+from aiohttp.connector import Connection
+from aiohttp.tracing import Trace
 
 from socialapi.config import Config
 from socialapi.errors import ConfigurationError, OutcomeUnknown, TransportError
@@ -92,6 +95,22 @@ async def _no_silent_repeat(
         else:
             raise
     raise lost
+
+
+class _TCPConnector(aiohttp.TCPConnector):
+    """A connector that does not use a connection again on which something arrived unasked.
+
+    aiohttp would take it for the answer to the next request. Some hosts say that they close an idle
+    connection by answering 408 to no request.
+    """
+
+    async def _get(self, key: ConnectionKey, traces: list[Trace]) -> Connection | None:
+        while (connection := await super()._get(key, traces)) is not None:
+            protocol = connection.protocol
+            if protocol is None or not protocol.should_close:
+                break
+            connection.close()
+        return connection
 
 
 class _Parts(payload.Payload):
@@ -215,7 +234,7 @@ class Transport:
             raise RuntimeError("this client is closed")
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=self._connector or aiohttp.TCPConnector(limit=self._config.max_connections),
+                connector=self._connector or _TCPConnector(limit=self._config.max_connections),
                 connector_owner=self._connector is None,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trace_configs=self._trace_configs,
@@ -401,6 +420,11 @@ NOT_TRUSTED: Final = (
     "it is not signed by a trusted authority. If its authority is your own, name its certificate in SSL_CERT_FILE (or "
     "SOCIALAPI_CA_FILE), or give Client(ssl=…) a context"
 )
+_NOT_STRICT: Final = (
+    "it or its authority's lacks what RFC 5280 wants, which Python 3.13 and later look for. Have it issued anew, or give "
+    "Client(ssl=…) a context without ssl.VERIFY_X509_STRICT"
+)
+_STRICT_FAULTS: Final = range(79, 94)
 CERTIFICATE_FAULTS: Final[Mapping[int, str]] = {
     9: "it is not valid yet: check this machine's clock",
     10: "it has expired: the host's operator has to renew it, unless this machine's clock is wrong",
@@ -410,6 +434,7 @@ CERTIFICATE_FAULTS: Final[Mapping[int, str]] = {
     21: NOT_TRUSTED,
     62: "it is for another host: check the address in the configuration",
     64: "it is for another host: check the address in the configuration",
+    **dict.fromkeys(_STRICT_FAULTS, _NOT_STRICT),
 }
 """What to do about the verification errors of OpenSSL (X509_V_ERR_…)."""
 

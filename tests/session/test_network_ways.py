@@ -412,6 +412,25 @@ async def test_a_certificate_that_cannot_be_accepted_is_an_error_that_says_what_
     assert error.reason.startswith(f"its certificate is not valid: {says}")
 
 
+async def test_a_certificate_that_only_earlier_pythons_accept_is_an_error_that_says_so(authority: Authority) -> None:
+    """Python 3.13 and later check as RFC 5280 has it: the certificate has to name the key of its authority."""
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(authority.issue("127.0.0.1", is_strict=False))
+    context = ssl.create_default_context(cafile=str(authority.file))
+    async with Server(tls=tls) as server:
+        context.verify_flags |= ssl.VERIFY_X509_STRICT
+        error = await error_of(client_of(server, retries=0, options={"ssl": context}))
+        assert server.requests == []
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        async with client_of(server, options={"ssl": context}) as client:
+            assert (await get(client)).ok
+    assert type(error) is TransportError
+    assert error.reason == (
+        "its certificate is not valid: it or its authority's lacks what RFC 5280 wants, which Python 3.13 and later look "
+        "for. Have it issued anew, or give Client(ssl=…) a context without ssl.VERIFY_X509_STRICT"
+    )
+
+
 @pytest.mark.usefixtures("trusted")
 async def test_behind_a_proxy_the_certificate_is_checked_for_the_host(
     authority: Authority, environment: pytest.MonkeyPatch

@@ -18,8 +18,9 @@ from socialapi.wire.response import Reply
 from tests.support.clients import client_of
 from tests.support.clock import VirtualClock, turns
 from tests.support.requests import build_request
-from tests.support.server import OK, Cut, Fault, Server, answer
+from tests.support.server import OK, Cut, Fault, Received, Server, answer
 from tests.support.tls import make_contexts
+from tests.support.waiting import until
 
 
 async def get(client: Client) -> Any:
@@ -285,6 +286,26 @@ async def test_the_bound_holds_for_what_a_packed_answer_unpacks_to() -> None:
                 await get(client)
         async with client_of(server) as client:
             assert (await get(client)).body == []
+
+
+async def test_an_answer_to_no_request_is_not_taken_for_that_to_the_next_one() -> None:
+    """A host says that it closes an idle connection, and the client asks before it has."""
+    unasked = asyncio.Event()
+
+    async def late(received: Received) -> bytes:
+        asyncio.get_running_loop().call_soon(unasked.set)
+        return OK
+
+    async with Server(late, then=OK) as server, client_of(server) as client:
+        await get(client)
+        await unasked.wait()
+        (writer,) = server._writers
+        writer.write(answer(status=408, Connection="close"))
+        connector = client._session._transport._open().connector
+        assert connector is not None
+        await until(lambda: any(kept.should_close for group in connector._conns.values() for kept, _ in group))
+        assert (await get(client)).status == 200
+        assert [request.connection for request in server.requests] == [1, 2]
 
 
 # What is sent

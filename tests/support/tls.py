@@ -14,6 +14,17 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 DAY: Final = datetime.timedelta(days=1)
+_SIGNS_CERTIFICATES: Final = x509.KeyUsage(
+    key_cert_sign=True,
+    crl_sign=True,
+    digital_signature=False,
+    content_commitment=False,
+    key_encipherment=False,
+    data_encipherment=False,
+    key_agreement=False,
+    encipher_only=False,
+    decipher_only=False,
+)
 
 
 def make_contexts(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
@@ -58,12 +69,16 @@ class Authority:
         (folder / f"{digest}.0").write_bytes(self.file.read_bytes())
         return folder
 
-    def issue(self, *hosts: str, days: int = 1, password: bytes | None = None) -> Path:
-        """A file with a certificate for the hosts and its key; with days below zero it has expired."""
+    def issue(self, *hosts: str, days: int = 1, password: bytes | None = None, is_strict: bool = True) -> Path:
+        """A file with a certificate for the hosts and its key; with days below zero it has expired. One that is not
+        strict does not name the key of its authority, as RFC 5280 has it.
+        """
         key = ec.generate_private_key(ec.SECP256R1())
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, hosts[0])])
-        certificate = _certificate(name, key.public_key(), self.name, self.key, hosts, ends_in=days * DAY)
-        file = self.folder / f"{hosts[0]}-{days}-{password is not None}.pem"
+        certificate = _certificate(
+            name, key.public_key(), self.name, self.key, hosts, ends_in=days * DAY, is_strict=is_strict
+        )
+        file = self.folder / f"{hosts[0]}-{days}-{password is not None}-{is_strict}.pem"
         file.write_bytes(_pem(certificate) + _key_pem(key, password))
         return file
 
@@ -86,6 +101,7 @@ def _certificate(
     *,
     is_authority: bool = False,
     ends_in: datetime.timedelta = DAY,
+    is_strict: bool = True,
 ) -> x509.Certificate:
     now = datetime.datetime.now(datetime.UTC)
     made = (
@@ -97,8 +113,14 @@ def _certificate(
         .not_valid_before(now - 3 * DAY)
         .not_valid_after(now + ends_in)
     )
+    # Python 3.13 and later want these (ssl.VERIFY_X509_STRICT).
+    made = made.add_extension(x509.SubjectKeyIdentifier.from_public_key(public_key), critical=False)
     if is_authority:
         made = made.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        made = made.add_extension(_SIGNS_CERTIFICATES, critical=True)
+    elif issuer != subject and is_strict:
+        identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key())
+        made = made.add_extension(identifier, critical=False)
     if hosts:
         made = made.add_extension(x509.SubjectAlternativeName([_alternative(host) for host in hosts]), critical=False)
     return made.sign(issuer_key, hashes.SHA256())

@@ -83,9 +83,12 @@ class InvalidInput(SocialApiError, ValueError):
 
 
 class RateLimitTooLong(SocialApiError):
-    """The rate limit resets later than the call may wait. Nothing was sent.
+    """The rate limit resets later than the call may wait. The request was not sent.
 
-    `wait_seconds` is the time until then and `resets_at` the aware UTC time.
+    An earlier attempt of the same call may have been executed if its route allows repeats after an
+    unknown outcome; calling again is safe then.
+
+    `wait_seconds` is the time until the reset and `resets_at` its aware UTC time.
     """
 
     def __init__(self, limit_key: str, wait_seconds: float, resets_at: datetime.datetime) -> None:
@@ -111,6 +114,9 @@ class RateLimitTooLong(SocialApiError):
 
 class TransportError(SocialApiError):
     """The service could not be reached. The request was not executed and may be sent again.
+
+    This is said of the last attempt. An earlier one of the same call may have been executed if its
+    route allows repeats after an unknown outcome; calling again is safe then.
 
     `is_lasting` is true if a retry would fail too, for example because a certificate is not trusted
     or a proxy refuses the password. Such requests are not retried.

@@ -178,7 +178,7 @@ class RedisTokenCache:
         )
         if not await self._asked(lock.acquire, within_seconds=LOCK_TIMEOUT_SECONDS + REPLY_SECONDS):
             raise ConfigurationError(f"a token stays locked by another process for {LOCK_TIMEOUT_SECONDS:.0f} s")
-        renewing = asyncio.get_running_loop().create_task(_renew_lock(lock))
+        renewing = asyncio.get_running_loop().create_task(_renew_lock(self._server, lock))
         try:
             yield
         finally:
@@ -186,7 +186,7 @@ class RedisTokenCache:
             await asyncio.gather(renewing, return_exceptions=True)
             # Not an error of the caller, who has its token: the lock ends by itself.
             with contextlib.suppress(*FAILURES):
-                await lock.release()
+                await self._server.answer(lock.release, within_seconds=REPLY_SECONDS)
 
     async def _asked(self, ask: Callable[[], Awaitable[Any]], *, within_seconds: float = REPLY_SECONDS) -> Any:
         try:
@@ -203,9 +203,9 @@ class RedisTokenCache:
         return "RedisTokenCache()"
 
 
-async def _renew_lock(lock: "Lock") -> None:
+async def _renew_lock(server: RedisServer, lock: "Lock") -> None:
     """Keeps a lock while its holder lives, until it is cancelled or the lock is lost."""
     with contextlib.suppress(*FAILURES):
         while True:
             await asyncio.sleep(LOCK_LEASE_SECONDS / 3)
-            await lock.reacquire()
+            await server.answer(lock.reacquire, within_seconds=REPLY_SECONDS)

@@ -66,9 +66,10 @@ class Pager(Generic[T]):
         """The current position as a string; pass it as `start=` to continue with the next item.
 
         It is valid for the same method with the same arguments, except that the page size may
-        differ. It names up to eight of the items handed out last. If the last one is gone from the
-        collection, iteration continues after the one before it; if all of them are, at the start of
-        that page. An item may then come twice, but none is skipped.
+        differ. It names up to eight of the items handed out last. If the last one is not on the
+        page any more, because it is gone or newer items have pushed it off, iteration continues
+        after the one before it; if none of them is, at the start of that page. An item may then
+        come twice, but none is skipped.
         """
         # Built on access, because few callers need it for every item.
         return str(self._begin if self._page is None else Position.behind(*self._page, self._index))

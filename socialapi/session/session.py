@@ -25,7 +25,7 @@ from socialapi.session.transport import LiveReply, Transport, close_reply
 from socialapi.wire.oauth1 import refuse_unusable
 from socialapi.wire.rate_limit_headers import LimitHeaders
 from socialapi.wire.request import Plan, Request
-from socialapi.wire.response import Reply, read_error, read_result
+from socialapi.wire.response import Reply, read_error, read_result, request_id
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, RetryPolicy, decide, failure_of_status
 
 if TYPE_CHECKING:
@@ -425,7 +425,12 @@ class Session:
         if isinstance(outcome, TransportError):
             error = outcome
         elif outcome.ok and call.failure is not None:
-            error = ApiError(outcome.status, headers=outcome.headers, summary=call.failure.summary)
+            error = ApiError(
+                outcome.status,
+                headers=outcome.headers,
+                request_id=request_id(outcome.headers),
+                summary=call.failure.summary,
+            )
         else:
             error = read_error(outcome)
         error.attempts = call.attempt

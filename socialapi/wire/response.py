@@ -241,7 +241,6 @@ def read_error(reply: Reply) -> ApiError:
     found = [read_partial_error(item) for item in _listed_errors(body)[:MAX_ERRORS]]
     problems = [each for each in found if isinstance(each, Problem)]
     errors = [each for each in found if isinstance(each, ServiceError)]
-    request_ids = (reply.headers.get(name) for name in REQUEST_ID_HEADERS)
     reason = _webhook_failure(body if body is not None else reply.content[:MAX_SEARCHED].decode("utf-8", "replace"))
     error = _class_of(reply.status, reason, problems, errors)(
         reply.status,
@@ -249,12 +248,17 @@ def read_error(reply: Reply) -> ApiError:
         problems=problems,
         errors=errors,
         operation_errors=_operation_errors(body),
-        request_id=next((each for each in request_ids if each), None),
+        request_id=request_id(reply.headers),
         summary=_summary(reply),
     )
     if isinstance(error, WebhookRejected) and reason:
         error.reason = reason
     return error
+
+
+def request_id(headers: Mapping[str, str]) -> str | None:
+    """Returns the service's id of a request, None if it gave none."""
+    return next((headers[name] for name in REQUEST_ID_HEADERS if headers.get(name)), None)
 
 
 def _refusal_body(content: bytes) -> Any:

@@ -5,12 +5,14 @@ from typing import Any
 
 import fakeredis
 import pytest
+from redis.asyncio.lock import Lock
 from redis.exceptions import AuthenticationError
 from redis.exceptions import ConnectionError as ConnectionLost
 
 from socialapi import AppOnly, Client
 from socialapi.emulator import Emulator
 from socialapi.errors import ConfigurationError, TransportError
+from socialapi.integrations import redis as module
 from socialapi.integrations.redis import RedisTokenCache
 from tests.support.redis import imitation
 
@@ -60,6 +62,26 @@ async def test_the_lock_is_let_go_when_its_holder_fails(server: fakeredis.FakeSe
             raise ZeroDivisionError
     async with cache.lock("key"):
         pass
+
+
+async def test_a_lock_is_given_up_when_redis_answers_no_more(
+    server: fakeredis.FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A connection of the user's own may have no timeout."""
+    monkeypatch.setattr(module, "REPLY_SECONDS", 0.05)
+    never = asyncio.Event()
+
+    async def nothing(lock: Lock) -> None:
+        await never.wait()
+
+    cache = RedisTokenCache(imitation(server))
+    async with cache.lock("key"):
+        monkeypatch.setattr(Lock, "release", nothing)
+        monkeypatch.setattr(Lock, "reacquire", nothing)
+        await cache.store("key", "kept")
+    assert await cache.load("key") == "kept"
+    monkeypatch.setattr(module, "LOCK_LEASE_SECONDS", 0.03)
+    await module._renew_lock(cache._server, cache._server.redis.lock("key"))
 
 
 async def test_clients_of_several_processes_fetch_one_app_only_token(server: fakeredis.FakeServer) -> None:

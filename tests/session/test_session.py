@@ -181,6 +181,14 @@ async def test_a_503_with_an_html_page_is_a_server_error_and_is_repeated(clock: 
             await get(client)
 
 
+async def test_an_answer_that_is_not_accepted_names_its_request(clock: VirtualClock) -> None:
+    lost = answer({"data": {"success_count": 0, "total_count": 1}}, x_transaction_id="t-1")
+    async with Server(then=lost) as server, client_of(server, clock, retries=1) as client:
+        with pytest.raises(errors.ApiError, match="counted 0 successes of 1") as caught:
+            await upload(client)
+    assert (caught.value.status, caught.value.request_id, caught.value.attempts) == (200, "t-1", 2)
+
+
 async def test_a_redirect_is_not_followed(clock: VirtualClock) -> None:
     moved = answer(status=302, Location="http://127.0.0.1:1/elsewhere")
     async with Server(then=moved) as server, client_of(server, clock) as client:

@@ -43,6 +43,8 @@ MAX_NAME_LENGTH: Final = 256
 MAX_NAMES_LENGTH: Final = 262_144
 """Of the different names of a feed together, which the parser keeps."""
 READ_BYTES: Final = 65_536
+_LONGEST_CHARACTER: Final = 4
+"""Bytes; a character may begin at the end of what is read in one go."""
 
 _ITEM_NAMES: Final = frozenset({"item", "entry", "product"})
 _ITEM_LEVELS: Final = frozenset({2, 3})
@@ -152,7 +154,7 @@ class _Feed:
         parser.StartDoctypeDeclHandler = self._doctype
         self._lines_before = lines_before
         self._bytes = 0
-        self._chunk = b""
+        self._recent = b""
         self._names_seen = 0
         self._found: list[tuple[Item, int]] = []
         self._depth = 0
@@ -171,7 +173,7 @@ class _Feed:
 
     def parse(self, chunk: bytes) -> None:
         """Takes in the next bytes; none at the end. Raises InvalidInput at a fault."""
-        self._chunk = chunk
+        self._recent = self._recent[-_LONGEST_CHARACTER:] + chunk
         self._bytes += len(chunk)
         try:
             self._parser.Parse(chunk, not chunk)
@@ -345,9 +347,9 @@ class _Feed:
         return InvalidInput(f"line {line + self._lines_before}, column {column + 1}: {says}")
 
     def _refusal(self, error: expat.ExpatError) -> InvalidInput:
-        place = self._parser.ErrorByteIndex - (self._bytes - len(self._chunk))
+        place = self._parser.ErrorByteIndex - (self._bytes - len(self._recent))
         says = _SAYS.get(errors.messages[error.code], _INVALID)
-        if says == _INVALID and 0 <= place < len(self._chunk) and self._chunk[place] >= 0x80:
+        if says == _INVALID and 0 <= place < len(self._recent) and self._recent[place] >= 0x80:
             says = _NOT_IN_ENCODING
         return self._at(error.lineno, error.offset, says)
 

@@ -469,3 +469,16 @@ def test_a_list_in_an_unknown_dialect_is_not_taken_for_an_empty_feed(content: st
     with pytest.raises(InvalidInput, match="no product feed") as error:
         list(read_items(BufferedReader(BytesIO(content.encode()))))
     assert not isinstance(error.value, NoRows)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 64, 65_536])
+def test_the_reason_of_a_fault_is_the_same_wherever_the_file_is_cut_in_reading(size: int) -> None:
+    """Of a character that began in the part before, only that the XML is not well-formed was said."""
+    content = rss("<title>K\xe4nnchen</title>").encode("latin-1")
+
+    class Cut(BytesIO):
+        def read1(self, most: int | None = -1, /) -> bytes:
+            return super().read1(size)
+
+    with pytest.raises(InvalidInput, match="is not text in the encoding that the file declares"):
+        list(read_items_and_cuts(Cut(content)))  # type: ignore[arg-type]

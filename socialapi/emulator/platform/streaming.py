@@ -197,7 +197,7 @@ class LiveStream:
         self.end(SLOW_READER, Ending(SLOW_READER, self._problem_line(SLOW_READER)))
 
     def fall_silent(self) -> None:
-        """Discards everything from now on, keep-alives included."""
+        """Discards everything from now on, keep-alives and the notice at the end included."""
         self.silent = True
         self._clear()
         self._room.set()
@@ -253,7 +253,7 @@ class LiveStream:
         try:
             await self._write_lines()
             assert self.ending is not None
-            if self.ending.abruptly:
+            if self.ending.abruptly or self.silent:
                 await self._cut()
             else:
                 await self._finish(self.ending)

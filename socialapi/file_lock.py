@@ -177,7 +177,7 @@ def _noted(descriptor: int) -> Holder | None:
         os.lseek(descriptor, 1, os.SEEK_SET)  # after the byte that Windows lets nobody read
         said: Any = json.loads(os.read(descriptor, _MAX_BYTES))["socialapi_lock"]
         return Holder(int(said["pid"]), str(said["since"])[:32])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 

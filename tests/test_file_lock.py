@@ -195,10 +195,14 @@ def test_a_note_of_somebody_who_was_killed_is_not_taken_for_the_one_who_has_it(t
     assert found.process_id == os.getpid()
 
 
-def test_a_holder_that_cannot_be_read_is_not_known(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "note",
+    [b"", b' {"socialapi_lock": {"pid": 1e999, "since": ""}}', b' {"socialapi_lock": {"pid": NaN, "since": ""}}'],
+)
+def test_a_holder_that_cannot_be_read_is_not_known(tmp_path: Path, note: bytes) -> None:
     lock = FileLock(tmp_path / "file")
     assert lock.take() is None
-    (tmp_path / "file.lock").write_bytes(b"")
+    (tmp_path / "file.lock").write_bytes(note)
     refused = FileLock(tmp_path / "file").take()
     lock.release()
     assert refused == Holder()

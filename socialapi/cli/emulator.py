@@ -248,6 +248,9 @@ def _exports(ready: Mapping[str, str]) -> str:
 # In the background -------------------------------------------------------------------------------
 
 
+_LOG_NAME: Final = re.compile(r"emulator-[A-Za-z0-9_]+\.log").fullmatch
+
+
 @attrs.frozen
 class _Background:
     """The emulator in the background on a port.
@@ -297,13 +300,14 @@ class _Background:
         """Returns the note; empty if there is none that can be read."""
         try:
             found = json.loads(self.path.read_text("utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
         return {name: str(value) for name, value in found.items()} if isinstance(found, dict) else {}
 
     def _earlier_log(self) -> Path:
         """Returns the log of the emulator before, which ended without removing it."""
-        return self.path.with_name(Path(self.note().get("log", "none.log")).name)
+        name = Path(self.note().get("log", "")).name
+        return self.path.with_name(name if _LOG_NAME(name) else "none.log")
 
 
 def _detach(flags: EmulatorFlags) -> int:

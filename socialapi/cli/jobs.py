@@ -354,7 +354,10 @@ def _record_of(job: JobStatus) -> JobRecord:
 
 
 def _time(text: str) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
+    """Returns the time of a text that may be anything, if a file was changed; None for no time."""
+    with contextlib.suppress(ValueError):
+        return datetime.fromisoformat(text)
+    return None
 
 
 def _confirmed(job: JobStatus) -> str | None:

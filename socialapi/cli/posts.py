@@ -9,12 +9,13 @@ from cyclopts import App, Parameter
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.formats import Column, ListKind, json_line
-from socialapi.cli.listing import GO_ON_HELP, PagedFlags, is_position, print_joined
+from socialapi.cli.listing import GO_ON_HELP, PagedFlags, is_position, print_joined, print_pages
 from socialapi.cli.options import named, whole_number
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
 from socialapi.models.queries import Fields
 from socialapi.models.users import User
+from socialapi.models.validation import wire_name
 from socialapi.wire.encode import json_shape
 
 app: Final = App(name="posts")
@@ -72,11 +73,15 @@ async def by_user(
             start=flags.go_on,
         )
         with named({"max_results": "--max-results"}):
-            await print_joined(pager, with_author, posts_with(chosen, expanded), flags)
+            kind = posts_with(chosen, expanded)
+            if "author_id" in expanded:
+                await print_joined(pager, with_author, kind, flags)
+            else:
+                await print_pages(pager, kind, flags)
     return output.DONE
 
 
-def posts_with(fields: Sequence[str], expansions: Sequence[str]) -> ListKind[AuthoredPost]:
+def posts_with(fields: Sequence[str], expansions: Sequence[str]) -> ListKind[Any]:
     """Returns the kind of a list of posts with these fields and expansions."""
     has_author = "author_id" in expansions
     columns = [Column[AuthoredPost]("id", lambda post: post.id, is_whole=True)]
@@ -103,9 +108,10 @@ def with_author(post: Post, page: Page[Post]) -> AuthoredPost:
 
 def _column(field: str) -> Column[AuthoredPost]:
     """Returns the column of a field by the service's name: a text as it is, anything else as JSON."""
+    attribute = next((known.name for known in attrs.fields(Post) if wire_name(known) == field), None)
 
     def value(post: AuthoredPost) -> str | None:
-        found = _said(json_shape(post)).get(field)
+        found = post.extra.get(field) if attribute is None else _said(json_shape(getattr(post, attribute)))
         return found if found is None or isinstance(found, str) else json_line(found)
 
     return Column(field, value)

@@ -25,6 +25,8 @@ PATH: Final = "/callback"
 MAX_HEAD_BYTES: Final = 16_384
 READ_TIMEOUT_SECONDS: Final = 10.0
 """How long a connection may stay silent. Browsers open connections that they never use."""
+MAX_CONNECTIONS: Final = 32
+"""How many may be open at once. A browser opens six to a host; further ones are hung up."""
 
 TURNS_TO_ACCEPT: Final = 3
 """Iterations of the event loop between accepting a connection and creating its protocol."""
@@ -175,6 +177,9 @@ class _Conversation(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Starts the timeout of the connection."""
         self._transport = cast("asyncio.Transport", transport)
+        if len(self._others) >= MAX_CONNECTIONS:
+            self._transport.abort()
+            return
         self._timer = asyncio.get_running_loop().call_later(READ_TIMEOUT_SECONDS, self._transport.abort)
         self._others.add(self)
 

@@ -165,7 +165,7 @@ def test_a_feed_without_products_is_a_mistake_unless_it_is_allowed(
         ("book.xlsx", b"PK\x03\x04....", "", "an Excel workbook or a zip archive"),
         ("missing.csv", None, "", "there is no such file"),
         ("feed.json", b"[]", "", "the array is empty"),
-        ("feed.json", b'[{"id": 1,}]', "", "line 1, column 11: is not JSON"),
+        ("feed.json", b'[{"id": 1;}]', "", "line 1, column 10: is not JSON"),
         ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--rejects missing/rejects.csv", "cannot be written"),
         ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--rejects ok.csv", "is the input itself"),
         ("ok.csv", f"{HEADER}\n{line('a')}\n".encode(), "--digests ok.csv", "is the input itself"),

@@ -387,3 +387,13 @@ def _wait_until_gone(base_url: str) -> None:
     while True:
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return
+
+
+@pytest.mark.parametrize(
+    "content", [b"[" * 5_000, b'{"log": ""}', b'{"log": ".."}', b'{"log": "a\\u0000b"}', b"\xff", b"5"]
+)
+def test_a_note_that_nobody_can_read_names_no_log(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "8080.json"
+    path.write_bytes(content)
+    background = emulator._Background(8080, path)
+    assert background._earlier_log() == tmp_path / "none.log"

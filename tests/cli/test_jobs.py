@@ -547,3 +547,12 @@ def test_a_journal_that_is_not_there_cannot_be_looked_at(tmp_path: Path) -> None
     with pytest.raises(ConfigurationError, match="there is no journal"):
         look(tmp_path / "nowhere")
     assert jobs("--help") == output.DONE
+
+
+def test_a_job_whose_time_is_none_is_listed_without_it(state: Path, printed: Printed) -> None:
+    """A list as JSON, CSV or Parquet ended in a ValueError."""
+    job = Registration(id="1", journal="/a", arguments=(), kind="k", target="t", started_at="yesterday")
+    Registry(state / "jobs").save(job)
+    assert jobs("list", "--output", "jsonl") == 0
+    listed = last_json(printed.readouterr().out)
+    assert (listed["id"], listed.get("started_at")) == ("1", None)

@@ -10,24 +10,13 @@ import pytest
 
 from socialapi import AppOnly, Client, errors
 from socialapi.problems import ResourceNotFound, ServiceError
-from tests.support.clients import DIGEST, OPERATION, client_of
+from tests.support.clients import DIGEST, OPERATION, PRODUCT, client_of
 from tests.support.clock import VirtualClock
 from tests.support.server import Server, answer
 
 SECRET: Final = "ada-lovelace-token"
 ITEM: Final = {"id": "8u94t", "name": SECRET}
 NOT_FOUND: Final = {"title": "Not Found", "type": "https://problems.example/resource-not-found", "parameter": "id"}
-PRODUCT: Final = {
-    "id": "1",
-    "title": "Boots",
-    "description": "Good ones",
-    "availability": "in stock",
-    "condition": "new",
-    "price": "9.99 EUR",
-    "link": "https://shop.example/1",
-    "image_link": "https://shop.example/1.jpg",
-    "brand": "Hut",
-}
 
 Call = Callable[[Client], Awaitable[Any]]
 CALLS: Final[dict[str, Call]] = {

@@ -9,6 +9,17 @@ from tests.support.clock import VirtualClock
 from tests.support.server import Server
 
 DIGEST: Final = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
+PRODUCT: Final = {
+    "id": "1",
+    "title": "Boots",
+    "description": "Good ones",
+    "availability": "in stock",
+    "condition": "new",
+    "price": "9.99 EUR",
+    "link": "https://shop.example/1",
+    "image_link": "https://shop.example/1.jpg",
+    "brand": "Hut",
+}
 OPERATION: Final = Operation.update([AudienceUser(email=DIGEST)])
 BEARER: Final = Bearer("bearer-token")
 USER: Final = OAuth1("key", "key-secret", "token", "token-secret")

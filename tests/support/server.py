@@ -54,7 +54,16 @@ class Cut:
     content: bytes
 
 
-Step = bytes | Cut | Fault | Callable[[Received], Awaitable["bytes | Cut | Fault"]]
+@attrs.frozen
+class Endless:
+    """An answer that begins, and goes on with the same bytes until the client leaves."""
+
+    begun: bytes
+    piece: bytes
+    pause_seconds: float = 0.0
+
+
+Step = bytes | Cut | Fault | Endless | Callable[[Received], Awaitable["bytes | Cut | Fault | Endless"]]
 
 
 def answer(body: Any = b"", *, status: int = 200, content_type: str = "application/json", **headers: str) -> bytes:
@@ -144,12 +153,22 @@ class Server:
                 await writer.drain()
                 writer.close()
                 await writer.wait_closed()
+            elif isinstance(step, Endless):
+                await _go_on(writer, step)
             elif step is Fault.RESET:
                 linger = struct.pack("ii", 1, 0)
                 writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
             elif step is Fault.SILENCE:
                 await reader.read()
             return
+
+
+async def _go_on(writer: asyncio.StreamWriter, step: Endless) -> None:
+    writer.write(step.begun)
+    while not writer.is_closing():
+        writer.write(step.piece)
+        await writer.drain()
+        await asyncio.sleep(step.pause_seconds)
 
 
 async def _read(reader: asyncio.StreamReader, connection: int) -> Received:

@@ -1,0 +1,280 @@
+"""Headers, redirects and further bytes of a hostile server: they lead nowhere, tell nobody anything and are no answer."""
+
+import asyncio
+import gzip
+import json
+import ssl
+import tracemalloc
+from typing import Any, Final
+
+import pytest
+
+from socialapi import Client, errors
+from tests.matrix.hostile import CHUNKED, MAX_RESPONSE_BYTES
+from tests.matrix.test_hostile_server import ASKED, RETRIES, client_for, outcome
+from tests.support.clock import VirtualClock
+from tests.support.planted import APP, leaks, told_by
+from tests.support.server import Cut, Endless, Fault, Received, Server, Step, answer
+from tests.support.waiting import until
+
+GARBAGE: Final = {
+    "a negative wait": "-5",
+    "a wait beyond all bounds": "1e300",
+    "a wait of many digits": "9" * 5_000,
+    "a wait of years": str(400 * 86_400),
+    "no number": "nan",
+    "infinity": "inf",
+    "minus infinity": "-Infinity",
+    "nothing": "",
+    "a word": "soon",
+    "two numbers": "1, 2",
+    "a number in hexadecimal": "0x10",
+    "a date in the past": "Wed, 21 Oct 2015 07:28:00 GMT",
+    "the year 9999": "Fri, 31 Dec 9999 23:59:59 GMT",
+    "the year 10000": "Sat, 01 Jan 10000 00:00:00 GMT",
+    "a date that is none": "Mon, 99 Foo 2027 99:99:99 GMT",
+    "a date in a zone beyond all bounds": "Fri, 15 Jan 2027 08:00:00 +9999",
+    "bytes": "\xff\xfe",
+}
+"""What no wait is. Each counts as none."""
+
+
+def of(status: int, **headers: str) -> bytes:
+    """A head with headers in Latin 1, and a good body."""
+    lines = [
+        f"HTTP/1.1 {status} Status",
+        "Content-Length: 2",
+        *(f"{n.replace('_', '-')}: {v}" for n, v in headers.items()),
+    ]
+    return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n{}"
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("name", ["a record", "a record that is made", "an upload", "a pair of tokens"])
+async def test_a_wait_that_makes_no_sense_counts_as_none(name: str, status: int, clock: VirtualClock) -> None:
+    asked, longest = ASKED[name], 1.0 if status == 429 else 0.25
+    for what, value in GARBAGE.items():
+        refusals = (of(status, Retry_After=value), of(status, x_rate_limit_remaining="0", x_rate_limit_reset=value))
+        for refusal in refusals:
+            async with Server(refusal, then=asked.good) as server, client_for(server, clock) as client:
+                before = clock.monotonic()
+                assert (await outcome(asked, client))[1] is None, what
+                assert len(server.requests) == 2, what
+                assert 0.0 <= clock.monotonic() - before <= longest, what
+
+
+LIMITS: Final = (
+    {"limit": "-1", "remaining": "-1", "reset": "-1"},
+    {"limit": "0", "remaining": "0", "reset": "0"},
+    {"limit": "nan", "remaining": "nan", "reset": "nan"},
+    {"limit": "9" * 400, "remaining": "9" * 400, "reset": "9" * 400},
+    {"limit": "1e3", "remaining": "0x1", "reset": "1e-300"},
+    {"limit": "5", "remaining": "500", "reset": "60"},
+    {"limit": "5", "remaining": "0", "reset": "Fri, 31 Dec 9999 23:59:59 GMT"},
+    {"limit": "5", "remaining": "0", "reset": str(400 * 86_400)},
+    {"limit": "", "remaining": "", "reset": ""},
+    {"remaining": "0"},
+    {"limit": "1"},
+    {"reset": "0"},
+)
+
+
+@pytest.mark.parametrize("name", ["a record", "a page of posts", "an upload", "products", "a request token"])
+async def test_limits_that_make_no_sense_stop_nobody(name: str, clock: VirtualClock) -> None:
+    """The first call succeeds, and so does the next one, after the wait that a single call may make at most."""
+    asked = ASKED[name]
+    for limits in LIMITS:
+        ours = {f"x-rate-limit-{each}": value for each, value in limits.items()}
+        accounts = {f"x-account-rate-limit-{each}": "7" for each in limits}
+        for headers in (ours, ours | accounts, ours | {"Date": "Fri, 31 Dec 9999 23:59:59 GMT"}):
+            head, _, body = asked.good.partition(b"\r\n\r\n")
+            lines = "".join(f"\r\n{each}: {value}" for each, value in headers.items()).encode()
+            odd = head + lines + b"\r\n\r\n" + body
+            async with Server(odd, odd, then=asked.good) as server, client_for(server, clock) as client:
+                clock.busy = lambda client=client: any(each.in_flight for each in client.limits.values())  # type: ignore[misc]
+                for _ in range(3):
+                    before = clock.monotonic()
+                    assert (await outcome(asked, client))[1] is None, headers
+                    assert clock.monotonic() - before <= 120.0, headers
+                assert len(server.requests) == 3, headers
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+@pytest.mark.parametrize("name", ASKED)
+async def test_a_redirect_is_a_refusal_and_takes_no_credential_along(
+    name: str, status: int, clock: VirtualClock
+) -> None:
+    asked = ASKED[name]
+    async with Server() as thief, Server() as server, client_for(server, clock, asked.credentials) as client:
+        for location in (
+            f"{thief.url}/2/tweets",
+            f"//127.0.0.1:{thief.port}/",
+            "/elsewhere",
+            "file:///etc/passwd",
+            "\xff",
+        ):
+            server.then = of(status, Location=location, Set_Cookie="a=b", Refresh=f"0; url={thief.url}")
+            before = len(server.requests)
+            _, error = await outcome(asked, client)
+            assert (type(error), getattr(error, "status", None)) == (errors.ApiError, status), location
+            assert len(server.requests) == before + 1
+        server.then = asked.good
+        assert (await outcome(asked, client))[1] is None
+        assert thief.connections == 0
+        assert "cookie" not in server.requests[-1].headers
+
+
+SECOND: Final = answer({"data": {"id": "stolen"}})
+
+
+@pytest.mark.parametrize("name", ["a record", "a record that is made", "a change"])
+async def test_bytes_behind_an_answer_are_not_the_answer_to_the_next_request(name: str, clock: VirtualClock) -> None:
+    asked = ASKED[name]
+    for further in (SECOND, SECOND * 3, SECOND[:20], b"\r\n" + SECOND):
+        async with Server(asked.good + further, then=asked.good) as server, client_for(server, clock) as client:
+            for _ in range(3):
+                assert (await asked.ask(client)).id in ("a", "l"), further[:50]
+            assert len(server.requests) == 3, further[:50]
+
+
+@pytest.mark.parametrize("further", [b"garbage\r\n\r\n", bytes(100_000)])
+@pytest.mark.parametrize("name", ["a record", "a record that is made", "a change"])
+async def test_an_answer_with_garbage_behind_it_is_read_or_lost(name: str, further: bytes, clock: VirtualClock) -> None:
+    asked = ASKED[name]
+    async with Server(asked.good + further, then=asked.good) as server, client_for(server, clock) as client:
+        for number in range(3):
+            result, error = await outcome(asked, client)
+            assert result.id in ("a", "l") if error is None else (type(error), number) == (errors.OutcomeUnknown, 0)
+        assert (await asked.ask(client)).id in ("a", "l")
+
+
+@pytest.mark.parametrize("status", [204, 304])
+async def test_a_body_where_there_can_be_none_is_not_the_next_answer(status: int, clock: VirtualClock) -> None:
+    """What the head announces is not there by the rules of HTTP, and follows all the same."""
+    body = b'{"data": {"id": "stolen"}}'
+    odd = f"HTTP/1.1 {status} Odd\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
+    asked = ASKED["a record"]
+    async with Server(odd, odd + SECOND, then=asked.good) as server, client_for(server, clock) as client:
+        for _ in range(3):
+            result, error = await outcome(asked, client)
+            assert isinstance(error, errors.SocialApiError) if result is None else result.id == "a"
+        assert (await asked.ask(client)).id == "a"
+
+
+async def test_an_answer_to_no_request_is_not_taken_for_the_next_one(clock: VirtualClock) -> None:
+    """It arrives while the connection waits for its next request."""
+    asked, sent = ASKED["a record"], asyncio.Event()
+
+    async def late(received: Received) -> bytes:
+        asyncio.get_running_loop().call_later(0.01, write)
+        return asked.good
+
+    def write() -> None:
+        for writer in server._writers:
+            writer.write(SECOND)
+        sent.set()
+
+    async with Server(late, then=asked.good) as server, client_for(server, clock) as client:
+        assert (await asked.ask(client)).id == "a"
+        await sent.wait()
+        await until(lambda: _arrived(client))
+        assert (await asked.ask(client)).id == "a"
+
+
+def _arrived(client: Client) -> bool:
+    """Whether the bytes have reached a connection that the client keeps."""
+    session = client._session._transport._session
+    assert session is not None
+    assert session.connector is not None
+    return any(kept.should_close for group in session.connector._conns.values() for kept, _ in group)
+
+
+async def test_an_old_answer_without_a_length_ends_with_its_connection(clock: VirtualClock) -> None:
+    old = Cut(b'HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{"data": {"id": "a"}}')
+    async with Server(then=old) as server, client_for(server, clock) as client:
+        for number in (1, 2):
+            assert (await ASKED["a record"].ask(client)).id == "a"
+            assert server.connections == number
+
+
+async def test_a_few_continues_before_an_answer_are_passed_over(clock: VirtualClock) -> None:
+    asked = ASKED["a record"]
+    async with (
+        Server(then=b"HTTP/1.1 103 Early Hints\r\n\r\n" * 50 + asked.good) as server,
+        client_for(server, clock) as client,
+    ):
+        assert (await asked.ask(client)).id == "a"
+
+
+@pytest.mark.parametrize("name", ["a record", "an upload", "a pair of tokens"])
+async def test_large_answers_take_no_more_memory_than_allowed(name: str, clock: VirtualClock) -> None:
+    asked = ASKED[name]
+    steps: dict[str, Step] = {
+        "gzip": answer(gzip.compress(bytes(50_000_000)), Content_Encoding="gzip"),
+        "chunks": Endless(CHUNKED, b"10000\r\n" + bytes(0x10000) + b"\r\n"),
+        "a length": Endless(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n", bytes(65_536)),
+        "a refusal": Endless(b"HTTP/1.1 500 No\r\nContent-Length: 1000000000000\r\n\r\n", bytes(65_536)),
+    }
+    async with Server(then=asked.good) as server, client_for(server, clock) as client:
+        await outcome(asked, client)
+        for what, step in steps.items():
+            server.then = step
+            tracemalloc.start()
+            try:
+                _, error = await outcome(asked, client)
+                peak = tracemalloc.get_traced_memory()[1]
+            finally:
+                tracemalloc.stop()
+            assert isinstance(error, errors.SocialApiError), what
+            assert peak < 20 * MAX_RESPONSE_BYTES + 2_000_000, f"{what}: {peak:,}"
+
+
+TOKENS: Final[dict[str, Any]] = {
+    "a line break": "a\r\nX-Injected: b",
+    "a control character": "a\x00b",
+    "another alphabet": "tökén",
+    "half a surrogate": "\ud800",
+    "blanks": "a b",
+    "nothing": "",
+    "null": None,
+    "an array": ["a", "b"],
+    "an object": {"a": "b"},
+    "true": True,
+    "a fraction": 1.5,
+}
+
+
+@pytest.mark.parametrize("name", TOKENS)
+async def test_a_token_that_is_none_is_never_sent_and_never_kept(name: str, clock: VirtualClock) -> None:
+    odd = answer(json.dumps({"token_type": "bearer", "access_token": TOKENS[name]}).encode())
+    good = answer({"token_type": "bearer", "access_token": "t-2"})
+
+    async def service(received: Received) -> bytes:
+        return tokens.pop(0) if received.path.startswith("/oauth2") else ASKED["a page of posts"].good
+
+    tokens: list[bytes] = [odd, good]
+    async with Server(then=service) as server, client_for(server, clock, (APP,)) as client:
+        _, error = await outcome(ASKED["a page of posts"], client)
+        assert isinstance(error, errors.DecodeError), error
+        assert error.body is None
+        assert not [line for line in told_by(error) if leaks(line)]
+        assert [request.path for request in server.requests] == ["/oauth2/token"]
+        assert (await outcome(ASKED["a page of posts"], client))[1] is None
+    assert server.requests[-1].headers["authorization"] == "Bearer t-2"
+
+
+@pytest.mark.parametrize(
+    "greeting",
+    [b"\x15\x03\x01\x00\x02\x02\x28", b"\x15\x03\x03\x00\x02\x02\x46", b"HTTP/1.1 400 Bad Request\r\n\r\n", bytes(50)],
+)
+@pytest.mark.parametrize("name", ["a record", "a record that is made"])
+async def test_what_speaks_no_tls_has_executed_nothing(name: str, greeting: bytes, clock: VirtualClock) -> None:
+    asked = ASKED[name]
+    async with Server(then=Fault.CLOSE, greeting=greeting) as server:
+        secure = Server.__new__(Server)
+        secure.__dict__ = server.__dict__ | {"_tls": ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)}
+        async with client_for(secure, clock) as client:
+            _, error = await outcome(asked, client)
+        assert type(error) is errors.TransportError
+        assert (error.may_be_executed, error.attempts) == (False, 1 + RETRIES)
+        assert server.requests == []

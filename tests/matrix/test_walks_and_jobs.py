@@ -1,0 +1,291 @@
+"""Walks through collections, and jobs, against every fault: nothing is lost, and nothing comes twice."""
+
+import os
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Final
+
+import pytest
+
+from socialapi import Client, errors
+from socialapi.routes import ads, audiences, catalogs, creatives, line_items, platform
+from socialapi.routes.route import Route
+from tests.bulk.products.model_catalog import product
+from tests.matrix.bench import Bench, Came, bench
+from tests.matrix.calls import WAYS, Stage, Way, is_paged, nothing
+from tests.matrix.documented import COVERING, SCRIPTS, Promise, Script, promise
+from tests.matrix.test_emulator_faults import judge_error
+from tests.resources import ads_rows
+from tests.resources.agreeing import name_of
+
+FULL_SIZE: Final = bool(os.environ.get("SOCIALAPI_FULL_SIZE"))
+ACCOUNT: Final = ads_rows.FIRST
+YEAR: Final = {"start_time": ads_rows.DAY.replace(day=1), "end_time": ads_rows.DAY.replace(day=28)}
+
+
+@pytest.fixture
+async def made() -> AsyncIterator[Bench]:
+    async with bench() as made:
+        yield made
+
+
+# Walks
+
+
+async def two_permissions(stage: Stage) -> None:
+    await ads_rows.two_permissions(ads_rows.Scene(stage.emulator, stage.plain))
+
+
+Walk = Callable[..., Any]
+"""A pager of a collection in small pages."""
+
+
+def of(client: Client) -> Any:
+    return client.ads.account(ACCOUNT)
+
+
+WALKS: Final[dict[Route[Any], Walk]] = {
+    platform.USER_POSTS: lambda client, seed, **start: client.posts.by_user(
+        seed["user_ids"][0], max_results=5, **start
+    ),
+    ads.ACCOUNTS: lambda client, _, **start: client.ads.accounts.list(count=1, **start),
+    ads.ACCOUNT_APPS: lambda client, _, **start: of(client).apps(count=2, **start),
+    ads.ACCOUNT_HISTORY: lambda client, _, **start: of(client).history(
+        **{name: each for name, each in ads_rows.IN_HISTORY.items() if name != "user_id"}, **start
+    ),
+    line_items.CURATED_CATEGORIES: lambda client, _, **start: of(client).curated_categories.list(
+        ["GB", "JP"], count=5, **start
+    ),
+    line_items.LINE_ITEM_CURATED_CATEGORIES: lambda client, _, **start: of(client).line_item_curated_categories.list(
+        count=5, **start
+    ),
+    audiences.AUDIENCE_PERMISSIONS: lambda client, _, **start: (
+        of(client).tailored_audience("1nmth").permissions.list(count=1, **start)
+    ),
+    audiences.TARGETED: lambda client, _, **start: (
+        of(client).custom_audience("1nmth").targeted(with_active=False, **start)
+    ),
+    creatives.ACCOUNT_MEDIA: lambda client, _, **start: of(client).media.list(count=3, **start),
+    creatives.CARDS: lambda client, _, **start: of(client).cards.list(count=5, include_legacy_cards=True, **start),
+    creatives.MEDIA_LIBRARY: lambda client, _, **start: of(client).media_library.list(count=3, **start),
+    creatives.POLL_CARDS: lambda client, _, **start: of(client).poll_cards.list(count=3, **start),
+    creatives.VIDEO_CONVERSATION_CARDS: lambda client, _, **start: of(client).video_conversation_cards.list(
+        count=3, **start
+    ),
+    catalogs.PRODUCTS: lambda client, _, **start: client.catalog("7pc01").products.list(count=5, **start),
+    platform.NEWS_SEARCH: lambda client, _, **start: client.news.search("mountain", max_results=1, **start),
+    platform.NOTES_ELIGIBLE_POSTS: lambda client, _, **start: client.notes.eligible_posts(max_results=5, **start),
+}
+ONE_PAGE: Final = frozenset(
+    {
+        platform.POSTS,
+        platform.WEBHOOKS,
+        platform.STREAM_RULES,
+        platform.STREAM_RULES_CHANGE,
+        platform.POWERSTREAM_RULES,
+        platform.CONNECTIONS,
+        platform.NOTES_WRITTEN,
+        line_items.BUSINESS_CATEGORIES,
+        catalogs.CATALOGS,
+    }
+)
+"""Collections that the emulator sends as one page."""
+PREPARED: Final = {audiences.AUDIENCE_PERMISSIONS: two_permissions}
+
+
+def walk_of(route: Route[Any]) -> Way:
+    async def prepare(stage: Stage) -> Any:
+        if route in PREPARED:
+            await PREPARED[route](stage)
+        return await nothing(stage)
+
+    return Way(route, prepare, lambda client, seed: WALKS[route](client, seed).collect(limit=limit_of(route)))
+
+
+def limit_of(route: Route[Any]) -> int:
+    """So many items that they are on three pages, where there are as many."""
+    return 450 if route is audiences.TARGETED else 12
+
+
+NO_FAULT: Final = Script("latency", "nothing", {"delay_seconds": 0.0})
+
+
+def judge_walk(script: Script, promised: Promise, came: Came, whole: list[Any], pages: int) -> list[str]:
+    """What is wrong with a walk whose second page met the fault."""
+    wrong: list[str] = []
+    met = sum(each.fault == script.fault for each in came.attempts)
+    if met != (promised.attempts if promised.error else 1):
+        wrong.append(f"{met} requests met the fault")
+    if len(came.attempts) - met > pages:
+        wrong.append(f"{len(came.attempts)} requests arrived for {pages} pages")
+    if promised.error is None:
+        if came.error is not None:
+            wrong.append(f"it raised {came.error!r}")
+        elif came.result != whole:
+            wrong.append("its items are others")
+    elif type(came.error) is not promised.error:
+        wrong.append(f"it raised {came.error!r}, not {promised.error.__name__}")
+    else:
+        wrong += judge_error(script, promised, came, came.error)
+    return wrong
+
+
+async def judge_rest(made: Bench, route: Route[Any], error: errors.SocialApiError, whole: list[Any]) -> list[str]:
+    """What is wrong with how a walk goes on that an error has ended."""
+    if isinstance(error, errors.RateLimitTooLong):
+        made.clock.advance(error.wait_seconds + 1.0)
+    if not 0 < len(error.collected) < len(whole):
+        return [f"it has collected {len(error.collected)} items"]
+    rest = await WALKS[route](made.client, made.emulator.seed, start=error.position).collect(
+        limit=len(whole) - len(error.collected)
+    )
+    return [] if [*error.collected, *rest] == whole else ["the walk does not go on where it ended"]
+
+
+def scripts_for(way: Way) -> list[tuple[Script, bool]]:
+    """Those of the first attempt and, as a walk that an error ends has more to tell, of every one."""
+    chosen = [each for each in SCRIPTS if each.applies_to(way) and (FULL_SIZE or each.name in COVERING)]
+    return [
+        (script, always)
+        for script in chosen
+        for always in ((False,) if script.happened == "nothing" else (False, True))
+    ]
+
+
+@pytest.mark.parametrize("route", WALKS, ids=name_of)
+async def test_a_walk_whose_second_page_meets_a_fault(
+    route: Route[Any], made: Bench, record_property: Callable[[str, object], None]
+) -> None:
+    way = walk_of(route)
+    wrong: list[str] = []
+    outcomes: Counter[str] = Counter()
+    await made.set_up(way)
+    clean = await made.meet(NO_FAULT)
+    pages = len(clean.attempts)
+    assert pages > 1
+    for script, always in scripts_for(way):
+        promised = promise("read", script, always=always)
+        came = await made.meet(script, always=always, after_requests=1)
+        found = judge_walk(script, promised, came, clean.result, pages)
+        if came.error is not None:
+            found += await judge_rest(made, route, came.error, clean.result)
+        outcomes[type(came.error).__name__ if came.error else "repeated"] += 1
+        wrong += [f"{way.name}, page 2, with {script.name}{', every time' * always}: {each}" for each in found]
+    record_property("walk pairs", dict(outcomes))
+    assert wrong == [], "\n" + "\n".join(wrong)
+
+
+def test_every_collection_is_walked_or_has_one_page() -> None:
+    assert {way.route for way in WAYS if is_paged(way.route)} == {*WALKS, *ONE_PAGE}
+    assert not ONE_PAGE & WALKS.keys()
+
+
+# Jobs
+
+USERS: Final = [{"email": f"person{number}@northwind.example"} for number in range(5)]
+PRODUCTS: Final = [product(f"matrix-{number}") for number in range(5)]
+
+
+def upload(client: Client, _: Any) -> Any:
+    return of(client).custom_audience("1nmth").upload(USERS)
+
+
+def upload_to_list(client: Client, _: Any) -> Any:
+    return of(client).do_not_reach_list("7b2f1").upload(USERS)
+
+
+def load(client: Client, _: Any) -> Any:
+    return client.catalog("7pc01").products.upsert(PRODUCTS)
+
+
+JOBS: Final = (
+    Way(audiences.CUSTOM_AUDIENCE_USERS, nothing, upload),
+    Way(audiences.DO_NOT_REACH_USERS, nothing, upload_to_list),
+    Way(catalogs.PRODUCTS_PUT, nothing, load),
+)
+BULK_MAX_WAIT_SECONDS: Final = 960.0
+MAX_ELAPSED_SECONDS: Final = 90.0
+LEAST_ATTEMPTS: Final = 12
+ALL: Final = {"accepted": 5, "rejected": 0, "pending": 0}
+NONE: Final = {"accepted": 0, "rejected": 0, "pending": 5}
+PARTLY: Final = {"accepted": 4, "rejected": 1, "pending": 0}
+
+OF_ROWS: Final = {
+    "operation_error": (("finished", PARTLY, 2), ("finished", ALL | {"accepted": 0, "rejected": 5}, 5)),
+    "product_error": (("finished", PARTLY, 1), ("finished", PARTLY, 1)),
+    "product_missing": (
+        ("finished", ALL, 2),
+        ("stopped", {"accepted": 4, "rejected": 0, "pending": 1}, LEAST_ATTEMPTS),
+    ),
+}
+"""Faults of single rows: of the first request, and of every one."""
+
+
+def outcome_of_job(script: Script, *, always: bool) -> tuple[str, dict[str, int], int]:
+    """How a job ends, its counts, and the fewest requests (docs/errors.md, "How long a call goes on")."""
+    if script.fault in OF_ROWS:
+        return OF_ROWS[script.fault][always]
+    if script.happened == "nothing":
+        return "finished", ALL, 1
+    if script.happened == "refused" or (script.named_seconds or 0.0) > BULK_MAX_WAIT_SECONDS:
+        return "stopped", NONE, 1
+    return ("stopped", NONE, LEAST_ATTEMPTS) if always else ("finished", ALL, 2)
+
+
+def judge_job(way: Way, script: Script, came: Came, *, always: bool) -> list[str]:
+    """What is wrong with how a job ended."""
+    ends, counts, requests = outcome_of_job(script, always=always)
+    if came.error is not None and not isinstance(came.error, errors.BulkError):
+        return [f"it raised {came.error!r}"]
+    report = came.result if came.error is None else came.error.report
+    wrong: list[str] = []
+    if ("finished" if came.error is None else "stopped") != ends:
+        wrong.append(f"it has not {ends}: {came.error!r}")
+    told = {name: getattr(report, name) for name in counts}
+    if told != counts:
+        wrong.append(f"its counts are {told}, not {counts}")
+    if (len(came.attempts) < requests) if ends == "stopped" and requests > 2 else len(came.attempts) != requests:
+        wrong.append(f"{len(came.attempts)} requests arrived, not {requests}")
+    if report.requests != len(came.attempts):
+        wrong.append(f"it tells of {report.requests} requests, and {len(came.attempts)} arrived")
+    # The same mismatch again and again stops a job: its rows will never be confirmed.
+    is_mismatch = way.kind == "upload" and script.happened == "unreadable"
+    if ends == "stopped" and requests == LEAST_ATTEMPTS and not is_mismatch:
+        lasted = came.attempts[-1].time - came.attempts[0].time
+        if lasted < MAX_ELAPSED_SECONDS - 30.0:
+            wrong.append(f"it gave up after {lasted:.0f} s")
+    return wrong
+
+
+def held(made: Bench, way: Way) -> int:
+    """How many of the rows of a job the service holds."""
+    if way.route is catalogs.PRODUCTS_PUT:
+        return sum(each.startswith("matrix-") for each in made.emulator.products("7pc01"))
+    if way.route is audiences.CUSTOM_AUDIENCE_USERS:
+        return len(made.emulator.members(ACCOUNT, "1nmth"))
+    return len(made.emulator.do_not_reach_members(ACCOUNT, "7b2f1"))
+
+
+@pytest.mark.parametrize("way", JOBS, ids=lambda way: way.name)
+async def test_a_job_whose_requests_meet_a_fault(
+    way: Way, made: Bench, record_property: Callable[[str, object], None]
+) -> None:
+    wrong: list[str] = []
+    outcomes: Counter[str] = Counter()
+    await made.set_up(way)
+    before = held(made, way)
+    for script, always in scripts_for(way):
+        if script.timeout_seconds is not None:
+            continue
+        came = await made.meet(script, always=always)
+        found = judge_job(way, script, came, always=always)
+        made.clock.advance(1.0)  # members are in force from the next second on
+        if came.error is None and held(made, way) - before != came.result.accepted:
+            found.append(f"the service has {held(made, way) - before} of {came.result.accepted}")
+        if came.error is not None and (leaked := made.leaks(came.error)):
+            found.append(f"the error tells {leaked}")
+        outcomes["stopped" if came.error else "finished"] += 1
+        wrong += [f"job of {way.name} with {script.name}{', every time' * always}: {each}" for each in found]
+        await made.renew()
+    record_property("job pairs", dict(outcomes))
+    assert wrong == [], "\n" + "\n".join(wrong)

@@ -11,7 +11,8 @@ from tests.support.clock import VirtualClock
 from tests.support.postgresql import new_database, postgresql_running
 
 # Machines that run the tests are slow at times; what an example may take is not what is tested.
-hypothesis.settings.register_profile("house", deadline=None, max_examples=60)
+hypothesis.settings.register_profile("house", deadline=None, max_examples=40)
+hypothesis.settings.register_profile("few", deadline=None, max_examples=8)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 
 # Programs that the tests start inherit what is ignored, and a shell ignores Ctrl-C for what it runs in the background.

@@ -1,0 +1,14 @@
+"""All targets, by their names."""
+
+import importlib
+from typing import Final
+
+from socialapi._speedups import IS_ENABLED
+from tests.fuzz import answers, exports, files, hooks, services, stores, texts
+from tests.fuzz.target import TARGETS, Target
+
+MODULES: Final = (answers, exports, files, hooks, services, stores, texts)
+if IS_ENABLED:
+    importlib.import_module("tests.fuzz.native")
+
+ALL: Final[dict[str, Target]] = dict(sorted(TARGETS.items()))

@@ -13,6 +13,7 @@ from benchmarks.harness.work import Spread, Work
 OURS: Final = "#2a6f97"
 OTHERS: Final = "#b8c4cc"
 INK: Final = "#30363d"
+COLORS: Final = (OURS, "#e07a5f", "#81b29a", INK)
 WIDTH: Final = 7.5
 Line = tuple[str, Sequence[float], Sequence[float]]
 
@@ -63,7 +64,7 @@ def lines(series: Sequence[Line], path: Path, *, x: str, y: str, logarithmic: st
     if plt is None or not series:
         return False
     figure, axes = plt.subplots(figsize=(WIDTH, 2.8))
-    for (name, across, up), color in zip(series, (OURS, "#e07a5f", "#81b29a", INK), strict=False):
+    for (name, across, up), color in zip(series, COLORS, strict=False):
         axes.plot(across, up, label=name, color=color, lw=1.4, marker="o" if len(across) < 20 else None, ms=3)
     if "x" in logarithmic:
         axes.set_xscale("log")
@@ -75,6 +76,29 @@ def lines(series: Sequence[Line], path: Path, *, x: str, y: str, logarithmic: st
     axes.set_ylabel(y)
     axes.legend(frameon=False)
     _save(plt, figure, axes, path)
+    return True
+
+
+def panels(stacked: Sequence[tuple[str, Sequence[Line]]], path: Path, *, x: str) -> bool:
+    """Lines of several measures below one another, each with its name and a scale of its own; False
+    where nothing could be drawn.
+    """
+    plt = _pyplot()
+    if plt is None:
+        return False
+    figure, rows = plt.subplots(len(stacked), sharex=True, figsize=(WIDTH, 1.5 * len(stacked)), squeeze=False)
+    for (axes,), (name, series) in zip(rows, stacked, strict=True):
+        for (label, across, up), color in zip(series, COLORS, strict=False):
+            axes.plot(across, up, label=label, color=color, lw=1.1)
+        has_legend = len(series) > 1
+        axes.set_ylim(0, (1.5 if has_legend else 1.2) * max(max(up) for _, _, up in series))
+        axes.set_ylabel(name)
+        axes.spines[["top", "right"]].set_visible(False)
+        if has_legend:
+            axes.legend(frameon=False, ncols=len(series), loc="upper left")
+    rows[-1][0].set_xlabel(x)
+    figure.align_ylabels()
+    _save(plt, figure, rows[0][0], path)
     return True
 
 

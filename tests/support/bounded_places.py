@@ -1,0 +1,664 @@
+"""Where the code waits, queues, remembers and reads, and which bound of `docs/bounds.md` each place keeps.
+
+A place is a module, what it stands in, and what is called there. `BOUNDED` has the row of the page for each, by its
+first column; `UNBOUNDED` why a place needs none.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+
+def _places(text: str) -> tuple[str, ...]:
+    return tuple(line.strip() for line in text.strip().splitlines())
+
+
+BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "an answer, decompressed": _places(
+        """
+        session/transport.py Transport._reply readany
+        session/transport.py _read_rest readany
+        """
+    ),
+    "a refusal (any answer but 2xx)": _places(
+        """
+        session/transport.py Transport._read_refusal readany
+        """
+    ),
+    "bytes of a stream that wait unread": _places(
+        """
+        session/transport.py LiveReply.read read
+        """
+    ),
+    "a silent stream": _places(
+        """
+        streams/connection.py Connection._wait_for_bytes read
+        streams/connection.py Connection._watch sleep
+        streams/link.py Link._lines_of read
+        streams/stream.py Stream._read read
+        """
+    ),
+    "a stream after a lost connection": _places(
+        """
+        streams/link.py Link._connect sleep
+        """
+    ),
+    "a stream without a connection": _places(
+        """
+        streams/link.py Link.connect wait
+        """
+    ),
+    "a webhook body": _places(
+        """
+        webhooks/endpoint.py Endpoint._respond read
+        webhooks/receiver.py _chunks iter_any
+        """
+    ),
+    "the arrival of a webhook body": _places(
+        """
+        webhooks/endpoint.py Bodies.read timeout
+        """
+    ),
+    "all unfinished webhook bodies together": _places(
+        """
+        webhooks/endpoint.py Bodies.__init__ _readings
+        """
+    ),
+    "connections of `webhooks listen`": _places(
+        """
+        webhooks/connections.py Connections.__init__ _by_protocol
+        """
+    ),
+    "events of webhooks that wait in memory": _places(
+        """
+        webhooks/queue.py MemoryStore.__init__ deque
+        """
+    ),
+    "identities of events that are remembered": _places(
+        """
+        webhooks/queue.py MemoryStore.__init__ OrderedDict
+        """
+    ),
+    "events that wait to be written into the inbox": _places(
+        """
+        webhooks/inbox.py Inbox.__init__ _arriving
+        """
+    ),
+    "events that are read ahead from the inbox": _places(
+        """
+        webhooks/inbox.py Inbox.__init__ deque
+        webhooks/inbox.py Inbox._read read
+        """
+    ),
+    "events of webhooks that wait in an inbox, of all processes": _places(
+        """
+        webhooks/receiver.py Receiver.__init__ _numbers
+        """
+    ),
+    "storing an event": _places(
+        """
+        webhooks/inbox.py Inbox._serve timeout_at
+        webhooks/inbox.py Inbox._serve wait
+        webhooks/inbox.py Inbox.aclose timeout
+        webhooks/inbox.py Inbox.aclose wait
+        webhooks/inbox.py _within_time timeout
+        """
+    ),
+    "the next item, event or webhook": _places(
+        """
+        webhooks/inbox.py Inbox.take wait
+        webhooks/queue.py MemoryStore.take wait
+        """
+    ),
+    "a handler of yours": _places(
+        """
+        streams/dispatcher.py Dispatcher.run wait
+        webhooks/receiver.py Receiver.handled_by wait
+        """
+    ),
+    "events in handlers of a dispatcher": _places(
+        """
+        streams/dispatcher.py Dispatcher.run Semaphore
+        streams/dispatcher.py _pull acquire
+        """
+    ),
+    "ids of a stream that are remembered": _places(
+        """
+        streams/stream.py Stream.__init__ OrderedDict
+        """
+    ),
+    "a program that events are forwarded to": _places(
+        """
+        session/forwarder.py Forwarder.__init__ ClientTimeout
+        session/forwarder.py Forwarder.post sleep
+        """
+    ),
+    "the answer of a program that `webhooks listen --forward` sends to": _places(
+        """
+        session/forwarder.py Forwarder._once read
+        """
+    ),
+    "connections of a client": _places(
+        """
+        session/transport.py Transport._open _TCPConnector
+        """
+    ),
+    "an attempt, to the last byte of its answer": _places(
+        """
+        session/session.py Session.open.send run_with_timeout
+        session/transport.py _timeout ClientTimeout
+        """
+    ),
+    "one wait of a call, for a limit or between attempts": _places(
+        """
+        integrations/redis.py RedisPacer.acquire acquire
+        integrations/redis_window.py SharedWindow._serve_once wait_for_event
+        integrations/redis_window.py SharedWindow.acquire_by_share acquire
+        integrations/spark_tasks.py FencedPacer.acquire acquire
+        session/rate_limiter.py SlidingWindowPacer._until_free wait_for_event
+        session/rate_limiter.py SlidingWindowPacer.acquire acquire_with_timeout
+        session/session.py Session._attempt acquire
+        session/session.py Session._wait_or_raise sleep
+        """
+    ),
+    "the first answer, of which the limit is learned": _places(
+        """
+        session/rate_limiter.py SlidingWindowPacer._until_probed wait_for_event
+        """
+    ),
+    "limits that are kept, by account and user": _places(
+        """
+        integrations/redis.py RedisPacer.__init__ _windows
+        integrations/redis_window.py SharedWindow.__init__ _flying
+        session/rate_limiter.py SlidingWindow.__init__ deque
+        session/rate_limiter.py SlidingWindowPacer.__init__ _windows
+        """
+    ),
+    "repeats for each host beyond those that successes earn": _places(
+        """
+        session/session.py Session.__init__ defaultdict
+        """
+    ),
+    "plans, ways and addresses": _places(
+        """
+        emulator/endpoints.py endpoints cache
+        routes/undeclared.py _limited cache
+        routes/undeclared.py _pattern cache
+        session/session.py Session.__init__ _plans
+        session/telemetry.py Telemetry.__init__ _known
+        session/transport.py Transport.__init__ _ways
+        wire/oauth1.py OAuth1Signer.__init__ _hosts
+        """
+    ),
+    "sign-ins that were begun": _places(
+        """
+        session/authenticators.py PendingSignIns.__init__ OrderedDict
+        """
+    ),
+    "tokens in a token cache": _places(
+        """
+        session/authenticators.py Authenticators.__init__ _apps
+        session/authenticators.py Authenticators.__init__ _by_kind
+        session/token_cache.py FileTokenCache._read read_text
+        session/token_cache.py MemoryTokenCache.__init__ _tokens
+        """
+    ),
+    "the lock of a token, in memory, in a file or in Redis": _places(
+        """
+        session/token_cache.py FileTokenCache._locked AsyncFileLock
+        session/token_cache.py FileTokenCache._locked acquire
+        session/token_cache.py MemoryTokenCache.__init__ WeakValueDictionary
+        session/token_cache.py MemoryTokenCache.lock acquire
+        session/token_cache.py MemoryTokenCache.lock timeout
+        """
+    ),
+    "the end of a client, while a token is renewed": _places(
+        """
+        session/oauth2_user.py OAuth2UserAuthenticator.aclose wait
+        """
+    ),
+    "tokens of pages, to notice a circle": _places(
+        """
+        wire/paging.py ReadTokens.__init__ OrderedDict
+        """
+    ),
+    "the lock of the logins": _places(
+        """
+        cli/credential_store.py CredentialStore._locked FileLock
+        """
+    ),
+    "the lock of a job's file": _places(
+        """
+        bulk/erasure.py erase FileLock
+        bulk/rejects.py RejectsFile.__init__ FileLock
+        cli/emulator.py _Background.holder FileLock
+        cli/emulator.py _Background.noted FileLock
+        file_lock.py _holder sleep
+        file_lock.py _note read
+        file_lock.py _noted read
+        file_lock.py is_lock_file read
+        sqlite_file.py SqliteFile.__init__ FileLock
+        webhooks/inbox_owner.py InboxOwner.hold FileLock
+        """
+    ),
+    "a SQLite file that another process just left": _places(
+        """
+        sqlite_file.py SqliteFile._open sleep
+        """
+    ),
+    "the disk": _places(
+        """
+        bulk/sync/snapshot.py Snapshot.aclose read
+        bulk/sync/snapshot.py Snapshot.compare read
+        bulk/sync/snapshot.py Snapshot.count read
+        bulk/sync/snapshot.py Snapshot.finish read
+        bulk/sync/snapshot.py Snapshot.hold_back read
+        bulk/sync/snapshot.py Snapshot.numbers_of read
+        bulk/sync/snapshot.py Snapshot.open read
+        bulk/sync/snapshot.py Snapshot.stage read
+        session/token_cache.py FileTokenCache._replaced wait
+        sqlite_file.py SqliteFile.__init__ deque
+        sqlite_file.py SqliteFile._submit wait
+        sqlite_file.py SqliteFile.open ThreadPoolExecutor
+        webhooks/inbox.py Inbox._claim_abandoned read
+        """
+    ),
+    "rows of all jobs of a client that are on their way": _places(
+        """
+        session/budget.py _InUse factory=deque
+        """
+    ),
+    "a batch that waits for room, or for an earlier one": _places(
+        """
+        bulk/audiences/job.py UploadStage._bound_waiting_duplicates wait
+        bulk/audiences/sender.py BatchSender._settle_followers wait_for
+        bulk/audiences/sender.py _until_settled wait
+        bulk/dispatcher.py Dispatcher._run wait
+        bulk/dispatcher.py Dispatcher.drain wait
+        bulk/dispatcher.py Dispatcher.submit wait
+        bulk/dispatcher.py Dispatcher.unless_stopped timeout
+        bulk/dispatcher.py Dispatcher.wait_for wait
+        bulk/products/batcher.py Placer._go_on wait
+        """
+    ),
+    "requests of a job at once": _places(
+        """
+        bulk/dispatcher.py Dispatcher.__init__ _live
+        bulk/dispatcher.py Dispatcher.__init__ _rooms
+        bulk/products/batcher.py Placer.__init__ _live_groups
+        bulk/products/batcher.py Placer.__init__ _live_ids
+        """
+    ),
+    "duplicates that wait for a batch": _places(
+        """
+        bulk/audiences/job.py UploadStage.__init__ _originals
+        """
+    ),
+    "a request of an upload": _places(
+        """
+        bulk/audiences/batches.py Packer.__init__ _frames
+        """
+    ),
+    "between attempts of a call": _places(
+        """
+        bulk/products/sender.py waited sleep
+        """
+    ),
+    "a block of rows that is read": _places(
+        """
+        bulk/inputs/iterables.py _ItemReader.__init__ _kinds
+        """
+    ),
+    "a line of CSV": _places(
+        """
+        bulk/inputs/csv.py _Parts._skip_line read
+        """
+    ),
+    "an object of JSON": _places(
+        """
+        bulk/inputs/json.py _line_item readline
+        bulk/inputs/json.py _line_items readline
+        """
+    ),
+    "an item of a feed": _places(
+        """
+        bulk/inputs/feed_xml.py _Feed.__init__ _google
+        bulk/inputs/feed_xml.py _Feed.__init__ _plain
+        """
+    ),
+    "a dictionary of Parquet that is decoded": _places(
+        """
+        bulk/inputs/arrow.py _Words.__init__ _words
+        """
+    ),
+    "names of columns that are noted": _places(
+        """
+        bulk/linting/linter.py Linter.__init__ _columns
+        """
+    ),
+    "digests of a lint, to count repeated rows": _places(
+        """
+        bulk/linting/duplicates.py DuplicateCounter.__init__ _repeats
+        """
+    ),
+    "ids of products in a Spark partition": _places(
+        """
+        integrations/spark_tasks.py PartitionRows.__init__ _ids
+        """
+    ),
+    "scratch files of a sync": _places(
+        """
+        bulk/sync/buckets.py BucketFile.__init__ _gathered
+        bulk/sync/buckets.py BucketFile.__init__ _regions
+        bulk/sync/buckets.py ScratchFile._at read
+        bulk/sync/members.py _divided read
+        bulk/sync/members.py buckets_of read
+        bulk/sync/scratch.py RowFile.page read
+        bulk/sync/scratch.py Scratch.__init__ read_bytes
+        """
+    ),
+    "values that are looked up once": _places(
+        """
+        bulk/audiences/phone_numbers.py _Plans.__init__ _patterns
+        bulk/audiences/phone_numbers.py _home_plan cache
+        bulk/audiences/phone_numbers.py _plan cache
+        bulk/audiences/prepare.py Preparer.__init__ lru_cache
+        bulk/audiences/prepare.py _writer cache
+        bulk/inputs/keyed_rows.py _find lru_cache
+        bulk/inputs/keyed_rows.py _texts lru_cache
+        bulk/inputs/objects.py ObjectBlocks.__init__ lru_cache
+        bulk/inputs/objects.py _remembered lru_cache
+        bulk/sync/reading.py ReadingStage.__init__ lru_cache
+        models/spelling.py near_name lru_cache
+        models/validation.py parse_timestamp lru_cache
+        session/transport.py _timeout lru_cache
+        wire/class_readers.py Reader.__init__ _counts
+        wire/rate_limit_headers.py _http_date lru_cache
+        """
+    ),
+    "what is worked out once for each class": _places(
+        """
+        bulk/products/cells.py _tests cache
+        emulator/arguments.py _readers cache
+        emulator/arguments.py wire_fields cache
+        integrations/arrow.py _columns cache
+        models/validation.py checker cache
+        records.py - cache
+        wire/decode.py - cache
+        wire/decode.py wire_names cache
+        wire/encode.py _sent cache
+        wire/encode.py shaper cache
+        wire/export.py _has_own_form cache
+        wire/paging.py _id_filters cache
+        wire/paging.py _key_name cache
+        wire/response.py _one_of cache
+        """
+    ),
+    "an answer of Redis": _places(
+        """
+        integrations/redis_server.py RedisServer.answer timeout
+        """
+    ),
+    "between questions to a Redis that fails": _places(
+        """
+        integrations/redis_fence.py RedisFence._answer sleep
+        integrations/redis_window.py SharedWindow._outlast sleep
+        """
+    ),
+    "answers that Redis is still to be told of, for each limit": _places(
+        """
+        integrations/redis_window.py SharedWindow.__init__ deque
+        integrations/redis_window.py SharedWindow._question deque
+        integrations/redis_window.py SharedWindow._tell_again deque
+        """
+    ),
+    "the end of a `RedisPacer`": _places(
+        """
+        integrations/redis_window.py WindowScript.__init__ _tasks
+        integrations/redis_window.py WindowScript.aclose wait
+        """
+    ),
+    "the place of a request in Redis, when nobody gives it back": _places(
+        """
+        integrations/redis.py RedisPacer._renew_leases sleep
+        """
+    ),
+    "the lock of a token in Redis, when its holder died": _places(
+        """
+        integrations/redis.py _renew_lock sleep
+        """
+    ),
+    "an attempt of Spark, for the requests of the one that it replaces": _places(
+        """
+        integrations/spark_tasks.py FencedPacer.acquire sleep
+        """
+    ),
+    "connections to the page of a sign-in": _places(
+        """
+        cli/sign_in.py Loopback.__init__ _conversations
+        """
+    ),
+    "a connection to the page of a sign-in": _places(
+        """
+        cli/sign_in.py Loopback.__aexit__ wait
+        """
+    ),
+    "somebody who signs in": _places(
+        """
+        cli/sign_in.py Loopback.answer wait
+        cli/sign_in.py read_line wait_for
+        """
+    ),
+    "a PIN that is typed": _places(
+        """
+        cli/sign_in.py read_line.read read
+        """
+    ),
+    "the start of an emulator in the background": _places(
+        """
+        cli/emulator.py _Background.noted sleep
+        cli/emulator.py _detach wait
+        cli/emulator.py _ready_line readline
+        cli/emulator.py _ready_line wait_for
+        cli/emulator.py _ready_line_within readline
+        cli/emulator.py _ready_line_within wait
+        """
+    ),
+    "the end of an emulator in the background": _places(
+        """
+        cli/emulator.py _wait_until_ended sleep
+        cli/emulator.py private_emulator wait
+        cli/emulator.py private_emulator wait_for
+        """
+    ),
+    "requests in the ledger": _places(
+        """
+        emulator/ledger.py RequestLog.__init__ deque
+        """
+    ),
+    "an answer to a challenge": _places(
+        """
+        emulator/platform/challenges.py Challenges.failure timeout
+        emulator/platform/challenges.py _read_answer iter_any
+        """
+    ),
+    "a delivery": _places(
+        """
+        emulator/platform/deliveries.py Deliveries._post timeout
+        emulator/platform/deliveries.py Outbox.finished wait
+        emulator/platform/deliveries.py Outbox.room wait
+        """
+    ),
+    "deliveries to a webhook at once": _places(
+        """
+        emulator/platform/deliveries.py Outgoing.open TCPConnector
+        """
+    ),
+    "events that wait for a webhook": _places(
+        """
+        emulator/platform/deliveries.py Outbox.__init__ deque
+        """
+    ),
+    "events for a backfill": _places(
+        """
+        emulator/platform/fan_out.py Recent.__init__ deque
+        """
+    ),
+    "settling, until all was delivered": _places(
+        """
+        emulator/platform/deliveries.py Deliveries.settle wait
+        emulator/platform/fan_out.py StreamHub.settle wait
+        emulator/service.py Service.settle timeout
+        """
+    ),
+    "posts that were published": _places(
+        """
+        emulator/platform/state.py PostStore._forget defaultdict
+        """
+    ),
+    "lines that wait for a stream": _places(
+        """
+        emulator/platform/streaming.py LiveStream.__init__ deque
+        """
+    ),
+    "a client that reads nothing": _places(
+        """
+        emulator/platform/streaming.py LiveStream._cut wait
+        emulator/platform/streaming.py LiveStream._run wait
+        emulator/platform/streaming.py LiveStream._write_lines wait
+        emulator/platform/streaming.py LiveStream.room wait
+        """
+    ),
+    "what is read of a body that is refused": _places(
+        """
+        emulator/request_cycle.py read_body iter_any
+        """
+    ),
+    "an emulator in a thread: its start, its end, one call": _places(
+        """
+        emulator/thread.py _Run.end join
+        """
+    ),
+}
+"""By the first column of the page."""
+
+UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
+    "It takes the seconds or the event that its caller bounds.": _places(
+        """
+        session/clock.py SystemClock.sleep sleep
+        session/clock.py acquire_with_timeout acquire
+        session/clock.py acquire_with_timeout sleep
+        session/clock.py acquire_with_timeout wait
+        session/clock.py run_with_timeout sleep
+        session/clock.py run_with_timeout wait
+        session/clock.py wait_for_event sleep
+        session/clock.py wait_for_event wait
+        testing.py FollowingClock.sleep sleep
+        """
+    ),
+    "It is made once, without an argument.": _places(
+        """
+        bulk/audiences/cleanup.py _email cache
+        bulk/audiences/normalize.py _other_emails cache
+        cli/options.py started_at cache
+        emulator/dashboard.py dashboard cache
+        emulator/seed/records.py contents cache
+        emulator/seed/records.py live_ids cache
+        emulator/seed/tables.py _media_keys cache
+        lazy.py on_first_use cache
+        testing.py _response_class cache
+        wire/events.py _post_reader cache
+        """
+    ),
+    "It has an entry for each module of the package.": _places(
+        """
+        lazy.py - _LOADERS
+        """
+    ),
+    "It has an entry for each event loop, or for each task, file or connection that lives.": _places(
+        """
+        file_lock.py - WeakSet
+        session/budget.py InFlightBudget.__init__ WeakKeyDictionary
+        session/clock.py FairScheduler.__init__ WeakKeyDictionary
+        session/clock.py FairScheduler.yield_turn deque
+        session/session.py Session.__init__ _tasks
+        session/telemetry.py Telemetry.__init__ _connections
+        session/transport.py Transport.__init__ WeakSet
+        webhooks/receiver.py Receiver.__init__ WeakKeyDictionary
+        """
+    ),
+    "It only exhausts an iterator, with a length of nothing.": _places(
+        """
+        models/validation.py _anything deque
+        """
+    ),
+    "It reads a file of this package.": _places(
+        """
+        emulator/dashboard.py dashboard read_text
+        emulator/seed/records.py contents read_bytes
+        integrations/redis_server.py RedisServer.script read_text
+        """
+    ),
+    "It reads a file of the user's own, which is no larger than what they wrote there: settings, logins, the list of jobs.": _places(
+        """
+        cli/credential_store.py CredentialStore._read read_text
+        cli/emulator.py _Background.note read_text
+        cli/emulator.py _check_env_file read
+        cli/emulator.py _detach read_text
+        cli/jobs.py Registry._read read_text
+        config.py _read_file read_text
+        """
+    ),
+    "It reads so many bytes, or as much of its own file as was asked for.": _places(
+        """
+        bulk/inputs/files.py _text_format read
+        bulk/journals/journal.py _of_file read
+        bulk/rejects.py _head_of read
+        sqlite_file.py application_id_of read
+        """
+    ),
+    "It takes the rows of one question to a file of its own, which are few.": _places(
+        """
+        bulk/journals/journal_view.py _view fetchall
+        bulk/products/snapshot.py Digests.vanished fetchall
+        webhooks/inbox.py _claim fetchall
+        """
+    ),
+    "It reads no file: it decodes a value.": _places(
+        """
+        cli/listing.py is_position read
+        session/pager.py Pager.__init__ read
+        session/session.py Session._settle read
+        """
+    ),
+    "It holds the values of one row, or of one block of rows.": _places(
+        """
+        bulk/audiences/prepare.py _Further.__init__ _columns
+        bulk/products/cells.py _Reading.__init__ _names
+        bulk/products/cells.py _Reading.__init__ shape
+        """
+    ),
+    "It counts by outcome.": _places(
+        """
+        bulk/job.py JobRun.__init__ _counted
+        """
+    ),
+    "It is made up, with as many rows as were asked for.": _places(
+        """
+        cli/demo_data.py _Export.__init__ deque
+        cli/demo_data.py _Export.__init__ members
+        cli/demo_data.py _Feed.__init__ deque
+        cli/demo_data.py _Feed.__init__ products
+        """
+    ),
+    "It waits for the next thing to do, until it is cancelled.": _places(
+        """
+        emulator/platform/challenges.py Challenges._watch timeout
+        emulator/platform/challenges.py Challenges._watch wait
+        emulator/platform/fan_out.py StreamHub._watch timeout
+        emulator/platform/fan_out.py StreamHub._watch wait
+        emulator/server.py _watch_stdin.read_to_end read
+        emulator/server.py serve wait
+        """
+    ),
+}
+"""By the reason."""

@@ -1,0 +1,215 @@
+"""The page of bounds: what the code says, and every place of the code that could take without an end."""
+
+import ast
+import importlib.util
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import pytest
+
+from tests.support.bounded_places import BOUNDED, UNBOUNDED
+
+ROOT: Final = Path(__file__).parents[1]
+PACKAGE: Final = ROOT / "socialapi"
+
+QUEUES: Final = frozenset(
+    [
+        "Queue",
+        "LifoQueue",
+        "PriorityQueue",
+        "SimpleQueue",
+        "deque",
+        "Semaphore",
+        "BoundedSemaphore",
+        "OrderedDict",
+        "WeakKeyDictionary",
+        "WeakValueDictionary",
+        "WeakSet",
+        "defaultdict",
+        "ThreadPoolExecutor",
+        "TCPConnector",
+        "_TCPConnector",
+    ]
+)
+CACHES: Final = frozenset({"cache", "lru_cache"})
+WAITS: Final = frozenset(
+    [
+        "wait_for",
+        "wait",
+        "timeout",
+        "timeout_at",
+        "sleep",
+        "acquire",
+        "run_with_timeout",
+        "acquire_with_timeout",
+        "wait_for_event",
+        "communicate",
+        "join",
+        "FileLock",
+        "AsyncFileLock",
+        "ClientTimeout",
+    ]
+)
+READS: Final = frozenset(
+    [
+        "read",
+        "readline",
+        "readlines",
+        "readany",
+        "readexactly",
+        "iter_any",
+        "iter_chunked",
+        "fetchall",
+        "read_text",
+        "read_bytes",
+        "recv",
+    ]
+)
+READS_NO_FILES: Final = ("models/", "wire/")
+"""What is called `read` there decodes a value."""
+HOLDS_ITS_WORLD: Final = "emulator/"
+"""Its tables are what it emulates, which the page says."""
+
+
+def _load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("bounds_page", ROOT / "docs" / "bounds.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+page = _load()
+
+
+def name_of(function: ast.expr) -> str:
+    """The last name of what is called, also where its type has arguments: `collections.deque[int]()` is a deque."""
+    if isinstance(function, ast.Subscript):
+        function = function.value
+    return getattr(function, "attr", getattr(function, "id", ""))
+
+
+def places_of(module: str, node: ast.AST, scope: tuple[str, ...] = ()) -> Iterator[str]:
+    """Where a module queues, waits, remembers or reads: what it stands in, and what is called or made there."""
+    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        scope = (*scope, node.name)
+        bare = [name_of(each) for each in node.decorator_list if not isinstance(each, ast.Call)]
+        found = [name for name in bare if name in CACHES]
+    elif isinstance(node, ast.Call):
+        found = list(_called(module, node))
+    elif isinstance(node, ast.Assign | ast.AnnAssign) and not module.startswith(HOLDS_ITS_WORLD):
+        found = list(_tables(node, scope))
+    else:
+        found = []
+    yield from (f"{module} {'.'.join(scope) or '-'} {name}" for name in found)
+    for child in ast.iter_child_nodes(node):
+        yield from places_of(module, child, scope)
+
+
+def _called(module: str, call: ast.Call) -> Iterator[str]:
+    name = name_of(call.func)
+    only_lets_others_run = name == "sleep" and isinstance(call.args[0], ast.Constant) and call.args[0].value == 0
+    joins_texts = name == "join" and bool(call.args)
+    reads = name in READS and isinstance(call.func, ast.Attribute) and not module.startswith(READS_NO_FILES)
+    if reads or (name in QUEUES | CACHES | WAITS and not only_lets_others_run and not joins_texts):
+        yield name
+    yield from ("factory=deque" for each in call.keywords if each.arg == "factory" and name_of(each.value) == "deque")
+
+
+def _tables(node: ast.Assign | ast.AnnAssign, scope: tuple[str, ...]) -> Iterator[str]:
+    """An empty table that a module or an object keeps."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+    made = node.value
+    is_dict = isinstance(made, ast.Dict) and not made.keys
+    is_call = isinstance(made, ast.Call) and name_of(made.func) in ("dict", "set") and not (made.args or made.keywords)
+    is_kept = isinstance(target, ast.Attribute) and scope[-1:] == ("__init__",)
+    if (is_dict or is_call) and (is_kept or not scope):
+        yield name_of(target)
+
+
+def places() -> set[str]:
+    return {
+        place
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for place in places_of(path.relative_to(PACKAGE).as_posix(), ast.parse(path.read_text("utf-8")))
+    }
+
+
+def test_the_page_is_what_the_code_says() -> None:
+    assert page.PAGE.read_text("utf-8") == page.markdown(), "run: python docs/bounds.py"
+
+
+def test_every_place_that_queues_waits_remembers_or_reads_keeps_a_bound_or_says_why_it_needs_none() -> None:
+    listed = [place for named in (BOUNDED, UNBOUNDED) for found in named.values() for place in found]
+    assert len(listed) == len(set(listed))
+    found = places()
+    assert sorted(found - set(listed)) == [], "bound them, and add them to tests/support/bounded_places.py"
+    assert sorted(set(listed) - found) == [], "these are gone"
+
+
+def test_every_bound_that_a_place_keeps_is_a_row_of_the_page() -> None:
+    rows = [bound.what for bounds in page.SECTIONS.values() for bound in bounds]
+    assert len(rows) == len(set(rows))
+    assert sorted(BOUNDED.keys() - set(rows)) == []
+
+
+def test_every_limit_of_a_setting_is_on_the_page() -> None:
+    text = page.markdown()
+    limits = [name for name in page.DEFAULTS if name.startswith("max_") or name.endswith("_seconds")]
+    # These say how the service differs, and how a gap is told: no limit of this side.
+    others = {"max_operations", "max_batch_bytes", "slow_reader_seconds", "gap_margin_seconds"}
+    assert [name for name in limits if f"`Config.{name}`" not in text and name not in others] == []
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("class A:\n    def __init__(self):\n        self._known: dict[str, int] = {}", "m.py A.__init__ _known"),
+        ("class A:\n    def __init__(self):\n        self._tasks = set()", "m.py A.__init__ _tasks"),
+        ("import asyncio\nasync def f(q):\n    await asyncio.wait_for(q.get(), 3)", "m.py f wait_for"),
+        ("import collections\nclass A:\n    def f(self):\n        return collections.deque[int]()", "m.py A.f deque"),
+        ("import functools\n@functools.cache\ndef f(x):\n    return x", "m.py f cache"),
+        ("async def f(reader):\n    return await reader.read()", "m.py f read"),
+        ("import asyncio\nqueue = asyncio.Queue()", "m.py - Queue"),
+        (
+            "import attrs\nfrom collections import deque\nclass A:\n    x = attrs.field(factory=deque)",
+            "m.py A factory=deque",
+        ),
+    ],
+)
+def test_a_new_place_is_found(source: str, found: str) -> None:
+    assert list(places_of("m.py", ast.parse(source))) == [found]
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["import asyncio\nasync def f():\n    await asyncio.sleep(0)", "x = ','.join(y)", "def f():\n    found = {}"],
+)
+def test_what_lets_others_run_joins_texts_or_ends_with_its_function_is_no_place(source: str) -> None:
+    assert list(places_of("m.py", ast.parse(source))) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"),
+    [(64_000_000, "64 MB"), (65_536, "64 KiB"), (16_777_216, "16 MiB"), (512, "512 bytes"), (1_500, "1,500 bytes")],
+)
+def test_sizes_have_the_largest_unit_in_which_they_are_whole(number: int, shown: str) -> None:
+    assert page.size(number) == shown
+
+
+@pytest.mark.parametrize(
+    ("number", "shown"), [(0.25, "0.25 s"), (60.0, "60 s"), (180.0, "3 min"), (86_400.0, "24 h"), (320.0, "320 s")]
+)
+def test_times_have_the_largest_unit_in_which_they_are_whole(number: float, shown: str) -> None:
+    assert page.seconds(number) == shown
+
+
+def test_where_there_is_no_bound_the_page_says_why() -> None:
+    without = [bound for bounds in page.SECTIONS.values() for bound in bounds if bound.most.startswith("none")]
+    assert [bound.what for bound in without if not re.search("[:,] ", bound.most)] == []

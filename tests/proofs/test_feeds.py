@@ -18,7 +18,8 @@ COUNTS: Final = ("read", "accepted", "rejected", "duplicate", "pending", "warnin
 
 
 def test_every_format_gives_the_same_catalog_and_the_same_report(proof_scale: float, tmp_path: Path) -> None:
-    products = generated(int(ITEMS * proof_scale), seed=7)
+    # Every format has a service and a client of its own, whose start is most of a small run.
+    products = generated(ITEMS if proof_scale == 1 else 1_000, seed=7)
     expected = {each["id"]: each for each in products}
     reports: dict[str, dict[str, Any]] = {}
     for name, write in FORMATS.items():

@@ -50,7 +50,7 @@ def test_a_job_killed_at_random_moments_sends_no_confirmed_batch_twice(
     export: Export, proof_scale: float, tmp_path: Path
 ) -> None:
     path, expected = export
-    kills = KILLS if proof_scale == 1 else 6
+    kills = KILLS if proof_scale == 1 else 3
     moments = sorted(RNG.randrange(expected.accepted) for _ in range(kills))
     journal, rejects = tmp_path / "job.journal", tmp_path / "rejects.csv"
     options = {"default_region": DEFAULT_REGION, "journal": str(journal), "rejects": str(rejects)}

@@ -208,12 +208,13 @@ def test_a_sync_killed_in_any_phase_is_followed_exactly_by_one_of_another_list(
     proof_scale: float, tmp_path: Path
 ) -> None:
     rows, rounds = (KILLED_ROWS, ROUNDS) if proof_scale == 1 else (int(KILLED_ROWS * proof_scale), 1)
-    kills = dict.fromkeys(PHASES, 0)
+    phases = list(PHASES) if proof_scale == 1 else list(PHASES)[::2]
+    kills = dict.fromkeys(phases, 0)
     with service() as emulator:
         syncs = Killed(emulator, tmp_path, rows, random.Random(20_261_122))
         syncs.sync()
         for _ in range(rounds):
-            for phase in PHASES:
+            for phase in phases:
                 kills[phase] += syncs.kill(phase)
                 syncs.check_claims()
                 if syncs._rng.random() < 0.5:

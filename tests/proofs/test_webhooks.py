@@ -27,10 +27,11 @@ FORGERIES: Final = ("delivery_tampered", "delivery_forged")
 class Receiver:
     """The process that receives, started as often as it takes."""
 
-    def __init__(self, emulator: Service, folder: Path) -> None:
+    def __init__(self, emulator: Service, folder: Path, inbox: Path | None = None) -> None:
         self.port = free_port()
         self.notes = folder / "handled.txt"
-        self._arguments = [str(self.port), emulator.ready["api_key_secret"], str(folder / "inbox"), str(self.notes)]
+        inbox = inbox or folder / "inbox"
+        self._arguments = [str(self.port), emulator.ready["api_key_secret"], str(inbox), str(self.notes)]
 
     def start(self) -> None:
         command = [sys.executable, "-W", "error", "-m", "tests.proofs.webhook_client", *self._arguments]
@@ -80,14 +81,18 @@ def settle(emulator: Service) -> None:
     emulator.ask("POST", "clock", {"advance": 0})
 
 
+def register(emulator: Service, receiver: Receiver) -> None:
+    emulator.ask("POST", "webhook-targets", {"url": URL, "target": f"http://127.0.0.1:{receiver.port}/"})
+    headers = {"Authorization": f"Bearer {emulator.ready['bearer_token']}", "Content-Type": "application/json"}
+    assert emulator.call("POST", HOOKS, {"url": URL}, headers)["data"]["valid"]
+
+
 def test_no_event_is_lost_or_handled_twice_in_a_run_and_no_forged_one_ever(tmp_path: Path, proof_scale: float) -> None:
     count = int(EVENTS * proof_scale)
     with service() as emulator:
         receiver = Receiver(emulator, tmp_path)
         receiver.start()
-        emulator.ask("POST", "webhook-targets", {"url": URL, "target": f"http://127.0.0.1:{receiver.port}/"})
-        headers = {"Authorization": f"Bearer {emulator.ready['bearer_token']}", "Content-Type": "application/json"}
-        assert emulator.call("POST", HOOKS, {"url": URL}, headers)["data"]["valid"]
+        register(emulator, receiver)
         for number, fault in enumerate(("delivery_duplicate", *FORGERIES)):
             likely = LIKELY / 2 if fault in FORGERIES else LIKELY
             emulator.ask("POST", "faults", {"fault": fault, "probability": likely, "seed": number})

@@ -57,6 +57,8 @@ def test_the_pythons_that_have_to_pass_are_those_that_the_package_is_classified_
     assert not set(tried) & set(classified)
     assert all(each["experimental"] is True for each in matrix["include"])
     assert project["requires-python"] == f">={classified[0]}"
+    (built,) = [step["env"]["CIBW_BUILD"] for _, step in steps("release.yml") if "CIBW_BUILD" in step.get("env", {})]
+    assert built.split() == [f"cp{version.replace('.', '')}-manylinux_*" for version in classified]
 
 
 def test_what_was_never_tried_may_fail_and_says_so() -> None:
@@ -77,7 +79,7 @@ def test_every_target_that_is_made_exists(name: str) -> None:
 
 def test_everything_that_a_change_has_to_pass_is_run() -> None:
     assert ".ci/run" in commands("ci.yml")
-    assert {"test-oldest", "audit", "release-check"} <= make_targets(commands("ci.yml"))
+    assert {"test-oldest", "test-newest", "audit", "release-check"} <= make_targets(commands("ci.yml"))
 
 
 def test_once_a_week_the_proofs_run_without_the_extension() -> None:

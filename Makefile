@@ -1,13 +1,23 @@
 # What is needed: Python 3.11 or later with pip and venv, and make. Every target sets up what it uses, inside .venv.
 #   make test PYTHON=python3.13     another interpreter, when .venv does not exist yet
 #   make test WORKERS=1             how many tests run at a time
+#   make test ARGS=tests/streams    a part of the tests
+#   make test-pythons PYTHONS="python3.12 /opt/python/bin/python3.14"     those Pythons, by name or path
 #   make fuzz SECONDS=600           how long each target is searched
+#   make machines EXAMPLES=2000     how many sequences of steps each machine tries; SEED=… repeats a run
+#   make soak MINUTES=3             how long everything runs at once; ARGS="--seed 7" draws other faults
 #   make bench ARGS="--only paging --rounds 3"     a part of it; `--quick` to see that it runs
 
 PYTHON ?= python3
 ARGS ?=
 WORKERS ?= 2
 SECONDS ?= 60
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14 python3.15
+# Which versions of the dependencies are installed.
+VERSIONS ?= --constraint constraints.txt
+EXAMPLES ?= 300
+SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+MINUTES ?= 30
 
 VENV := .venv
 BENCH := .bench
@@ -16,6 +26,9 @@ SPARK := .spark
 DOCS := .docs
 RELEASE := .release
 OLDEST := .oldest
+NEWEST := .newest
+EACH := .pythons
+FUZZING := .fuzzing
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 RUNTIME := $(VENV)/.runtime-installed
@@ -26,12 +39,13 @@ WRITERS := $(SPARK)/.spark-installed
 SITE_TOOLS := $(DOCS)/.docs-installed
 RELEASERS := $(RELEASE)/.release-installed
 FLOORS := $(OLDEST)/.oldest-installed
+FUZZERS := $(FUZZING)/.fuzzing-installed
 # What the package is built from: the extension is compiled again when one of these changes.
 BUILD := pyproject.toml setup.py constraints.txt $(wildcard socialapi/_speedups/*.[ch])
 
 # What the extension has a part in. The rest of the tests are the same with it and without. The proofs run without it by
 # `SOCIALAPI_NO_SPEEDUPS=1 make prove`.
-PURE_TESTS := tests/bulk tests/models tests/resources tests/session tests/speedups tests/streams tests/wire
+PURE_TESTS := tests/bulk tests/models tests/speedups tests/streams tests/wire tests/session/test_pager.py
 
 # What the dependencies have a part in, in minutes: answers, calls, files, signing, the commands, Redis.
 OLDEST_TESTS := tests/models tests/session tests/wire \
@@ -47,16 +61,16 @@ SANITIZE_FLAGS := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -f
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage test-pure test-spark test-oldest lint docs audit sanitize fuzz prove release-check bench bench-growth journeys simulate format clean
+.PHONY: help demo test coverage test-pure test-spark test-oldest test-newest test-pythons test-other-python lint docs audit sanitize fuzz machines prove soak matrix release-check bench bench-growth journeys simulate format clean
 
 help: ## list the targets (the default)
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(RUNTIME) ## upload a dirty export and load a dirty feed, with faults, and prove the outcome
 	@$(BIN)/socialapi demo
 
 test: $(DEVELOPMENT) $(OTHERS) ## run the tests
-	@SOCIALAPI_REQUIRE_CLIENTS=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup
+	@SOCIALAPI_REQUIRE_CLIENTS=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup $(ARGS)
 
 coverage: $(DEVELOPMENT) $(OTHERS) ## run the tests with branch coverage, which has a floor and takes twice the time
 	@$(BIN)/coverage erase
@@ -73,6 +87,24 @@ test-spark: $(WRITERS) ## run the tests of writing from PySpark, which takes Jav
 test-oldest: $(FLOORS) ## run a part of the tests with the oldest dependencies that pyproject.toml allows
 	@$(OLDEST)/bin/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup $(OLDEST_TESTS) $(ARGS)
 
+test-newest: ## run the tests with the newest dependencies that pyproject.toml allows
+	@rm -f $(NEWEST)/.development-installed
+	@$(MAKE) --no-print-directory test VENV=$(NEWEST) VERSIONS="--upgrade --upgrade-strategy eager"
+
+test-pythons: ## run the tests on each of PYTHONS that is there, in environments of their own
+	@mkdir -p $(EACH) && rm -f $(EACH)/results
+	@for python in $(PYTHONS); do \
+		version=$$($$python -c 'import platform; print(platform.python_version())' 2>/dev/null) || \
+			{ echo "$$python is not installed" >>$(EACH)/results; continue; }; \
+		$(MAKE) --no-print-directory test VENV=$(EACH)/$$version PYTHON=$$python 2>&1 | tee $(EACH)/$$version.log; \
+		echo "$$version: $$(tail -n 1 $(EACH)/$$version.log)" >>$(EACH)/results; \
+	done
+	@cat $(EACH)/results
+	@grep -q passed $(EACH)/results && ! grep -Eq 'failed|[Ee]rror' $(EACH)/results
+
+test-other-python: $(DEVELOPMENT) ## try the source archive on another Python of this machine, in a minute
+	@$(BIN)/python -m tools.other_python
+
 audit: $(DEVELOPMENT) $(RELEASERS) ## check the licences of the dependencies, and ask about known vulnerabilities
 	@$(BIN)/python -m tools.licences
 	@$(RELEASE)/bin/python -m tools.audit
@@ -83,13 +115,15 @@ sanitize: $(DEVELOPMENT) ## run the tests of the extension under the sanitizers 
 		$(BIN)/python setup.py --quiet build --build-base $(SANITIZED)/build --build-lib $(SANITIZED)
 	@LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc \
-		$(BIN)/python -m pytest -o pythonpath=$(SANITIZED) tests/speedups --timeout=600
+		$(BIN)/python -m pytest -o pythonpath=$(SANITIZED) tests/speedups tests/fuzz -k "speedups or native" --timeout=600
 
-fuzz: $(DEVELOPMENT) ## search for inputs on which the extension and its twins disagree, SECONDS each
-	@$(PIP) install atheris==3.0.0
-	@for target in columns decode recent; do \
-		$(BIN)/python -m tests.speedups.fuzz $$target $(SECONDS) || exit 1; \
-	done
+fuzz: $(FUZZERS) ## search with each target for inputs that break a promise, SECONDS each; `ARGS="csv xml"` for some
+	@$(FUZZING)/bin/python -m tests.fuzz.run $(SECONDS) $(ARGS)
+
+machines: $(DEVELOPMENT) ## drive the SDK and models of the service through EXAMPLES random sequences of steps each
+	@seed=$(SEED); echo "SEED=$$seed"; \
+		SOCIALAPI_FULL_SIZE=1 SOCIALAPI_MACHINE_EXAMPLES=$(EXAMPLES) \
+		$(BIN)/python -m pytest tests/machines -s --hypothesis-seed=$$seed $(ARGS)
 
 lint: $(DEVELOPMENT) ## check the format, the style and the types
 	@$(BIN)/ruff format --check .
@@ -102,6 +136,14 @@ docs: $(SITE_TOOLS) ## build the site of the documentation in site/, and check e
 
 prove: $(DEVELOPMENT) ## run the proofs at full size; `make test` runs them at a twentieth of it
 	@SOCIALAPI_FULL_SIZE=1 $(BIN)/python -m pytest tests/proofs -s -v --timeout=3600
+
+matrix: $(DEVELOPMENT) ## hold every route against every fault and every hostile answer, with the extension and without; `make test` has a part
+	@SOCIALAPI_FULL_SIZE=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) tests/matrix --timeout=1800 $(ARGS)
+	@SOCIALAPI_NO_SPEEDUPS=1 SOCIALAPI_FULL_SIZE=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) tests/matrix --timeout=1800 $(ARGS)
+
+soak: $(DEVELOPMENT) ## run everything at once on one client for MINUTES, with random faults: nothing is lost, nothing grows
+	@$(PIP) install "$$(grep '^matplotlib==' benchmarks/requirements.txt)"
+	@$(BIN)/python -m tests.soak --minutes $(MINUTES) $(ARGS)
 
 release-check: $(RELEASERS) ## build what is released, install it in three ways, run the demo from each; `ARGS="--tag v0.1.0"`
 	@$(RELEASE)/bin/python -m tools.release_check $(ARGS)
@@ -124,11 +166,11 @@ format: $(DEVELOPMENT) ## rewrite the sources in the house format
 	@$(BIN)/ruff check --fix .
 
 clean: ## remove everything that these targets made, the environments included
-	@rm -rf $(VENV) $(BENCH) $(CLIENTS) $(SPARK) $(DOCS) $(RELEASE) $(OLDEST) site .cache .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove $(SANITIZED) .fuzz dist build *.egg-info
+	@rm -rf $(VENV) $(BENCH) $(CLIENTS) $(SPARK) $(DOCS) $(RELEASE) $(OLDEST) $(NEWEST) $(FUZZING) $(EACH) site .cache .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove .soak $(SANITIZED) .fuzz dist build *.egg-info
 	@rm -f socialapi/_speedups/*.so
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(BIN)/python $(BENCH)/bin/python $(CLIENTS)/bin/python $(SPARK)/bin/python $(DOCS)/bin/python $(RELEASE)/bin/python $(OLDEST)/bin/python:
+$(BIN)/python $(BENCH)/bin/python $(CLIENTS)/bin/python $(SPARK)/bin/python $(DOCS)/bin/python $(RELEASE)/bin/python $(OLDEST)/bin/python $(FUZZING)/bin/python:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not installed; name another with PYTHON=…" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or later is needed, $(PYTHON) is $$($(PYTHON) -V 2>&1); name another with PYTHON=…" >&2; exit 1; }
@@ -137,12 +179,12 @@ $(BIN)/python $(BENCH)/bin/python $(CLIENTS)/bin/python $(SPARK)/bin/python $(DO
 
 $(RUNTIME): $(BUILD) | $(BIN)/python
 	@echo "Installing what the package needs …"
-	@$(PIP) install --constraint constraints.txt --editable .
+	@$(PIP) install $(VERSIONS) --editable .
 	@touch $@
 
 $(DEVELOPMENT): $(BUILD) | $(BIN)/python
 	@echo "Installing what the tests need …"
-	@$(PIP) install --constraint constraints.txt --editable '.[dev]'
+	@$(PIP) install $(VERSIONS) --editable '.[dev]'
 	@touch $@ $(RUNTIME)
 
 # The peers may want other versions of what the package needs, and come second: this environment is for comparing only.
@@ -181,4 +223,12 @@ $(FLOORS): constraints-oldest.txt tools/requirements-oldest.txt $(BUILD) | $(OLD
 	@echo "Installing the oldest dependencies …"
 	@$(OLDEST)/bin/python -m pip --quiet --disable-pip-version-check install --constraint constraints-oldest.txt \
 		--editable '.[arrow,pandas,zstd,redis,otel]' --requirement tools/requirements-oldest.txt
+	@touch $@
+
+# Atheris is compiled for some versions of Python on Linux and macOS, and nothing else here needs it.
+$(FUZZERS): $(BUILD) | $(FUZZING)/bin/python
+	@echo "Installing what searches …"
+	@$(FUZZING)/bin/python -m pip --quiet --disable-pip-version-check install --only-binary atheris atheris==3.0.0 || \
+		{ echo "atheris has no wheel for $$($(FUZZING)/bin/python -V) here; remove $(FUZZING) and name another with PYTHON=…" >&2; exit 1; }
+	@$(FUZZING)/bin/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt --editable '.[dev]'
 	@touch $@

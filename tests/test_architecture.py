@@ -20,7 +20,7 @@ FLOORS: Final[tuple[frozenset[str], ...]] = tuple(
     for floor in (
         "_speedups lazy notebook unset version",
         "records",
-        "file_lock problems reports",
+        "atomic_file file_lock problems reports",
         "errors",
         "config credentials sqlite_file",
         "network",

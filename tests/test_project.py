@@ -52,16 +52,22 @@ TARGETS: Final = frozenset(
         "test-pure",
         "test-spark",
         "test-oldest",
+        "test-newest",
+        "test-pythons",
+        "test-other-python",
         "lint",
         "docs",
         "audit",
         "sanitize",
         "fuzz",
         "prove",
+        "matrix",
+        "soak",
         "release-check",
         "bench",
         "bench-growth",
         "journeys",
+        "machines",
         "simulate",
         "format",
         "clean",
@@ -133,12 +139,26 @@ def test_make_lists_every_target_with_a_line_of_help() -> None:
 
 
 def test_the_environments_that_make_sets_up_are_listed() -> None:
-    listed = re.findall(r"^- `(\.[a-z]+)`: ", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+    lines = re.findall(r"^- ((?:`\.[a-z]+`(?: and )?)+): ", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+    listed = re.findall(r"`(.+?)`", " ".join(lines))
     targets = re.search(r"^((?:\$\(\w+\)/(?:bin/)?python ?)+):$", MAKEFILE, re.MULTILINE)
     assert targets is not None
     variables = dict(re.findall(r"^(\w+) := (.+)$", MAKEFILE, re.MULTILINE))
     names = re.findall(r"\$\((\w+)\)", targets[1].replace("$(BIN)", "$(VENV)"))
-    assert sorted(listed) == sorted(variables[name] for name in names)
+    by_calling_itself = re.findall(r"\btest VENV=\$\((\w+)\)", MAKEFILE)
+    assert sorted(listed) == sorted(variables[name] for name in [*names, *by_calling_itself])
+
+
+def test_the_readme_says_which_pythons_and_systems_were_tried(project: dict[str, Any]) -> None:
+    versions = re.findall(r"Python :: (3\.\d+)$", "\n".join(project["classifiers"]), re.MULTILINE)
+    said = f"Linux (x86-64, glibc) with CPython {versions[0]} to {versions[-1]}; macOS, Windows, musl, ARM, PyPy and"
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    assert f"It is tried on {said} free-threaded builds are untested." in readme
+    systems = [each for each in project["classifiers"] if each.startswith("Operating System ::")]
+    assert systems == ["Operating System :: POSIX :: Linux"]
+    searched = re.search(r"^PYTHONS \?= (.+)$", MAKEFILE, re.MULTILINE)
+    assert searched is not None
+    assert {f"python{version}" for version in versions} <= set(searched[1].split())
 
 
 def test_every_override_that_the_choices_name_exists() -> None:

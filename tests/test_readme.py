@@ -51,6 +51,7 @@ WITH_A_TEST_OF_THEIR_OWN: Final = {
 NOT_RUN: Final = {
     "pip install": "tests/test_wheel.py installs the distribution",
     "make demo": "tests/cli/test_demo.py runs the demo",
+    "make test": "this is one of the tests",
     "socialapi emulator": "each page has an emulator of its own",
     ". ./emulator.env": "each page has its variables",
     "socialapi auth login": "it asks a person; tests/cli/test_sign_in.py answers",
@@ -62,6 +63,7 @@ PASTED: Final = [README, ROOT / "docs" / "getting-started.md"]
 NOT_PASTED: Final = {
     "pip install": "tests/test_wheel.py installs the distribution, and there may be no network",
     "make demo": "tests/cli/test_demo.py runs the demo",
+    "make test": "this is one of the tests",
     "socialapi demo": "test_every_snippet_does_what_it_shows runs it, and it starts an emulator of its own",
 }
 """How the lines begin that are left out there, and why."""

@@ -142,11 +142,14 @@ class FileTokenCache:
         async with self._locked("write"):
             writing = asyncio.ensure_future(asyncio.to_thread(self._replace, key, expected, token))
             try:
-                await asyncio.shield(writing)
+                await asyncio.wait({writing})
             finally:
                 while not writing.done():
                     with contextlib.suppress(asyncio.CancelledError):
                         await asyncio.wait({writing})
+                failure = writing.exception()  # also if it is not raised: asyncio would report it as unhandled
+            if failure is not None:
+                raise failure
 
     def _make_folder(self) -> None:
         try:

@@ -139,7 +139,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "connections of a client": _places(
         """
-        session/transport.py Transport._open _TCPConnector
+        session/transport.py Transport._open _CleanConnector
         """
     ),
     "an attempt, to the last byte of its answer": _places(
@@ -257,7 +257,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/sync/snapshot.py Snapshot.stage read
         session/token_cache.py FileTokenCache._replaced wait
         sqlite_file.py SqliteFile.__init__ deque
-        sqlite_file.py SqliteFile._submit wait
+        shielded.py shielded wait
         sqlite_file.py SqliteFile.open ThreadPoolExecutor
         webhooks/inbox.py Inbox._claim_abandoned read
         """

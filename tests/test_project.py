@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tomllib
 import typing
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -147,6 +148,50 @@ def test_the_environments_that_make_sets_up_are_listed() -> None:
     names = re.findall(r"\$\((\w+)\)", targets[1].replace("$(BIN)", "$(VENV)"))
     by_calling_itself = re.findall(r"\btest VENV=\$\((\w+)\)", MAKEFILE)
     assert sorted(listed) == sorted(variables[name] for name in [*names, *by_calling_itself])
+
+
+@pytest.fixture
+def run_on_pythons(tmp_path: Path) -> Callable[..., tuple[int, list[str]]]:
+    """Runs `make test-pythons` with programs in the place of Pythons and of the make that runs their tests.
+
+    Takes the exit status of the tests by the version of a Python. Returns that of `make`, and its results.
+    """
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("make is not installed")
+
+    def program(name: str, text: str) -> str:
+        path = tmp_path / name
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+        return str(path)
+
+    def run(statuses: dict[str, int], last_line: str) -> tuple[int, list[str]]:
+        pythons = [program(f"python{version}", f"echo {version}") for version in statuses]
+        cases = "".join(f"*PYTHON=*python{version}) exit {status};; " for version, status in statuses.items())
+        tests = program("tests", f'echo {last_line!r}; case "$*" in {cases}esac')
+        folder = tmp_path / "environments"
+        wanted = f"PYTHONS={' '.join([*pythons, str(tmp_path / 'nothing')])}"
+        command = [make, "test-pythons", wanted, f"PYTHON_ENVIRONMENTS={folder}", f"MAKE={tests}"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        return done.returncode, (folder / "results").read_text("utf-8").splitlines()
+
+    return run
+
+
+def test_the_tests_on_other_pythons_fail_where_one_of_them_fails(
+    run_on_pythons: Callable[..., tuple[int, list[str]]], tmp_path: Path
+) -> None:
+    absent = f"{tmp_path / 'nothing'} is not installed"
+    status, results = run_on_pythons({"3.98.1": 0, "3.99.0": 0}, "7 passed, no error")
+    assert status == 0
+    assert results == [*(f"{each}: exit status 0, 7 passed, no error" for each in ("3.98.1", "3.99.0")), absent]
+    status, results = run_on_pythons({"3.98.1": 3, "3.99.0": 0}, "7 passed")
+    assert status != 0
+    assert results == ["3.98.1: exit status 3, 7 passed", "3.99.0: exit status 0, 7 passed", absent]
+    status, results = run_on_pythons({}, "")
+    assert status != 0
+    assert results == [absent]
 
 
 def test_the_readme_says_which_pythons_and_systems_were_tried(project: dict[str, Any]) -> None:

@@ -15,6 +15,7 @@ import attrs
 
 from socialapi.errors import SocialApiError
 from tests.support.planted import told_by
+from tests.support.records import LogLines
 
 T = TypeVar("T")
 
@@ -57,23 +58,10 @@ class Target:
         assert spent < MAX_SECONDS, f"{self.name} took {spent:.1f} s for {len(data)} bytes"
 
 
-class _Listener(logging.Handler):
-    """Keeps what is logged."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.DEBUG)
-        self.lines: list[str] = []
-        self.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Takes a record."""
-        self.lines.append(self.format(record))
-
-
 @contextlib.contextmanager
 def _listening() -> Iterator[list[str]]:
     """What the package logs in the block."""
-    logger, listener = logging.getLogger("socialapi"), _Listener()
+    logger, listener = logging.getLogger("socialapi"), LogLines()
     logger.addHandler(listener)
     try:
         yield listener.lines

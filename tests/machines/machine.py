@@ -20,7 +20,6 @@ import functools
 import inspect
 import logging
 import os
-import pickle
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
@@ -46,6 +45,9 @@ from socialapi.errors import (
 )
 from socialapi.wire.retry import NOT_EXECUTED
 from tests.support.clock import VirtualClock
+from tests.support.full_size import FULL_SIZE
+from tests.support.planted import told_by
+from tests.support.records import LogLines
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -57,7 +59,6 @@ Executed = Literal["yes", "no", "unknown"]
 _LOOK_AGAIN_SECONDS: Final = 0.0005
 STEP_SECONDS: Final = 60.0
 """Real time: a step that takes longer hangs."""
-FULL_SIZE: Final = bool(os.environ.get("SOCIALAPI_FULL_SIZE"))
 EXAMPLES: Final = int(os.environ.get("SOCIALAPI_MACHINE_EXAMPLES") or 300)
 """How many sequences of steps `make machines` tries with each machine."""
 
@@ -246,7 +247,7 @@ class Harness:
         self.emulator = Emulator(clock=self._time, **options)
         self.on_their_way = 0
         self._runner = asyncio.Runner()
-        self._logged = _Logged()
+        self._logged = LogLines()
         self.secrets: set[str] = set()
         """What no error and no log record may show."""
 
@@ -274,7 +275,7 @@ class Harness:
         self.on_their_way = 0
         self.run(self._reset())
         self.secrets = _secrets_of(self.emulator)
-        self._logged.texts.clear()
+        self._logged.lines.clear()
 
     async def _reset(self) -> None:
         self.emulator.reset()
@@ -326,8 +327,8 @@ class Harness:
 
     def hold_no_secret(self, error: BaseException | None) -> None:
         """Fails if the error, what caused it, or what was logged since the last time shows a secret."""
-        texts = [*self._logged.texts, *_texts_of(error)]
-        self._logged.texts.clear()
+        texts = [*self._logged.lines, *(told_by(error) if error is not None else ())]
+        self._logged.lines.clear()
         for text in texts:
             assert not any(secret in text for secret in self.secrets), "a secret is shown"
 
@@ -337,28 +338,9 @@ async def _within_time(work: Coroutine[Any, Any, T]) -> T:
         return await work
 
 
-class _Logged(logging.Handler):
-    """Keeps what is logged, as text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.texts: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.texts.append(f"{record.getMessage()} {record.__dict__}")
-
-
 def _secrets_of(emulator: Emulator) -> set[str]:
     ready = emulator.ready
     return {ready[name] for name in ("api_key_secret", "access_token", "access_token_secret", "bearer_token")}
-
-
-def _texts_of(error: BaseException | None) -> Iterator[str]:
-    while error is not None:
-        yield f"{error} {error!r}"
-        if isinstance(error, SocialApiError):
-            yield pickle.dumps(error).decode("latin-1")
-        error = error.__cause__ or error.__context__
 
 
 def tasks_of_package() -> set["asyncio.Task[Any]"]:

@@ -1,6 +1,5 @@
 """Every route against every fault of the emulator: what the documentation promises, with the emulator's log as judge."""
 
-import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final, get_args
@@ -13,8 +12,8 @@ from tests.matrix.bench import Bench, Came, bench
 from tests.matrix.calls import PAGES, STREAMS, WAYS, Way, declared
 from tests.matrix.documented import COVERING, SCRIPTS, Promise, Script, promise, wait_bounds
 from tests.resources.agreeing import name_of
+from tests.support.full_size import FULL_SIZE
 
-FULL_SIZE: Final = bool(os.environ.get("SOCIALAPI_FULL_SIZE"))
 AUTHS: Final = ("", "app", "user")
 """Both credentials of the app and the user, or one of them alone."""
 

@@ -3,7 +3,6 @@
 import asyncio
 import gzip
 import json
-import ssl
 import tracemalloc
 from typing import Any, Final
 
@@ -270,10 +269,8 @@ async def test_a_token_that_is_none_is_never_sent_and_never_kept(name: str, cloc
 @pytest.mark.parametrize("name", ["a record", "a record that is made"])
 async def test_what_speaks_no_tls_has_executed_nothing(name: str, greeting: bytes, clock: VirtualClock) -> None:
     asked = ASKED[name]
-    async with Server(then=Fault.CLOSE, greeting=greeting) as server:
-        secure = Server.__new__(Server)
-        secure.__dict__ = server.__dict__ | {"_tls": ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)}
-        async with client_for(secure, clock) as client:
+    async with Server(then=Fault.CLOSE, greeting=greeting, scheme="https") as server:
+        async with client_for(server, clock) as client:
             _, error = await outcome(asked, client)
         assert type(error) is errors.TransportError
         assert (error.may_be_executed, error.attempts) == (False, 1 + RETRIES)

@@ -1,7 +1,6 @@
 """A server that follows no rules: whatever it answers is an error of this package, and the next call works."""
 
 import asyncio
-import os
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -19,10 +18,10 @@ from tests.matrix.documented import CLASSES, REPEATED, WRITES
 from tests.matrix.hostile import HOSTILE, MAX_RESPONSE_BYTES, TIMEOUT_SECONDS, Hostile
 from tests.support.clients import OPERATION, PRODUCT
 from tests.support.clock import VirtualClock
+from tests.support.full_size import FULL_SIZE
 from tests.support.planted import APP, SECRETS, USER, leaks, told_by
 from tests.support.server import Received, Server, Step, answer
 
-FULL_SIZE: Final = bool(os.environ.get("SOCIALAPI_FULL_SIZE"))
 RETRIES: Final = 1
 BEARER: Final = Bearer(SECRETS["bearer"])
 CREDENTIALS: Final = (USER, BEARER)

@@ -1,6 +1,5 @@
 """Walks through collections, and jobs, against every fault: nothing is lost, and nothing comes twice."""
 
-import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
@@ -17,8 +16,8 @@ from tests.matrix.documented import COVERING, SCRIPTS, Promise, Script, promise
 from tests.matrix.test_emulator_faults import judge_error
 from tests.resources import ads_rows
 from tests.resources.agreeing import name_of
+from tests.support.full_size import FULL_SIZE
 
-FULL_SIZE: Final = bool(os.environ.get("SOCIALAPI_FULL_SIZE"))
 ACCOUNT: Final = ads_rows.FIRST
 YEAR: Final = {"start_time": ads_rows.DAY.replace(day=1), "end_time": ads_rows.DAY.replace(day=28)}
 

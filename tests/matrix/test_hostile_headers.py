@@ -1,4 +1,6 @@
-"""Headers, redirects and further bytes of a hostile server: they lead nowhere, tell nobody anything and are no answer."""
+"""Headers, redirects and further bytes of a hostile server: they lead nowhere, tell nobody anything
+and are no answer.
+"""
 
 import asyncio
 import gzip
@@ -80,7 +82,9 @@ LIMITS: Final = (
 
 @pytest.mark.parametrize("name", ["a record", "a page of posts", "an upload", "products", "a request token"])
 async def test_limits_that_make_no_sense_stop_nobody(name: str, clock: VirtualClock) -> None:
-    """The first call succeeds, and so does the next one, after the wait that a single call may make at most."""
+    """The first call succeeds, and so does the next one, after the wait that a single call may make
+    at most.
+    """
     asked = ASKED[name]
     for limits in LIMITS:
         ours = {f"x-rate-limit-{each}": value for each, value in limits.items()}

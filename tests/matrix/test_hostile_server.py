@@ -1,4 +1,6 @@
-"""A server that follows no rules: whatever it answers is an error of this package, and the next call works."""
+"""A server that follows no rules: whatever it answers is an error of this package, and the next
+call works.
+"""
 
 import asyncio
 from collections import Counter
@@ -11,7 +13,7 @@ import pytest
 from socialapi import Bearer, Client, errors
 from socialapi.credentials import Credentials
 from socialapi.routes import oauth
-from tests.matrix.bench import bench
+from tests.matrix.bench import open_bench
 from tests.matrix.calls import WAYS, Kind, Way
 from tests.matrix.documented import CLASSES, REPEATED, WRITES, Promise
 from tests.matrix.hostile import HOSTILE, MAX_RESPONSE_BYTES, TIMEOUT_SECONDS, Hostile
@@ -145,11 +147,14 @@ async def try_answer(
 OF_EVERY_ROUTE: Final = frozenset(
     {"a body that is shorter", "a success of HTML", "a body that is too large", "a 404 with deep arrays"}
 )
-"""One answer for each thing that a client can make of it: `make test` has every route meet these."""
+"""One answer for each thing that a client can make of it: `make test` has every route meet these.
+"""
 
 
 OF_THE_KEY: Final = frozenset({oauth.APP_ONLY_TOKEN, oauth.INVALIDATE_APP_ONLY_TOKEN})
-"""What an app asks for with its key. A token is ended that has to be there: the server is friendly about that one."""
+"""What an app asks for with its key. A token is ended that has to be there: the server is friendly
+about that one.
+"""
 
 
 def beside_tokens(step: Step) -> Step:
@@ -165,10 +170,10 @@ async def test_every_route_takes_a_hostile_answer_for_what_it_is(
 ) -> None:
     wrong: list[str] = []
     outcomes: Counter[str] = Counter()
-    async with bench() as made, Server() as server:
-        await made.set_up(way)
+    async with open_bench() as bench, Server() as server:
+        await bench.set_up(way)
         credentials = (USER, APP) if way.route in OF_THE_KEY else CREDENTIALS
-        asked = Asked(way.kind, lambda client: way.ask(client, made.scene), b"", credentials)
+        asked = Asked(way.kind, lambda client: way.ask(client, bench.scene), b"", credentials)
         for hostile in HOSTILE:
             if FULL_SIZE or hostile.name in OF_EVERY_ROUTE:
                 async with hostile_client(server, clock, asked.credentials) as client:
@@ -186,7 +191,8 @@ MEETS_ALL: Final = (
     if FULL_SIZE
     else ("a record", "a page of posts", "a post that is made", "an upload", "products", "a request token")
 )
-"""One call of each kind, and of each way to read an answer, meets every one of them in `make test`."""
+"""One call of each kind, and of each way to read an answer, meets every one of them in `make test`.
+"""
 
 
 @pytest.mark.parametrize("name", MEETS_ALL)

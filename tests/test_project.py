@@ -198,7 +198,7 @@ def test_the_readme_says_which_pythons_and_systems_were_tried(project: dict[str,
     versions = re.findall(r"Python :: (3\.\d+)$", "\n".join(project["classifiers"]), re.MULTILINE)
     said = f"Linux (x86-64, glibc) with CPython {versions[0]} to {versions[-1]}; macOS, Windows, musl, ARM, PyPy and"
     readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
-    assert f"It is tried on {said} free-threaded builds are untested." in readme
+    assert f"The package is tested on {said} free-threaded builds are untested." in readme
     systems = [each for each in project["classifiers"] if each.startswith("Operating System ::")]
     assert systems == ["Operating System :: POSIX :: Linux"]
     searched = re.search(r"^PYTHONS \?= (.+)$", MAKEFILE, re.MULTILINE)

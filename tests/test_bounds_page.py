@@ -1,7 +1,8 @@
-"""The page of bounds: what the code says, and the places of the code that could take without an end.
+"""The page of bounds: what the code says, and the places of the code that could take without an
+end.
 
-Places are found by their form: `places_of` says which. A wait for a task or a future (`await task`), a table that
-begins full, and one that a module fills for another are not among them.
+Places are found by their form: `places_of` says which. A wait for a task or a future (`await
+task`), a table that begins full, and one that a module fills for another are not among them.
 """
 
 import ast
@@ -98,14 +99,18 @@ page = _load()
 
 
 def name_of(function: ast.expr) -> str:
-    """The last name of what is called, also where its type has arguments: `collections.deque[int]()` is a deque."""
+    """The last name of what is called, also where its type has arguments:
+    `collections.deque[int]()` is a deque.
+    """
     if isinstance(function, ast.Subscript):
         function = function.value
     return getattr(function, "attr", getattr(function, "id", ""))
 
 
 def places_of(module: str, node: ast.AST, scope: tuple[str, ...] = ()) -> Iterator[str]:
-    """Where a module queues, waits, remembers or reads: what it stands in, and what is called or made there."""
+    """Where a module queues, waits, remembers or reads: what it stands in, and what is called or
+    made there.
+    """
     if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         scope = (*scope, node.name)
         bare = [name_of(each) for each in node.decorator_list if not isinstance(each, ast.Call)]

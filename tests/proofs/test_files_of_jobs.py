@@ -126,7 +126,9 @@ def run(emulator: Service, arguments: Sequence[str], folder: Path) -> Ended:
 
 
 def kill_after(emulator: Service, requests: int, process: "subprocess.Popen[str]") -> None:
-    """Kills the process once the service has received so many further requests, unless it ends before."""
+    """Kills the process once the service has received so many further requests, unless it ends
+    before.
+    """
     before = len(emulator.requests())
     while process.poll() is None and len(emulator.requests()) < before + requests:
         pass
@@ -265,7 +267,9 @@ def all_handled(receiver: Receiver, count: int) -> set[Any]:
 def test_a_receiver_whose_disk_fills_up_refuses_events_and_loses_none(
     tmp_path: Path, disk: Disk, proof_scale: float
 ) -> None:
-    """It is killed while the disk is full. What it refused comes again once the owner has it replayed."""
+    """It is killed while the disk is full. What it refused comes again once the owner has it
+    replayed.
+    """
     count = int(EVENTS * proof_scale)
     with service() as emulator:
         receiver = Receiver(emulator, tmp_path, disk.folder / "inbox")

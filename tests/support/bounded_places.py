@@ -1,4 +1,5 @@
-"""Where the code waits, queues, remembers and reads, and which bound of `docs/bounds.md` each place keeps.
+"""Where the code waits, queues, remembers and reads, and which bound of `docs/bounds.md` each place
+keeps.
 
 A place is a module, what it stands in, and what is called there, or the name of the table or list
 that is kept there. `BOUNDED` has the row of the page for each, by its first column; `UNBOUNDED` why

@@ -239,7 +239,7 @@ QUEUES: Final = (
     Bound(
         "connections to the page of a sign-in",
         *fixed(sign_in.MAX_CONNECTIONS),
-        "a further one is closed at once",
+        "the oldest one is closed",
     ),
 )
 

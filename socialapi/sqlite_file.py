@@ -10,12 +10,13 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import attrs
 
 from socialapi.errors import ConfigurationError
 from socialapi.file_lock import FileLock
+from socialapi.shielded import shielded
 
 T = TypeVar("T")
 
@@ -135,7 +136,7 @@ class SqliteFile:
         if executor is not None:
             closing = executor.submit(self._close)
             executor.shutdown(wait=False)  # nothing comes after it, and the thread ends by itself
-            await asyncio.shield(asyncio.wrap_future(closing))
+            await shielded(asyncio.wrap_future(closing))
 
     async def _do(self, work: Callable[[], T]) -> T:
         reading = functools.partial(readable, work)
@@ -144,11 +145,8 @@ class SqliteFile:
     async def _submit(self, work: Callable[[], T]) -> T:
         if self._executor is None:
             raise RuntimeError(f"the {self._purpose} is not open")
-        done = asyncio.wrap_future(self._executor.submit(work))
-        done.add_done_callback(_retrieve)
-        # Not awaited itself: queued work would be dropped if its caller were cancelled.
-        await asyncio.wait([done])
-        return done.result()
+        # Queued work would be dropped if its caller were cancelled. A failure is kept for the next one.
+        return await shielded(asyncio.wrap_future(self._executor.submit(work)))
 
     # The methods below run on the thread.
 
@@ -297,14 +295,6 @@ class SqliteFile:
 
     def __repr__(self) -> str:
         return f"SqliteFile({str(self.path)!r})"
-
-
-def _retrieve(done: "asyncio.Future[Any]") -> None:
-    """Takes note of a failure, which asyncio would report as unhandled if the caller was cancelled
-    meanwhile.
-    """
-    if not done.cancelled():
-        done.exception()
 
 
 def application_id_of(path: Path) -> int | None:

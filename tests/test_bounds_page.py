@@ -37,7 +37,7 @@ QUEUES: Final = frozenset(
         "defaultdict",
         "ThreadPoolExecutor",
         "TCPConnector",
-        "_TCPConnector",
+        "_CleanConnector",
     ]
 )
 CACHES: Final = frozenset({"cache", "lru_cache"})

@@ -278,7 +278,8 @@ class _Background:
             if time.monotonic() >= until:
                 raise ConfigurationError(f"an emulator in the background is noted for port {self.port}: {holder}")
             time.sleep(POLL_SECONDS)
-        self._earlier_log().unlink(missing_ok=True)
+        if (earlier := self._earlier_log()) is not None:
+            earlier.unlink(missing_ok=True)
         note = {"process": os.getpid(), "machine": platform.node(), "base_url": base_url, "log": str(log)}
         self.path.touch(mode=0o600)
         self.path.write_text(json.dumps(note), "utf-8")
@@ -304,10 +305,12 @@ class _Background:
             return {}
         return {name: str(value) for name, value in found.items()} if isinstance(found, dict) else {}
 
-    def _earlier_log(self) -> Path:
-        """Returns the log of the emulator before, which ended without removing it."""
+    def _earlier_log(self) -> Path | None:
+        """Returns the log of the emulator before, which ended without removing it; None if none is
+        noted.
+        """
         name = Path(self.note().get("log", "")).name
-        return self.path.with_name(name if _LOG_NAME(name) else "none.log")
+        return self.path.with_name(name) if _LOG_NAME(name) else None
 
 
 def _detach(flags: EmulatorFlags) -> int:

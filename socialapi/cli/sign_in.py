@@ -26,7 +26,7 @@ MAX_HEAD_BYTES: Final = 16_384
 READ_TIMEOUT_SECONDS: Final = 10.0
 """How long a connection may stay silent. Browsers open connections that they never use."""
 MAX_CONNECTIONS: Final = 32
-"""How many may be open at once. A browser opens six to a host; further ones are hung up."""
+"""How many may be open at once; the oldest is closed for a further one. A browser opens six to a host."""
 
 TURNS_TO_ACCEPT: Final = 3
 """Iterations of the event loop between accepting a connection and creating its protocol."""
@@ -63,7 +63,7 @@ class Loopback:
         self._port = port
         self._judge: Judge | None = None
         self._result: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._conversations: set[_Conversation] = set()
+        self._conversations: list[_Conversation] = []  # the oldest first
         self._server: asyncio.Server | None = None
 
     async def __aenter__(self) -> Self:
@@ -166,7 +166,9 @@ class _Conversation(asyncio.Protocol):
     end.
     """
 
-    def __init__(self, respond: Callable[[bytes, Callable[[bytes], None]], None], others: "set[_Conversation]") -> None:
+    def __init__(
+        self, respond: Callable[[bytes, Callable[[bytes], None]], None], others: "list[_Conversation]"
+    ) -> None:
         self._respond = respond
         self._others = others
         self._received = b""
@@ -178,10 +180,9 @@ class _Conversation(asyncio.Protocol):
         """Starts the timeout of the connection."""
         self._transport = cast("asyncio.Transport", transport)
         if len(self._others) >= MAX_CONNECTIONS:
-            self._transport.abort()
-            return
+            self._others.pop(0).end()
         self._timer = asyncio.get_running_loop().call_later(READ_TIMEOUT_SECONDS, self._transport.abort)
-        self._others.add(self)
+        self._others.append(self)
 
     def data_received(self, data: bytes) -> None:
         """Answers once the head is complete. A head that is too long gets no answer."""
@@ -198,7 +199,8 @@ class _Conversation(asyncio.Protocol):
         """Handles the end of the connection, by either side."""
         if self._timer is not None:
             self._timer.cancel()
-        self._others.discard(self)
+        if self in self._others:
+            self._others.remove(self)
         if not self.over.done():
             self.over.set_result(None)
 

@@ -205,7 +205,13 @@ class RedisTokenCache:
 
 async def _renew_lock(server: RedisServer, lock: "Lock") -> None:
     """Keeps a lock while its holder lives, until it is cancelled or the lock is lost."""
-    with contextlib.suppress(*FAILURES):
-        while True:
-            await asyncio.sleep(LOCK_LEASE_SECONDS / 3)
+    from redis.exceptions import LockError
+
+    while True:
+        await asyncio.sleep(LOCK_LEASE_SECONDS / 3)
+        try:
             await server.answer(lock.reacquire, within_seconds=REPLY_SECONDS)
+        except LockError:
+            return
+        except FAILURES:
+            pass  # asked again before the lease ends

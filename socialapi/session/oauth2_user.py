@@ -17,6 +17,7 @@ from socialapi.problems import ServiceError
 from socialapi.session.auth import Authenticator, Authorization, client_authentication
 from socialapi.session.clock import Clock
 from socialapi.session.token_cache import TokenCache, cache_key
+from socialapi.shielded import shielded
 from socialapi.wire.oauth1 import bearer_header, is_token
 from socialapi.wire.request import Request
 
@@ -174,8 +175,7 @@ class OAuth2UserAuthenticator:
     async def _renewed(self, old: TokenPair) -> TokenPair:
         if self._renewal is None or self._renewal.done():
             self._renewal = asyncio.get_running_loop().create_task(self._renew(old))
-            self._renewal.add_done_callback(_look_at_error)
-        return await asyncio.shield(self._renewal)
+        return await shielded(self._renewal)
 
     async def _renew(self, old: TokenPair) -> TokenPair:
         """Returns the pair after the old one, from another process or from the service. It is
@@ -219,12 +219,6 @@ class OAuth2UserAuthenticator:
             await asyncio.wait({renewal}, timeout=timeout_seconds)
             renewal.cancel()
             await asyncio.gather(renewal, return_exceptions=True)
-
-
-def _look_at_error(renewal: asyncio.Task[TokenPair]) -> None:
-    """Retrieves the exception, so that asyncio does not report it when no call waits any more."""
-    if not renewal.cancelled():
-        renewal.exception()
 
 
 def with_advice(refusal: ApiError, advice: str) -> ApiError:

@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 from socialapi.config import is_file_path, user_folder
 from socialapi.errors import ConfigurationError
+from socialapi.shielded import shielded
 
 LOCK_TIMEOUT_SECONDS: Final = 180.0
 
@@ -142,7 +143,7 @@ class FileTokenCache:
         async with self._locked("write"):
             writing = asyncio.ensure_future(asyncio.to_thread(self._replace, key, expected, token))
             try:
-                await asyncio.shield(writing)
+                await shielded(writing)
             finally:
                 while not writing.done():
                     with contextlib.suppress(asyncio.CancelledError):

@@ -30,11 +30,10 @@ from socialapi.wire.class_readers import UNREADABLE, Reader, join_path, read_ite
 
 
 def decode_json(content: bytes) -> Any:
-    """Returns JSON bytes as Python data. A byte order mark, lone surrogates, and the numbers NaN
-    and Infinity, which Python writes, are accepted.
+    """Returns JSON bytes as Python data. A byte order mark and lone surrogates are accepted.
 
-    Raises orjson.JSONDecodeError for invalid JSON, invalid UTF-8 and too deep nesting. The error
-    quotes nothing of the content.
+    Raises orjson.JSONDecodeError for invalid JSON, invalid UTF-8, too deep nesting, and numbers that
+    no float holds, such as NaN and Infinity. The error quotes nothing of the content.
     """
     try:
         return orjson.loads(content)

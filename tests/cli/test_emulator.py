@@ -396,4 +396,4 @@ def test_a_note_that_nobody_can_read_names_no_log(tmp_path: Path, content: bytes
     path = tmp_path / "8080.json"
     path.write_bytes(content)
     background = emulator._Background(8080, path)
-    assert background._earlier_log() == tmp_path / "none.log"
+    assert background._earlier_log() is None

@@ -6,7 +6,7 @@ from typing import Any
 import fakeredis
 import pytest
 from redis.asyncio.lock import Lock
-from redis.exceptions import AuthenticationError
+from redis.exceptions import AuthenticationError, LockNotOwnedError
 from redis.exceptions import ConnectionError as ConnectionLost
 
 from socialapi import AppOnly, Client
@@ -77,11 +77,32 @@ async def test_a_lock_is_given_up_when_redis_answers_no_more(
     cache = RedisTokenCache(imitation(server))
     async with cache.lock("key"):
         monkeypatch.setattr(Lock, "release", nothing)
-        monkeypatch.setattr(Lock, "reacquire", nothing)
         await cache.store("key", "kept")
     assert await cache.load("key") == "kept"
-    monkeypatch.setattr(module, "LOCK_LEASE_SECONDS", 0.03)
+
+
+async def test_the_lock_is_renewed_again_after_redis_did_not_answer_once(
+    server: fakeredis.FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outcomes = ["refused", "no answer", "renewed", "lost"]
+    met: list[str] = []
+    never = asyncio.Event()
+
+    async def next_outcome(lock: Lock) -> None:
+        met.append(outcomes[len(met)])
+        if met[-1] == "refused":
+            raise ConnectionLost("gone")
+        if met[-1] == "no answer":
+            await never.wait()
+        if met[-1] == "lost":
+            raise LockNotOwnedError("lost")
+
+    monkeypatch.setattr(Lock, "reacquire", next_outcome)
+    monkeypatch.setattr(module, "REPLY_SECONDS", 0.05)
+    monkeypatch.setattr(module, "LOCK_LEASE_SECONDS", 0.0)
+    cache = RedisTokenCache(imitation(server))
     await module._renew_lock(cache._server, cache._server.redis.lock("key"))
+    assert met == outcomes
 
 
 async def test_clients_of_several_processes_fetch_one_app_only_token(server: fakeredis.FakeServer) -> None:

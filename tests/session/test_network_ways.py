@@ -412,6 +412,19 @@ async def test_a_certificate_that_cannot_be_accepted_is_an_error_that_says_what_
     assert error.reason.startswith(f"its certificate is not valid: {says}")
 
 
+async def test_a_certificate_by_one_that_is_no_authority_is_an_error_that_says_so(authority: Authority) -> None:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(authority.issue_by_host("127.0.0.1"))
+    context = ssl.create_default_context(cafile=str(authority.file))
+    async with Server(tls=tls) as server:
+        error = await error_of(client_of(server, retries=0, options={"ssl": context}))
+        assert server.requests == []
+    assert type(error) is TransportError
+    assert error.reason == (
+        "its certificate is not valid: its issuer's certificate is not that of an authority. Have it issued by one"
+    )
+
+
 async def test_a_certificate_that_only_earlier_pythons_accept_is_an_error_that_says_so(authority: Authority) -> None:
     """Python 3.13 and later check as RFC 5280 has it: the certificate has to name the key of its authority."""
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

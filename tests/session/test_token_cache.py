@@ -3,6 +3,7 @@
 # ruff: noqa: ASYNC240  # a test may look at a file where it stands
 
 import asyncio
+import gc
 import json
 import os
 import stat
@@ -95,6 +96,32 @@ async def test_the_file_stays_locked_while_it_is_written_though_the_call_was_can
         await storing
     await FileTokenCache(path).store("c", "three")
     assert json.loads(path.read_text("utf-8")) == {"a": "one", "b": "two", "c": "three"}
+
+
+async def test_a_write_that_fails_after_its_call_was_cancelled_is_not_reported_as_unhandled(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = FileTokenCache(path)
+    began, may_fail = threading.Event(), threading.Event()
+
+    def fail_slowly() -> dict[str, str]:
+        began.set()
+        assert may_fail.wait(60)
+        raise ConfigurationError("the disk is full")
+
+    reported: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+    monkeypatch.setattr(cache, "_read", fail_slowly)
+    storing = asyncio.create_task(cache.store("a", "one"))
+    await until(began.is_set)
+    storing.cancel()
+    await turns()
+    may_fail.set()
+    with pytest.raises(asyncio.CancelledError):
+        await storing
+    del storing
+    gc.collect()
+    assert reported == []
 
 
 async def test_the_lock_of_one_key_does_not_hold_up_another(cache: TokenCache) -> None:

@@ -143,7 +143,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "connections of a client": _places(
         """
-        session/transport.py Transport._open _TCPConnector
+        session/transport.py Transport._open _CleanConnector
         """
     ),
     "an attempt, to the last byte of its answer": _places(
@@ -263,7 +263,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/sync/snapshot.py Snapshot.stage read
         session/token_cache.py FileTokenCache._replaced wait
         sqlite_file.py SqliteFile.__init__ deque
-        sqlite_file.py SqliteFile._submit wait
+        shielded.py shielded wait
         sqlite_file.py SqliteFile.open ThreadPoolExecutor
         webhooks/inbox.py Inbox._claim_abandoned read
         """
@@ -465,7 +465,6 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "connections to the page of a sign-in": _places(
         """
-        cli/sign_in.py Loopback.__init__ _conversations
         """
     ),
     "a connection to the page of a sign-in": _places(

@@ -74,12 +74,24 @@ class Authority:
         strict does not name the key of its authority, as RFC 5280 has it.
         """
         key = ec.generate_private_key(ec.SECP256R1())
-        name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, hosts[0])])
+        name = _named(hosts[0])
         certificate = _certificate(
             name, key.public_key(), self.name, self.key, hosts, ends_in=days * DAY, is_strict=is_strict
         )
         file = self.folder / f"{hosts[0]}-{days}-{password is not None}-{is_strict}.pem"
         file.write_bytes(_pem(certificate) + _key_pem(key, password))
+        return file
+
+    def issue_by_host(self, host: str) -> Path:
+        """A file with a certificate for the host, that of its issuer, which is a host as well and no authority, and the
+        key of the first.
+        """
+        issuer, issuer_key = _named("issuer.example"), ec.generate_private_key(ec.SECP256R1())
+        between = _certificate(issuer, issuer_key.public_key(), self.name, self.key, ("issuer.example",))
+        key = ec.generate_private_key(ec.SECP256R1())
+        certificate = _certificate(_named(host), key.public_key(), issuer, issuer_key, (host,))
+        file = self.folder / f"{host}-by-a-host.pem"
+        file.write_bytes(_pem(certificate) + _pem(between) + _key_pem(key, None))
         return file
 
     def server(self, *hosts: str, days: int = 1, wants_client: bool = False) -> ssl.SSLContext:
@@ -90,6 +102,10 @@ class Authority:
             context.load_verify_locations(self.file)
             context.verify_mode = ssl.CERT_REQUIRED
         return context
+
+
+def _named(host: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
 
 
 def _certificate(

@@ -67,10 +67,8 @@ class _Counting(Record):
         if counts.partial_errors:
             return self._wrong(reply, "the service reported errors beside its counts")
         if found != (self.users, self.users):
-            return self._wrong(
-                reply,
-                f"the service counted {found[0]:,} successes of {found[1]:,} where {self.users:,} users were sent",
-            )
+            sent = "1 user was sent" if self.users == 1 else f"{self.users:,} users were sent"
+            return self._wrong(reply, f"the service counted {found[0]:,} successes of {found[1]:,} where {sent}")
         return None
 
     def _wrong(self, reply: Reply, summary: str) -> Failure:

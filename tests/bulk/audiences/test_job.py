@@ -131,7 +131,7 @@ async def test_the_same_mismatch_twelve_times_stops_it() -> None:
     service = ModelService([counted(0, 1)] * 100)
     error = await stopped(job_of(service, people("a")))
     assert len(service.requests) == 12
-    assert "the service counted 0 successes of 1 where 1 users were sent (after 12 attempts)" in str(error)
+    assert "the service counted 0 successes of 1 where 1 user was sent (after 12 attempts)" in str(error)
 
 
 # Broken input ------------------------------------------------------------------------------------------------------

@@ -46,14 +46,14 @@ async def test_the_same_wrong_counts_twelve_times_are_an_error() -> None:
     service = ModelService([counted(0, 1)] * 20)
     with pytest.raises(ApiError) as caught:
         await sent(session_of(service))
-    assert str(caught.value) == ("the service counted 0 successes of 1 where 1 users were sent (after 12 attempts)")
+    assert str(caught.value) == ("the service counted 0 successes of 1 where 1 user was sent (after 12 attempts)")
     assert (caught.value.status, caught.value.attempts, len(service.bodies)) == (200, 12, 12)
 
 
 async def test_counts_that_are_wrong_in_turns_are_sent_again_until_the_time_is_up() -> None:
     service = ModelService(counted(0, total) for total in itertools.cycle((1, 2)))
     clock = VirtualClock()
-    with pytest.raises(ApiError, match="where 1 users were sent"):
+    with pytest.raises(ApiError, match="where 1 user was sent"):
         await sent(session_of(service, clock))
     assert clock.monotonic() >= 90
     assert len(service.bodies) > 12

@@ -465,6 +465,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "connections to the page of a sign-in": _places(
         """
+        cli/sign_in.py Loopback.__init__ _conversations
         """
     ),
     "a connection to the page of a sign-in": _places(

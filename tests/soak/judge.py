@@ -1,4 +1,6 @@
-"""What has to be true after a soak: nothing is lost, and nothing grows. Pure functions over what was collected."""
+"""What has to be true after a soak: nothing is lost, and nothing grows. Pure functions over what
+was collected.
+"""
 
 import csv
 import json
@@ -19,11 +21,13 @@ COUNTS: Final = ("descriptors", "sockets", "tasks", "threads")
 MAX_GROWTH_COUNT: Final = 3
 """How much a count may rise, by the moments at which it is taken."""
 RISING: Final = 0.75
-"""The share of all pairs of windows by which more rise than fall (Kendall's tau) from which on there is a trend. Without
-one, ten windows reach it once in a thousand soaks.
+"""The share of all pairs of windows by which more rise than fall (Kendall's tau) from which on
+there is a trend. Without one, ten windows reach it once in a thousand soaks.
 """
 COVERED_SECONDS: Final = 60.0
-"""A gap that is no longer than this is filled by a backfill, whatever the emulator's clock was moved by meanwhile."""
+"""A gap that is no longer than this is filled by a backfill, whatever the emulator's clock was
+moved by meanwhile.
+"""
 LONG_LINE_ID: Final = "1"
 STREAMS: Final = {"posts": "post", "posts with backfill": "post", "activity": "event"}
 BACKFILLED: Final = frozenset({"posts with backfill"})
@@ -62,12 +66,12 @@ class Outcome:
     """What the client told at its end, if it got there."""
 
     @classmethod
-    def collected(cls, folder: Path, **told: Any) -> "Outcome":
+    def collected(cls, folder: Path, **others: Any) -> "Outcome":
         """Reads what the client has written."""
         notes, samples = folder / "notes.jsonl", folder / "samples.csv"
         lines = notes.read_bytes().rpartition(b"\n")[0].splitlines() if notes.exists() else []
         measured = samples_of(samples) if samples.exists() else []
-        return cls(notes=[json.loads(line) for line in lines], samples=measured, **told)
+        return cls(notes=[json.loads(line) for line in lines], samples=measured, **others)
 
     def noted(self, kind: str) -> list[Sequence[Any]]:
         return [note[1:] for note in self.notes if note[0] == kind]
@@ -193,7 +197,9 @@ def windows(values: Sequence[float], count: int = WINDOWS) -> list[float]:
 
 
 def tendency(values: Sequence[float]) -> float:
-    """Kendall's tau: 1 if each value is above all before it, -1 if below, about 0 if there is no trend."""
+    """Kendall's tau: 1 if each value is above all before it, -1 if below, about 0 if there is no
+    trend.
+    """
     pairs = [(values[i], values[j]) for i in range(len(values)) for j in range(i + 1, len(values))]
     return sum((later > earlier) - (later < earlier) for earlier, later in pairs) / len(pairs)
 
@@ -224,10 +230,10 @@ def _of_growth(samples: Sequence[Mapping[str, float]]) -> Iterator[str]:
 
 def summary(outcome: Outcome) -> str:
     """What was done and measured, as text."""
-    ended = outcome.ended or {"done": {}, "told": {}, "records": {}}
+    ended = outcome.ended or {"done": {}, "errors": {}, "records": {}}
     parts = [
         _table("Operations", ended["done"]),
-        _table("Errors that callers were told of", ended["told"]),
+        _table("Errors that callers were told of", ended["errors"]),
         _table("Faults played", {**outcome.faults, "forged deliveries": _forgeries(outcome)}),
         _table("Beside them", {**outcome.events, "published": len(outcome.published), **_tokens(outcome)}),
         _table("Requests", Counter(_requests(outcome))),

@@ -52,7 +52,7 @@ def right() -> Outcome:
         faults={},
         events={},
         ledger={"deliveries": {"1": {"forgeries": {"sent": 3, "accepted": 0}}}, "requests": {}},
-        ended={"done": {}, "told": {}, "records": {}, "unhandled": [], "before": HELD, "after": HELD},
+        ended={"done": {}, "errors": {}, "records": {}, "unhandled": [], "before": HELD, "after": HELD},
     )
 
 
@@ -150,10 +150,10 @@ def test_random_faults_are_the_same_for_the_same_seed_and_the_emulator_takes_all
 def test_the_section_of_the_page_has_the_figures() -> None:
     done = dict.fromkeys(JOBS, 2) | {"audience sync, cancelled": 1, "rows": 5_000, "posts read": 700}
     done |= {"connections of streams": 9, "events handled": 1_234}
-    told = ending(done=done)(right())
+    ended = ending(done=done)(right())
     requests = {"POST /2/oauth2/token": {"accepted": 4, "refused": 1, "unanswered": 2}}
     outcome = attrs.evolve(
-        told, faults={"stall": 3}, events={"app-only tokens invalidated": 6}, ledger={"requests": requests}
+        ended, faults={"stall": 3}, events={"app-only tokens invalidated": 6}, ledger={"requests": requests}
     )
     text = section(outcome, "soak.svg").replace("\n", " ")
     assert "3 faults of 1 kinds: 10 jobs with 5,000 rows and products, of which 1 were cancelled" in text

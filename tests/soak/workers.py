@@ -1,4 +1,6 @@
-"""What the client of a soak does beside its jobs: walks, calls, posts, streams and a webhook receiver."""
+"""What the client of a soak does beside its jobs: walks, calls, posts, streams and a webhook
+receiver.
+"""
 
 import asyncio
 import contextlib
@@ -48,7 +50,9 @@ async def walks(soak: Soak) -> None:
 
 
 async def _behind_the_newest(soak: Soak, user_id: str) -> str:
-    """The position of the second page. New posts push items off the first one, which then come twice."""
+    """The position of the second page. New posts push items off the first one, which then come
+    twice.
+    """
     for _ in range(ATTEMPTS):
         pager = soak.client.posts.by_user(user_id, max_results=5)
         with soak.telling("walks, opened"):
@@ -152,7 +156,9 @@ class Reading:
     backfill_minutes: int | None = None
     session: int = 0
     arrived_at: float | None = None
-    """When the last item of the last connection came; nobody knows what was sent after it. None at the start."""
+    """When the last item of the last connection came; nobody knows what was sent after it. None at
+    the start.
+    """
 
     async def run(self, soak: Soak) -> None:
         rng = soak.rng(self.name)
@@ -165,7 +171,7 @@ class Reading:
                     reading.cancel()
             except* (ApiError, SocialApiError) as problems:
                 for error in problems.exceptions:
-                    soak.told[f"stream: {type(error).__name__}"] += 1
+                    soak.errors[f"stream: {type(error).__name__}"] += 1
                 await asyncio.sleep(0.5)
 
     async def until_reopened(self, soak: Soak, reading: "asyncio.Task[None]", rng: random.Random) -> None:

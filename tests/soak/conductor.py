@@ -431,6 +431,7 @@ def order_of(plan: Plan, emulator: Service, folder: Path) -> dict[str, Any]:
             **{name: getattr(plan, name) for name in sizes},
             "receiver_port": free_port(),
             "seeded": emulator.ask("GET", "seed"),
+            "timeline": emulator.ready["timeline"],
         },
     }
 

@@ -45,7 +45,6 @@ from socialapi.errors import (
     ServerError,
     SocialApiError,
 )
-from socialapi.wire.retry import NOT_EXECUTED
 from tests.machines.faults import TROUBLE
 from tests.machines.worlds import Executed
 from tests.support.clock import VirtualClock
@@ -100,6 +99,10 @@ class Asked(Generic[T]):
         if self.error is None:
             return "yes"
         return _executed(self.error, repeatable=self.repeatable)
+
+
+NOT_EXECUTED: Final = frozenset({429, 503})
+"""The statuses of requests that were not executed (docs/errors.md, "Which requests are repeated")."""
 
 
 def _executed(error: BaseException, *, repeatable: bool) -> Executed:

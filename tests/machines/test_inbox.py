@@ -335,8 +335,9 @@ class InboxMachine(Machine):
             assert process.receiver.counters.refused_signature == refused + forgeries
         else:
             self.note(before, [])
-        if not self.is_served:  # an hour may have passed, after which the service challenges it first
-            self.is_registered.split(lambda _: None, lambda webhook: webhook.update(valid=webhook["valid"] and False))
+        # An hour may have passed, after which the service challenges it first.
+        if not self.is_served and self.is_registered.only["valid"]:
+            self.is_registered.change("unknown", lambda webhook: webhook.update(valid=False))
         for webhook in self.emulator.ledger()["deliveries"].values():
             assert webhook["forgeries"]["accepted"] == 0
 
@@ -428,7 +429,7 @@ class InboxMachine(Machine):
         self.emulator.advance(0)
         await self.emulator.settle()
         if not self.is_served and self.is_registered.only["valid"]:
-            self.is_registered.keep(lambda webhook: webhook.update(valid=False) is None)
+            self.is_registered.change("yes", lambda webhook: webhook.update(valid=False))
 
     # What holds always ------------------------------------------------------------------------------------------------
 

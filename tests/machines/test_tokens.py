@@ -135,10 +135,9 @@ class Tokens(Machine):
 
     def newest_pair(self) -> tuple[str, str]:
         """The access token and the refresh token that the clients have to use."""
-        app = self.state.sign_ins.refresh_tokens
         pairs = [(pair["access_token"], pair["refresh_token"]) for pair in self.stored_pairs()]
         ours = [pair for pair in pairs if pair not in self.of_before]
-        assert len(ours) <= 1, app
+        assert len(ours) <= 1
         return ours[0] if ours else (self.user.access_token, self.user.refresh_token or "")
 
     of_before: Sequence[tuple[str, str]] = ()

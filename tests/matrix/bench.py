@@ -25,6 +25,7 @@ from tests.matrix.documented import RETRIES, WHATEVER_COMES, Script
 from tests.resources.ads_rows import DIGEST
 from tests.resources.agreeing import name_of
 from tests.support.clock import VirtualClock
+from tests.support.independent import Independent
 from tests.support.planted import told_by
 
 PROCESSED = ("latency", "slow", "truncate", "reset_after", "count_mismatch", "product_missing", "product_error", None)
@@ -74,6 +75,10 @@ class Bench:
     async def __aexit__(self, *_: object) -> None:
         await self._closing.aclose()
         await self.emulator.__aexit__(None, None, None)
+
+    @property
+    def plain(self) -> Independent:
+        return self._stage.plain
 
     def _time(self) -> float:
         """By the clock of the client that is there now."""

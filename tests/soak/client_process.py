@@ -16,6 +16,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -112,6 +113,7 @@ class Witness(logging.Handler):
 
     def __init__(self, receiver_port: int) -> None:
         super().__init__(logging.WARNING)
+        self._receiver_port = receiver_port
         self._receiver = f"laddr=('127.0.0.1', {receiver_port})"
         self.records: Counter[str] = Counter()
         self.unhandled: list[str] = []
@@ -134,9 +136,18 @@ class Witness(logging.Handler):
         Any other socket has another address.
         """
         text = f"{found.exc_value!r} in {found.object!r}"
-        is_forgotten = self._receiver in text or "unclosed transport <_SelectorSocketTransport" in text
+        is_forgotten = self._receiver in text or _local_address(found) == ("127.0.0.1", self._receiver_port)
         if not (isinstance(found.exc_value, ResourceWarning) and is_forgotten):
             self.unhandled.append(text[:300])
+
+
+def _local_address(found: "sys.UnraisableHookArgs") -> Any:
+    """That of the transport whose destructor has warned; None if it is something else."""
+    for frame, _ in traceback.walk_tb(found.exc_traceback):
+        owner = frame.f_locals.get("self")
+        if frame.f_code.co_name == "__del__" and isinstance(owner, asyncio.BaseTransport):
+            return owner.get_extra_info("sockname")
+    return None
 
 
 def _shown(context: Mapping[str, Any]) -> str:

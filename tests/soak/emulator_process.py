@@ -2,7 +2,7 @@
 
 Standard input has one JSON line: `token_seconds` (how long a user's OAuth 2.0 token lasts) and
 `rate_limits`. Standard output gets the ready line, with the refresh token of a user who has signed
-in. It ends when standard input does.
+in, and the ids of that user's newest posts. It ends when standard input does.
 """
 
 import asyncio
@@ -16,6 +16,8 @@ from socialapi.emulator.oauth.state import RefreshGrant
 
 SCOPES: Final = frozenset({"tweet.read", "tweet.write", "users.read", "offline.access"})
 REFRESH_TOKEN: Final = "the-refresh-token-of-the-sign-in"
+NEWEST: Final = 1_000
+"""The posts of the user that are told: more than a walk has."""
 
 
 async def main(order: dict[str, Any]) -> None:
@@ -25,7 +27,8 @@ async def main(order: dict[str, Any]) -> None:
         emulator.state.sign_ins.refresh_tokens[REFRESH_TOKEN] = RefreshGrant(
             app_key=emulator.ready["api_key"], user_id=emulator.seed["user_ids"][0], scopes=SCOPES
         )
-        print(json.dumps({**emulator.ready, "refresh_token": REFRESH_TOKEN}), flush=True)
+        timeline = emulator.state.platform.posts.timeline(emulator.seed["user_ids"][0])[: -NEWEST - 1 : -1]
+        print(json.dumps({**emulator.ready, "refresh_token": REFRESH_TOKEN, "timeline": timeline}), flush=True)
         await asyncio.to_thread(sys.stdin.read)
 
 

@@ -61,6 +61,8 @@ class Soak:
     margin_seconds: float
     receiver_port: int
     seeded: Mapping[str, list[str]]
+    timeline: list[int]
+    """The newest posts of the first user, the newest first, as the emulator held them at its start."""
     registered: asyncio.Event = attrs.field(factory=asyncio.Event)
     """Set when the webhook is there: what is published from then on has to be handled."""
     stopping: asyncio.Event = attrs.field(factory=asyncio.Event)

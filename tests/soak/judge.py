@@ -24,6 +24,25 @@ RISING: Final = 0.75
 """The share of all pairs of windows by which more rise than fall (Kendall's tau) from which on
 there is a trend. Without one, ten windows reach it once in a thousand soaks.
 """
+MAX_GROWTH_OBJECTS: Final = 10_000
+MAX_GROWTH_SHARE_OBJECTS: Final = 0.1
+"""Objects are counted now and then, and some thousands belong to the jobs that happen to be under way: 3 to 5 % more
+were counted in soaks of minutes. A leak of one object for each operation is more than this after a quarter of an hour.
+"""
+MAX_GROWTH_FILE_BYTES: Final = 1 * MEGABYTE
+"""What the journals and snapshots of the jobs that happen to be under way may differ by."""
+BYTES_OF_EVENT: Final = 150
+"""What the inbox keeps of an event that was handled, whose identity it remembers: 55 to 65 bytes were measured."""
+BETWEEN_FIFTHS: Final = 0.4
+"""The share of the time between the middle of the middle fifth and that of the last one."""
+MAX_GAP_SHARE: Final = 0.6
+"""The share of the time that the gaps of a stream may cover. Streams are ended or left every 15 s, which each time costs
+the margin of 2 s and another connection: 18 to 30 % were measured, and twice as much in soaks of seconds.
+"""
+MAX_GAP_SECONDS: Final = 120.0
+"""The longest gap: silence of 12 s, and the waits after four refusals in a row (5, 10, 20, 40 s) with their attempts."""
+OF_STREAMS: Final = "stream: "
+"""The beginning of what is told of streams that ended with an error."""
 COVERED_SECONDS: Final = 60.0
 """A gap that is no longer than this is filled by a backfill, whatever the emulator's clock was
 moved by meanwhile.
@@ -93,7 +112,9 @@ def broken_rules(outcome: Outcome) -> list[str]:
         *_of_deliveries(outcome),
         *_of_webhooks(outcome),
         *_of_leftovers(outcome.ended),
+        *_of_stream_errors(outcome),
         *_of_growth(outcome.samples),
+        *_of_more_growth(outcome.samples, outcome.ended["done"].get("events handled", 0)),
     ]
 
 
@@ -120,6 +141,7 @@ def _of_deliveries(outcome: Outcome) -> Iterator[str]:
     items: dict[str, Counter[tuple[int, str]]] = defaultdict(Counter)
     for stream, session, item_id, _ in outcome.noted("item"):
         items[stream][session, item_id] += 1
+    yield from _of_gaps(outcome.published, gaps)
     for stream, kind in STREAMS.items():
         wanted = [each for each in everything if each.kind == kind]
         arrived = {item_id for _, item_id in items[stream]}
@@ -141,6 +163,43 @@ def _is_in_a_gap(published: Published, gaps: Iterable[tuple[float, float]], leas
     return any(
         started <= published.ended and published.began <= ended and ended - started > least for started, ended in gaps
     )
+
+
+def _of_gaps(published: Sequence[Published], gaps: Mapping[str, Iterable[tuple[float, float]]]) -> Iterator[str]:
+    """A stream that tells of gaps all the time would never lose anything."""
+    if not published:
+        return
+    first, last = published[0].began, published[-1].ended
+    for stream, told in gaps.items():
+        within = [
+            (max(started, first), min(ended, last)) for started, ended in told if ended > first and started < last
+        ]
+        longest = max((ended - started for started, ended in within), default=0.0)
+        if longest > MAX_GAP_SECONDS:
+            yield f"the stream of {stream} told of a gap of {longest:.0f} s"
+        share = _covered(within) / (last - first)
+        if share > MAX_GAP_SHARE:
+            yield f"the gaps of the stream of {stream} are {share:.0%} of the time"
+
+
+def _covered(spans: Iterable[tuple[float, float]]) -> float:
+    """How many seconds are in any of the spans."""
+    seconds, reached = 0.0, 0.0
+    for started, ended in sorted(spans):
+        seconds += max(0.0, ended - max(started, reached))
+        reached = max(reached, ended)
+    return seconds
+
+
+def _of_stream_errors(outcome: Outcome) -> Iterator[str]:
+    """A stream connects again for ever. Only a token that is invalidated twice while it does may end it."""
+    told = (outcome.ended or {})["told"]
+    errors = {name: count for name, count in told.items() if name.startswith(OF_STREAMS)}
+    refused = errors.pop(f"{OF_STREAMS}Unauthorized", 0)
+    if refused > outcome.events.get("app-only tokens invalidated", 0):
+        yield f"streams ended with Unauthorized {refused} times, more often than a token was invalidated"
+    if errors:
+        yield f"streams ended with errors: {errors}"
 
 
 def _of_refused_posts(outcome: Outcome) -> Iterator[str]:
@@ -223,6 +282,17 @@ def _of_growth(samples: Sequence[Mapping[str, float]]) -> Iterator[str]:
         if tendency(parts) > RISING and parts[-1] - parts[0] > MAX_GROWTH_COUNT:
             shown = ", ".join(f"{each:.0f}" for each in parts)
             yield f"{name} grow: the medians of {WINDOWS} windows after the warm-up are {shown}"
+
+
+def _of_more_growth(samples: Sequence[Mapping[str, float]], handled: int) -> Iterator[str]:
+    if len(samples) < 2 * WINDOWS:
+        return
+    middle, last = growth(samples, "objects")
+    if last - middle > max(MAX_GROWTH_OBJECTS, MAX_GROWTH_SHARE_OBJECTS * middle):
+        yield f"objects grow: {middle:,.0f} in the middle, {last:,.0f} in the last fifth"
+    middle, last = growth(samples, "file_bytes")
+    if last - middle > MAX_GROWTH_FILE_BYTES + BYTES_OF_EVENT * BETWEEN_FIFTHS * handled:
+        yield f"files grow: {middle / MEGABYTE:.1f} MB in the middle, {last / MEGABYTE:.1f} MB in the last fifth"
 
 
 # The summary -----------------------------------------------------------------------------------------------------------

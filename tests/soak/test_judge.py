@@ -82,6 +82,12 @@ def growing(name: str, step: float) -> Callable[[Outcome], Outcome]:
     return change
 
 
+def lasting(outcome: Outcome, until: float) -> Outcome:
+    """The outcome with its last event published then."""
+    *others, event = outcome.published
+    return attrs.evolve(outcome, published=[*others, attrs.evolve(event, began=until, ended=until + 0.1)])
+
+
 FLAWS: dict[str, tuple[Callable[[Outcome], Outcome], str]] = {
     "a lost post": (without("item", "posts", 1, "11"), "the stream of posts lost 1 of 3"),
     "a gap that is not told": (without("gap"), "the stream of posts lost 1 of 3"),
@@ -117,6 +123,24 @@ FLAWS: dict[str, tuple[Callable[[Outcome], Outcome], str]] = {
     "descriptors": (growing("descriptors", 0.1), "descriptors grow: the medians of 10 windows"),
     "tasks": (growing("tasks", 0.1), "tasks grow"),
     "threads": (growing("threads", 0.1), "threads grow"),
+    "objects": (growing("objects", 260), "objects grow: 92,870 in the middle, 103,270 in the last fifth"),
+    "files": (growing("file_bytes", 26e3), "files grow: 2.3 MB in the middle, 3.3 MB in the last fifth"),
+    "gaps all the time": (
+        beside("gap", "activity", 15.0, 29.0, "it broke off"),
+        "the gaps of the stream of activity are 70% of the time",
+    ),
+    "a gap without end": (
+        lambda outcome: beside("gap", "activity", 0.0, 131.0, "it broke off")(lasting(outcome, 1_000.0)),
+        "the stream of activity told of a gap of 121 s",
+    ),
+    "a stream that ends": (
+        ending(told={"stream: ServerError": 2, "ServerError": 3}),
+        "streams ended with errors: {'stream: ServerError': 2}",
+    ),
+    "a stream that is refused": (
+        ending(told={"stream: Unauthorized": 1}),
+        "streams ended with Unauthorized 1 times, more often than a token was invalidated",
+    ),
     "no samples": (lambda outcome: attrs.evolve(outcome, samples=outcome.samples[:5]), "there are only 5 samples"),
 }
 
@@ -130,6 +154,25 @@ def test_a_flaw_breaks_a_rule(flaw: str) -> None:
     change, sentence = FLAWS[flaw]
     found = broken_rules(change(right()))
     assert any(sentence in each for each in found), found
+
+
+HARMLESS: dict[str, Callable[[Outcome], Outcome]] = {
+    "objects of jobs under way": growing("objects", 240),
+    "an inbox that remembers what was handled": lambda outcome: ending(done={"events handled": 10_000})(
+        growing("file_bytes", 30e3)(outcome)
+    ),
+    "gaps that overlap": lambda outcome: beside("gap", "posts", 18.0, 28.0, "")(
+        beside("gap", "posts", 18.0, 28.0, "")(outcome)
+    ),
+    "a token that is invalidated twice": lambda outcome: ending(told={"stream: Unauthorized": 1, "ServerError": 3})(
+        attrs.evolve(outcome, events={"app-only tokens invalidated": 1})
+    ),
+}
+
+
+@pytest.mark.parametrize("change", HARMLESS.values(), ids=HARMLESS)
+def test_what_faults_give_reason_for_breaks_no_rule(change: Callable[[Outcome], Outcome]) -> None:
+    assert broken_rules(change(right())) == []
 
 
 def test_every_fault_of_the_emulator_may_be_played() -> None:

@@ -21,18 +21,42 @@ from tests.soak.jobs import ATTEMPTS, Broken, Loads, Soak, Uploads, sync
 
 URL: Final = "https://hooks.example.com/soak"
 RULE: Final = "soak"
+FIRST_PAGE: Final = 5
 
 # Calls -----------------------------------------------------------------------------------------------------------------
 
 
-async def walks(soak: Soak) -> None:
+@attrs.frozen
+class Walks:
     """Walks through posts, which are left in the middle, and continued from where they were."""
-    rng, user_id = soak.rng("walks"), soak.seeded["user_ids"][0]
-    begin, whole = await _behind_the_newest(soak, user_id), list[int]()
-    while not soak.stopping.is_set():
-        seen, position = list[int](), begin
-        while len(seen) < soak.posts_in_a_walk:
-            pager = soak.client.posts.by_user(user_id, max_results=rng.choice((20, 50, 100)), start=position)
+
+    begin: str
+    """The position of the second page. New posts push items off the first one, which then come twice."""
+    expected: list[int]
+    """What the emulator said that it holds from there on, before anybody asked the service."""
+
+    @classmethod
+    async def prepared(cls, soak: Soak) -> "Walks":
+        """Asked before there are faults, and before anybody posts: the position is behind a known post."""
+        pager = soak.client.posts.by_user(soak.seeded["user_ids"][0], max_results=FIRST_PAGE)
+        await pager.first()
+        return cls(pager.position, soak.timeline[FIRST_PAGE:][: soak.posts_in_a_walk])
+
+    async def run(self, soak: Soak) -> None:
+        rng = soak.rng("walks")
+        while not soak.stopping.is_set():
+            seen = await self.walk(soak, rng)
+            if seen != self.expected:
+                raise Broken(f"walks: a walk that was left and continued has {different(seen, self.expected)}")
+            soak.done["posts read"] += len(seen)
+            await soak.pause(rng)
+
+    async def walk(self, soak: Soak, rng: random.Random) -> list[int]:
+        """The ids of as many posts as are expected."""
+        seen, position = list[int](), self.begin
+        while len(seen) < len(self.expected):
+            user_id, size = soak.seeded["user_ids"][0], rng.choice((20, 50, 100))
+            pager = soak.client.posts.by_user(user_id, max_results=size, start=position)
             leaves_after = rng.randrange(10, 400)
             with soak.telling("walks, opened"):
                 async for post in pager:
@@ -41,24 +65,13 @@ async def walks(soak: Soak) -> None:
                     if not leaves_after:
                         break
             position = pager.position
-        seen = seen[: soak.posts_in_a_walk]
-        whole = whole or seen
-        if seen != whole or seen != sorted(set(seen), reverse=True):
-            raise Broken("walks: a walk that was left and continued has posts twice, or has not all of them")
-        soak.done["posts read"] += len(seen)
-        await soak.pause(rng)
+        return seen[: len(self.expected)]
 
 
-async def _behind_the_newest(soak: Soak, user_id: str) -> str:
-    """The position of the second page. New posts push items off the first one, which then come
-    twice.
-    """
-    for _ in range(ATTEMPTS):
-        pager = soak.client.posts.by_user(user_id, max_results=5)
-        with soak.telling("walks, opened"):
-            await pager.first()
-            return pager.position
-    raise Broken(f"walks: no page could be read in {ATTEMPTS} attempts")
+def different(seen: list[int], expected: list[int]) -> str:
+    """What is wrong with posts that are not those that were expected."""
+    missing, twice = set(expected) - set(seen), len(seen) - len(set(seen))
+    return f"{len(missing)} posts too few, {twice} twice, and {len(set(seen) - set(expected))} that do not belong there"
 
 
 async def calls(soak: Soak) -> None:
@@ -169,7 +182,7 @@ class Reading:
                     reading = tasks.create_task(self.read(soak))
                     await self.until_reopened(soak, reading, rng)
                     reading.cancel()
-            except* (ApiError, SocialApiError) as problems:
+            except* SocialApiError as problems:
                 for error in problems.exceptions:
                     soak.errors[f"stream: {type(error).__name__}"] += 1
                 await asyncio.sleep(0.5)
@@ -283,10 +296,12 @@ async def prepare(soak: Soak) -> list[tuple[str, Callable[[Soak], Awaitable[None
     ]
     load = Loads("catalog load", soak.seeded["product_catalog_ids"][0])
     await soak.client.filtered_stream.ensure_rules(RULE)
+    walks = await Walks.prepared(soak)
     jobs: list[Uploads | Loads] = [*uploads, load]
     return [
         *((each.name, each.run) for each in jobs),
-        *((each.__name__, each) for each in (sync, walks, calls, posts, rules)),
+        ("walks", walks.run),
+        *((each.__name__, each) for each in (sync, calls, posts, rules)),
     ]
 
 

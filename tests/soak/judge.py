@@ -193,8 +193,8 @@ def _covered(spans: Iterable[tuple[float, float]]) -> float:
 
 def _of_stream_errors(outcome: Outcome) -> Iterator[str]:
     """A stream connects again for ever. Only a token that is invalidated twice while it does may end it."""
-    told = (outcome.ended or {})["told"]
-    errors = {name: count for name, count in told.items() if name.startswith(OF_STREAMS)}
+    found = (outcome.ended or {})["errors"]
+    errors = {name: count for name, count in found.items() if name.startswith(OF_STREAMS)}
     refused = errors.pop(f"{OF_STREAMS}Unauthorized", 0)
     if refused > outcome.events.get("app-only tokens invalidated", 0):
         yield f"streams ended with Unauthorized {refused} times, more often than a token was invalidated"

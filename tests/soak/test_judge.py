@@ -134,11 +134,11 @@ FLAWS: dict[str, tuple[Callable[[Outcome], Outcome], str]] = {
         "the stream of activity told of a gap of 121 s",
     ),
     "a stream that ends": (
-        ending(told={"stream: ServerError": 2, "ServerError": 3}),
+        ending(errors={"stream: ServerError": 2, "ServerError": 3}),
         "streams ended with errors: {'stream: ServerError': 2}",
     ),
     "a stream that is refused": (
-        ending(told={"stream: Unauthorized": 1}),
+        ending(errors={"stream: Unauthorized": 1}),
         "streams ended with Unauthorized 1 times, more often than a token was invalidated",
     ),
     "no samples": (lambda outcome: attrs.evolve(outcome, samples=outcome.samples[:5]), "there are only 5 samples"),
@@ -164,7 +164,7 @@ HARMLESS: dict[str, Callable[[Outcome], Outcome]] = {
     "gaps that overlap": lambda outcome: beside("gap", "posts", 18.0, 28.0, "")(
         beside("gap", "posts", 18.0, 28.0, "")(outcome)
     ),
-    "a token that is invalidated twice": lambda outcome: ending(told={"stream: Unauthorized": 1, "ServerError": 3})(
+    "a token that is invalidated twice": lambda outcome: ending(errors={"stream: Unauthorized": 1, "ServerError": 3})(
         attrs.evolve(outcome, events={"app-only tokens invalidated": 1})
     ),
 }

@@ -8,6 +8,7 @@ Hosts and credentials come from SOCIALAPI_* variables. Run it against a local em
 """
 
 import asyncio
+import contextlib
 import sqlite3
 import sys
 from collections.abc import AsyncIterator
@@ -36,7 +37,8 @@ async def main(account_id: str, audience_id: str) -> int:
     async with Client.from_env() as client:
         audience = client.ads.account(account_id).custom_audience(audience_id)
         try:
-            report = await audience.upload(operations(customers()), rejects="rejects.csv")
+            with contextlib.closing(customers()) as database:
+                report = await audience.upload(operations(database), rejects="rejects.csv")
         except errors.SocialApiError as stopped:
             print(f"{stopped}; run again, it changes nothing that it did before")
             return 2 if stopped.is_lasting else 3

@@ -39,7 +39,7 @@ OUTER: Final = ("socialapi.cli", "socialapi.emulator", "socialapi.testing", "soc
 BASE: Final = frozenset({"socialapi", "socialapi.errors", "socialapi.lazy", "socialapi.version"})
 FRONT_DOOR: Final = BASE | {
     *("socialapi.client", "socialapi.config", "socialapi.credentials"),
-    *("socialapi.session", "socialapi.session.clock", "socialapi.session.token_cache"),
+    *("socialapi.session", "socialapi.session.clock", "socialapi.session.token_cache", "socialapi.shielded"),
 }
 CLIENT: Final = """
 from socialapi import AppOnly, Client, Config, OAuth1

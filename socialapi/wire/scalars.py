@@ -123,15 +123,17 @@ def moment(value: Any) -> datetime.datetime | None:
 
 
 def _parsed(written: str) -> datetime.datetime | None:
-    if _HAS_ODD_FRACTION(written):
-        return None  # a fraction of a minute or an hour, which Python takes for one of a second
+    if _IS_MISREAD(written):
+        return None
     try:
         return datetime.datetime.fromisoformat(written.upper().replace("\u2212", "-"))
     except ValueError:
         return None
 
 
-_HAS_ODD_FRACTION: Final = re.compile(r"[Tt ][0-9]{2}(?::?[0-9]{2})?[.,]", re.ASCII).search
+# Python takes a fraction of a minute or an hour for one of a second, and from 3.14 on reads 24:00 with
+# a fraction that is not zero.
+_IS_MISREAD: Final = re.compile(r"[Tt ](?:24|[0-9]{2}(?::?[0-9]{2})?[.,])", re.ASCII).search
 _TIME: Final = re.compile(
     r"(?P<year>[0-9]{4})(?:-(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?|-(?P<ordinal>[0-9]{3}))?"
     r"(?:[Tt ](?P<hour>[0-9]{2})(?::?(?P<minute>[0-9]{2})(?::?(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?)?"

@@ -265,7 +265,8 @@ def _notes(data: bytes) -> None:
         assert look_at(path) in (True, False)
     note = _Background(1, path).note()
     assert all(isinstance(text, str) for text in note.values())
-    assert isinstance(_Background(1, path)._earlier_log(), Path)
+    log = _Background(1, path)._earlier_log()
+    assert log is None or (log.parent == path.parent and log != path)
     _check_lock(data)
     _check_env_file(path)
 

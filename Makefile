@@ -3,6 +3,7 @@
 #   make test WORKERS=1             how many tests run at a time
 #   make test ARGS=tests/streams    a part of the tests
 #   make test-pythons PYTHONS="python3.12 /opt/python/bin/python3.14"     those Pythons, by name or path
+#   make test-pure PURE_TESTS=tests            all tests without the extension
 #   make fuzz SECONDS=600           how long each target is searched
 #   make machines EXAMPLES=2000     how many sequences of steps each machine tries; SEED=… repeats a run
 #   make soak MINUTES=3             how long everything runs at once; ARGS="--seed 7" draws other faults
@@ -27,7 +28,7 @@ DOCS := .docs
 RELEASE := .release
 OLDEST := .oldest
 NEWEST := .newest
-EACH := .pythons
+PYTHON_ENVIRONMENTS := .pythons
 FUZZING := .fuzzing
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
@@ -43,9 +44,9 @@ FUZZERS := $(FUZZING)/.fuzzing-installed
 # What the package is built from: the extension is compiled again when one of these changes.
 BUILD := pyproject.toml setup.py constraints.txt $(wildcard socialapi/_speedups/*.[ch])
 
-# What the extension has a part in. The rest of the tests are the same with it and without. The proofs run without it by
-# `SOCIALAPI_NO_SPEEDUPS=1 make prove`.
-PURE_TESTS := tests/bulk tests/models tests/speedups tests/streams tests/wire tests/session/test_pager.py
+# Where the extension has the largest part, in minutes. Once a week CI runs all tests without it, by
+# `make test-pure PURE_TESTS=tests`. The proofs run without it at full size by `SOCIALAPI_NO_SPEEDUPS=1 make prove`.
+PURE_TESTS ?= tests/bulk tests/models tests/speedups tests/streams tests/wire tests/session/test_pager.py
 
 # What the dependencies have a part in, in minutes: answers, calls, files, signing, the commands, Redis.
 OLDEST_TESTS := tests/models tests/session tests/wire \
@@ -78,7 +79,7 @@ coverage: $(DEVELOPMENT) $(OTHERS) ## run the tests with branch coverage, which 
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 
-test-pure: $(DEVELOPMENT) ## run what the extension has a part in once more, without it
+test-pure: $(DEVELOPMENT) ## run what the extension has a large part in once more, without it; `PURE_TESTS=tests` for all
 	@SOCIALAPI_NO_SPEEDUPS=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup $(PURE_TESTS)
 
 test-spark: $(WRITERS) ## run the tests of writing from PySpark, which takes Java 17 and a redis-server
@@ -92,15 +93,16 @@ test-newest: ## run the tests with the newest dependencies that pyproject.toml a
 	@$(MAKE) --no-print-directory test VENV=$(NEWEST) VERSIONS="--upgrade --upgrade-strategy eager"
 
 test-pythons: ## run the tests on each of PYTHONS that is there, in environments of their own
-	@mkdir -p $(EACH) && rm -f $(EACH)/results
-	@for python in $(PYTHONS); do \
+	@mkdir -p $(PYTHON_ENVIRONMENTS) && rm -f $(PYTHON_ENVIRONMENTS)/results
+	@ran=0; failed=0; for python in $(PYTHONS); do \
 		version=$$($$python -c 'import platform; print(platform.python_version())' 2>/dev/null) || \
-			{ echo "$$python is not installed" >>$(EACH)/results; continue; }; \
-		$(MAKE) --no-print-directory test VENV=$(EACH)/$$version PYTHON=$$python 2>&1 | tee $(EACH)/$$version.log; \
-		echo "$$version: $$(tail -n 1 $(EACH)/$$version.log)" >>$(EACH)/results; \
-	done
-	@cat $(EACH)/results
-	@grep -q passed $(EACH)/results && ! grep -Eq 'failed|[Ee]rror' $(EACH)/results
+			{ echo "$$python is not installed" >>$(PYTHON_ENVIRONMENTS)/results; continue; }; \
+		folder=$(PYTHON_ENVIRONMENTS)/$$version; ran=$$((ran + 1)); \
+		{ $(MAKE) --no-print-directory test VENV=$(PYTHON_ENVIRONMENTS)/$$version PYTHON=$$python 2>&1; echo $$? >$$folder.status; } | tee $$folder.log; \
+		status=$$(cat $$folder.status); [ "$$status" = 0 ] || failed=$$((failed + 1)); \
+		echo "$$version: exit status $$status, $$(tail -n 1 $$folder.log)" >>$(PYTHON_ENVIRONMENTS)/results; \
+	done; \
+	cat $(PYTHON_ENVIRONMENTS)/results; echo "$$ran ran, $$failed failed"; [ $$ran -gt 0 ] && [ $$failed -eq 0 ]
 
 test-other-python: $(DEVELOPMENT) ## try the source archive on another Python of this machine, in a minute
 	@$(BIN)/python -m tools.other_python
@@ -166,7 +168,7 @@ format: $(DEVELOPMENT) ## rewrite the sources in the house format
 	@$(BIN)/ruff check --fix .
 
 clean: ## remove everything that these targets made, the environments included
-	@rm -rf $(VENV) $(BENCH) $(CLIENTS) $(SPARK) $(DOCS) $(RELEASE) $(OLDEST) $(NEWEST) $(FUZZING) $(EACH) site .cache .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove .soak $(SANITIZED) .fuzz dist build *.egg-info
+	@rm -rf $(VENV) $(BENCH) $(CLIENTS) $(SPARK) $(DOCS) $(RELEASE) $(OLDEST) $(NEWEST) $(FUZZING) $(PYTHON_ENVIRONMENTS) site .cache .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove .soak $(SANITIZED) .fuzz dist build *.egg-info
 	@rm -f socialapi/_speedups/*.so
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -227,7 +229,7 @@ $(FLOORS): constraints-oldest.txt tools/requirements-oldest.txt $(BUILD) | $(OLD
 
 # Atheris is compiled for some versions of Python on Linux and macOS, and nothing else here needs it.
 $(FUZZERS): $(BUILD) | $(FUZZING)/bin/python
-	@echo "Installing what searches …"
+	@echo "Installing the fuzzer …"
 	@$(FUZZING)/bin/python -m pip --quiet --disable-pip-version-check install --only-binary atheris atheris==3.0.0 || \
 		{ echo "atheris has no wheel for $$($(FUZZING)/bin/python -V) here; remove $(FUZZING) and name another with PYTHON=…" >&2; exit 1; }
 	@$(FUZZING)/bin/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt --editable '.[dev]'

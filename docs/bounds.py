@@ -2,8 +2,9 @@
 
 python docs/bounds.py
 
-The numbers are the constants and defaults of the code. `tests/support/bounded_places.py` says which place
-in the code each row is about, so that a queue or a wait without a bound cannot be added unnoticed.
+The numbers are the constants and defaults of the code, but for the measured ones (`measured`).
+`tests/support/bounded_places.py` says which place in the code each row is about. Its test finds new
+places by their form (`places_of` in `tests/test_bounds_page.py`), and cannot find those of another.
 """
 
 import inspect
@@ -107,6 +108,11 @@ def argument(cls: Any, name: str, shown: Any = number) -> tuple[str, str]:
 def fixed(value: float, shown: Any = number) -> tuple[str, str]:
     """Returns a constant."""
     return shown(value), FIXED
+
+
+def measured(text: str) -> tuple[str, str]:
+    """Returns what was measured, which no constant sets."""
+    return text, "measured"
 
 
 def both(*bounds: tuple[str, str]) -> tuple[str, str]:
@@ -303,14 +309,12 @@ FILES: Final = (
     ),
     Bound(
         "a snapshot of a sync",
-        "32 to 35 bytes an identifier",
-        FIXED,
+        *measured("32 to 35 bytes an identifier"),
         "the disk is full: `ConfigurationError`, and nothing is lost",
     ),
     Bound(
         "scratch files of a sync",
-        "about 70 bytes an identifier",
-        FIXED,
+        *measured("about 70 bytes an identifier"),
         "the same",
     ),
     Bound("digests in one transaction of a snapshot", *fixed(snapshot.BYTES_PER_TRANSACTION, size), "the next begins"),
@@ -524,8 +528,9 @@ def markdown() -> str:
         "",
         "How much the package takes of memory, disk and time, whatever the service, a sender of webhooks or",
         "a file does. Made from the code by `docs/bounds.py`. *Set by* names the setting, whose default is",
-        "shown; `fixed` is a constant. [Settings](reference.md#settings) says how a setting is set, and",
-        "[security](security.md) what is protected. Where there is no bound, the row says why.",
+        "shown; `fixed` is a constant, and `measured` what a run took, which nothing sets.",
+        "[Settings](reference.md#settings) says how a setting is set, and [security](security.md) what is",
+        "protected. Where there is no bound, the row says why.",
     ]
     for title, bounds in SECTIONS.items():
         lines += ["", f"## {title}", "", "| What | At most | Set by | Then |", "|---|---|---|---|"]

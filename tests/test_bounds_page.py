@@ -1,4 +1,9 @@
-"""The page of bounds: what the code says, and every place of the code that could take without an end."""
+"""The page of bounds: what the code says, and the places of the code that could take without an
+end.
+
+Places are found by their form: `places_of` says which. A wait for a task or a future (`await
+task`), a table that begins full, and one that a module fills for another are not among them.
+"""
 
 import ast
 import importlib.util
@@ -48,6 +53,7 @@ WAITS: Final = frozenset(
         "acquire_with_timeout",
         "wait_for_event",
         "communicate",
+        "gather",
         "join",
         "FileLock",
         "AsyncFileLock",
@@ -69,10 +75,14 @@ READS: Final = frozenset(
         "recv",
     ]
 )
+GROWING: Final = frozenset({"dict", "list", "set", "deque", "Counter", "OrderedDict", "defaultdict"})
+"""What begins empty, and may be a table or a queue."""
 READS_NO_FILES: Final = ("models/", "wire/")
 """What is called `read` there decodes a value."""
 HOLDS_ITS_WORLD: Final = "emulator/"
 """Its tables are what it emulates, which the page says."""
+HOLDS_VALUES: Final = "models/"
+"""The fields of a model are part of one answer or request."""
 
 
 def _load() -> ModuleType:
@@ -89,21 +99,27 @@ page = _load()
 
 
 def name_of(function: ast.expr) -> str:
-    """The last name of what is called, also where its type has arguments: `collections.deque[int]()` is a deque."""
+    """The last name of what is called, also where its type has arguments:
+    `collections.deque[int]()` is a deque.
+    """
     if isinstance(function, ast.Subscript):
         function = function.value
     return getattr(function, "attr", getattr(function, "id", ""))
 
 
 def places_of(module: str, node: ast.AST, scope: tuple[str, ...] = ()) -> Iterator[str]:
-    """Where a module queues, waits, remembers or reads: what it stands in, and what is called or made there."""
+    """Where a module queues, waits, remembers or reads: what it stands in, and what is called or
+    made there.
+    """
     if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         scope = (*scope, node.name)
         bare = [name_of(each) for each in node.decorator_list if not isinstance(each, ast.Call)]
         found = [name for name in bare if name in CACHES]
     elif isinstance(node, ast.Call):
         found = list(_called(module, node))
-    elif isinstance(node, ast.Assign | ast.AnnAssign) and not module.startswith(HOLDS_ITS_WORLD):
+    elif isinstance(node, ast.Await) and _waits_for_a_queue(node.value):
+        found = ["get"]
+    elif isinstance(node, ast.Assign | ast.AnnAssign) and not module.startswith((HOLDS_ITS_WORLD, HOLDS_VALUES)):
         found = list(_tables(node, scope))
     else:
         found = []
@@ -119,18 +135,31 @@ def _called(module: str, call: ast.Call) -> Iterator[str]:
     reads = name in READS and isinstance(call.func, ast.Attribute) and not module.startswith(READS_NO_FILES)
     if reads or (name in QUEUES | CACHES | WAITS and not only_lets_others_run and not joins_texts):
         yield name
-    yield from ("factory=deque" for each in call.keywords if each.arg == "factory" and name_of(each.value) == "deque")
+
+
+def _waits_for_a_queue(awaited: ast.expr) -> bool:
+    """Whether `get()` is awaited. What has a `get` of its own that takes a key is no queue."""
+    return isinstance(awaited, ast.Call) and name_of(awaited.func) == "get" and not (awaited.args or awaited.keywords)
 
 
 def _tables(node: ast.Assign | ast.AnnAssign, scope: tuple[str, ...]) -> Iterator[str]:
-    """An empty table that a module or an object keeps."""
+    """An empty table or list that a module or an object keeps, by its name."""
     target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-    made = node.value
-    is_dict = isinstance(made, ast.Dict) and not made.keys
-    is_call = isinstance(made, ast.Call) and name_of(made.func) in ("dict", "set") and not (made.args or made.keywords)
     is_kept = isinstance(target, ast.Attribute) and scope[-1:] == ("__init__",)
-    if (is_dict or is_call) and (is_kept or not scope):
+    if (_is_empty(node.value) and (is_kept or not scope)) or _has_growing_default(node.value):
         yield name_of(target)
+
+
+def _is_empty(made: ast.expr | None) -> bool:
+    if isinstance(made, ast.Call):
+        return name_of(made.func) in ("dict", "list", "set") and not (made.args or made.keywords)
+    return (isinstance(made, ast.Dict) and not made.keys) or (isinstance(made, ast.List) and not made.elts)
+
+
+def _has_growing_default(made: ast.expr | None) -> bool:
+    """Whether this is a field of an attrs class that begins as an empty table or list."""
+    keywords = made.keywords if isinstance(made, ast.Call) else []
+    return any(each.arg == "factory" and name_of(each.value) in GROWING for each in keywords)
 
 
 def places() -> set[str]:
@@ -179,8 +208,13 @@ def test_every_limit_of_a_setting_is_on_the_page() -> None:
         ("import asyncio\nqueue = asyncio.Queue()", "m.py - Queue"),
         (
             "import attrs\nfrom collections import deque\nclass A:\n    x = attrs.field(factory=deque)",
-            "m.py A factory=deque",
+            "m.py A x",
         ),
+        ("import attrs\nclass A:\n    x: list[int] = attrs.field(factory=list)", "m.py A x"),
+        ("class A:\n    def __init__(self):\n        self._finished: list[int] = []", "m.py A.__init__ _finished"),
+        ("found = []", "m.py - found"),
+        ("async def f(queue):\n    return await queue.get()", "m.py f get"),
+        ("import asyncio\nasync def f(tasks):\n    await asyncio.gather(*tasks)", "m.py f gather"),
     ],
 )
 def test_a_new_place_is_found(source: str, found: str) -> None:
@@ -189,7 +223,11 @@ def test_a_new_place_is_found(source: str, found: str) -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ["import asyncio\nasync def f():\n    await asyncio.sleep(0)", "x = ','.join(y)", "def f():\n    found = {}"],
+    [
+        "import asyncio\nasync def f():\n    await asyncio.sleep(0)",
+        "x = ','.join(y)",
+        "def f():\n    found = {}; rows = []",
+    ],
 )
 def test_what_lets_others_run_joins_texts_or_ends_with_its_function_is_no_place(source: str) -> None:
     assert list(places_of("m.py", ast.parse(source))) == []

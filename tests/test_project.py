@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tomllib
 import typing
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -149,11 +150,55 @@ def test_the_environments_that_make_sets_up_are_listed() -> None:
     assert sorted(listed) == sorted(variables[name] for name in [*names, *by_calling_itself])
 
 
+@pytest.fixture
+def run_on_pythons(tmp_path: Path) -> Callable[..., tuple[int, list[str]]]:
+    """Runs `make test-pythons` with programs in the place of Pythons and of the make that runs their tests.
+
+    Takes the exit status of the tests by the version of a Python. Returns that of `make`, and its results.
+    """
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("make is not installed")
+
+    def program(name: str, text: str) -> str:
+        path = tmp_path / name
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+        return str(path)
+
+    def run(statuses: dict[str, int], last_line: str) -> tuple[int, list[str]]:
+        pythons = [program(f"python{version}", f"echo {version}") for version in statuses]
+        cases = "".join(f"*PYTHON=*python{version}) exit {status};; " for version, status in statuses.items())
+        tests = program("tests", f'echo {last_line!r}; case "$*" in {cases}esac')
+        folder = tmp_path / "environments"
+        wanted = f"PYTHONS={' '.join([*pythons, str(tmp_path / 'nothing')])}"
+        command = [make, "test-pythons", wanted, f"PYTHON_ENVIRONMENTS={folder}", f"MAKE={tests}"]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        return done.returncode, (folder / "results").read_text("utf-8").splitlines()
+
+    return run
+
+
+def test_the_tests_on_other_pythons_fail_where_one_of_them_fails(
+    run_on_pythons: Callable[..., tuple[int, list[str]]], tmp_path: Path
+) -> None:
+    absent = f"{tmp_path / 'nothing'} is not installed"
+    status, results = run_on_pythons({"3.98.1": 0, "3.99.0": 0}, "7 passed, no error")
+    assert status == 0
+    assert results == [*(f"{each}: exit status 0, 7 passed, no error" for each in ("3.98.1", "3.99.0")), absent]
+    status, results = run_on_pythons({"3.98.1": 3, "3.99.0": 0}, "7 passed")
+    assert status != 0
+    assert results == ["3.98.1: exit status 3, 7 passed", "3.99.0: exit status 0, 7 passed", absent]
+    status, results = run_on_pythons({}, "")
+    assert status != 0
+    assert results == [absent]
+
+
 def test_the_readme_says_which_pythons_and_systems_were_tried(project: dict[str, Any]) -> None:
     versions = re.findall(r"Python :: (3\.\d+)$", "\n".join(project["classifiers"]), re.MULTILINE)
     said = f"Linux (x86-64, glibc) with CPython {versions[0]} to {versions[-1]}; macOS, Windows, musl, ARM, PyPy and"
     readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
-    assert f"It is tried on {said} free-threaded builds are untested." in readme
+    assert f"The package is tested on {said} free-threaded builds are untested." in readme
     systems = [each for each in project["classifiers"] if each.startswith("Operating System ::")]
     assert systems == ["Operating System :: POSIX :: Linux"]
     searched = re.search(r"^PYTHONS \?= (.+)$", MAKEFILE, re.MULTILINE)

@@ -40,25 +40,14 @@ from tests.support.planted import (
     told_by,
     upload,
 )
+from tests.support.records import LogLines
 from tests.support.server import Received, Server, answer
 
 
-class Listener(logging.Handler):
-    """Keeps every line of every logger, formatted, with its arguments and its traceback."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.DEBUG)
-        self.lines: list[str] = []
-        self.setFormatter(logging.Formatter("%(name)s %(levelname)s %(message)s"))
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.lines.append(self.format(record) + repr(record.args))
-
-
 @pytest.fixture
-async def listener() -> AsyncIterator[Listener]:
+async def listener() -> AsyncIterator[LogLines]:
     """Everything is logged at DEBUG, and the event loop reports every single callback as slow."""
-    listener, root, loop = Listener(), logging.getLogger(), asyncio.get_running_loop()
+    listener, root, loop = LogLines(), logging.getLogger(), asyncio.get_running_loop()
     level = root.level
     root.addHandler(listener)
     root.setLevel(logging.DEBUG)
@@ -81,7 +70,7 @@ async def error_of(running: Awaitable[Any]) -> BaseException | None:
 
 
 @pytest.mark.parametrize("failure", FAILURES)
-async def test_nothing_planted_is_told_when_calls_fail(failure: str, listener: Listener, clock: VirtualClock) -> None:
+async def test_nothing_planted_is_told_when_calls_fail(failure: str, listener: LogLines, clock: VirtualClock) -> None:
     raised = 0
     async with Server(then=FAILURES[failure]) as server, client_for(server, clock) as client:
         for call in CALLS:
@@ -95,7 +84,7 @@ async def test_nothing_planted_is_told_when_calls_fail(failure: str, listener: L
     assert [line for line in listener.lines if leaks(line)] == []
 
 
-async def test_nothing_planted_is_told_when_nobody_listens(listener: Listener, clock: VirtualClock) -> None:
+async def test_nothing_planted_is_told_when_nobody_listens(listener: LogLines, clock: VirtualClock) -> None:
     async with Server() as server:
         client = client_for(server, clock)
     async with client:
@@ -107,7 +96,7 @@ async def test_nothing_planted_is_told_when_nobody_listens(listener: Listener, c
 
 
 async def test_nothing_planted_is_told_when_all_goes_well(
-    listener: Listener, tmp_path: Path, clock: VirtualClock
+    listener: LogLines, tmp_path: Path, clock: VirtualClock
 ) -> None:
     async def service(received: Received) -> bytes:
         if received.path.startswith("/oauth2/"):
@@ -152,7 +141,7 @@ DIRTY: Final[list[dict[str, Any]]] = [
 
 
 async def test_nothing_planted_is_told_of_values_that_are_mended_or_refused(
-    listener: Listener, tmp_path: Path, clock: VirtualClock
+    listener: LogLines, tmp_path: Path, clock: VirtualClock
 ) -> None:
     shown: list[str] = []
     export, journal, snapshot = tmp_path / "export.jsonl", tmp_path / "job.journal", tmp_path / "audience.snapshot"
@@ -204,7 +193,7 @@ def ours() -> list[str]:
     ]
 
 
-async def test_the_secrets_of_a_real_exchange_are_not_told(listener: Listener) -> None:
+async def test_the_secrets_of_a_real_exchange_are_not_told(listener: LogLines) -> None:
     clock = VirtualClock(start=time.time())  # signatures have to be of today
     async with Emulator() as emulator:
         ready = emulator.ready

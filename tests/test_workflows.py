@@ -12,6 +12,7 @@ from typing import Any, Final
 import pytest
 import yaml  # type: ignore[import-untyped]
 
+from tests.fuzz.table import ALL
 from tools.release_check import TAG_VARIABLE
 
 ROOT: Final = Path(__file__).parents[1]
@@ -82,12 +83,46 @@ def test_everything_that_a_change_has_to_pass_is_run() -> None:
     assert {"test-oldest", "test-newest", "audit", "release-check"} <= make_targets(commands("ci.yml"))
 
 
+WEEKLY: Final = {
+    "newest": "make test-newest PYTHON=python",
+    "proofs": "make prove PYTHON=python",
+    "pure": "make test-pure PYTHON=python PURE_TESTS=tests",
+    "matrix": "make matrix PYTHON=python",
+    "machines": "make machines PYTHON=python",
+    "fuzz": "make fuzz PYTHON=python SECONDS=60",
+    "soak": "make soak PYTHON=python MINUTES=30",
+}
+"""What runs at full size, or without the extension, by its job."""
+
+
+def test_once_a_week_runs_whatever_a_change_has_only_a_part_of() -> None:
+    found = workflow("ci.yml")
+    weekly = {name: job for name, job in found["jobs"].items() if job.get("if") == "github.event_name == 'schedule'"}
+    assert {name: [s["run"] for s in job["steps"] if "run" in s] for name, job in weekly.items()} == {
+        name: [command] for name, command in WEEKLY.items()
+    }
+    assert found["on"]["schedule"]
+
+
+def test_a_search_with_every_target_ends_before_its_job_does() -> None:
+    seconds = int(WEEKLY["fuzz"].rpartition("=")[2])
+    # The other half is for setting up, for starting each search and for reading its corpus.
+    assert len(ALL) * seconds <= workflow("ci.yml")["jobs"]["fuzz"]["timeout-minutes"] * 60 / 2
+
+
+def test_what_runs_without_the_extension_can_be_named() -> None:
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("make is not installed")
+    command = [make, "--dry-run", "--always-make", "test-pure", "PURE_TESTS=tests"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert re.search(r"^SOCIALAPI_NO_SPEEDUPS=1 .* -m pytest .* tests$", done.stdout, re.MULTILINE)
+
+
 def test_once_a_week_the_proofs_run_without_the_extension() -> None:
     proofs = workflow("ci.yml")["jobs"]["proofs"]
     (step,) = [step for step in proofs["steps"] if "run" in step]
     assert step == {"run": "make prove PYTHON=python", "env": {"SOCIALAPI_NO_SPEEDUPS": "1"}}
-    assert proofs["if"] == "github.event_name == 'schedule'"
-    assert workflow("ci.yml")["on"]["schedule"]
 
 
 def test_in_a_container_pip_keeps_what_is_cached_in_a_folder_of_its_own_user() -> None:

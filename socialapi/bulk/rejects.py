@@ -39,6 +39,7 @@ class RejectsFile:
             raise InvalidInput(f"the rejects file {self.path} is the input itself; choose another path")
         self.columns: Sequence[str] = ()
         self._begun = False
+        self._is_incomplete = False
         self._is_new = False
         self._lock = FileLock(self.path)
         self._take_lock()
@@ -100,18 +101,21 @@ class RejectsFile:
                 for issue, cells in zip(issues, beside, strict=True)
             )
         except OSError as problem:
+            self._is_incomplete = True
             raise self._unwritable(problem) from None
 
     def close(self) -> None:
-        """Writes what is buffered and closes the file; one that never began is as it was.
-        Idempotent.
+        """Writes what is buffered and closes the file; one that never began is as it was. Idempotent.
+
+        Raises InvalidInput when the disk is full, unless `write` has said so.
         """
         try:
             self._file.close()
             if self._is_new and not self._begun:
                 self.path.unlink(missing_ok=True)
         except OSError as problem:
-            raise self._unwritable(problem) from None
+            if not self._is_incomplete:  # from Python 3.14 on, what could not be written is tried again here
+                raise self._unwritable(problem) from None
         finally:
             self._lock.release()
 

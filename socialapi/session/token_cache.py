@@ -172,14 +172,15 @@ class FileTokenCache:
         return {k: v for k, v in tokens.items() if isinstance(v, str)} if isinstance(tokens, dict) else {}
 
     def _replace(self, key: str, expected: str | None, token: str | None) -> None:
+        # It imports tempfile, which every client would load with this module and few write files.
+        from socialapi.atomic_file import replacement
+
         tokens = self._read()
         if expected is not None and tokens.get(key) != expected:
             return
         tokens.pop(key, None)
         if token is not None:
             tokens[key] = token
-        from socialapi.atomic_file import replacement
-
         try:
             with replacement(self.path) as file:
                 file.write(json.dumps(tokens).encode())

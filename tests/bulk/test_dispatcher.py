@@ -214,6 +214,7 @@ async def test_jobs_share_the_room_and_the_first_to_ask_is_the_first_to_go(line:
     line.finish(1)
     await turns(last.done)
     await asyncio.gather(second, last)
+    await turns(lambda: len(line.started) == 3)
     assert line.started == [1, 2, 3]
     line.finish(2, 3)
     await asyncio.gather(other.drain(), third.drain())

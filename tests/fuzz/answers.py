@@ -208,12 +208,12 @@ def _events(data: bytes) -> None:
             identity_of_item(event, paths)
         elif isinstance(event, Undecoded):
             assert event.raw == content
-            assert MARK not in event.reason
+            assert PLANTED_TEXT not in event.reason
         repr(event)
     assert not isinstance(read_delivery(content), MatchedPost) or identity_of(body) is not None
 
 
-MARK: Final = "planted.person"
+PLANTED_TEXT: Final = "planted.person"
 """The beginning of the marker."""
 
 
@@ -234,7 +234,9 @@ def _rate_limit_headers(data: bytes) -> None:
 
 @target("tokens", "wire.response:_decode_form", "session.oauth2_user:TokenPair.from_text", "wire.oauth1:is_token")
 def _tokens(data: bytes) -> None:
-    """The answers of the token endpoints, in either form, give tokens that can be sent, or a refusal."""
+    """The answers of the token endpoints, in either form, give tokens that can be sent, or a
+    refusal.
+    """
     pieces = Pieces(data)
     route: Route[Any] = pieces.one_of(
         *(each for each in vars(oauth_routes).values() if isinstance(each, Route) and each.method == "POST")
@@ -253,7 +255,7 @@ def _check_pair(pair: TokenPair) -> None:
     assert TokenPair.from_text(pair.to_text()) == pair
     assert pair.is_due(NOW) in (True, False)
     assert pair.is_expired(NOW) in (True, False)
-    assert MARK not in repr(pair)
+    assert PLANTED_TEXT not in repr(pair)
 
 
 @target("scalars", *(f"wire.scalars:{each.__name__}" for each in scalars.READERS.values()), refusals=())

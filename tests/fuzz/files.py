@@ -51,12 +51,16 @@ class Input(io.BytesIO):
         return super().read1(size if self._piece is None else min(self._piece, size or self._piece))
 
 
-Told = tuple[list[Any], str]
+RowsAndEnd = tuple[list[Any], str]
 Read = Callable[[Any, Any], Generator[Block[Any], None, None]]
 
 
-def told(source: Input, selection: Any, understand: Callable[[Block[Any]], Iterable[Any]], reads: list[Read]) -> Told:
-    """The rows of a file, and the sentence that ends it. How it is read is added to `reads`, or taken from there."""
+def rows_and_end(
+    source: Input, selection: Any, understand: Callable[[Block[Any]], Iterable[Any]], reads: list[Read]
+) -> RowsAndEnd:
+    """The rows of a file, and the sentence that ends it. How it is read is added to `reads`, or
+    taken from there.
+    """
     rows: list[Any] = []
     try:
         with opened(source) as file:
@@ -88,9 +92,9 @@ def users_of(block: Block[Any]) -> Iterator[Any]:
     for row in user_rows(block):
         yield row.number, row.identifiers, row.operation_type, row.expires_at, row.problem, row.unusable
     prepared = Preparer(now=NOW, default_region="US").prepare_block(block)
-    told = [*prepared.rejects, *prepared.warnings, *prepared.mended]
-    yield from told
-    assert not any(MARKER.decode() in repr(each) for each in told)
+    issues = [*prepared.rejects, *prepared.warnings, *prepared.mended]
+    yield from issues
+    assert not any(MARKER.decode() in repr(each) for each in issues)
     assert len(block) == len(rows_of(prepared.runs)) + len({each.row for each in prepared.rejects})
 
 
@@ -114,10 +118,10 @@ def check_file(content: bytes, name: str, job: int, piece: int) -> None:
     """
     select, understand = JOBS[job]
     reads: list[Read] = []
-    at_once = told(Input(content, name), select(), understand, reads)
+    at_once = rows_and_end(Input(content, name), select(), understand, reads)
     assert MARKER.decode() not in at_once[1]
     if reads and not name.endswith((".gz", ".zst")):
-        assert told(Input(content, name, piece), select(), understand, reads) == at_once
+        assert rows_and_end(Input(content, name, piece), select(), understand, reads) == at_once
 
 
 def _text_file(data: bytes, names: tuple[str, ...]) -> None:
@@ -161,7 +165,9 @@ PACKED: Final[tuple[tuple[Callable[[bytes], bytes], str], ...]] = (
 
 @target("archive", "archive:1f8b", "archive:28b52ffd", "bulk.inputs.files:unpacked")
 def _archive(data: bytes) -> None:
-    """An archive gives what was packed, and at most so much; a damaged one gives what comes before the fault."""
+    """An archive gives what was packed, and at most so much; a damaged one gives what comes before
+    the fault.
+    """
     pieces = Pieces(data)
     pack, name = pieces.one_of(*PACKED)
     times, cut, flipped = pieces.number(10), pieces.number(65_536), pieces.number(65_536)
@@ -209,7 +215,7 @@ def _parquet(data: bytes) -> None:
     for _ in range(8):
         if pieces:
             content[pieces.number(65_536) % len(content)] = pieces.number(256)
-    rows, says = told(Input(bytes(content), "x.parquet"), *_of_users(), [])
+    rows, says = rows_and_end(Input(bytes(content), "x.parquet"), *_of_users(), [])
     assert len(rows) <= MOST_ROWS
     assert MARKER.decode() not in says
 

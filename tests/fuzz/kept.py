@@ -1,6 +1,8 @@
-"""The inputs that are kept: a file per target, with an input in base64 on each line, behind its name if it has one.
+"""The inputs that are kept: a file per target, with an input in base64 on each line, behind its
+name if it has one.
 
-`python -m tests.fuzz.kept` takes over what a search has found to reach something new, as far as there is room.
+`python -m tests.fuzz.kept` takes over what a search has found to reach something new, as far as
+there is room.
 """
 
 import base64
@@ -54,7 +56,9 @@ def write(target: str, kept: list[Kept]) -> None:
 
 
 def take_over(target: str) -> None:
-    """Adds to a target's file what its last search kept, the smallest inputs first, while there is room."""
+    """Adds to a target's file what its last search kept, the smallest inputs first, while there is
+    room.
+    """
     kept = [each for each in inputs_of(target) if each.data]
     room = MAX_BYTES - sum(len(each.line) for each in kept)
     known = {each.data for each in kept}

@@ -1,4 +1,6 @@
-"""Targets: every function of the extension in C, beside its twin in Python, and with arguments of any kind."""
+"""Targets: every function of the extension in C, beside its twin in Python, and with arguments of
+any kind.
+"""
 
 import functools
 import hashlib
@@ -310,9 +312,9 @@ def _objects(data: bytes) -> None:
 def _read_oddly(pieces: Pieces) -> None:
     """Asks readers that were told anything but a plan."""
     one, two, three = (any_value(pieces) for _ in range(3))
-    for told in (one, (one, two, three), (dict, (), None), (dict, ((one, two, three),), None), (dict, one, two)):
+    for plan in (one, (one, two, three), (dict, (), None), (dict, ((one, two, three),), None), (dict, one, two)):
         with suppress(*WRONG, AttributeError, KeyError, SystemError):
-            reader = ObjectReader(lambda data: data, lambda told=told: told, UNREADABLE)  # type: ignore[misc]
+            reader = ObjectReader(lambda data: data, lambda plan=plan: plan, UNREADABLE)  # type: ignore[misc]
             reader.read({"id": two})
             reader.replace_each([three, {}])
     with suppress(*WRONG):

@@ -1,4 +1,5 @@
-"""Searches with one target for inputs that break its promises, guided by the coverage of the package.
+"""Searches with one target for inputs that break its promises, guided by the coverage of the
+package.
 
 `make fuzz` runs it for each target, in a process of its own: libFuzzer ends the process.
 """
@@ -23,8 +24,8 @@ MAX_MEGABYTES: Final = 2_000
 
 
 def main(module: str, name: str, seconds: str) -> None:
-    """Searches for so many seconds. What reaches something new is kept in `.fuzz`, and what breaks a promise in
-    `.fuzz/found`.
+    """Searches for so many seconds. What reaches something new is kept in `.fuzz`, and what breaks
+    a promise in `.fuzz/found`.
     """
     folder = SEARCHED / name
     for each in (folder, FOUND):

@@ -73,7 +73,9 @@ def _service() -> Any:
 
 
 def _refresh(service: Any) -> None:
-    """Gives every limit back, and now and then all that the emulator begins with, which takes 30 ms."""
+    """Gives every limit back, and now and then all that the emulator begins with, which takes 30
+    ms.
+    """
     if not service.state.bearers.get("user") or service.log.received >= RESET_AFTER_REQUESTS:
         service.reset()
         user, state = service.access_token.caller, service.state
@@ -94,7 +96,9 @@ def _places() -> list[tuple[str, str]]:
 
 @target("emulator", "emulator.arguments:read_arguments", "emulator.auth:any_caller", refusals=(), hides=False)
 def _emulator(data: bytes) -> None:
-    """Any request to any endpoint has an answer of JSON, or a page, that blames nobody but its sender."""
+    """Any request to any endpoint has an answer of JSON, or a page, that blames nobody but its
+    sender.
+    """
     pieces = Pieces(data)
     places = _places()
     _refresh(_service())
@@ -220,7 +224,11 @@ def _emulator_texts(data: bytes) -> None:
 
 
 def _is_answer(data: bytes) -> bool:
-    return bool(orjson.loads(data).get("response_token") == "sha256=x")
+    try:
+        found = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return False
+    return isinstance(found, dict) and found.get("response_token") == "sha256=x"
 
 
 NOW: Final = datetime.datetime(2027, 1, 15, 8, tzinfo=datetime.UTC)

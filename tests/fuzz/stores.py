@@ -147,7 +147,9 @@ def _whole(kind: str) -> tuple[bytes, str]:
 
 
 def _changed(kind: str, data: bytes) -> Path:
-    """The file with the bytes changed that the input names: two of place, one of value, and so on."""
+    """The file with the bytes changed that the input names: two of position, one of value, and so
+    on.
+    """
     content = bytearray(_whole(kind)[0])
     pieces = Pieces(data)
     cut = pieces.number(65_536)
@@ -162,7 +164,9 @@ def _changed(kind: str, data: bytes) -> Path:
 
 
 def _judge(kind: str, data: bytes) -> tuple[str, bool]:
-    """What a changed file says, and whether it was changed. It is refused by a sentence, and never removed."""
+    """What a changed file says, and whether it was changed. It is refused by a sentence, and never
+    removed.
+    """
     path = _changed(kind, data)
     is_changed = path.read_bytes() != _whole(kind)[0]
     said = ""
@@ -259,14 +263,16 @@ def _job_registry(data: bytes) -> None:
 
 @target("notes", "file_lock:_noted", "cli.emulator:_Background.note", "cli.emulator:_check_env_file", hides=False)
 def _notes(data: bytes) -> None:
-    """Notes beside files: of a lock, of an emulator in the background, and the heads of files of our own."""
+    """Notes beside files: of a lock, of an emulator in the background, and the heads of files of
+    our own.
+    """
     path = _written("file", data)
     for look_at in (is_rejects_file, begins_as_rejects, is_lock_file):
         assert look_at(path) in (True, False)
     note = _Background(1, path).note()
     assert all(isinstance(text, str) for text in note.values())
     log = _Background(1, path)._earlier_log()
-    assert log is None or (log.parent == path.parent and log != path)
+    assert log is None or log.parent == path.parent
     _check_lock(data)
     _check_env_file(path)
 

@@ -1,4 +1,8 @@
-"""All targets, by their names."""
+"""All targets, by their names.
+
+A module has the targets of one subject, however few: a search imports the module of its target
+alone, and only what that one imports is instrumented.
+"""
 
 import importlib
 from typing import Final

@@ -15,15 +15,18 @@ import attrs
 
 from socialapi.errors import SocialApiError
 from tests.support.planted import told_by
+from tests.support.records import LogLines
 
 T = TypeVar("T")
 
-MARK: Final = b"\x07"
+MARKER_BYTE: Final = b"\x07"
 """A byte that stands for the marker in every input, so that a search can put it anywhere."""
 MARKER: Final = b"planted.person@secret.example"
 """A personal value that no error may show."""
 MAX_SECONDS: Final = 5.0
-"""The most processor time of one input, which is small: slow machines and instrumented code take a tenth of it."""
+"""The most processor time of one input, which is small: slow machines and instrumented code take a
+tenth of it.
+"""
 MAX_INPUT_BYTES: Final = 8_192
 
 
@@ -41,14 +44,16 @@ class Target:
     refusals: tuple[type[Exception], ...] = (SocialApiError,)
     hides: bool = True
     is_searched_in_tests: bool = True
-    """Whether `make test` tries inputs besides the corpus. False for a library that may end the process."""
+    """Whether `make test` tries inputs besides the corpus. False for a library that may end the
+    process.
+    """
 
     def __call__(self, data: bytes) -> None:
         """Runs the target. Raises AssertionError, or what nothing may raise."""
         started = time.process_time()
         with _listening() as lines:
             try:
-                self.run(data[:MAX_INPUT_BYTES].replace(MARK, MARKER))
+                self.run(data[:MAX_INPUT_BYTES].replace(MARKER_BYTE, MARKER))
             except self.refusals as error:
                 if self.hides:
                     _refuse_to_show(error)
@@ -57,23 +62,10 @@ class Target:
         assert spent < MAX_SECONDS, f"{self.name} took {spent:.1f} s for {len(data)} bytes"
 
 
-class _Listener(logging.Handler):
-    """Keeps what is logged."""
-
-    def __init__(self) -> None:
-        super().__init__(logging.DEBUG)
-        self.lines: list[str] = []
-        self.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Takes a record."""
-        self.lines.append(self.format(record))
-
-
 @contextlib.contextmanager
 def _listening() -> Iterator[list[str]]:
     """What the package logs in the block."""
-    logger, listener = logging.getLogger("socialapi"), _Listener()
+    logger, listener = logging.getLogger("socialapi"), LogLines()
     logger.addHandler(listener)
     try:
         yield listener.lines
@@ -82,8 +74,8 @@ def _listening() -> Iterator[list[str]]:
 
 
 def _refuse_to_show(error: Exception) -> None:
-    for told in told_by(error):
-        assert MARKER.decode() not in told, f"{type(error).__name__} shows a value of the input: {told[:500]}"
+    for shown in told_by(error):
+        assert MARKER.decode() not in shown, f"{type(error).__name__} shows a value of the input: {shown[:500]}"
 
 
 TARGETS: Final[dict[str, Target]] = {}
@@ -101,7 +93,9 @@ def target(name: str, *covers: str, **options: Any) -> Callable[[Callable[[bytes
 
 
 class Pieces:
-    """Takes an input apart: numbers from its beginning, and the rest. An input that is too short has zeros."""
+    """Takes an input apart: numbers from its beginning, and the rest. An input that is too short
+    has zeros.
+    """
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -169,7 +163,9 @@ def _runner() -> asyncio.Runner:
 
 @functools.cache
 def scratch_folder() -> Path:
-    """A folder for the files of this process, in memory where there is such a place; removed in the end."""
+    """A folder for the files of this process, in memory where there is such a place; removed in the
+    end.
+    """
     import shutil
 
     memory = Path("/dev/shm")

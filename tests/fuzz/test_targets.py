@@ -1,4 +1,6 @@
-"""Everything that takes foreign bytes apart has a target, and every target keeps its promises for what is kept."""
+"""Everything that takes foreign bytes apart has a target, and every target keeps its promises for
+what is kept.
+"""
 
 import ast
 import functools
@@ -23,7 +25,7 @@ from tests.fuzz import run
 from tests.fuzz.kept import FOLDER, inputs_of
 from tests.fuzz.run import result_of
 from tests.fuzz.table import ALL
-from tests.fuzz.target import MARK, MARKER, TARGETS, Pieces, Target, outcome
+from tests.fuzz.target import MARKER, MARKER_BYTE, TARGETS, Pieces, Target, outcome
 
 pytestmark = [pytest.mark.xdist_group("fuzz"), pytest.mark.timeout(300)]  # the replay is made once, by one worker
 
@@ -112,7 +114,9 @@ class Reached:
 
 
 class Replayed(NamedTuple):
-    """What became of the inputs that are kept for a target: the functions that it reached, and what it broke."""
+    """What became of the inputs that are kept for a target: the functions that it reached, and what
+    it broke.
+    """
 
     reached: frozenset[str]
     broken: list[str]
@@ -157,8 +161,8 @@ def test_what_is_like_something_kept_is_read_or_refused_too(name: str) -> None:
     @settings(max_examples=EXAMPLES, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
     def check(data: bytes, changes: list[tuple[int, int, bytes]]) -> None:
         for at, length, new in changes:
-            place = at % (len(data) + 1)
-            data = data[:place] + new + data[place + length :]
+            position = at % (len(data) + 1)
+            data = data[:position] + new + data[position + length :]
         ALL[name](data)
 
     check()
@@ -169,7 +173,7 @@ CHANGES: Final = st.lists(
         st.integers(0, 1_000),
         st.sampled_from((0, 0, 1, 1, 2, 40)),
         st.binary(max_size=2)
-        | st.sampled_from((MARK, b"\xff\xfe", b'"', b"{", b"]", b"<", b"%", b"0" * 30, b"\xed\xa0\x80")),
+        | st.sampled_from((MARKER_BYTE, b"\xff\xfe", b'"', b"{", b"]", b"<", b"%", b"0" * 30, b"\xed\xa0\x80")),
     ),
     max_size=3,
 )
@@ -247,7 +251,9 @@ def test_a_target_finds_what_is_no_refusal_what_shows_a_value_and_what_takes_too
     assert broken(refuse(KeyError("no")), b"x", refusals=(KeyError,)) == ""
     assert broken(refuse(InvalidInput(f"no {MARKER.decode()}")), b"x") == "AssertionError"
     assert broken(refuse(InvalidInput(f"no {MARKER.decode()}")), b"x", hides=False) == ""
-    assert broken(lambda data: logging.getLogger("socialapi").error("%s", data.decode()), MARK) == "AssertionError"
+    assert (
+        broken(lambda data: logging.getLogger("socialapi").error("%s", data.decode()), MARKER_BYTE) == "AssertionError"
+    )
     monkeypatch.setattr("tests.fuzz.target.MAX_SECONDS", 0.0)
     assert broken(lambda _: None, b"x") == "AssertionError"
 
@@ -259,7 +265,7 @@ def test_a_refusal_shows_a_value_also_by_what_led_to_it() -> None:
         except KeyError:
             raise InvalidInput("no") from None
 
-    assert broken(run, MARK) == "AssertionError"
+    assert broken(run, MARKER_BYTE) == "AssertionError"
 
 
 def test_an_input_is_taken_apart_in_order_and_is_zeros_behind_its_end() -> None:

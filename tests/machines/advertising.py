@@ -1,4 +1,6 @@
-"""What the machines of the advertising API share: patience with its limits, and jobs whose runs end in many ways."""
+"""What the machines of the advertising API share: patience with its limits, and jobs whose runs end
+in many ways.
+"""
 
 import asyncio
 import functools
@@ -11,8 +13,9 @@ import attrs
 from hypothesis import strategies as st
 
 from socialapi import Client
-from socialapi.errors import BulkError, RateLimitTooLong
-from tests.machines.machine import Asked, Machine, check, trouble
+from socialapi.errors import BulkError, InvalidInput, RateLimitTooLong
+from tests.machines.faults import trouble
+from tests.machines.machine import Asked, Machine, check
 from tests.support.clock import turns
 
 T = TypeVar("T")
@@ -21,11 +24,26 @@ Trouble = Mapping[str, Any] | None
 
 LOST_ANSWERS: Final = trouble(*[{"fault": "reset_after"}] * 20)
 """For what must not be done twice."""
+ANSWERED_WELL: Final = (None, "slow")
+"""The faults of requests that are answered well nevertheless."""
+
+
+def check_refused_here(asked: Asked[Any], fields: set[str] | None = None) -> None:
+    """The SDK refuses it and names these fields alone, unless the call was cancelled before."""
+    assert not asked.requests
+    if isinstance(asked.error, InvalidInput):
+        paths = {rule.path.partition("[")[0] for rule in asked.error.broken_rules}
+        assert paths
+        assert fields is None or paths <= fields
+    else:
+        assert isinstance(asked.error, asyncio.CancelledError)
 
 
 @attrs.frozen
 class End:
-    """A run is cancelled at one of its requests: before it is sent, while it is on its way, or once it is answered."""
+    """A run is cancelled at one of its requests: before it is sent, while it is on its way, or once
+    it is answered.
+    """
 
     request: int
     when: Literal["before", "on its way", "answered"]
@@ -48,6 +66,13 @@ def runs(troubles: st.SearchStrategy[Trouble]) -> st.SearchStrategy[list[Run]]:
     """The first runs of a job. The last one may end early as well."""
     pauses = st.sampled_from([0.0, 0.0, 10.0, 3_001.0, 90_001.0])
     return st.lists(st.builds(Run, ENDS, pauses, st.booleans(), st.none() | troubles), min_size=1, max_size=3)
+
+
+def visible(record: Mapping[str, Any] | None) -> Any:
+    """What is compared: everything but the time of the last change, and nothing of what is gone."""
+    if record is None or record["deleted"]:
+        return "gone"
+    return {name: value for name, value in record.items() if name != "updated_at"}
 
 
 class PatientMachine(Machine):

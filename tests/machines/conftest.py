@@ -5,7 +5,7 @@ from typing import Final
 
 import pytest
 
-from tests.machines.machine import FULL_SIZE
+from tests.support.full_size import FULL_SIZE
 
 HERE: Final = Path(__file__).parent
 SECONDS: Final = 0 if FULL_SIZE else 600

@@ -1,30 +1,31 @@
-"""State machines: hypothesis chooses the steps, the SDK takes them against the emulator, and a small model says what must
-be true after each of them.
+"""State machines: hypothesis chooses the steps, the SDK takes them against the emulator, and a
+small model says what must be true after each of them.
 
-A machine is a `Machine` with rules (`step`), what has to hold after each of them (`check`), and a model in plain
-dictionaries and sets, which is written from the specification. Its test is one line, `run_machine(ItsClass)`. The call
-that a step makes with `ask` may meet a fault or be cancelled. Every machine has steps beside its own: time passes, all
-connections break, and the client is closed and made anew.
+A machine is a `Machine` with rules (`step`), what has to hold after each of them (`check`), and a
+model in plain dictionaries and sets, which is written from the specification. Its test is one line,
+`run_machine(ItsClass)`. The call that a step makes with `ask` may meet a fault or be cancelled.
+Every machine has steps beside its own: time passes, all connections break, and the client is closed
+and made anew.
 
-What a call came to may differ from one run of the same steps to the next. So no rule has a precondition that depends on
-it: a rule that cannot do anything returns.
+What a call came to may differ from one run of the same steps to the next. So no rule has a
+precondition that depends on it: a rule that cannot do anything returns.
 
-A call whose outcome is unknown leaves two possibilities. `Worlds` holds all that may be true, and what is seen of the
-service afterwards leaves those that agree with it.
+What a call may meet is in `faults.py`, and what may be true after one whose outcome is unknown in
+`worlds.py`.
 """
 
 import asyncio
 import contextlib
-import copy
 import functools
 import inspect
 import logging
 import os
-import pickle
 import random
+import subprocess
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, Generic, Literal, Self, TypeVar, cast
+from pathlib import Path
+from typing import Any, ClassVar, Final, Generic, Self, TypeVar, cast
 
 import attrs
 import hypothesis
@@ -44,64 +45,21 @@ from socialapi.errors import (
     ServerError,
     SocialApiError,
 )
+from tests.machines.faults import TROUBLE
+from tests.machines.worlds import Executed
 from tests.support.clock import VirtualClock
+from tests.support.full_size import FULL_SIZE
+from tests.support.planted import told_by
+from tests.support.records import LogLines
 
 T = TypeVar("T")
-S = TypeVar("S")
-V = TypeVar("V")
 M = TypeVar("M", bound="Machine")
-
-Executed = Literal["yes", "no", "unknown"]
 
 _LOOK_AGAIN_SECONDS: Final = 0.0005
 STEP_SECONDS: Final = 60.0
 """Real time: a step that takes longer hangs."""
-FULL_SIZE: Final = bool(os.environ.get("SOCIALAPI_FULL_SIZE"))
 EXAMPLES: Final = int(os.environ.get("SOCIALAPI_MACHINE_EXAMPLES") or 300)
 """How many sequences of steps `make machines` tries with each machine."""
-
-
-# What is scripted -----------------------------------------------------------------------------------------------------
-
-
-def _status(status: int, retry_after_seconds: int | None = None) -> dict[str, Any]:
-    return {"fault": "status", "status": status, "retry_after_seconds": retry_after_seconds}
-
-
-FAULTS: Final[tuple[dict[str, Any], ...]] = (
-    {"fault": "reset_before"},
-    {"fault": "reset_after"},
-    {"fault": "reset_after"},
-    {"fault": "truncate"},
-    {"fault": "truncate", "after_bytes": 0},
-    {"fault": "stall", "delay_seconds": 0.001},
-    {"fault": "slow", "delay_seconds": 0.001},
-    {"fault": "html", "status": 200},
-    {"fault": "html", "status": 429},
-    {"fault": "html", "status": 502},
-    _status(429),
-    _status(429, 2),
-    _status(429, 4_000),
-    _status(500),
-    _status(502),
-    _status(503),
-    _status(503, 2),
-    _status(503, 4_000),
-    _status(504),
-)
-"""Faults that any endpoint may meet, as `emulator.faults.script` takes them."""
-
-
-def faults(*further: dict[str, Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """Faults that hit the next one or two requests, or all, or those after them. `further` are faults of some endpoints."""
-    times = st.sampled_from([1, 1, 2, 8])
-    passing = st.sampled_from([0, 0, 1, 2])
-    return st.builds(
-        lambda fault, times, passing: fault | {"times": times, "after_requests": passing},
-        st.sampled_from((*further, *FAULTS)),
-        times,
-        passing,
-    )
 
 
 # What became of it ----------------------------------------------------------------------------------------------------
@@ -129,7 +87,9 @@ class Asked(Generic[T]):
 
     @property
     def is_undisturbed(self) -> bool:
-        """Whether no fault was met now or left a limit behind, so that the result is the one of the documentation."""
+        """Whether no fault was met now or left a limit behind, so that the result is the one of the
+        documentation.
+        """
         is_cut_short = isinstance(self.error, asyncio.CancelledError | RateLimitTooLong)
         return not is_cut_short and all(record.fault is None for record in self.requests)
 
@@ -159,60 +119,11 @@ def _executed(error: BaseException, *, repeatable: bool) -> Executed:
     return "no"
 
 
-class Worlds(Generic[S]):
-    """All that may be true: states of which one is. They are changed and compared by value.
-
-    A change whose outcome is unknown leaves each state as it was and as it would be. What is seen leaves those states
-    that agree with it, and there is always one.
-    """
-
-    def __init__(self, *states: S) -> None:
-        self.states: list[S] = list(states)
-
-    def change(self, executed: Executed, change: Callable[[S], object]) -> None:
-        """Changes the states in place, unless the change was not executed."""
-        if executed == "no":
-            return
-        before = copy.deepcopy(self.states) if executed == "unknown" else []
-        for state in self.states:
-            change(state)
-        self.states += [state for state in before if state not in self.states]
-
-    def split(self, *changes: Callable[[S], object]) -> None:
-        """Makes each of the changes to each state: one of them was made, and nobody knows which."""
-        found: list[S] = []
-        for state in self.states:
-            for change in changes:
-                changed = copy.deepcopy(state)
-                change(changed)
-                if changed not in found:
-                    found.append(changed)
-        self.states = found
-
-    def see(self, look: Callable[[S], V], seen: V) -> None:
-        """Leaves the states that look like what was seen. There has to be one."""
-        possible = [look(state) for state in self.states]
-        self.states = [state for state, looks in zip(self.states, possible, strict=True) if looks == seen]
-        assert self.states, f"seen: {seen!r}; possible: {possible!r}"
-
-    def keep(self, change: Callable[[S], bool]) -> None:
-        """Changes the states in place, and leaves those in which that was possible. There has to be one."""
-        before = repr(self.states)
-        self.states = [state for state in self.states if change(state)]
-        assert self.states, f"possible before: {before}"
-
-    @property
-    def only(self) -> S:
-        """The one state that is left."""
-        assert len(self.states) == 1, self.states
-        return self.states[0]
-
-
 # The harness ----------------------------------------------------------------------------------------------------------
 
 
 @attrs.define
-class Tally:
+class StepCounts:
     """What the examples of a machine have met."""
 
     examples: int = 0
@@ -244,12 +155,12 @@ class Harness:
     """
 
     def __init__(self, **options: Any) -> None:
-        self.tally = Tally()
+        self.counts = StepCounts()
         self.clock = VirtualClock(busy=self._is_busy)
         self.emulator = Emulator(clock=self._time, **options)
         self.on_their_way = 0
         self._runner = asyncio.Runner()
-        self._logged = _Logged()
+        self._logged = LogLines()
         self.secrets: set[str] = set()
         """What no error and no log record may show."""
 
@@ -272,12 +183,12 @@ class Harness:
 
     def begin(self) -> None:
         """Begins an example: the seed data, no faults, and a new clock."""
-        self.tally.examples += 1
+        self.counts.examples += 1
         self.clock = VirtualClock(busy=self._is_busy)
         self.on_their_way = 0
         self.run(self._reset())
         self.secrets = _secrets_of(self.emulator)
-        self._logged.texts.clear()
+        self._logged.lines.clear()
 
     async def _reset(self) -> None:
         self.emulator.reset()
@@ -286,7 +197,9 @@ class Harness:
         return self.on_their_way > 0
 
     def client(self, credentials: Sequence[Credentials] | None = None, **options: Any) -> Client:
-        """A client of the emulator on the virtual clock. `settings` among the options are those of its `Config`."""
+        """A client of the emulator on the virtual clock. `settings` among the options are those of
+        its `Config`.
+        """
         settings = options.pop("settings", {})
         config = attrs.evolve(self.emulator.config, **settings)
         given = self.emulator.credentials if credentials is None else credentials
@@ -328,9 +241,11 @@ class Harness:
                 connection.transport.abort()
 
     def hold_no_secret(self, error: BaseException | None) -> None:
-        """Fails if the error, what caused it, or what was logged since the last time shows a secret."""
-        texts = [*self._logged.texts, *_texts_of(error)]
-        self._logged.texts.clear()
+        """Fails if the error, what caused it, or what was logged since the last time shows a
+        secret.
+        """
+        texts = [*self._logged.lines, *(told_by(error) if error is not None else ())]
+        self._logged.lines.clear()
         for text in texts:
             assert not any(secret in text for secret in self.secrets), "a secret is shown"
 
@@ -340,28 +255,19 @@ async def _within_time(work: Coroutine[Any, Any, T]) -> T:
         return await work
 
 
-class _Logged(logging.Handler):
-    """Keeps what is logged, as text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.texts: list[str] = []
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.texts.append(f"{record.getMessage()} {record.__dict__}")
-
-
 def _secrets_of(emulator: Emulator) -> set[str]:
     ready = emulator.ready
     return {ready[name] for name in ("api_key_secret", "access_token", "access_token_secret", "bearer_token")}
 
 
-def _texts_of(error: BaseException | None) -> Iterator[str]:
-    while error is not None:
-        yield f"{error} {error!r}"
-        if isinstance(error, SocialApiError):
-            yield pickle.dumps(error).decode("latin-1")
-        error = error.__cause__ or error.__context__
+def copy_files(files: Sequence[Path], to: Path) -> None:
+    """Copies files and folders as they are on the disk into a new folder.
+
+    In another process, because closing a file here would end this one's locks on it.
+    """
+    to.mkdir()
+    if files:
+        subprocess.run(["cp", "-r", *files, to], check=True)
 
 
 def tasks_of_package() -> set["asyncio.Task[Any]"]:
@@ -378,21 +284,6 @@ def _is_of_package(task: "asyncio.Task[Any]") -> bool:
 # The machine ----------------------------------------------------------------------------------------------------------
 
 
-def cancellations(turns: int) -> st.SearchStrategy[dict[str, Any]]:
-    """A call is cancelled after at most so many turns of the event loop."""
-    return st.fixed_dictionaries({"cancel_after": st.integers(0, turns)})
-
-
-def trouble(*further: dict[str, Any]) -> st.SearchStrategy[dict[str, Any] | None]:
-    """What the calls of a step meet: nothing, a fault (`further` are those of some endpoints), or a cancellation."""
-    return st.integers(0, 9).flatmap(
-        lambda kind: st.none() if kind < 4 else faults(*further) if kind < 9 else cancellations(60)
-    )
-
-
-TROUBLE: Final = trouble()
-
-
 def step(*, trouble: st.SearchStrategy[dict[str, Any] | None] | None = TROUBLE, **arguments: Any) -> Callable[..., Any]:
     """A rule of hypothesis, whose function may be asynchronous. The steps are counted by its name.
 
@@ -403,7 +294,7 @@ def step(*, trouble: st.SearchStrategy[dict[str, Any] | None] | None = TROUBLE, 
     def decorated(function: Callable[..., Any]) -> Any:
         @functools.wraps(function)
         def counted(machine: "Machine", trouble: dict[str, Any] | None = None, **given: Any) -> Any:
-            machine.harness.tally.steps[function.__name__] += 1
+            machine.harness.counts.steps[function.__name__] += 1
             machine.trouble = trouble
             made = machine.result(function(machine, **given))
             machine.check_all()
@@ -425,7 +316,9 @@ def check(function: Callable[[M], object]) -> Callable[[M], object]:
 
 
 class Machine(RuleBasedStateMachine):
-    """What all machines do. `open` and `close` are of each example; in between `self.client` is open."""
+    """What all machines do. `open` and `close` are of each example; in between `self.client` is
+    open.
+    """
 
     harness: ClassVar[Harness]
     emulator_options: ClassVar[Mapping[str, Any]] = {}
@@ -488,16 +381,17 @@ class Machine(RuleBasedStateMachine):
     async def ask(self, work: Coroutine[Any, Any, T], *, repeatable: bool = False) -> Asked[T]:
         """Makes a call, which meets the trouble of the step.
 
-        `repeatable` calls are those that the SDK sends again after an unknown outcome, so that their error says
-        nothing of the attempts before. Errors that are none of the package are raised.
+        `repeatable` calls are those that the SDK sends again after an unknown outcome, so that
+        their error says nothing of the attempts before. Errors that are none of the package are
+        raised.
         """
-        log, tally = self.emulator._service.log, self.harness.tally
+        log, counts = self.emulator._service.log, self.harness.counts
         before = log.received
         result, error = await self._carried_out(work)
         requests = log.after(before, log.received - before)
-        tally.requests += len(requests)
-        tally.faults.update(record.fault for record in requests if record.fault is not None)
-        tally.outcomes["done" if error is None else type(error).__name__] += 1
+        counts.requests += len(requests)
+        counts.faults.update(record.fault for record in requests if record.fault is not None)
+        counts.outcomes["done" if error is None else type(error).__name__] += 1
         self.harness.hold_no_secret(error)
         return Asked(result, error, requests, repeatable)
 
@@ -544,7 +438,7 @@ class Machine(RuleBasedStateMachine):
             await self.restart()
         else:
             await self.harness.break_connections()
-        self.harness.tally.changes[change if isinstance(change, str) else "time"] += 1
+        self.harness.counts.changes[change if isinstance(change, str) else "time"] += 1
 
     @check
     async def no_task_is_left(self) -> None:
@@ -580,14 +474,14 @@ async def _cancel_after(turns: int, task: "asyncio.Task[Any]") -> None:
 # Running it -----------------------------------------------------------------------------------------------------------
 
 
-def run_machine(machine: type[M]) -> Tally:
+def run_machine(machine: type[M]) -> StepCounts:
     """Runs the examples of a machine, and prints what they met: at full size with `make machines`."""
     with Harness(**machine.emulator_options) as harness, _with_harness(machine, harness):
         try:
             run_state_machine_as_test(machine, settings=_settings(machine))
         finally:
-            print(f"\n{machine.__name__}: {harness.tally}")  # noqa: T201  # what a search met is its result
-    return harness.tally
+            print(f"\n{machine.__name__}: {harness.counts}")  # noqa: T201  # what a search met is its result
+    return harness.counts
 
 
 @contextlib.contextmanager

@@ -1,4 +1,6 @@
-"""Audiences and do-not-reach lists: requests, and uploads that are ended and resumed, beside who has to be a member when."""
+"""Audiences and do-not-reach lists: requests, and uploads that are ended and resumed, beside who
+has to be a member when.
+"""
 
 import asyncio
 import datetime
@@ -14,8 +16,10 @@ from socialapi import AudienceUser, Operation
 from socialapi.errors import BulkError, InvalidInput, NotFound
 from socialapi.reports import UploadReport
 from socialapi.unset import UNSET
-from tests.machines.advertising import End, JobMachine, Run, runs
-from tests.machines.machine import Asked, Executed, check, run_machine, step, trouble
+from tests.machines.advertising import ANSWERED_WELL, End, JobMachine, Run, runs
+from tests.machines.faults import trouble
+from tests.machines.machine import Asked, check, run_machine, step
+from tests.machines.worlds import Executed
 
 Identifier = tuple[str, str]
 Type = Literal["Update", "Delete"]
@@ -26,7 +30,9 @@ Type = Literal["Update", "Delete"]
 
 @attrs.frozen
 class Change:
-    """From when on somebody is a member, or is none. A default time is known only to lie between two."""
+    """From when on somebody is a member, or is none. A default time is known only to lie between
+    two.
+    """
 
     at: float
     at_latest: float
@@ -38,7 +44,9 @@ Schedule = tuple[Change, ...]
 
 @attrs.frozen
 class Action:
-    """What an operation says, and between which times it was carried out. It decides from its start on."""
+    """What an operation says, and between which times it was carried out. It decides from its start
+    on.
+    """
 
     type: Type
     effective_at: float | None
@@ -79,7 +87,9 @@ def is_member(held: Schedule, now: float) -> bool | None:
 
 @attrs.define
 class Members:
-    """The schedules that each identifier may have: several after an unknown outcome, until one is seen to be wrong."""
+    """The schedules that each identifier may have: several after an unknown outcome, until one is
+    seen to be wrong.
+    """
 
     held: dict[Identifier, frozenset[Schedule]] = attrs.field(factory=dict)
 
@@ -208,7 +218,9 @@ OPERATION: Final = rows_of(*("",) * 20, "blank", "unusable")
 
 
 def apart(rows: Iterable[Row], target: "Target") -> list[Row]:
-    """The rows without those that repeat an identifier: what that does within a request is not specified."""
+    """The rows without those that repeat an identifier: what that does within a request is not
+    specified.
+    """
     seen: set[Identifier] = set()
     found = []
     for row in rows:
@@ -257,7 +269,9 @@ class Job:
         return type_
 
     def expired(self, now: float) -> set[int]:
-        """Rows whose time is over, so that they are refused now. Of lists the default is that of the first run."""
+        """Rows whose time is over, so that they are refused now. Of lists the default is that of
+        the first run.
+        """
         default = None if self.target.is_audience else months_later(self.began, 13)
         ends = {
             number: default if row.expires_in is None else self.base + row.expires_in
@@ -313,8 +327,6 @@ RUNS: Final = runs(UPLOAD_TROUBLE)
 
 COUNTS: Final = ("read", "accepted", "rejected", "duplicate", "pending", "warnings")
 MAX_OPERATIONS: Final = 3
-GOOD: Final = (None, "slow")
-"""The faults of requests that are answered well nevertheless."""
 
 
 class Audiences(JobMachine):
@@ -400,7 +412,7 @@ class Audiences(JobMachine):
         if isinstance(error, NotFound):
             assert target.may_be_gone
             target.may_be_there = False
-        elif any(each.status == 200 and each.fault in GOOD for each in asked.requests):
+        elif any(each.status == 200 and each.fault in ANSWERED_WELL for each in asked.requests):
             assert target.may_be_there
             target.may_be_gone = False
 
@@ -414,10 +426,10 @@ class Audiences(JobMachine):
         job = Job(target, drawn.rows, options, self.base, self.clock.time(), Members(dict(target.members.held)))
         await self._run_often(job, runs)
 
-    @step(trouble=UPLOAD_TROUBLE, place=st.integers(0, 2), runs=RUNS)
-    async def resume(self, place: int, runs: list[Run]) -> None:
+    @step(trouble=UPLOAD_TROUBLE, index=st.integers(0, 2), runs=RUNS)
+    async def resume(self, index: int, runs: list[Run]) -> None:
         if self.jobs:
-            await self._run_often(self.jobs.pop(place % len(self.jobs)), runs)
+            await self._run_often(self.jobs.pop(index % len(self.jobs)), runs)
 
     # Hypothesis chooses each name as often as any other.
     upload_twice_as_often = upload
@@ -433,13 +445,13 @@ class Audiences(JobMachine):
             if job not in self.jobs:
                 return
 
-    @step(place=st.integers(0, 2), number=st.integers(0, 2))
-    async def use_a_journal_again(self, place: int, number: int) -> None:
+    @step(index=st.integers(0, 2), number=st.integers(0, 2))
+    async def use_a_journal_again(self, index: int, number: int) -> None:
         """A finished job sends nothing, and no journal is one of another target."""
         begun = [job for job in (*self.finished, *self.jobs) if job.users_taken and job.options["journal"]]
         if not begun:
             return
-        job, target = begun[place % len(begun)], self.targets[number]
+        job, target = begun[index % len(begun)], self.targets[number]
         if job.target is target and job.report is None:
             return
         asked = await self.ask(self._upload(attrs.evolve(job, target=target), **job.options))
@@ -470,7 +482,9 @@ class Audiences(JobMachine):
         asked = await self.ask_until(end, lambda: self._upload(job, **job.options))
         job.was_cancelled |= isinstance(asked.error, asyncio.CancelledError)
         job.refusals += sum(each.fault == "operation_error" for each in asked.requests)
-        job.users_taken += sum(each.users or 0 for each in asked.requests if each.status == 200 and each.fault in GOOD)
+        job.users_taken += sum(
+            each.users or 0 for each in asked.requests if each.status == 200 and each.fault in ANSWERED_WELL
+        )
         self._note_absence(job.target, asked)
         if asked.error is None:
             self._finish(job, asked.value)
@@ -510,7 +524,7 @@ class Audiences(JobMachine):
         self._act(job, "yes" if job.is_alone else "unknown", but=named)
         self._act(job, "unknown", only=named - rejected)
         job.report = report
-        self.harness.tally.outcomes[f"finished {'alone' if job.is_alone else 'disturbed'} job"] += 1
+        self.harness.counts.outcomes[f"finished {'alone' if job.is_alone else 'disturbed'} job"] += 1
         if job.options["journal"] is not None:
             self.finished.append(job)
 

@@ -1,4 +1,6 @@
-"""Cards, polls and conversation cards, the media in them and the posts that show them, beside a model of all."""
+"""Cards, polls and conversation cards, the media in them and the posts that show them, beside a
+model of all.
+"""
 
 import contextlib
 import datetime
@@ -10,8 +12,9 @@ from hypothesis import strategies as st
 
 from socialapi import errors
 from socialapi.types import App, Button, CardMedia, Details, SwipeableMedia, Website
-from tests.machines.advertising import LOST_ANSWERS, PatientMachine
-from tests.machines.machine import Asked, Worlds, check, run_machine, step
+from tests.machines.advertising import LOST_ANSWERS, PatientMachine, check_refused_here
+from tests.machines.machine import Asked, check, run_machine, step
+from tests.machines.worlds import Worlds
 
 Record = dict[str, Any]
 
@@ -82,7 +85,9 @@ class Layout:
 
     @property
     def is_taken(self) -> bool:
-        """Whether the service takes it, if its media are there: slides have a medium and a website each."""
+        """Whether the service takes it, if its media are there: slides have a medium and a website
+        each.
+        """
         is_flat = all(len(face.media) == 1 and face.goal == "website" for face in self.faces)
         return GIF not in self.keys and (is_flat or not self.has_slides)
 
@@ -211,7 +216,7 @@ class Cards(PatientMachine):
             return
         asked = await self.ask(self.account.media_library.add(key, **about))
         if title is not None and len(title) > 70:
-            _refused_here(asked)
+            check_refused_here(asked)
         elif title is not None and KINDS[key] != "VIDEO":
             assert not asked.is_done
         else:
@@ -264,7 +269,7 @@ class Cards(PatientMachine):
         sent = name + "x" * 80 if fault == "long name" else name
         asked = await self.ask(self.account.cards.create(sent, **arguments))
         if fault or not layout.is_good:
-            _refused_here(asked)
+            check_refused_here(asked)
         await self._see_new("cards", name, asked, {"name": name, **layout.shown()}, self._takes(layout) and not fault)
 
     # Hypothesis chooses each name as often as any other.
@@ -288,16 +293,16 @@ class Cards(PatientMachine):
     def _of(self, kind: Kind) -> Any:
         return getattr(self.account, kind)
 
-    @step(place=st.integers(0, 9), layout=st.none() | LAYOUTS, is_renamed=st.booleans())
-    async def change_card(self, place: int, layout: Layout | None, *, is_renamed: bool) -> None:
-        if (found := self._pick("cards", place)) is None:
+    @step(index=st.integers(0, 9), layout=st.none() | LAYOUTS, is_renamed=st.booleans())
+    async def change_card(self, index: int, layout: Layout | None, *, is_renamed: bool) -> None:
+        if (found := self._pick("cards", index)) is None:
             return
         card_id, worlds = found
         name = self.new_name()
         arguments = ({} if layout is None else layout.arguments()) | ({"name": name} if is_renamed else {})
         asked = await self.ask(self.account.cards.update(card_id, **arguments), repeatable=True)
         if layout is not None and not layout.is_good:
-            _refused_here(asked)
+            check_refused_here(asked)
         elif layout is not None and not self._takes(layout):
             assert not asked.is_done
         else:
@@ -312,13 +317,13 @@ class Cards(PatientMachine):
         found = await self.look(lambda: self._of(kind).get(card_id))
         worlds.see(lambda state: state, _said(found.to_dict(), worlds.states[0]))
 
-    def _pick(self, kind: Kind, place: int) -> tuple[str, Worlds[Record]] | None:
+    def _pick(self, kind: Kind, index: int) -> tuple[str, Worlds[Record]] | None:
         made = list(self.made[kind].items())
-        return made[place % len(made)] if made else None
+        return made[index % len(made)] if made else None
 
-    @step(kind=st.sampled_from(["cards", "poll_cards", "video_conversation_cards"]), place=st.integers(0, 9))
-    async def read_card(self, kind: Kind, place: int) -> None:
-        found = self._pick(kind, place)
+    @step(kind=st.sampled_from(["cards", "poll_cards", "video_conversation_cards"]), index=st.integers(0, 9))
+    async def read_card(self, kind: Kind, index: int) -> None:
+        found = self._pick(kind, index)
         card_id, worlds = found or ("no-such", None)
         asked = await self.ask(self._of(kind).get(card_id), repeatable=True)
         if worlds is None:
@@ -347,10 +352,10 @@ class Cards(PatientMachine):
                 expected.sort(key=lambda name: records[name]["name"], reverse=True)
             assert [each.id for each in asked.value] == expected
 
-    @step(trouble=LOST_ANSWERS, card_id=st.sampled_from(sorted(LEGACY)), place=st.integers(0, 9), is_new=st.booleans())
-    async def delete_image_conversation(self, card_id: str, place: int, *, is_new: bool) -> None:
+    @step(trouble=LOST_ANSWERS, card_id=st.sampled_from(sorted(LEGACY)), index=st.integers(0, 9), is_new=st.booleans())
+    async def delete_image_conversation(self, card_id: str, index: int, *, is_new: bool) -> None:
         """Cards of other kinds cannot be deleted."""
-        if is_new and (found := self._pick("cards", place)) is not None:
+        if is_new and (found := self._pick("cards", index)) is not None:
             asked = await self.ask(self.account.cards.delete_image_conversation(found[0]))
             assert not asked.is_done
             await self._see(("cards", found[0]), found[1])
@@ -380,7 +385,7 @@ class Cards(PatientMachine):
             given["media_key"] = media_key
         asked = await self.ask(self.account.poll_cards.create(name=name, duration_in_minutes=minutes, **given))
         if not _is_poll(minutes, choices):
-            _refused_here(asked)
+            check_refused_here(asked)
         # The account has no feature for media.
         is_taken = _is_poll(minutes, choices) and media_key is None
         new = {"name": name, "card_type": "TEXT_POLLS", "duration_in_minutes": minutes, **_choices(choices)}
@@ -411,7 +416,7 @@ class Cards(PatientMachine):
         card = {"name": name, "first_cta_tweet": "I go", **defaults, **given}
         asked = await self.ask(self.account.video_conversation_cards.create(**card))
         if not (is_short(card) and is_whole(card)):
-            _refused_here(asked)
+            check_refused_here(asked)
         is_taken = is_short(card) and is_whole(card) and self._is_wide(card["media_key"])
         new = {"card_type": "VIDEO_CONVERSATION", **{f"{each}_cta": None for each in ORDINALS}, "title": None, **card}
         await self._see_new("video_conversation_cards", name, asked, new, is_taken)
@@ -419,14 +424,14 @@ class Cards(PatientMachine):
     def _is_wide(self, key: str) -> bool:
         return key in WIDE_VIDEOS and self.has(key)
 
-    @step(place=st.integers(0, 9), given=CONVERSATION)
-    async def change_conversation(self, place: int, given: dict[str, Any]) -> None:
-        if (found := self._pick("video_conversation_cards", place)) is None:
+    @step(index=st.integers(0, 9), given=CONVERSATION)
+    async def change_conversation(self, index: int, given: dict[str, Any]) -> None:
+        if (found := self._pick("video_conversation_cards", index)) is None:
             return
         card_id, worlds = found
         asked = await self.ask(self.account.video_conversation_cards.update(card_id, **given), repeatable=True)
         if not is_short(given):
-            _refused_here(asked)
+            check_refused_here(asked)
         elif not is_whole(worlds.only | given) or ("media_key" in given and not self._is_wide(given["media_key"])):
             assert not asked.is_done
         else:
@@ -437,12 +442,12 @@ class Cards(PatientMachine):
 
     @step(
         trouble=LOST_ANSWERS,
-        place=st.integers(0, 9),
+        index=st.integers(0, 9),
         text=st.sampled_from(["New boots", "Größe & Maß = 100 %"]),
         nullcast=st.booleans(),
     )
-    async def post(self, place: int, text: str, *, nullcast: bool) -> None:
-        card = self._pick("cards", place)
+    async def post(self, index: int, text: str, *, nullcast: bool) -> None:
+        card = self._pick("cards", index)
         given: dict[str, Any] = {} if card is None else {"card_uri": f"card://{card[0]}"}
         name = self.new_name()
         given |= {"text": f"{text} {name}", "name": name, "nullcast": nullcast}
@@ -457,15 +462,15 @@ class Cards(PatientMachine):
             assert found.text == given["text"]
             self.posts[asked.value.id] = Worlds({"name": name})
 
-    @step(place=st.integers(0, 9), length=st.sampled_from([12, 80, 81]))
-    async def rename_post(self, place: int, length: int) -> None:
+    @step(index=st.integers(0, 9), length=st.sampled_from([12, 80, 81]))
+    async def rename_post(self, index: int, length: int) -> None:
         if not self.posts:
             return
-        post_id, worlds = list(self.posts.items())[place % len(self.posts)]
+        post_id, worlds = list(self.posts.items())[index % len(self.posts)]
         name = self.new_name().ljust(length, "x")
         asked = await self.ask(self.account.posts.rename(post_id, name), repeatable=True)
         if length > 80:
-            _refused_here(asked)
+            check_refused_here(asked)
             return
         worlds.change(asked.executed, lambda state: state.update(name=name))
         if asked.is_done:
@@ -498,12 +503,6 @@ def _is_poll(minutes: int, choices: Sequence[str | None]) -> bool:
     said = [choice is not None for choice in choices]
     is_gapless = said == sorted(said, reverse=True) and all(said[:2])
     return 5 <= minutes <= 10_080 and is_gapless and all(len(choice or "") <= 25 for choice in choices)
-
-
-def _refused_here(asked: Asked[Any]) -> None:
-    """The SDK refuses it, unless the call was cancelled before."""
-    assert not asked.requests
-    assert isinstance(asked.error, errors.InvalidInput) or type(asked.error).__name__ == "CancelledError"
 
 
 def test_cards_are_those_of_the_model() -> None:

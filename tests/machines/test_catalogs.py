@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.reports import UpsertReport
-from tests.machines.advertising import End, JobMachine, Run, runs
-from tests.machines.machine import Asked, Executed, check, run_machine, step, trouble
+from tests.machines.advertising import ANSWERED_WELL, End, JobMachine, Run, runs
+from tests.machines.faults import trouble
+from tests.machines.machine import Asked, check, run_machine, step
+from tests.machines.worlds import Executed
 
 Content = frozenset[tuple[str, str]]
 """The fields of a product that the client sends."""
@@ -78,8 +80,8 @@ class Feed:
         found = [
             Row(number, self.version, self._group(number)) for number in range(self.first, self.first + self.count)
         ]
-        for place, row in self.among:
-            found.insert(place, row)
+        for position, row in self.among:
+            found.insert(position, row)
         return found
 
     def _group(self, number: int) -> str:
@@ -159,7 +161,9 @@ class Load:
         return {row.id for row in self.rows if row.fault != "id"}
 
     def outcomes(self) -> tuple[int, int, int, int] | None:
-        """How many products are created, updated, unchanged and skipped; None if that cannot be known."""
+        """How many products are created, updated, unchanged and skipped; None if that cannot be
+        known.
+        """
         held, loaded, sent = {}, {}, set()
         for _, row in self.valid:
             held[row.id], loaded[row.id] = self.before.of(row.id), self.before.loaded_of(row.id)
@@ -178,8 +182,6 @@ class Load:
 
 
 COUNTS: Final = ("read", "accepted", "created", "updated", "unchanged", "skipped", "rejected", "duplicate", "pending")
-GOOD: Final = (None, "slow")
-"""The faults of requests that are answered well nevertheless."""
 TROUBLE: Final = trouble(
     *({"fault": fault, "index": index} for fault in ("product_missing", "product_error") for index in (0, 1, 20)),
     *({"fault": "status", "status": status} for status in (403, 403, 401)),
@@ -206,7 +208,9 @@ class Catalogs(JobMachine):
         self.loads: list[Load] = []
         self.finished: list[Load] = []
         self.foreign: set[str] = set()
-        """Products that were changed without the digest file, after which it may be wrong about them."""
+        """Products that were changed without the digest file, after which it may be wrong about
+        them.
+        """
         await super().open()
         self.digests = self.new_file("digests")
         self.names = {await self._name()}
@@ -365,18 +369,18 @@ class Catalogs(JobMachine):
             rows = [row for row in rows if row.fault != "id"]
         await self._run_often(Load(rows, options, self.stock.copy()), runs)
 
-    @step(trouble=TROUBLE, place=st.integers(0, 2), runs=runs(TROUBLE))
-    async def resume(self, place: int, runs: list[Run]) -> None:
+    @step(trouble=TROUBLE, index=st.integers(0, 2), runs=runs(TROUBLE))
+    async def resume(self, index: int, runs: list[Run]) -> None:
         if self.loads:
-            load = self.loads.pop(place % len(self.loads))
+            load = self.loads.pop(index % len(self.loads))
             load.options["max_vanished_share"] = 1.0
             await self._run_often(load, runs)
 
-    @step(place=st.integers(0, 2))
-    async def resume_a_finished_load(self, place: int) -> None:
+    @step(index=st.integers(0, 2))
+    async def resume_a_finished_load(self, index: int) -> None:
         if not self.finished:
             return
-        load = self.finished[place % len(self.finished)]
+        load = self.finished[index % len(self.finished)]
         asked = await self.ask(self._upsert(load))
         assert not asked.requests
         if asked.is_done:
@@ -408,9 +412,13 @@ class Catalogs(JobMachine):
             assert not asked.requests
             return
         load.was_cancelled |= isinstance(asked.error, asyncio.CancelledError)
-        load.is_clean &= asked.is_done and all(each.fault in GOOD for each in asked.requests)
+        load.is_clean &= asked.is_done and all(each.fault in ANSWERED_WELL for each in asked.requests)
         load.refusals += sum(each.fault == "product_error" for each in asked.requests)
-        puts = [each for each in asked.requests if each.method == "PUT" and each.status == 200 and each.fault in GOOD]
+        puts = [
+            each
+            for each in asked.requests
+            if each.method == "PUT" and each.status == 200 and each.fault in ANSWERED_WELL
+        ]
         load.put += sum(each.operations or 0 for each in puts)
         if asked.error is None:
             self._finish(load, asked.value)
@@ -451,7 +459,7 @@ class Catalogs(JobMachine):
         for product_id in load.ids:
             self._note_product(load, product_id, named)
         load.report = report
-        self.harness.tally.outcomes[f"finished {'alone' if load.is_alone else 'disturbed'} load"] += 1
+        self.harness.counts.outcomes[f"finished {'alone' if load.is_alone else 'disturbed'} load"] += 1
         if load.options["journal"] is not None:
             self.finished.append(load)
 

@@ -1,7 +1,8 @@
-"""The inbox of a receiver: what was acknowledged is handed out, once while its process lives, and again after its end.
+"""The inbox of a receiver: what was acknowledged is handed out, once while its process lives, and
+again after its end.
 
-The emulator delivers over a socket, and so does a sender of the test. One or two processes have the inbox open; they end,
-or are killed while something is written.
+The emulator delivers over a socket, and so does a sender of the test. One or two processes have the
+inbox open; they end, or are killed while something is written.
 """
 
 import asyncio
@@ -9,7 +10,6 @@ import contextlib
 import itertools
 import shutil
 import sqlite3
-import subprocess
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +24,8 @@ from socialapi.errors import WebhookRejected
 from socialapi.streams import ActivityEvent
 from socialapi.webhooks import Receiver
 from socialapi.webhooks import inbox as module
-from tests.machines.machine import Machine, Worlds, check, run_machine, step, tasks_of_package
+from tests.machines.machine import Machine, check, copy_files, run_machine, step, tasks_of_package
+from tests.machines.worlds import Worlds
 from tests.support.waiting import until
 from tests.webhooks.posting import HEADER, Sender, event, running, signature
 
@@ -52,7 +53,7 @@ class Held:
     """What is on the disk, by the process that has accepted it."""
     done: dict[int, list[int]] = attrs.field(factory=dict)
     """What processes have finished, and what may nevertheless still be on the disk."""
-    told: dict[int, Counter[str]] = attrs.field(factory=dict)
+    answers: dict[int, Counter[str]] = attrs.field(factory=dict)
     """What became of the last posts, by the process that they went to."""
 
     @property
@@ -77,15 +78,15 @@ class Held:
         return "new"
 
     def post_all(self, posts: Iterable[tuple[int, Posted]], commits: Sequence[int]) -> None:
-        """Posts what arrives at once; a commit begins before each of these places.
+        """Posts what arrives at once; a commit begins before each of these positions.
 
         What is older than the window is forgotten at the end of a commit.
         """
-        self.told = defaultdict(Counter)
+        self.answers = defaultdict(Counter)
         before = len(self.accepted)
-        for place, (owner, posted) in enumerate(posts):
-            before = len(self.accepted) if place in commits else before
-            self.told[owner][self.post(owner, posted, WINDOW + len(self.accepted) - before)] += 1
+        for index, (owner, posted) in enumerate(posts):
+            before = len(self.accepted) if index in commits else before
+            self.answers[owner][self.post(owner, posted, WINDOW + len(self.accepted) - before)] += 1
 
     def write(self, name: int, count: int | None = None) -> None:
         """Erases what the process has finished, or the first part of it."""
@@ -98,7 +99,9 @@ class Held:
 
 
 def commits_of(count: int) -> list[tuple[int, ...]]:
-    """The ways in which so many events that arrive at once are divided into commits, by where each begins."""
+    """The ways in which so many events that arrive at once are divided into commits, by where each
+    begins.
+    """
     later = range(1, count)
     return [(0, *cut) for size in range(count or 1) for cut in itertools.combinations(later, size)]
 
@@ -202,7 +205,9 @@ class InboxMachine(Machine):
 
     @step(trouble=None, wanted=st.lists(ids, max_size=3), turns=st.integers(0, 40))
     async def kill(self, wanted: list[int | None], turns: int) -> None:
-        """Both processes are killed while one stores events: what is then on the disk is all that is left."""
+        """Both processes are killed while one stores events: what is then on the disk is all that
+        is left.
+        """
         victims = self.alive
         if not victims:
             return
@@ -210,7 +215,7 @@ class InboxMachine(Machine):
         storing = [asyncio.ensure_future(self.handle(victims[0], each)) for each in posted]
         for _ in range(turns):
             await asyncio.sleep(0)
-        least = max((place + 1 for place, task in enumerate(storing) if task.done()), default=0)
+        least = max((index + 1 for index, task in enumerate(storing) if task.done()), default=0)
         self.copies += 1
         path = self.root / str(self.copies) / "inbox.sqlite"
         store: Any = victims[0].receiver._store
@@ -227,14 +232,16 @@ class InboxMachine(Machine):
         await self.start(0)
 
     def note_kill(self, victims: Sequence[Process], posted: Sequence[Posted], least: int) -> None:
-        """Of what was being stored a first part is there, and of what was finished a first part is not."""
+        """Of what was being stored a first part is there, and of what was finished a first part is
+        not.
+        """
         most = max((len(done) for held in self.worlds.states for done in held.done.values()), default=0)
 
         def killed(stored: int, erased: Sequence[int], commits: Sequence[int]) -> Callable[[Held], None]:
             def kill(held: Held) -> None:
                 done = dict(held.done)
                 held.post_all([(victims[0].name, each) for each in posted[:stored]], commits)
-                held.told.clear()
+                held.answers.clear()
                 held.done = done
                 for victim, count in zip(victims, erased, strict=True):
                     held.write(victim.name, count)
@@ -262,16 +269,18 @@ class InboxMachine(Machine):
         return (await process.sender.post(body, signature(body, self.secret))).status
 
     def note(self, before: Mapping[int, Counter[str]], made: Sequence[tuple[Process, Posted]]) -> None:
-        """Leaves the states in which the posts, in any order, come to what the processes have counted."""
-        told = {process.name: counted(process) - before[process.name] for process in self.alive}
+        """Leaves the states in which the posts, in any order, come to what the processes have
+        counted.
+        """
+        answered = {process.name: counted(process) - before[process.name] for process in self.alive}
 
         def posted_in(order: Sequence[tuple[Process, Posted]], commits: Sequence[int]) -> Callable[[Held], None]:
             return lambda held: held.post_all(((process.name, posted) for process, posted in order), commits)
 
         orders = itertools.permutations(made)
         self.worlds.split(*itertools.starmap(posted_in, itertools.product(orders, commits_of(len(made)))))
-        self.worlds.see(lambda held: dict(held.told), {name: counts for name, counts in told.items() if counts})
-        self.worlds.change("yes", lambda held: held.told.clear())
+        self.worlds.see(lambda held: dict(held.answers), {name: counts for name, counts in answered.items() if counts})
+        self.worlds.change("yes", lambda held: held.answers.clear())
 
     @step(trouble=None, which=either, wanted=some_ids)
     async def deliver_at_once(self, which: int, wanted: list[int | None]) -> None:
@@ -305,7 +314,9 @@ class InboxMachine(Machine):
         ),
     )
     async def service_delivers(self, event_id: int, fault: str | None) -> None:
-        """The service delivers to a valid webhook only; what comes twice is held once, and forgeries are not."""
+        """The service delivers to a valid webhook only; what comes twice is held once, and
+        forgeries are not.
+        """
         if fault is not None:
             self.emulator.faults.add(fault)
         target = self.emulator.webhook_targets[URL]
@@ -334,7 +345,9 @@ class InboxMachine(Machine):
 
     @step(trouble=None, which=either, count=st.integers(1, 4), finished=st.integers(0, 4), is_waited=st.booleans())
     async def handle_events(self, which: int, count: int, finished: int, is_waited: bool) -> None:
-        """Events come out in the order of each process that has accepted them, and once. Some are then finished."""
+        """Events come out in the order of each process that has accepted them, and once. Some are
+        then finished.
+        """
         if not self.alive:
             return
         process = self.alive[which % len(self.alive)]
@@ -357,12 +370,12 @@ class InboxMachine(Machine):
         firsts = (next((each for each in queue if each not in handed_out), None) for queue in queues)
         return number in firsts
 
-    @step(trouble=None, which=either, place=st.integers(0, 4), count=st.integers(1, 3), is_waited=st.booleans())
-    async def handle_late(self, which: int, place: int, count: int, is_waited: bool) -> None:
+    @step(trouble=None, which=either, first=st.integers(0, 4), count=st.integers(1, 3), is_waited=st.booleans())
+    async def handle_late(self, which: int, first: int, count: int, is_waited: bool) -> None:
         if not self.alive:
             return
         process = self.alive[which % len(self.alive)]
-        await self.finish(process, process.events[place : place + count], is_waited=is_waited)
+        await self.finish(process, process.events[first : first + count], is_waited=is_waited)
 
     async def finish(self, process: Process, done: Sequence[tuple[int, Any]], *, is_waited: bool) -> None:
         for _, taken in done:
@@ -409,7 +422,9 @@ class InboxMachine(Machine):
 
     @step(trouble=None)
     async def service_challenges(self) -> None:
-        """The service repeats its challenge. A webhook that does not answer is invalid until it is validated."""
+        """The service repeats its challenge. A webhook that does not answer is invalid until it is
+        validated.
+        """
         self.clock.advance(HOUR_SECONDS + 1)
         self.emulator.advance(0)
         await self.emulator.settle()
@@ -455,13 +470,8 @@ def published(posted: Posted) -> dict[str, Any]:
 
 
 def copy(folder: Path, to: Path) -> None:
-    """Copies what is on the disk, without the locks, which end with their processes.
-
-    In another process, because closing a file here would end this one's locks on it.
-    """
-    to.mkdir()
-    files = [file for file in folder.iterdir() if file.name.endswith((".sqlite", "-wal"))]
-    subprocess.run(["cp", *files, to], check=True)
+    """Copies what is on the disk, without the locks, which end with their processes."""
+    copy_files([file for file in folder.iterdir() if file.name.endswith((".sqlite", "-wal"))], to)
 
 
 @pytest.fixture(autouse=True)
@@ -470,5 +480,5 @@ def leftovers_are_looked_for_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_an_inbox_acknowledged_comes_out_until_it_is_finished() -> None:
-    tally = run_machine(InboxMachine)
-    assert tally.steps["kill"] > 3  # the sequences change with the code of the machine
+    counts = run_machine(InboxMachine)
+    assert counts.steps["kill"] > 3  # the sequences change with the code of the machine

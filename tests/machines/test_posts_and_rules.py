@@ -1,4 +1,6 @@
-"""Posts and rules of the filtered stream: what was written is there once, whatever happened on the way."""
+"""Posts and rules of the filtered stream: what was written is there once, whatever happened on the
+way.
+"""
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Mapping
@@ -9,7 +11,8 @@ from hypothesis import strategies as st
 
 from socialapi.errors import ApiError, Forbidden, NotFound
 from socialapi.problems import DuplicateRules, RuleCap
-from tests.machines.machine import Machine, Worlds, check, run_machine, step
+from tests.machines.machine import Machine, check, run_machine, step
+from tests.machines.worlds import Worlds
 
 MAX_RULES: Final = 6
 EDIT_SECONDS: Final = 3_600
@@ -46,7 +49,9 @@ class Held:
         self.rules = {value: tag for value, tag in self.rules.items() if wanted.get(value) == tag}
 
     def ensure_rules(self, wanted: dict[str, str], *, remove_others: bool, changes: int = 3) -> bool:
-        """Adds the missing rules, deletes the others if they are to be, and adds again. Returns whether all are there."""
+        """Adds the missing rules, deletes the others if they are to be, and adds again. Returns
+        whether all are there.
+        """
         for change in range(changes):
             if change != 1:
                 self.add_rules(wanted)
@@ -88,7 +93,9 @@ class PostsAndRules(Machine):
         self.ids: dict[str, str] = {}
         self.rule_ids: dict[str, str] = {}
         self.begun: dict[str, tuple[float, float]] = {}
-        """When the first version of a post was made, by the text of each version: not before, and not after."""
+        """When the first version of a post was made, by the text of each version: not before, and
+        not after.
+        """
         self.versions: dict[str, int] = {}
         self.bookmarks: list[Bookmark] = []
 
@@ -113,11 +120,13 @@ class PostsAndRules(Machine):
 
     @step(number=numbers)
     async def edit(self, number: int) -> None:
-        """An edit takes the place of the post, as the newest one. It is allowed for an hour after the first version."""
+        """An edit takes the place of the post, as the newest one. It is allowed for an hour after
+        the first version.
+        """
         if not self.held.posts:
             return
-        place = number % len(self.held.posts)
-        before, text = self.held.posts[place], self.new_text()
+        index = number % len(self.held.posts)
+        before, text = self.held.posts[index], self.new_text()
         begun, earliest = self.clock.time(), self.begun[before]
         draft = {"text": text, "edit_options": {"previous_post_id": self.ids[before]}}
         asked = await self.ask(self.client.posts.create(draft))
@@ -176,7 +185,9 @@ class PostsAndRules(Machine):
 
     @step(number=numbers, size=page_sizes)
     async def read_on(self, number: int, size: int) -> None:
-        """From a position on everything comes that was to come, and nothing twice unless posts were edited."""
+        """From a position on everything comes that was to come, and nothing twice unless posts were
+        edited.
+        """
         if not self.bookmarks:
             return
         bookmark = self.bookmarks[number % len(self.bookmarks)]
@@ -227,7 +238,9 @@ class PostsAndRules(Machine):
 
     @step(wanted=several_rules, remove_others=st.booleans())
     async def ensure_rules(self, wanted: dict[str, str], remove_others: bool) -> None:
-        """All rules are there afterwards, or the error says which were refused; in between, each change may be made."""
+        """All rules are there afterwards, or the error says which were refused; in between, each
+        change may be made.
+        """
         would_be = attrs.evolve(self.held, rules=dict(self.held.rules))
         is_possible = would_be.ensure_rules(wanted, remove_others=remove_others)
         work = self.client.filtered_stream.ensure_rules(drafts_of(wanted), remove_others=remove_others)
@@ -291,5 +304,5 @@ async def take(pager: AsyncIterable[Any], count: int) -> AsyncIterator[Any]:
 
 
 def test_posts_and_rules_are_those_that_were_written() -> None:
-    tally = run_machine(PostsAndRules)
-    assert tally.faults.total() > 40
+    counts = run_machine(PostsAndRules)
+    assert counts.faults.total() > 40

@@ -1,4 +1,5 @@
-"""Syncs of an audience: rows appear, change and vanish, answers get lost, and syncs are cancelled and killed.
+"""Syncs of an audience: rows appear, change and vanish, answers get lost, and syncs are cancelled
+and killed.
 
 Whatever ended the syncs before, one that comes to its end makes the audience what is desired.
 """
@@ -9,7 +10,6 @@ import datetime
 import functools
 import hashlib
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -29,7 +29,8 @@ from socialapi.bulk.sync.snapshot import Snapshot
 from socialapi.emulator.ledger import RequestRecord
 from socialapi.errors import BulkError
 from socialapi.reports import SyncReport, UploadReport
-from tests.machines.machine import Asked, Machine, cancellations, run_machine, step, trouble
+from tests.machines.faults import cancellations, trouble
+from tests.machines.machine import Asked, Machine, copy_files, run_machine, step
 
 DAY: Final = 86_400
 WEEK: Final = 7 * DAY
@@ -42,7 +43,9 @@ PHASES: Final = ("stage", "compare", "announce", "additions", "accept", "confirm
 Identifier = tuple[str, str]
 """A kind and a digest."""
 People = dict[int, int]
-"""The version of each person: without an e-mail address, with one of two, or with one that others have as well."""
+"""The version of each person: without an e-mail address, with one of two, or with one that others
+have as well.
+"""
 
 people = st.dictionaries(st.integers(0, 11), st.integers(0, 3), min_size=1, max_size=8)
 of_a_job = trouble(
@@ -184,7 +187,9 @@ class Syncs(Machine):
         shutil.rmtree(self.folder)
 
     def new_client(self) -> Client:
-        """One whose requests take two operations, and that sends nothing any more once it is killed."""
+        """One whose requests take two operations, and that sends nothing any more once it is
+        killed.
+        """
         client = self.harness.client(settings={"max_operations": 2})
         transport: Any = client._session._transport
         send = transport.send
@@ -297,7 +302,9 @@ class Syncs(Machine):
             assert report.rejected == order.bad_rows + report.additions.rejected
 
     def hold_members(self, asked: Asked[SyncReport], order: Order, before: Mapping[Identifier, float]) -> None:
-        """Who is desired and was a member stays one; nobody comes who is not desired; after the end all are as desired."""
+        """Who is desired and was a member stays one; nobody comes who is not desired; after the end
+        all are as desired.
+        """
         members, now = self.truth(), self.clock.time()
         if order.dry_run:
             assert members.keys() == {each for each, end in before.items() if end > now}
@@ -379,11 +386,8 @@ def hold_sum(report: UploadReport) -> None:
 
 
 def copy(folder: Path, to: Path) -> None:
-    """In another process, because closing a file here would end this one's locks on it."""
-    to.mkdir()
-    files = [file for file in folder.iterdir() if not file.name.endswith((".lock", "-shm"))]
-    if files:
-        subprocess.run(["cp", "-r", *files, to], check=True)
+    """Copies what is on the disk, without the locks, which end with their processes."""
+    copy_files([file for file in folder.iterdir() if not file.name.endswith((".lock", "-shm"))], to)
 
 
 class killing:  # noqa: N801  # it is used as a function
@@ -421,5 +425,5 @@ def parts_are_small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_sync_makes_the_audience_what_is_desired_whatever_came_before() -> None:
-    tally = run_machine(Syncs)
-    assert tally.steps["run_sync_and_be_killed"] > 20
+    counts = run_machine(Syncs)
+    assert counts.steps["run_sync_and_be_killed"] > 20

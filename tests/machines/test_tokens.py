@@ -1,7 +1,8 @@
-"""Tokens: of an app, of a user who signed in, and of one who signs each request, with two clients that share a file.
+"""Tokens: of an app, of a user who signed in, and of one who signs each request, with two clients
+that share a file.
 
-The clients are as two processes would be. Others end tokens without telling them, tokens expire, answers with tokens get
-lost, and the file is damaged.
+The clients are as two processes would be. Others end tokens without telling them, tokens expire,
+answers with tokens get lost, and the file is damaged.
 """
 
 import asyncio
@@ -22,17 +23,9 @@ from socialapi.emulator.oauth.state import Code, RefreshGrant
 from socialapi.emulator.state import Caller
 from socialapi.errors import Forbidden, SocialApiError, Unauthorized
 from socialapi.resources.oauth import code_challenge
-from tests.machines.machine import (
-    TROUBLE,
-    Asked,
-    Machine,
-    Worlds,
-    cancellations,
-    check,
-    run_machine,
-    step,
-    tasks_of_package,
-)
+from tests.machines.faults import TROUBLE, cancellations
+from tests.machines.machine import Asked, Machine, check, run_machine, step, tasks_of_package
+from tests.machines.worlds import Worlds
 
 APP_TOKENS: Final = "/oauth2/token"
 USER_TOKENS: Final = "/2/oauth2/token"
@@ -111,7 +104,9 @@ class Tokens(Machine):
         return token
 
     def grant(self) -> None:
-        """The user signs in, elsewhere: there is a pair of tokens of which nobody knows when they end."""
+        """The user signs in, elsewhere: there is a pair of tokens of which nobody knows when they
+        end.
+        """
         self.codes += 1
         access, refresh = f"access-token-number-{self.codes}", f"refresh-token-number-{self.codes}"
         app, user = self.state.apps[self.app.api_key], self.state.users[self.user_id]
@@ -466,5 +461,5 @@ def is_dead(error: BaseException | None) -> bool:
 
 
 def test_tokens_are_renewed_once_and_never_lost_but_with_an_answer() -> None:
-    tally = run_machine(Tokens)
-    assert tally.faults.total() > 40
+    counts = run_machine(Tokens)
+    assert counts.faults.total() > 40

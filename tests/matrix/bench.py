@@ -1,4 +1,6 @@
-"""The bench on which a pair is tried: an emulator, a client of it in virtual time, and what they are left with."""
+"""The bench on which a pair is tried: an emulator, a client of it in virtual time, and what they
+are left with.
+"""
 
 import asyncio
 import contextlib
@@ -37,7 +39,7 @@ _OF_OAUTH = tuple(
 
 
 @attrs.frozen
-class Came:
+class CallResult:
     """What came of a call, and the attempts that arrived for it."""
 
     result: Any
@@ -51,7 +53,9 @@ class Came:
 
 
 class Bench:
-    """Tries one way of the client against faults. Its emulator has the client's clock, and limits that no pair reaches."""
+    """Tries one way of the client against faults. Its emulator has the client's clock, and limits
+    that no pair reaches.
+    """
 
     def __init__(self, owner: Owner, http: aiohttp.ClientSession) -> None:
         self.clock = VirtualClock(start=time.time())
@@ -81,7 +85,9 @@ class Bench:
         return self.clock.time()
 
     async def set_up(self, way: Way, auth: str = "") -> None:
-        """The seed data, what the way needs, and a client with these credentials that has asked nothing yet."""
+        """The seed data, what the way needs, and a client with these credentials that has asked
+        nothing yet.
+        """
         await self._closing.aclose()
         # It has run ahead, and others sign with the time of day.
         self.clock = VirtualClock(start=time.time())
@@ -104,7 +110,7 @@ class Bench:
         assert self._way is not None
         await self.set_up(self._way, self._auth)
 
-    async def meet(self, script: Script, *, always: bool = False, after_requests: int = 0) -> Came:
+    async def meet(self, script: Script, *, always: bool = False, after_requests: int = 0) -> CallResult:
         """Has the first attempt after so many, or every one, meet the fault."""
         assert self._way is not None
         route = self._way.route
@@ -118,7 +124,7 @@ class Bench:
             result, error = None, problem
         finally:
             self.emulator.faults.clear()
-        return Came(result, error, self._attempts(before))
+        return CallResult(result, error, self._attempts(before))
 
     def _newest(self) -> int:
         return self.emulator.requests[-1].number if self.emulator.requests else 0
@@ -145,15 +151,17 @@ class Bench:
         return [name for name, status in self.client.limits.items() if status.in_flight]
 
     def leaks(self, error: SocialApiError) -> list[str]:
-        """The secrets and personal values that the error tells to whoever prints, logs or pickles it."""
+        """The secrets and personal values that the error tells to whoever prints, logs or pickles
+        it.
+        """
         secrets = [self.emulator.ready[name] for name in ("api_key_secret", "access_token_secret", "bearer_token")]
         secrets += [self.emulator.ready["access_token"], DIGEST]
         return [secret for line in told_by(error) for secret in secrets if secret in line]
 
 
 @contextlib.asynccontextmanager
-async def bench() -> AsyncIterator[Bench]:
+async def open_bench() -> AsyncIterator[Bench]:
     """A bench that leaves no task behind."""
-    async with owner_of_webhook("") as owner, aiohttp.ClientSession() as http, Bench(owner, http) as made:
-        yield made
+    async with owner_of_webhook("") as owner, aiohttp.ClientSession() as http, Bench(owner, http) as bench:
+        yield bench
     assert asyncio.all_tasks() == {asyncio.current_task()}

@@ -1,4 +1,6 @@
-"""How the public client asks each route, and what has to be there before: one `Way` for every row of the routes."""
+"""How the public client asks each route, and what has to be there before: one `Way` for every row
+of the routes.
+"""
 
 import importlib
 import pkgutil
@@ -209,10 +211,13 @@ ASKED_AGAIN: Final = frozenset(
         creatives.VIDEO_CONVERSATION_CARD_CREATE,
     }
 )
-"""Writes that succeed as often as they are asked for, so that nothing has to be undone between two pairs."""
+"""Writes that succeed as often as they are asked for, so that nothing has to be undone between two
+pairs.
+"""
 
 UNDONE: Final = frozenset({oauth.APP_ONLY_TOKEN})
-"""Routes that are no writes and leave something that has to be undone: the client keeps its token."""
+"""Routes that are no writes and leave something that has to be undone: the client keeps its token.
+"""
 
 STREAMS: Final[dict[Route[Any], Callable[..., Any]]] = {
     platform.POST_STREAM: lambda client, **options: client.filtered_stream.connect(**options),

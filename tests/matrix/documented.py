@@ -1,6 +1,8 @@
-"""What the documentation promises of a fault, by the kind of the route: attempts, waits and the error.
+"""What the documentation promises of a fault, by the kind of the route: attempts, waits and the
+error.
 
-Written from docs/errors.md, docs/choices.md and docs/calls.md. Nothing here asks the SDK what it would do.
+Written from docs/errors.md, docs/choices.md and docs/calls.md. Nothing here asks the SDK what it
+would do.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,8 +15,8 @@ from socialapi.emulator.faults import PROBLEM_FIELDS, FaultKind
 from tests.matrix.calls import Kind, Way
 
 Happened = Literal["not executed", "refused", "unknown", "unreadable", "nothing"]
-"""What the client can know of an attempt: it was not executed; it was refused for good; it may have been executed or
-not; it succeeded with an answer that nobody can read; or nothing is wrong with it.
+"""What the client can know of an attempt: it was not executed; it was refused for good; it may have
+been executed or not; it succeeded with an answer that nobody can read; or nothing is wrong with it.
 """
 
 RETRIES: Final = 4
@@ -156,7 +158,9 @@ COVERING: Final = frozenset(
         "product_error index=0",
     }
 )
-"""The scripts of `make test`: each kind of fault, and each thing that can have happened, for every route."""
+"""The scripts of `make test`: each kind of fault, and each thing that can have happened, for every
+route.
+"""
 
 
 @attrs.frozen
@@ -172,7 +176,9 @@ class Promise:
 
 
 def promise(kind: Kind, script: Script, *, always: bool) -> Promise:
-    """What is documented of a route of this kind whose first attempt, or every one, meets the fault."""
+    """What is documented of a route of this kind whose first attempt, or every one, meets the
+    fault.
+    """
     if script.happened == "nothing":
         return Promise(1)
     named = script.named_seconds

@@ -1,4 +1,6 @@
-"""Answers of a server that follows no rules, byte by byte, and what the documentation has a client make of each."""
+"""Answers of a server that follows no rules, byte by byte, and what the documentation has a client
+make of each.
+"""
 
 import functools
 import gzip
@@ -11,8 +13,9 @@ import attrs
 from tests.support.server import Cut, Endless, Fault, Step, answer
 
 Made = Literal["lost", "unreadable", "too large", "refused", "read"]
-"""What a client makes of an answer: there is none, so that nobody knows what was executed; a success that cannot be
-read; one of which no more is read than allowed; a refusal, by its status; or a good answer for all its oddities.
+"""What a client makes of an answer: there is none, so that nobody knows what was executed; a
+success that cannot be read; one of which no more is read than allowed; a refusal, by its status; or
+a good answer for all its oddities.
 """
 
 MAX_RESPONSE_BYTES: Final = 200_000

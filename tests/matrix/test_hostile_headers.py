@@ -1,9 +1,10 @@
-"""Headers, redirects and further bytes of a hostile server: they lead nowhere, tell nobody anything and are no answer."""
+"""Headers, redirects and further bytes of a hostile server: they lead nowhere, tell nobody anything
+and are no answer.
+"""
 
 import asyncio
 import gzip
 import json
-import ssl
 import tracemalloc
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ import pytest
 
 from socialapi import Client, errors
 from tests.matrix.hostile import CHUNKED, MAX_RESPONSE_BYTES
-from tests.matrix.test_hostile_server import ASKED, RETRIES, client_for, outcome
+from tests.matrix.test_hostile_server import ASKED, RETRIES, hostile_client, outcome_in_time
 from tests.support.clock import VirtualClock
 from tests.support.planted import APP, leaks, told_by
 from tests.support.server import Cut, Endless, Fault, Received, Server, Step, answer
@@ -56,9 +57,9 @@ async def test_a_wait_that_makes_no_sense_counts_as_none(name: str, status: int,
     for what, value in GARBAGE.items():
         refusals = (of(status, Retry_After=value), of(status, x_rate_limit_remaining="0", x_rate_limit_reset=value))
         for refusal in refusals:
-            async with Server(refusal, then=asked.good) as server, client_for(server, clock) as client:
+            async with Server(refusal, then=asked.good) as server, hostile_client(server, clock) as client:
                 before = clock.monotonic()
-                assert (await outcome(asked, client))[1] is None, what
+                assert (await outcome_in_time(asked, client))[1] is None, what
                 assert len(server.requests) == 2, what
                 assert 0.0 <= clock.monotonic() - before <= longest, what
 
@@ -81,7 +82,9 @@ LIMITS: Final = (
 
 @pytest.mark.parametrize("name", ["a record", "a page of posts", "an upload", "products", "a request token"])
 async def test_limits_that_make_no_sense_stop_nobody(name: str, clock: VirtualClock) -> None:
-    """The first call succeeds, and so does the next one, after the wait that a single call may make at most."""
+    """The first call succeeds, and so does the next one, after the wait that a single call may make
+    at most.
+    """
     asked = ASKED[name]
     for limits in LIMITS:
         ours = {f"x-rate-limit-{each}": value for each, value in limits.items()}
@@ -90,11 +93,11 @@ async def test_limits_that_make_no_sense_stop_nobody(name: str, clock: VirtualCl
             head, _, body = asked.good.partition(b"\r\n\r\n")
             lines = "".join(f"\r\n{each}: {value}" for each, value in headers.items()).encode()
             odd = head + lines + b"\r\n\r\n" + body
-            async with Server(odd, odd, then=asked.good) as server, client_for(server, clock) as client:
+            async with Server(odd, odd, then=asked.good) as server, hostile_client(server, clock) as client:
                 clock.busy = lambda client=client: any(each.in_flight for each in client.limits.values())  # type: ignore[misc]
                 for _ in range(3):
                     before = clock.monotonic()
-                    assert (await outcome(asked, client))[1] is None, headers
+                    assert (await outcome_in_time(asked, client))[1] is None, headers
                     assert clock.monotonic() - before <= 120.0, headers
                 assert len(server.requests) == 3, headers
 
@@ -105,7 +108,7 @@ async def test_a_redirect_is_a_refusal_and_takes_no_credential_along(
     name: str, status: int, clock: VirtualClock
 ) -> None:
     asked = ASKED[name]
-    async with Server() as thief, Server() as server, client_for(server, clock, asked.credentials) as client:
+    async with Server() as thief, Server() as server, hostile_client(server, clock, asked.credentials) as client:
         for location in (
             f"{thief.url}/2/tweets",
             f"//127.0.0.1:{thief.port}/",
@@ -115,11 +118,11 @@ async def test_a_redirect_is_a_refusal_and_takes_no_credential_along(
         ):
             server.then = of(status, Location=location, Set_Cookie="a=b", Refresh=f"0; url={thief.url}")
             before = len(server.requests)
-            _, error = await outcome(asked, client)
+            _, error = await outcome_in_time(asked, client)
             assert (type(error), getattr(error, "status", None)) == (errors.ApiError, status), location
             assert len(server.requests) == before + 1
         server.then = asked.good
-        assert (await outcome(asked, client))[1] is None
+        assert (await outcome_in_time(asked, client))[1] is None
         assert thief.connections == 0
         assert "cookie" not in server.requests[-1].headers
 
@@ -131,7 +134,7 @@ SECOND: Final = answer({"data": {"id": "stolen"}})
 async def test_bytes_behind_an_answer_are_not_the_answer_to_the_next_request(name: str, clock: VirtualClock) -> None:
     asked = ASKED[name]
     for further in (SECOND, SECOND * 3, SECOND[:20], b"\r\n" + SECOND):
-        async with Server(asked.good + further, then=asked.good) as server, client_for(server, clock) as client:
+        async with Server(asked.good + further, then=asked.good) as server, hostile_client(server, clock) as client:
             for _ in range(3):
                 assert (await asked.ask(client)).id in ("a", "l"), further[:50]
             assert len(server.requests) == 3, further[:50]
@@ -141,9 +144,9 @@ async def test_bytes_behind_an_answer_are_not_the_answer_to_the_next_request(nam
 @pytest.mark.parametrize("name", ["a record", "a record that is made", "a change"])
 async def test_an_answer_with_garbage_behind_it_is_read_or_lost(name: str, further: bytes, clock: VirtualClock) -> None:
     asked = ASKED[name]
-    async with Server(asked.good + further, then=asked.good) as server, client_for(server, clock) as client:
+    async with Server(asked.good + further, then=asked.good) as server, hostile_client(server, clock) as client:
         for number in range(3):
-            result, error = await outcome(asked, client)
+            result, error = await outcome_in_time(asked, client)
             assert result.id in ("a", "l") if error is None else (type(error), number) == (errors.OutcomeUnknown, 0)
         assert (await asked.ask(client)).id in ("a", "l")
 
@@ -154,9 +157,9 @@ async def test_a_body_where_there_can_be_none_is_not_the_next_answer(status: int
     body = b'{"data": {"id": "stolen"}}'
     odd = f"HTTP/1.1 {status} Odd\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body
     asked = ASKED["a record"]
-    async with Server(odd, odd + SECOND, then=asked.good) as server, client_for(server, clock) as client:
+    async with Server(odd, odd + SECOND, then=asked.good) as server, hostile_client(server, clock) as client:
         for _ in range(3):
-            result, error = await outcome(asked, client)
+            result, error = await outcome_in_time(asked, client)
             assert isinstance(error, errors.SocialApiError) if result is None else result.id == "a"
         assert (await asked.ask(client)).id == "a"
 
@@ -174,7 +177,7 @@ async def test_an_answer_to_no_request_is_not_taken_for_the_next_one(clock: Virt
             writer.write(SECOND)
         sent.set()
 
-    async with Server(late, then=asked.good) as server, client_for(server, clock) as client:
+    async with Server(late, then=asked.good) as server, hostile_client(server, clock) as client:
         assert (await asked.ask(client)).id == "a"
         await sent.wait()
         await until(lambda: _arrived(client))
@@ -191,7 +194,7 @@ def _arrived(client: Client) -> bool:
 
 async def test_an_old_answer_without_a_length_ends_with_its_connection(clock: VirtualClock) -> None:
     old = Cut(b'HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{"data": {"id": "a"}}')
-    async with Server(then=old) as server, client_for(server, clock) as client:
+    async with Server(then=old) as server, hostile_client(server, clock) as client:
         for number in (1, 2):
             assert (await ASKED["a record"].ask(client)).id == "a"
             assert server.connections == number
@@ -201,7 +204,7 @@ async def test_a_few_continues_before_an_answer_are_passed_over(clock: VirtualCl
     asked = ASKED["a record"]
     async with (
         Server(then=b"HTTP/1.1 103 Early Hints\r\n\r\n" * 50 + asked.good) as server,
-        client_for(server, clock) as client,
+        hostile_client(server, clock) as client,
     ):
         assert (await asked.ask(client)).id == "a"
 
@@ -215,13 +218,13 @@ async def test_large_answers_take_no_more_memory_than_allowed(name: str, clock: 
         "a length": Endless(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n", bytes(65_536)),
         "a refusal": Endless(b"HTTP/1.1 500 No\r\nContent-Length: 1000000000000\r\n\r\n", bytes(65_536)),
     }
-    async with Server(then=asked.good) as server, client_for(server, clock) as client:
-        await outcome(asked, client)
+    async with Server(then=asked.good) as server, hostile_client(server, clock) as client:
+        await outcome_in_time(asked, client)
         for what, step in steps.items():
             server.then = step
             tracemalloc.start()
             try:
-                _, error = await outcome(asked, client)
+                _, error = await outcome_in_time(asked, client)
                 peak = tracemalloc.get_traced_memory()[1]
             finally:
                 tracemalloc.stop()
@@ -253,13 +256,13 @@ async def test_a_token_that_is_none_is_never_sent_and_never_kept(name: str, cloc
         return tokens.pop(0) if received.path.startswith("/oauth2") else ASKED["a page of posts"].good
 
     tokens: list[bytes] = [odd, good]
-    async with Server(then=service) as server, client_for(server, clock, (APP,)) as client:
-        _, error = await outcome(ASKED["a page of posts"], client)
+    async with Server(then=service) as server, hostile_client(server, clock, (APP,)) as client:
+        _, error = await outcome_in_time(ASKED["a page of posts"], client)
         assert isinstance(error, errors.DecodeError), error
         assert error.body is None
         assert not [line for line in told_by(error) if leaks(line)]
         assert [request.path for request in server.requests] == ["/oauth2/token"]
-        assert (await outcome(ASKED["a page of posts"], client))[1] is None
+        assert (await outcome_in_time(ASKED["a page of posts"], client))[1] is None
     assert server.requests[-1].headers["authorization"] == "Bearer t-2"
 
 
@@ -270,11 +273,9 @@ async def test_a_token_that_is_none_is_never_sent_and_never_kept(name: str, cloc
 @pytest.mark.parametrize("name", ["a record", "a record that is made"])
 async def test_what_speaks_no_tls_has_executed_nothing(name: str, greeting: bytes, clock: VirtualClock) -> None:
     asked = ASKED[name]
-    async with Server(then=Fault.CLOSE, greeting=greeting) as server:
-        secure = Server.__new__(Server)
-        secure.__dict__ = server.__dict__ | {"_tls": ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)}
-        async with client_for(secure, clock) as client:
-            _, error = await outcome(asked, client)
+    async with Server(then=Fault.CLOSE, greeting=greeting, scheme="https") as server:
+        async with hostile_client(server, clock) as client:
+            _, error = await outcome_in_time(asked, client)
         assert type(error) is errors.TransportError
         assert (error.may_be_executed, error.attempts) == (False, 1 + RETRIES)
         assert server.requests == []

@@ -1,8 +1,8 @@
-"""A server that follows no rules: whatever it answers is an error of this package, and the next call works."""
+"""A server that follows no rules: whatever it answers is an error of this package, and the next
+call works.
+"""
 
 import asyncio
-import os
-import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -10,19 +10,19 @@ from typing import Any, Final
 import attrs
 import pytest
 
-from socialapi import Bearer, Client, Config, errors
+from socialapi import Bearer, Client, errors
 from socialapi.credentials import Credentials
 from socialapi.routes import oauth
-from tests.matrix.bench import bench
+from tests.matrix.bench import open_bench
 from tests.matrix.calls import WAYS, Kind, Way
-from tests.matrix.documented import CLASSES, REPEATED, WRITES
+from tests.matrix.documented import CLASSES, REPEATED, WRITES, Promise
 from tests.matrix.hostile import HOSTILE, MAX_RESPONSE_BYTES, TIMEOUT_SECONDS, Hostile
 from tests.support.clients import OPERATION, PRODUCT
 from tests.support.clock import VirtualClock
-from tests.support.planted import APP, SECRETS, USER, leaks, told_by
+from tests.support.full_size import FULL_SIZE
+from tests.support.planted import APP, SECRETS, USER, client_for, leaks, told_by
 from tests.support.server import Received, Server, Step, answer
 
-FULL_SIZE: Final = bool(os.environ.get("SOCIALAPI_FULL_SIZE"))
 RETRIES: Final = 1
 BEARER: Final = Bearer(SECRETS["bearer"])
 CREDENTIALS: Final = (USER, BEARER)
@@ -80,45 +80,30 @@ ASKED: Final[dict[str, Asked]] = {
 }
 
 
-@attrs.frozen
-class Promise:
-    attempts: int
-    errors: tuple[type[errors.SocialApiError], ...]
-    status: int | None = None
-    executed: bool | None = None
-
-
-def promise(kind: Kind, hostile: Hostile) -> Promise:
+def promise_of_answer(kind: Kind, hostile: Hostile) -> Promise:
     """What docs/errors.md and docs/choices.md say of such an answer."""
     if hostile.made == "lost":
-        return Promise(1 + RETRIES if kind in REPEATED["unknown"] else 1, (errors.OutcomeUnknown,))
+        return Promise(1 + RETRIES if kind in REPEATED["unknown"] else 1, errors.OutcomeUnknown)
     if hostile.made == "refused":
         kind_of_error = errors.ServerError if hostile.status >= 500 else CLASSES.get(hostile.status, errors.ApiError)
-        return Promise(1, (kind_of_error,), hostile.status)
+        return Promise(1, kind_of_error, hostile.status)
     if kind in REPEATED["unreadable"]:
-        return Promise(1 + RETRIES, (errors.ApiError,), hostile.status)
-    return Promise(1, (errors.DecodeError,), hostile.status, kind in WRITES)
+        return Promise(1 + RETRIES, errors.ApiError, hostile.status)
+    return Promise(1, errors.DecodeError, hostile.status, executed=kind in WRITES)
 
 
-def client_for(server: Server, clock: VirtualClock, credentials: Any = (USER, BEARER)) -> Client:
-    settings = Config(
-        base_url=server.url,
-        ads_url=f"{server.url}/ads",
-        ads_sandbox_url=f"{server.url}/ads-sandbox",
-        retries=RETRIES,
-        retry_budget=1_000_000,
-        max_response_bytes=MAX_RESPONSE_BYTES,
-    )
-    return Client(settings, credentials, clock=clock, rng=random.Random(1))
+def hostile_client(server: Server, clock: VirtualClock, credentials: Any = (USER, BEARER)) -> Client:
+    settings = {"retries": RETRIES, "retry_budget": 1_000_000, "max_response_bytes": MAX_RESPONSE_BYTES}
+    return client_for(server, clock, settings=settings, credentials=credentials)
 
 
-def judge(promised: Promise, error: BaseException | None, attempts: int) -> list[str]:
+def judge_answer(promised: Promise, error: BaseException | None, attempts: int) -> list[str]:
     """What is other than promised."""
     if not isinstance(error, errors.SocialApiError):
         return [f"it raised {error!r}"]
     wrong = [f"the error tells {leaked}" for line in told_by(error) if (leaked := leaks(line))]
-    if type(error) not in promised.errors:
-        wrong.append(f"it raised {error!r}, not {promised.errors[0].__name__}")
+    if type(error) is not promised.error:
+        wrong.append(f"it raised {error!r}, not {promised.error}")
     if attempts != promised.attempts:
         wrong.append(f"{attempts} attempts arrived, not {promised.attempts}")
     if promised.status is not None and getattr(error, "status", None) != promised.status:
@@ -130,7 +115,7 @@ def judge(promised: Promise, error: BaseException | None, attempts: int) -> list
     return wrong
 
 
-async def outcome(asked: Asked, client: Client) -> tuple[Any, BaseException | None]:
+async def outcome_in_time(asked: Asked, client: Client) -> tuple[Any, BaseException | None]:
     """What comes of the call within ten seconds, whatever it is."""
     try:
         async with asyncio.timeout(10.0):
@@ -139,18 +124,23 @@ async def outcome(asked: Asked, client: Client) -> tuple[Any, BaseException | No
         return None, problem
 
 
-async def try_pair(
-    asked: Asked, hostile: Hostile, server: Server, client: Client, *, is_second: bool = False
+async def try_answer(
+    asked: Asked, hostile: Hostile, server: Server, client: Client, *, has_token_request: bool = False
 ) -> tuple[str, list[str]]:
-    """What came of the pair, in a word, and what is wrong with it."""
+    """What came of the pair, in a word, and what is wrong with it.
+
+    With `has_token_request` the server also receives a request for a token, before the call's own.
+    """
     server.then = hostile.step
     before = len(server.requests)
     view = client.with_options(timeout_seconds=TIMEOUT_SECONDS) if hostile.is_endless else client
-    _, error = await outcome(asked, view)
-    wrong = judge(promise(asked.kind, hostile), error, len(server.requests) - before - is_second)
+    _, error = await outcome_in_time(asked, view)
+    wrong = judge_answer(
+        promise_of_answer(asked.kind, hostile), error, len(server.requests) - before - has_token_request
+    )
     following = asked if asked.good else ASKED["a record"]
     server.then = following.good
-    if (again := await outcome(following, client))[1] is not None:
+    if (again := await outcome_in_time(following, client))[1] is not None:
         wrong.append(f"the client does not work any more: {again[1]!r}")
     wrong += [f"{name} is still in flight" for name, status in client.limits.items() if status.in_flight]
     return type(error).__name__, wrong
@@ -159,11 +149,14 @@ async def try_pair(
 OF_EVERY_ROUTE: Final = frozenset(
     {"a body that is shorter", "a success of HTML", "a body that is too large", "a 404 with deep arrays"}
 )
-"""One answer for each thing that a client can make of it: `make test` has every route meet these."""
+"""One answer for each thing that a client can make of it: `make test` has every route meet these.
+"""
 
 
 OF_THE_KEY: Final = frozenset({oauth.APP_ONLY_TOKEN, oauth.INVALIDATE_APP_ONLY_TOKEN})
-"""What an app asks for with its key. A token is ended that has to be there: the server is friendly about that one."""
+"""What an app asks for with its key. A token is ended that has to be there: the server is friendly
+about that one.
+"""
 
 
 def beside_tokens(step: Step) -> Step:
@@ -179,16 +172,16 @@ async def test_every_route_takes_a_hostile_answer_for_what_it_is(
 ) -> None:
     wrong: list[str] = []
     outcomes: Counter[str] = Counter()
-    async with bench() as made, Server() as server:
-        await made.set_up(way)
+    async with open_bench() as bench, Server() as server:
+        await bench.set_up(way)
         credentials = (USER, APP) if way.route in OF_THE_KEY else CREDENTIALS
-        asked = Asked(way.kind, lambda client: way.ask(client, made.scene), b"", credentials)
+        asked = Asked(way.kind, lambda client: way.ask(client, bench.scene), b"", credentials)
         for hostile in HOSTILE:
             if FULL_SIZE or hostile.name in OF_EVERY_ROUTE:
-                async with client_for(server, clock, asked.credentials) as client:
-                    is_second = way.route is oauth.INVALIDATE_APP_ONLY_TOKEN
-                    met = attrs.evolve(hostile, step=beside_tokens(hostile.step)) if is_second else hostile
-                    what, found = await try_pair(asked, met, server, client, is_second=is_second)
+                async with hostile_client(server, clock, asked.credentials) as client:
+                    has_token_request = way.route is oauth.INVALIDATE_APP_ONLY_TOKEN
+                    met = attrs.evolve(hostile, step=beside_tokens(hostile.step)) if has_token_request else hostile
+                    what, found = await try_answer(asked, met, server, client, has_token_request=has_token_request)
                 outcomes[what] += 1
                 wrong += [f"{way.name} with {hostile.name}: {each}" for each in found]
     record_property("hostile pairs", dict(outcomes))
@@ -200,7 +193,8 @@ MEETS_ALL: Final = (
     if FULL_SIZE
     else ("a record", "a page of posts", "a post that is made", "an upload", "products", "a request token")
 )
-"""One call of each kind, and of each way to read an answer, meets every one of them in `make test`."""
+"""One call of each kind, and of each way to read an answer, meets every one of them in `make test`.
+"""
 
 
 @pytest.mark.parametrize("name", MEETS_ALL)
@@ -211,8 +205,8 @@ async def test_a_hostile_answer_is_the_documented_error(
     outcomes: Counter[str] = Counter()
     async with Server() as server:
         for hostile in HOSTILE:
-            async with client_for(server, clock, asked.credentials) as client:
-                what, found = await try_pair(asked, hostile, server, client)
+            async with hostile_client(server, clock, asked.credentials) as client:
+                what, found = await try_answer(asked, hostile, server, client)
             outcomes[what] += 1
             wrong += [f"{name} with {hostile.name}: {each}" for each in found]
     record_property("hostile pairs", dict(outcomes))

@@ -1,7 +1,8 @@
-"""Walks through collections, and jobs, against every fault: nothing is lost, and nothing comes twice."""
+"""Walks through collections, and jobs, against every fault: nothing is lost, and nothing comes
+twice.
+"""
 
 import itertools
-import os
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
@@ -12,24 +13,24 @@ from socialapi import Client, errors
 from socialapi.routes import ads, audiences, catalogs, creatives, line_items, platform
 from socialapi.routes.route import Route
 from tests.bulk.products.model_catalog import product
-from tests.matrix.bench import Bench, Came, bench
+from tests.matrix.bench import Bench, CallResult, open_bench
 from tests.matrix.calls import WAYS, Stage, Way, is_paged, nothing
 from tests.matrix.documented import COVERING, SCRIPTS, Promise, Script, promise, wait_bounds
 from tests.matrix.test_emulator_faults import judge_error
 from tests.resources import ads_rows
 from tests.resources.agreeing import name_of
 from tests.support.comparing import assert_holds
+from tests.support.full_size import FULL_SIZE
 from tests.support.independent import Independent
 
-FULL_SIZE: Final = bool(os.environ.get("SOCIALAPI_FULL_SIZE"))
 ACCOUNT: Final = ads_rows.FIRST
 YEAR: Final = {"start_time": ads_rows.DAY.replace(day=1), "end_time": ads_rows.DAY.replace(day=28)}
 
 
 @pytest.fixture
-async def made() -> AsyncIterator[Bench]:
-    async with bench() as made:
-        yield made
+async def bench() -> AsyncIterator[Bench]:
+    async with open_bench() as bench:
+        yield bench
 
 
 # Walks
@@ -154,33 +155,33 @@ async def items_by(plain: Independent, route: Route[Any]) -> list[Any]:
 NO_FAULT: Final = Script("latency", "nothing", {"delay_seconds": 0.0})
 
 
-def judge_walk(script: Script, promised: Promise, came: Came, whole: list[Any], pages: int) -> list[str]:
+def judge_walk(script: Script, promised: Promise, call: CallResult, whole: list[Any], pages: int) -> list[str]:
     """What is wrong with a walk whose second page met the fault."""
     wrong: list[str] = []
-    met = sum(each.fault == script.fault for each in came.attempts)
+    met = sum(each.fault == script.fault for each in call.attempts)
     if met != (promised.attempts if promised.error else 1):
         wrong.append(f"{met} requests met the fault")
-    if len(came.attempts) - met > pages:
-        wrong.append(f"{len(came.attempts)} requests arrived for {pages} pages")
+    if len(call.attempts) - met > pages:
+        wrong.append(f"{len(call.attempts)} requests arrived for {pages} pages")
     if promised.error is None:
-        if came.error is not None:
-            wrong.append(f"it raised {came.error!r}")
-        elif came.result != whole:
+        if call.error is not None:
+            wrong.append(f"it raised {call.error!r}")
+        elif call.result != whole:
             wrong.append("its items are others")
-    elif type(came.error) is not promised.error:
-        wrong.append(f"it raised {came.error!r}, not {promised.error.__name__}")
+    elif type(call.error) is not promised.error:
+        wrong.append(f"it raised {call.error!r}, not {promised.error.__name__}")
     else:
-        wrong += judge_error(script, promised, came, came.error)
+        wrong += judge_error(script, promised, call, call.error)
     return wrong
 
 
-async def judge_rest(made: Bench, route: Route[Any], error: errors.SocialApiError, whole: list[Any]) -> list[str]:
+async def judge_rest(bench: Bench, route: Route[Any], error: errors.SocialApiError, whole: list[Any]) -> list[str]:
     """What is wrong with how a walk goes on that an error has ended."""
     if isinstance(error, errors.RateLimitTooLong):
-        made.clock.advance(error.wait_seconds + 1.0)
+        bench.clock.advance(error.wait_seconds + 1.0)
     if not 0 < len(error.collected) < len(whole):
         return [f"it has collected {len(error.collected)} items"]
-    rest = await WALKS[route](made.client, made.emulator.seed, start=error.position).collect(
+    rest = await WALKS[route](bench.client, bench.emulator.seed, start=error.position).collect(
         limit=len(whole) - len(error.collected)
     )
     return [] if [*error.collected, *rest] == whole else ["the walk does not go on where it ended"]
@@ -198,23 +199,23 @@ def scripts_for(way: Way) -> list[tuple[Script, bool]]:
 
 @pytest.mark.parametrize("route", WALKS, ids=name_of)
 async def test_a_walk_whose_second_page_meets_a_fault(
-    route: Route[Any], made: Bench, record_property: Callable[[str, object], None]
+    route: Route[Any], bench: Bench, record_property: Callable[[str, object], None]
 ) -> None:
     way = walk_of(route)
     wrong: list[str] = []
     outcomes: Counter[str] = Counter()
-    await made.set_up(way)
-    clean = await made.meet(NO_FAULT)
+    await bench.set_up(way)
+    clean = await bench.meet(NO_FAULT)
     pages = len(clean.attempts)
     assert pages > 1
-    assert_holds(tuple(clean.result), await items_by(made.plain, route), "the items")
+    assert_holds(tuple(clean.result), await items_by(bench.plain, route), "the items")
     for script, always in scripts_for(way):
         promised = promise("read", script, always=always)
-        came = await made.meet(script, always=always, after_requests=1)
-        found = judge_walk(script, promised, came, clean.result, pages)
-        if came.error is not None:
-            found += await judge_rest(made, route, came.error, clean.result)
-        outcomes[type(came.error).__name__ if came.error else "repeated"] += 1
+        call = await bench.meet(script, always=always, after_requests=1)
+        found = judge_walk(script, promised, call, clean.result, pages)
+        if call.error is not None:
+            found += await judge_rest(bench, route, call.error, clean.result)
+        outcomes[type(call.error).__name__ if call.error else "repeated"] += 1
         wrong += [f"{way.name}, page 2, with {script.name}{', every time' * always}: {each}" for each in found]
     record_property("walk pairs", dict(outcomes))
     assert wrong == [], "\n" + "\n".join(wrong)
@@ -270,7 +271,9 @@ OF_ROWS: Final = {
 
 
 def outcome_of_job(script: Script, *, always: bool) -> tuple[str, dict[str, int], int]:
-    """How a job ends, its counts, and the fewest requests (docs/errors.md, "How long a call goes on")."""
+    """How a job ends, its counts, and the fewest requests (docs/errors.md, "How long a call goes
+    on").
+    """
     if script.fault in OF_ROWS:
         return OF_ROWS[script.fault][always]
     if script.happened == "nothing":
@@ -280,9 +283,9 @@ def outcome_of_job(script: Script, *, always: bool) -> tuple[str, dict[str, int]
     return ("stopped", NONE, LEAST_ATTEMPTS) if always else ("finished", ALL, 2)
 
 
-def judge_attempts(script: Script, came: Came, elapsed_seconds: float) -> list[str]:
+def judge_attempts(script: Script, call: CallResult, elapsed_seconds: float) -> list[str]:
     """What is wrong with the attempts of a job that gave up: it has to, as soon as both bounds are reached."""
-    times = [each.time - came.attempts[0].time for each in came.attempts]
+    times = [each.time - call.attempts[0].time for each in call.attempts]
     wrong: list[str] = []
     for attempt, (before, after) in enumerate(itertools.pairwise(times), 1):
         least, most = wait_bounds(script, attempt)
@@ -295,58 +298,58 @@ def judge_attempts(script: Script, came: Came, elapsed_seconds: float) -> list[s
     return wrong
 
 
-def judge_job(way: Way, script: Script, came: Came, *, always: bool) -> list[str]:
+def judge_job(way: Way, script: Script, call: CallResult, *, always: bool) -> list[str]:
     """What is wrong with how a job ended."""
     ends, counts, requests = outcome_of_job(script, always=always)
-    if came.error is not None and not isinstance(came.error, errors.BulkError):
-        return [f"it raised {came.error!r}"]
-    report = came.result if came.error is None else came.error.report
+    if call.error is not None and not isinstance(call.error, errors.BulkError):
+        return [f"it raised {call.error!r}"]
+    report = call.result if call.error is None else call.error.report
     wrong: list[str] = []
-    if ("finished" if came.error is None else "stopped") != ends:
-        wrong.append(f"it has not {ends}: {came.error!r}")
-    told = {name: getattr(report, name) for name in counts}
-    if told != counts:
-        wrong.append(f"its counts are {told}, not {counts}")
-    if (len(came.attempts) < requests) if ends == "stopped" and requests > 2 else len(came.attempts) != requests:
-        wrong.append(f"{len(came.attempts)} requests arrived, not {requests}")
-    if report.requests != len(came.attempts):
-        wrong.append(f"it tells of {report.requests} requests, and {len(came.attempts)} arrived")
+    if ("finished" if call.error is None else "stopped") != ends:
+        wrong.append(f"it has not {ends}: {call.error!r}")
+    found = {name: getattr(report, name) for name in counts}
+    if found != counts:
+        wrong.append(f"its counts are {found}, not {counts}")
+    if (len(call.attempts) < requests) if ends == "stopped" and requests > 2 else len(call.attempts) != requests:
+        wrong.append(f"{len(call.attempts)} requests arrived, not {requests}")
+    if report.requests != len(call.attempts):
+        wrong.append(f"it tells of {report.requests} requests, and {len(call.attempts)} arrived")
     if ends == "stopped" and requests == LEAST_ATTEMPTS:
         # The same mismatch again and again stops a job: its rows will never be confirmed.
         is_mismatch = way.kind == "upload" and script.happened == "unreadable"
-        wrong += judge_attempts(script, came, 0.0 if is_mismatch else MAX_ELAPSED_SECONDS)
+        wrong += judge_attempts(script, call, 0.0 if is_mismatch else MAX_ELAPSED_SECONDS)
     return wrong
 
 
-def held(made: Bench, way: Way) -> int:
+def held(bench: Bench, way: Way) -> int:
     """How many of the rows of a job the service holds."""
     if way.route is catalogs.PRODUCTS_PUT:
-        return sum(each.startswith("matrix-") for each in made.emulator.products("7pc01"))
+        return sum(each.startswith("matrix-") for each in bench.emulator.products("7pc01"))
     if way.route is audiences.CUSTOM_AUDIENCE_USERS:
-        return len(made.emulator.members(ACCOUNT, "1nmth"))
-    return len(made.emulator.do_not_reach_members(ACCOUNT, "7b2f1"))
+        return len(bench.emulator.members(ACCOUNT, "1nmth"))
+    return len(bench.emulator.do_not_reach_members(ACCOUNT, "7b2f1"))
 
 
 @pytest.mark.parametrize("way", JOBS, ids=lambda way: way.name)
 async def test_a_job_whose_requests_meet_a_fault(
-    way: Way, made: Bench, record_property: Callable[[str, object], None]
+    way: Way, bench: Bench, record_property: Callable[[str, object], None]
 ) -> None:
     wrong: list[str] = []
     outcomes: Counter[str] = Counter()
-    await made.set_up(way)
-    before = held(made, way)
+    await bench.set_up(way)
+    before = held(bench, way)
     for script, always in scripts_for(way):
         if script.timeout_seconds is not None:
             continue
-        came = await made.meet(script, always=always)
-        found = judge_job(way, script, came, always=always)
-        made.clock.advance(1.0)  # members are in force from the next second on
-        if came.error is None and held(made, way) - before != came.result.accepted:
-            found.append(f"the service has {held(made, way) - before} of {came.result.accepted}")
-        if came.error is not None and (leaked := made.leaks(came.error)):
+        call = await bench.meet(script, always=always)
+        found = judge_job(way, script, call, always=always)
+        bench.clock.advance(1.0)  # members are in force from the next second on
+        if call.error is None and held(bench, way) - before != call.result.accepted:
+            found.append(f"the service has {held(bench, way) - before} of {call.result.accepted}")
+        if call.error is not None and (leaked := bench.leaks(call.error)):
             found.append(f"the error tells {leaked}")
-        outcomes["stopped" if came.error else "finished"] += 1
+        outcomes["stopped" if call.error else "finished"] += 1
         wrong += [f"job of {way.name} with {script.name}{', every time' * always}: {each}" for each in found]
-        await made.renew()
+        await bench.renew()
     record_property("job pairs", dict(outcomes))
     assert wrong == [], "\n" + "\n".join(wrong)

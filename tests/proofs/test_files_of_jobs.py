@@ -11,7 +11,6 @@ import sqlite3
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +24,7 @@ from tests.proofs.processes import ROOT, Service, service
 from tests.proofs.test_catalogs import plain, seed_catalog
 from tests.proofs.test_sync import write as write_people
 from tests.proofs.test_webhooks import Receiver, publish, register, replay, settle
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.timeout(3600), pytest.mark.xdist_group("uploads")]
 
@@ -141,10 +141,11 @@ def run(emulator: Service, arguments: Sequence[str], folder: Path) -> Ended:
 
 
 def kill_after(emulator: Service, requests: int, process: "subprocess.Popen[str]") -> None:
-    """Kills the process once the service has received so many further requests, unless it ends before."""
-    before = len(emulator.requests())
-    while process.poll() is None and len(emulator.requests()) < before + requests:
-        pass
+    """Kills the process once the service has received so many further requests, unless it ends
+    before.
+    """
+    wanted = len(emulator.requests()) + requests
+    wait_until(lambda: process.poll() is not None or len(emulator.requests()) >= wanted, seconds=600.0)
     process.send_signal(signal.SIGKILL)
 
 
@@ -278,17 +279,21 @@ def deliveries(emulator: Service) -> dict[str, Any]:
 
 def all_handled(receiver: Receiver, count: int) -> set[Any]:
     """The events that were handled, once there are so many, or after a minute."""
-    give_up_at = time.monotonic() + 60
-    while True:
-        handled = {event for run in receiver.handled() for event in run}
-        if len(handled) >= count or time.monotonic() > give_up_at:
-            return handled
+
+    def handled() -> set[Any]:
+        return {event for run in receiver.handled() for event in run}
+
+    with contextlib.suppress(TimeoutError):
+        wait_until(lambda: len(handled()) >= count)
+    return handled()
 
 
 def test_a_receiver_whose_disk_fills_up_refuses_events_and_loses_none(
     tmp_path: Path, disk: Disk, proof_scale: float
 ) -> None:
-    """It is killed while the disk is full. What it refused comes again once the owner has it replayed."""
+    """It is killed while the disk is full. What it refused comes again once the owner has it
+    replayed.
+    """
     count = int(EVENTS * proof_scale)
     with service() as emulator:
         receiver = Receiver(emulator, tmp_path, disk.folder / "inbox")

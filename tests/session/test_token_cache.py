@@ -84,7 +84,7 @@ async def test_the_file_stays_locked_while_it_is_written_though_the_call_was_can
     monkeypatch.setattr(cache, "_read", read_slowly)
     storing = asyncio.create_task(cache.store("b", "two"))
     await until(read.is_set)
-    for _ in range(2):  # whoever is in a hurry cancels twice
+    for _ in range(2):  # cancelling twice does not give up the lock either
         storing.cancel()
         await turns()
     try:

@@ -1,4 +1,6 @@
-"""Soaks the SDK: everything at once on one client, for half an hour, with random faults: `make soak`."""
+"""Soaks the SDK: everything at once on one client, for half an hour, with random faults: `make
+soak`.
+"""
 
 import argparse
 import sys

@@ -1,7 +1,9 @@
-"""The client of the soak, in a process of its own: one `Client` that does everything at once, and is measured meanwhile.
+"""The client of the soak, in a process of its own: one `Client` that does everything at once, and
+is measured meanwhile.
 
-Standard input has one JSON line, the order (see `conductor.py`), and then the lines `finish` (faults are over: every job
-makes a last round) and `end` (everything was published). Standard output gets one JSON line for each step.
+Standard input has one JSON line, the order (see `conductor.py`), and then the lines `finish`
+(faults are over: every job makes a last round) and `end` (everything was published). Standard
+output gets one JSON line for each step.
 """
 
 import asyncio
@@ -105,7 +107,9 @@ class Meter:
 
 
 class Witness(logging.Handler):
-    """What went wrong without anybody being told: log records, exceptions that nobody took, warnings."""
+    """What went wrong without anybody being told: log records, exceptions that nobody took,
+    warnings.
+    """
 
     def __init__(self, receiver_port: int) -> None:
         super().__init__(logging.WARNING)
@@ -127,8 +131,9 @@ class Witness(logging.Handler):
         threading.excepthook = lambda found: self.unhandled.append(f"{found.exc_value!r} in a thread"[:300])
 
     def _unraisable(self, found: "sys.UnraisableHookArgs") -> None:
-        """asyncio forgets a connection that it accepts in the very moment in which its server closes: the socket of the
-        receiver, and its transport, are left to the garbage collector. Any other socket has another address.
+        """asyncio forgets a connection that it accepts in the very moment in which its server
+        closes: the socket of the receiver, and its transport, are left to the garbage collector.
+        Any other socket has another address.
         """
         text = f"{found.exc_value!r} in {found.object!r}"
         is_forgotten = self._receiver in text or _local_address(found) == ("127.0.0.1", self._receiver_port)
@@ -287,7 +292,7 @@ async def main() -> None:
     tell(
         step="ended",
         done=dict(soak.done),
-        told=dict(soak.told),
+        errors=dict(soak.errors),
         records=dict(witness.records),
         unhandled=witness.unhandled,
         before=before.to_dict(),

@@ -1,4 +1,6 @@
-"""Conducts a soak: starts the emulator and the client, plays faults at random, publishes, and collects what is judged."""
+"""Conducts a soak: starts the emulator and the client, plays faults at random, publishes, and
+collects what is judged.
+"""
 
 import base64
 import contextlib
@@ -74,7 +76,9 @@ class Plan:
 
 
 def quick_plan(seconds: float, seed: int, until: Sequence[str] = ()) -> Plan:
-    """Everything of a long soak, in seconds: smaller jobs, and streams that wait less for another connection."""
+    """Everything of a long soak, in seconds: smaller jobs, and streams that wait less for another
+    connection.
+    """
     return Plan(
         seconds=seconds,
         seed=seed,
@@ -235,7 +239,7 @@ class ClientProcess:
 
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
-        self._told: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        self._messages: queue.Queue[dict[str, Any] | None] = queue.Queue()
         self.done: Mapping[str, int] = {}
         """Operations by kind, as far as it has told."""
         threading.Thread(target=self._listen, name="soak-client", daemon=True).start()
@@ -243,8 +247,8 @@ class ClientProcess:
     def _listen(self) -> None:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            self._told.put(json.loads(line))
-        self._told.put(None)
+            self._messages.put(json.loads(line))
+        self._messages.put(None)
 
     def command(self, text: str) -> None:
         assert self._process.stdin is not None
@@ -255,19 +259,19 @@ class ClientProcess:
     def wait_for(self, step: str) -> dict[str, Any] | None:
         """What it tells with this step; None if it has ended, or tells nothing for too long."""
         with contextlib.suppress(queue.Empty):
-            while (told := self._told.get(timeout=ASKED_SECONDS)) is not None:
-                if told["step"] == step:
-                    return told
-                self._progressed(told)
+            while (message := self._messages.get(timeout=ASKED_SECONDS)) is not None:
+                if message["step"] == step:
+                    return message
+                self._progressed(message)
         return None
 
     def is_running(self) -> bool:
-        while not self._told.empty():
-            self._progressed(self._told.get())
+        while not self._messages.empty():
+            self._progressed(self._messages.get())
         return self._process.poll() is None
 
-    def _progressed(self, told: dict[str, Any] | None) -> None:
-        self.done = (told or {}).get("done", self.done)
+    def _progressed(self, message: dict[str, Any] | None) -> None:
+        self.done = (message or {}).get("done", self.done)
 
 
 # The run ---------------------------------------------------------------------------------------------------------------
@@ -373,7 +377,9 @@ class Conductor:
         self.events["moves of the clock"] += 1
 
     def settle(self) -> None:
-        """Publishes for the last time, has everything delivered once more, and waits until all of it has arrived."""
+        """Publishes for the last time, has everything delivered once more, and waits until all of
+        it has arrived.
+        """
         self.count_faults()
         if self.faults["stream_silence"]:
             # A connection that fell silent last is taken for one until this is over, and only then for a gap.

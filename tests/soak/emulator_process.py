@@ -1,8 +1,8 @@
 """The emulator of the soak, in a process of its own.
 
-Standard input has one JSON line: `token_seconds` (how long a user's OAuth 2.0 token lasts) and `rate_limits`. Standard
-output gets the ready line, with the refresh token of a user who has signed in, and the ids of that user's newest posts.
-It ends when standard input does.
+Standard input has one JSON line: `token_seconds` (how long a user's OAuth 2.0 token lasts) and
+`rate_limits`. Standard output gets the ready line, with the refresh token of a user who has signed
+in, and the ids of that user's newest posts. It ends when standard input does.
 """
 
 import asyncio

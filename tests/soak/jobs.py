@@ -1,7 +1,8 @@
 """The jobs of the client of a soak, and what all of its workers share.
 
-Every job keeps what it expects of the service, which is bounded, and compares it with what the service holds after each
-round. What is delivered is noted in a file, so that the process itself holds nothing that grows.
+Every job keeps what it expects of the service, which is bounded, and compares it with what the
+service holds after each round. What is delivered is noted in a file, so that the process itself
+holds nothing that grows.
 """
 
 import asyncio
@@ -26,7 +27,9 @@ from socialapi.reports import Progress, SyncReport, UploadReport, UpsertReport
 from socialapi.session.oauth2_user import ENDED_GRANT
 
 LATE_SECONDS: Final = 1.0
-"""How long a request that was given up may still be on its way in the emulator: more than any delay of a fault."""
+"""How long a request that was given up may still be on its way in the emulator: more than any delay
+of a fault.
+"""
 ATTEMPTS: Final = 30
 """How often a job is continued after an error before that counts as a broken rule."""
 KINDS: Final = ("email", "phone_number")
@@ -68,7 +71,7 @@ class Soak:
     """Set when everything was published: streams and the receiver end."""
     done: Counter[str] = attrs.field(factory=Counter)
     """Operations by kind."""
-    told: Counter[str] = attrs.field(factory=Counter)
+    errors: Counter[str] = attrs.field(factory=Counter)
     """Errors that callers were told of, by their class."""
 
     def note(self, *values: Any) -> None:
@@ -102,11 +105,13 @@ class Soak:
             self.done[kind] += 1
 
     def tell(self, kind: str, error: SocialApiError) -> None:
-        """Counts an error. A token may end twice while one call is repeated; a lost sign-in is more than that."""
+        """Counts an error. A token may end twice while one call is repeated; a lost sign-in is more
+        than that.
+        """
         is_for_good = isinstance(error, Unauthorized) and (self.stopping.is_set() or ENDED_GRANT in error.codes)
         if is_for_good:
             raise Broken(f"{kind}: the client lost its credentials: {error}")
-        self.told[type(error).__name__] += 1
+        self.errors[type(error).__name__] += 1
 
 
 async def guarded(soak: Soak, worker: Callable[[Soak], Awaitable[None]], name: str) -> None:
@@ -165,13 +170,15 @@ Start = Callable[[Callable[[Progress], None] | None], Awaitable[UploadReport]]
 
 
 async def finished(soak: Soak, kind: str, start: Start, rng: random.Random) -> UploadReport:
-    """The report of a job that is cancelled in the middle at times, and is continued after every error."""
+    """The report of a job that is cancelled in the middle at times, and is continued after every
+    error.
+    """
     for _ in range(ATTEMPTS):
         is_cancelled = rng.random() < 0.35 and not soak.stopping.is_set()
         try:
             report = await (_cancelled(soak, kind, start, rng) if is_cancelled else start(None))
         except BulkError as error:
-            soak.told["BulkError"] += 1
+            soak.errors["BulkError"] += 1
             if not error.report.adds_up:
                 raise Broken(f"{kind}: the report of a stopped job does not add up: {error.report}") from None
             report = None

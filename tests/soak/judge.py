@@ -1,4 +1,6 @@
-"""What has to be true after a soak: nothing is lost, and nothing grows. Pure functions over what was collected."""
+"""What has to be true after a soak: nothing is lost, and nothing grows. Pure functions over what
+was collected.
+"""
 
 import csv
 import json
@@ -19,8 +21,8 @@ COUNTS: Final = ("descriptors", "sockets", "tasks", "threads")
 MAX_GROWTH_COUNT: Final = 3
 """How much a count may rise, by the moments at which it is taken."""
 RISING: Final = 0.75
-"""The share of all pairs of windows by which more rise than fall (Kendall's tau) from which on there is a trend. Without
-one, ten windows reach it once in a thousand soaks.
+"""The share of all pairs of windows by which more rise than fall (Kendall's tau) from which on
+there is a trend. Without one, ten windows reach it once in a thousand soaks.
 """
 MAX_GROWTH_OBJECTS: Final = 10_000
 MAX_GROWTH_SHARE_OBJECTS: Final = 0.1
@@ -42,7 +44,9 @@ MAX_GAP_SECONDS: Final = 120.0
 OF_STREAMS: Final = "stream: "
 """The beginning of what is told of streams that ended with an error."""
 COVERED_SECONDS: Final = 60.0
-"""A gap that is no longer than this is filled by a backfill, whatever the emulator's clock was moved by meanwhile."""
+"""A gap that is no longer than this is filled by a backfill, whatever the emulator's clock was
+moved by meanwhile.
+"""
 LONG_LINE_ID: Final = "1"
 STREAMS: Final = {"posts": "post", "posts with backfill": "post", "activity": "event"}
 BACKFILLED: Final = frozenset({"posts with backfill"})
@@ -81,12 +85,12 @@ class Outcome:
     """What the client told at its end, if it got there."""
 
     @classmethod
-    def collected(cls, folder: Path, **told: Any) -> "Outcome":
+    def collected(cls, folder: Path, **others: Any) -> "Outcome":
         """Reads what the client has written."""
         notes, samples = folder / "notes.jsonl", folder / "samples.csv"
         lines = notes.read_bytes().rpartition(b"\n")[0].splitlines() if notes.exists() else []
         measured = samples_of(samples) if samples.exists() else []
-        return cls(notes=[json.loads(line) for line in lines], samples=measured, **told)
+        return cls(notes=[json.loads(line) for line in lines], samples=measured, **others)
 
     def noted(self, kind: str) -> list[Sequence[Any]]:
         return [note[1:] for note in self.notes if note[0] == kind]
@@ -189,8 +193,8 @@ def _covered(spans: Iterable[tuple[float, float]]) -> float:
 
 def _of_stream_errors(outcome: Outcome) -> Iterator[str]:
     """A stream connects again for ever. Only a token that is invalidated twice while it does may end it."""
-    told = (outcome.ended or {})["told"]
-    errors = {name: count for name, count in told.items() if name.startswith(OF_STREAMS)}
+    found = (outcome.ended or {})["errors"]
+    errors = {name: count for name, count in found.items() if name.startswith(OF_STREAMS)}
     refused = errors.pop(f"{OF_STREAMS}Unauthorized", 0)
     if refused > outcome.events.get("app-only tokens invalidated", 0):
         yield f"streams ended with Unauthorized {refused} times, more often than a token was invalidated"
@@ -252,7 +256,9 @@ def windows(values: Sequence[float], count: int = WINDOWS) -> list[float]:
 
 
 def tendency(values: Sequence[float]) -> float:
-    """Kendall's tau: 1 if each value is above all before it, -1 if below, about 0 if there is no trend."""
+    """Kendall's tau: 1 if each value is above all before it, -1 if below, about 0 if there is no
+    trend.
+    """
     pairs = [(values[i], values[j]) for i in range(len(values)) for j in range(i + 1, len(values))]
     return sum((later > earlier) - (later < earlier) for earlier, later in pairs) / len(pairs)
 
@@ -294,10 +300,10 @@ def _of_more_growth(samples: Sequence[Mapping[str, float]], handled: int) -> Ite
 
 def summary(outcome: Outcome) -> str:
     """What was done and measured, as text."""
-    ended = outcome.ended or {"done": {}, "told": {}, "records": {}}
+    ended = outcome.ended or {"done": {}, "errors": {}, "records": {}}
     parts = [
         _table("Operations", ended["done"]),
-        _table("Errors that callers were told of", ended["told"]),
+        _table("Errors that callers were told of", ended["errors"]),
         _table("Faults played", {**outcome.faults, "forged deliveries": _forgeries(outcome)}),
         _table("Beside them", {**outcome.events, "published": len(outcome.published), **_tokens(outcome)}),
         _table("Requests", Counter(_requests(outcome))),

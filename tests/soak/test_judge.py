@@ -52,7 +52,7 @@ def right() -> Outcome:
         faults={},
         events={},
         ledger={"deliveries": {"1": {"forgeries": {"sent": 3, "accepted": 0}}}, "requests": {}},
-        ended={"done": {}, "told": {}, "records": {}, "unhandled": [], "before": HELD, "after": HELD},
+        ended={"done": {}, "errors": {}, "records": {}, "unhandled": [], "before": HELD, "after": HELD},
     )
 
 
@@ -134,11 +134,11 @@ FLAWS: dict[str, tuple[Callable[[Outcome], Outcome], str]] = {
         "the stream of activity told of a gap of 121 s",
     ),
     "a stream that ends": (
-        ending(told={"stream: ServerError": 2, "ServerError": 3}),
+        ending(errors={"stream: ServerError": 2, "ServerError": 3}),
         "streams ended with errors: {'stream: ServerError': 2}",
     ),
     "a stream that is refused": (
-        ending(told={"stream: Unauthorized": 1}),
+        ending(errors={"stream: Unauthorized": 1}),
         "streams ended with Unauthorized 1 times, more often than a token was invalidated",
     ),
     "no samples": (lambda outcome: attrs.evolve(outcome, samples=outcome.samples[:5]), "there are only 5 samples"),
@@ -164,7 +164,7 @@ HARMLESS: dict[str, Callable[[Outcome], Outcome]] = {
     "gaps that overlap": lambda outcome: beside("gap", "posts", 18.0, 28.0, "")(
         beside("gap", "posts", 18.0, 28.0, "")(outcome)
     ),
-    "a token that is invalidated twice": lambda outcome: ending(told={"stream: Unauthorized": 1, "ServerError": 3})(
+    "a token that is invalidated twice": lambda outcome: ending(errors={"stream: Unauthorized": 1, "ServerError": 3})(
         attrs.evolve(outcome, events={"app-only tokens invalidated": 1})
     ),
 }
@@ -193,10 +193,10 @@ def test_random_faults_are_the_same_for_the_same_seed_and_the_emulator_takes_all
 def test_the_section_of_the_page_has_the_figures() -> None:
     done = dict.fromkeys(JOBS, 2) | {"audience sync, cancelled": 1, "rows": 5_000, "posts read": 700}
     done |= {"connections of streams": 9, "events handled": 1_234}
-    told = ending(done=done)(right())
+    ended = ending(done=done)(right())
     requests = {"POST /2/oauth2/token": {"accepted": 4, "refused": 1, "unanswered": 2}}
     outcome = attrs.evolve(
-        told, faults={"stall": 3}, events={"app-only tokens invalidated": 6}, ledger={"requests": requests}
+        ended, faults={"stall": 3}, events={"app-only tokens invalidated": 6}, ledger={"requests": requests}
     )
     text = section(outcome, "soak.svg").replace("\n", " ")
     assert "3 faults of 1 kinds: 10 jobs with 5,000 rows and products, of which 1 were cancelled" in text

@@ -1,4 +1,6 @@
-"""What the client of a soak does beside its jobs: walks, calls, posts, streams and a webhook receiver."""
+"""What the client of a soak does beside its jobs: walks, calls, posts, streams and a webhook
+receiver.
+"""
 
 import asyncio
 import contextlib
@@ -167,7 +169,9 @@ class Reading:
     backfill_minutes: int | None = None
     session: int = 0
     arrived_at: float | None = None
-    """When the last item of the last connection came; nobody knows what was sent after it. None at the start."""
+    """When the last item of the last connection came; nobody knows what was sent after it. None at
+    the start.
+    """
 
     async def run(self, soak: Soak) -> None:
         rng = soak.rng(self.name)
@@ -180,7 +184,7 @@ class Reading:
                     reading.cancel()
             except* SocialApiError as problems:
                 for error in problems.exceptions:
-                    soak.told[f"stream: {type(error).__name__}"] += 1
+                    soak.errors[f"stream: {type(error).__name__}"] += 1
                 await asyncio.sleep(0.5)
 
     async def until_reopened(self, soak: Soak, reading: "asyncio.Task[None]", rng: random.Random) -> None:

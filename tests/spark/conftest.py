@@ -16,6 +16,7 @@ from typing import Any, Final, NoReturn
 import pytest
 
 from tests.proofs.processes import ROOT, Service, service
+from tests.support.full_size import FULL_SIZE
 from tests.support.redis import redis_running
 
 TIMEOUT_SECONDS: Final = 3
@@ -54,7 +55,7 @@ def pieces() -> None:
 
 @pytest.fixture(scope="session")
 def proof_scale() -> float:
-    return 1.0 if os.environ.get("SOCIALAPI_FULL_SIZE") else 0.05
+    return 1.0 if FULL_SIZE else 0.05
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,9 @@
-"""Where the code waits, queues, remembers and reads, and which bound of `docs/bounds.md` each place keeps.
+"""Where the code waits, queues, remembers and reads, and which bound of `docs/bounds.md` each place
+keeps.
 
-A place is a module, what it stands in, and what is called there. `BOUNDED` has the row of the page for each, by its
-first column; `UNBOUNDED` why a place needs none.
+A place is a module, what it stands in, and what is called there, or the name of the table or list
+that is kept there. `BOUNDED` has the row of the page for each, by its first column; `UNBOUNDED` why
+a place needs none.
 """
 
 from collections.abc import Mapping
@@ -91,6 +93,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "events of webhooks that wait in an inbox, of all processes": _places(
         """
+        webhooks/inbox.py Inbox.__init__ _finished
         webhooks/receiver.py Receiver.__init__ _numbers
         """
     ),
@@ -112,6 +115,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "a handler of yours": _places(
         """
         streams/dispatcher.py Dispatcher.run wait
+        streams/dispatcher.py _all gather
         webhooks/receiver.py Receiver.handled_by wait
         """
     ),
@@ -198,6 +202,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         """
         session/authenticators.py Authenticators.__init__ _apps
         session/authenticators.py Authenticators.__init__ _by_kind
+        session/authenticators.py Authenticators.__init__ _renewing
         session/token_cache.py FileTokenCache._read read_text
         session/token_cache.py MemoryTokenCache.__init__ _tokens
         """
@@ -213,6 +218,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "the end of a client, while a token is renewed": _places(
         """
+        session/oauth2_user.py OAuth2UserAuthenticator.aclose gather
         session/oauth2_user.py OAuth2UserAuthenticator.aclose wait
         """
     ),
@@ -264,11 +270,15 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "rows of all jobs of a client that are on their way": _places(
         """
-        session/budget.py _InUse factory=deque
+        bulk/sync/job.py SyncJob.__init__ _refused
+        session/budget.py _InUse batches
+        session/budget.py _InUse waiting
         """
     ),
     "a batch that waits for room, or for an earlier one": _places(
         """
+        bulk/audiences/batches.py Batch after
+        bulk/audiences/batches.py Batch also_original_of
         bulk/audiences/job.py UploadStage._bound_waiting_duplicates wait
         bulk/audiences/sender.py BatchSender._settle_followers wait_for
         bulk/audiences/sender.py _until_settled wait
@@ -290,11 +300,17 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "duplicates that wait for a batch": _places(
         """
+        bulk/audiences/batches.py Batch waiting_duplicates
         bulk/audiences/job.py UploadStage.__init__ _originals
         """
     ),
     "a request of an upload": _places(
         """
+        bulk/audiences/batches.py Batch actions
+        bulk/audiences/batches.py Batch outcomes
+        bulk/audiences/batches.py Batch refused
+        bulk/audiences/batches.py Batch refused_before
+        bulk/audiences/batches.py Batch runs
         bulk/audiences/batches.py Packer.__init__ _frames
         """
     ),
@@ -305,6 +321,15 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "a block of rows that is read": _places(
         """
+        bulk/audiences/prepare.py PreparedBlock mended
+        bulk/audiences/prepare.py PreparedBlock rejects
+        bulk/audiences/prepare.py PreparedBlock runs
+        bulk/audiences/prepare.py PreparedBlock warnings
+        bulk/inputs/csv.py _Parts.__init__ full
+        bulk/inputs/csv.py _Rows doubts
+        bulk/inputs/csv.py _Rows faults
+        bulk/inputs/feed_xml.py _Feed.__init__ _found
+        bulk/inputs/iterables.py _ItemReader.__init__ _items
         bulk/inputs/iterables.py _ItemReader.__init__ _kinds
         """
     ),
@@ -323,6 +348,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         """
         bulk/inputs/feed_xml.py _Feed.__init__ _google
         bulk/inputs/feed_xml.py _Feed.__init__ _plain
+        bulk/inputs/feed_xml.py _Feed.__init__ _texts
         """
     ),
     "a dictionary of Parquet that is decoded": _places(
@@ -332,7 +358,9 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "names of columns that are noted": _places(
         """
+        bulk/audiences/columns.py IdentifierColumns noted
         bulk/linting/linter.py Linter.__init__ _columns
+        bulk/products/feed.py ProductColumns noted
         """
     ),
     "digests of a lint, to count repeated rows": _places(
@@ -350,8 +378,11 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/sync/buckets.py BucketFile.__init__ _gathered
         bulk/sync/buckets.py BucketFile.__init__ _regions
         bulk/sync/buckets.py ScratchFile._at read
+        bulk/sync/buckets.py _Gathered different
+        bulk/sync/buckets.py _Gathered packed
         bulk/sync/members.py _divided read
         bulk/sync/members.py buckets_of read
+        bulk/sync/reading.py ReadingStage.__init__ _staged
         bulk/sync/scratch.py RowFile.page read
         bulk/sync/scratch.py Scratch.__init__ read_bytes
         """
@@ -434,6 +465,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "connections to the page of a sign-in": _places(
         """
+        cli/sign_in.py Loopback.__init__ _conversations
         """
     ),
     "a connection to the page of a sign-in": _places(
@@ -477,6 +509,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "an answer to a challenge": _places(
         """
         emulator/platform/challenges.py Challenges.failure timeout
+        emulator/platform/challenges.py Challenges.settle gather
         emulator/platform/challenges.py _read_answer iter_any
         """
     ),
@@ -535,6 +568,43 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "an emulator in a thread: its start, its end, one call": _places(
         """
         emulator/thread.py _Run.end join
+        """
+    ),
+    "rejects and warnings in a report": _places(
+        """
+        bulk/counters.py RowCounters rejects
+        bulk/counters.py RowCounters warning_details
+        bulk/products/counters.py ProductCounters vanished_ids
+        """
+    ),
+    "levels of a feed": _places(
+        """
+        bulk/inputs/feed_xml.py _Feed.__init__ _path
+        """
+    ),
+    "products held back for others of the same id or group": _places(
+        """
+        bulk/products/batcher.py Placer.__init__ _held
+        """
+    ),
+    "a request of a load": _places(
+        """
+        bulk/products/rows.py ProductBatch groups
+        bulk/products/rows.py ProductBatch ids
+        bulk/products/rows.py ProductBatch rows
+        bulk/products/snapshot.py _Comparison changed
+        bulk/products/snapshot.py _Comparison unchanged
+        """
+    ),
+    "lines of a stream cut at once": _places(
+        """
+        streams/stream.py Stream.__init__ _arrived
+        streams/stream.py Stream.__init__ _lines
+        """
+    ),
+    "a line of a stream": _places(
+        """
+        wire/ndjson.py LineFramer.__init__ _parts
         """
     ),
 }
@@ -633,7 +703,9 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         """
         bulk/audiences/prepare.py _Further.__init__ _columns
         bulk/products/cells.py _Reading.__init__ _names
+        bulk/products/cells.py _Reading.__init__ converted
         bulk/products/cells.py _Reading.__init__ shape
+        bulk/products/cells.py _Reading.__init__ warnings
         """
     ),
     "It counts by outcome.": _places(
@@ -657,6 +729,74 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         emulator/platform/fan_out.py StreamHub._watch wait
         emulator/server.py _watch_stdin.read_to_end read
         emulator/server.py serve wait
+        """
+    ),
+    "It is a value, which is filled when it is made.": _places(
+        """
+        bulk/journals/journal_view.py JournalView counts
+        bulk/journals/journal_view.py JournalView outcomes
+        bulk/products/feed.py ProductColumns given
+        config.py Config ads_versions
+        config.py Config paths
+        config.py Config rate_limits
+        network.py ConnectionOptions headers
+        network.py Network _options_by_host
+        network.py Proxies by_scheme
+        problems.py InvalidParameters parameters
+        problems.py Problem extra
+        reports.py KindLint reasons
+        routes/route.py Route path_rules
+        webhooks/endpoint.py WebhookReply headers
+        """
+    ),
+    "It waits for tasks that it has cancelled.": _places(
+        """
+        bulk/dispatcher.py Dispatcher.cancel gather
+        emulator/platform/deliveries.py Deliveries.close gather
+        emulator/platform/streaming.py LiveStream._run gather
+        integrations/redis.py RedisTokenCache.lock gather
+        integrations/redis_window.py WindowScript.aclose gather
+        session/clock.py acquire_with_timeout gather
+        session/clock.py run_with_timeout gather
+        session/clock.py wait_for_event gather
+        session/pager.py _PageAhead.aclose gather
+        session/session.py Session.aclose gather
+        streams/link.py Link.aclose gather
+        """
+    ),
+    "It counts so many different reasons, and the others as one.": _places(
+        """
+        bulk/linting/linter.py _Counts reasons
+        bulk/linting/product_linter.py _Counts reasons
+        """
+    ),
+    "It has an entry for each file, handler or word that the user named.": _places(
+        """
+        bulk/inputs/files.py FilesReader.__init__ _names
+        bulk/inputs/files.py FilesReader.__init__ _starts
+        cli/usage.py _Reading _after_unknown
+        cli/usage.py _Reading _apart
+        cli/usage.py _Reading _found
+        cli/usage.py _Reading _positional
+        cli/usage.py _Reading _told
+        streams/dispatcher.py Dispatcher.__init__ _handlers
+        """
+    ),
+    "It holds what is printed of one page, or the rows of one group of a Parquet file.": _places(
+        """
+        cli/formats.py Parquet.__init__ _records
+        cli/formats.py TerminalTable.__init__ _rows
+        cli/formats.py TextWriter.__init__ text
+        """
+    ),
+    "It holds pages until as many items have arrived as a position says were taken of one.": _places(
+        """
+        session/pager.py _HeldBack.__init__ _pages
+        """
+    ),
+    "It has an entry for each process that has the file open, or left events in it.": _places(
+        """
+        webhooks/inbox.py Inbox.__init__ _queues
         """
     ),
 }

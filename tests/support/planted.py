@@ -2,10 +2,12 @@
 
 import pickle
 import traceback
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 from socialapi import AppOnly, AudienceUser, Bearer, Client, Config, OAuth1, OAuth2User, Operation
+from socialapi.credentials import Credentials
 from socialapi.errors import SocialApiError
 from tests.support.clients import HighestJitter
 from tests.support.clock import VirtualClock
@@ -72,10 +74,19 @@ def told_by(error: BaseException) -> Iterator[str]:
         queue += [linked for linked in (each.__cause__, each.__context__) if linked is not None]
 
 
-def client_for(server: Server, clock: VirtualClock, **options: Any) -> Client:
+def client_for(
+    server: Server,
+    clock: VirtualClock,
+    *,
+    credentials: Sequence[Credentials] = CREDENTIALS,
+    settings: Mapping[str, Any] = MappingProxyType({}),
+    **options: Any,
+) -> Client:
+    """A client of a server that plays every API. The settings are those of its `Config` beside the addresses."""
+    addresses = {"ads_url": f"{server.url}/ads", "ads_sandbox_url": f"{server.url}/ads-sandbox"}
     return Client(
-        Config(base_url=server.url, ads_url=f"{server.url}/ads", retries=1, max_elapsed_seconds=1.0),
-        options.pop("credentials", CREDENTIALS),
+        Config(base_url=server.url, **{**addresses, "retries": 1, "max_elapsed_seconds": 1.0, **settings}),
+        credentials,
         clock=clock,
         rng=HighestJitter(),
         **options,

@@ -23,6 +23,18 @@ class Records(logging.Handler):
         return [{name: value for name, value in each.items() if name.startswith("socialapi_")} for each in of_package]
 
 
+class LogLines(logging.Handler):
+    """Keeps every record as text: its line, its traceback and all of its fields."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.DEBUG)
+        self.lines: list[str] = []
+        self.setFormatter(logging.Formatter("%(name)s %(levelname)s %(message)s"))
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(f"{self.format(record)} {record.__dict__}")
+
+
 @pytest.fixture
 def records() -> Iterator[Records]:
     """Everything is logged at DEBUG."""

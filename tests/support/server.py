@@ -7,7 +7,7 @@ import ssl
 import struct
 from collections.abc import Awaitable, Callable, Mapping
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 import attrs
 import orjson
@@ -82,11 +82,17 @@ OK: Final = answer({"data": {"success_count": 1, "total_count": 1}})
 class Server:
     """Answers requests with the steps of a script, one after another, and those after them with `then`.
 
-    A `greeting` is sent before anything is received.
+    A `greeting` is sent before anything is received. `scheme` is that of its address, where it is
+    another than the server speaks.
     """
 
     def __init__(
-        self, *script: Step, then: Step = OK, tls: ssl.SSLContext | None = None, greeting: bytes = b""
+        self,
+        *script: Step,
+        then: Step = OK,
+        tls: ssl.SSLContext | None = None,
+        greeting: bytes = b"",
+        scheme: Literal["http", "https"] | None = None,
     ) -> None:
         self.requests: list[Received] = []
         self.connections = 0
@@ -94,6 +100,7 @@ class Server:
         self.then = then
         self._tls = tls
         self._greeting = greeting
+        self._scheme = scheme or ("https" if tls else "http")
         self._tasks: set[asyncio.Task[Any]] = set()
         self._writers: set[asyncio.StreamWriter] = set()
         self._server: asyncio.Server | None = None
@@ -121,7 +128,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
+        return f"{self._scheme}://127.0.0.1:{self.port}"
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()

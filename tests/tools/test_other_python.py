@@ -24,7 +24,8 @@ classifiers = [
 @pytest.fixture
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project on a machine without a Python in its path."""
-    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    (tmp_path / "empty").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     (tmp_path / "pyproject.toml").write_text(PROJECT % OWN)
     return tmp_path
 

@@ -347,9 +347,9 @@ class _Feed:
         return InvalidInput(f"line {line + self._lines_before}, column {column + 1}: {says}")
 
     def _refusal(self, error: expat.ExpatError) -> InvalidInput:
-        place = self._parser.ErrorByteIndex - (self._bytes - len(self._recent))
+        index = self._parser.ErrorByteIndex - (self._bytes - len(self._recent))
         says = _SAYS.get(errors.messages[error.code], _INVALID)
-        if says == _INVALID and 0 <= place < len(self._recent) and self._recent[place] >= 0x80:
+        if says == _INVALID and 0 <= index < len(self._recent) and self._recent[index] >= 0x80:
             says = _NOT_IN_ENCODING
         return self._at(error.lineno, error.offset, says)
 

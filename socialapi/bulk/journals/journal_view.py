@@ -81,6 +81,9 @@ def _read(path: Path, work: Callable[[sqlite3.Connection], T]) -> T | None:
 
 
 def _in_transaction(path: Path, work: Callable[[sqlite3.Connection], T]) -> T:
+    """Returns what `work` makes of a journal, in one transaction. Raises ConfigurationError if the
+    file is no journal of this version of the package, and sqlite3.Error if it cannot be read.
+    """
     # As it is there: neither made nor put into another mode, whatever it should turn out to be.
     address = f"{path.absolute().as_uri()}?mode=rw"
     with contextlib.closing(sqlite3.connect(address, uri=True, timeout=0, isolation_level=None)) as connection:

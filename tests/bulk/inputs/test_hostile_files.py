@@ -5,7 +5,6 @@ import csv
 import gzip
 import io
 import json
-import os
 import re
 import sys
 import time
@@ -40,6 +39,7 @@ from tests.bulk.model_service import job_of as upload_of
 from tests.bulk.model_transport import session_of
 from tests.bulk.products.model_catalog import ModelCatalog, product
 from tests.bulk.products.model_catalog import job_of as load_of
+from tests.support.full_size import FULL_SIZE
 
 if sys.version_info >= (3, 14):
     from compression.zstd import CompressionParameter
@@ -333,7 +333,7 @@ async def test_a_feed_that_declares_an_encoding_that_is_not_known_is_refused(enc
 # Bombs -------------------------------------------------------------------------------------------------------------
 
 MB: Final = 1_000_000
-SIZE: Final = 1_000 * MB if os.environ.get("SOCIALAPI_FULL_SIZE") else 100 * MB
+SIZE: Final = 1_000 * MB if FULL_SIZE else 100 * MB
 STATUS: Final = Path("/proc/self/status")
 PERSON: Final = b'{"email":"a@b.example"'
 PRODUCT: Final = json.dumps(product("a")).encode()[:-1]
@@ -469,7 +469,7 @@ def user_rows_with(names: Callable[[int], Sequence[str]], count: int) -> bytes:
     return b"".join(in_json({"email": f"p{n}@b.example", **dict.fromkeys(names(n), 1)}) + b"\n" for n in range(count))
 
 
-MANY: Final = 20_000 if os.environ.get("SOCIALAPI_FULL_SIZE") else 2_000
+MANY: Final = 20_000 if FULL_SIZE else 2_000
 WIDE: Final[Mapping[str, tuple[str, Callable[[], Any], int, str]]] = {
     "a million names over a file": (
         "upload",

@@ -1,6 +1,7 @@
 """What a catalog was loaded with last: skipping what has not changed, and what a feed does not have any more."""
 
 import asyncio
+import contextlib
 import json
 import sqlite3
 import stat
@@ -194,7 +195,8 @@ async def test_while_a_later_version_is_on_its_way_the_earlier_one_gets_no_diges
     assert await digests.changed([second]) == [second]
     await digests.loaded([(first, "k")])
     await digests.aclose()
-    assert sqlite3.connect(path).execute("SELECT digest, product_key FROM products").fetchall() == [(None, "k")]
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT digest, product_key FROM products").fetchall() == [(None, "k")]
 
 
 # What a feed does not have any more --------------------------------------------------------------------------------

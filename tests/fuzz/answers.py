@@ -15,10 +15,13 @@ import orjson
 import socialapi.routes
 from socialapi.errors import ApiError, DecodeError, InvalidInput
 from socialapi.models.events import ActivityEvent, MatchedPost, Streamed
+from socialapi.models.model import Items, Model
+from socialapi.models.oauth import HoldsSecret
 from socialapi.models.pages import Page, Undecoded
 from socialapi.models.posts import Post
 from socialapi.models.validation import format_timestamp, parse_timestamp
 from socialapi.problems import Problem, ServiceError
+from socialapi.records import Exported
 from socialapi.routes import oauth as oauth_routes
 from socialapi.routes.route import Route
 from socialapi.session.oauth2_user import TokenPair
@@ -87,12 +90,20 @@ def _answer(data: bytes) -> None:
 
 
 def _check_export(result: Any) -> None:
+    """Every class of results that has an export; what has none is texts, or nothing."""
     if isinstance(result, Page):
         again = Page.from_dict(result.to_dict(), result.item_type)
         assert again.data == result.data
         assert again.next_token == result.next_token
-    elif hasattr(result, "to_dict") and type(result) is not tuple and not hasattr(result, "partial_errors"):
-        refuse_unusable(result)
+        assert again.to_dict() == result.to_dict()
+    elif isinstance(result, Exported) and not isinstance(result, Items):
+        secrets = {"with_secrets": True} if isinstance(result, HoldsSecret) else {}
+        exported = result.to_dict(**secrets)
+        assert type(result).from_dict(exported) == result
+        assert type(result).from_dict(json.loads(result.to_json(**secrets))) == result
+    else:
+        each = result if isinstance(result, tuple) else (result,)
+        assert all(isinstance(one, str | Model | None) for one in each), type(result)
 
 
 @target("refusal", "wire.response:read_error", "wire.decode:read_partial_error", "errors:ApiError")
@@ -139,8 +150,12 @@ def _position(data: bytes) -> None:
     text = data.decode("utf-8", "surrogateescape")
     tokens = ReadTokens(None, most=3)
     assert [tokens.repeats(each) for each in (text, text)] == [False, True]
-    if outcome(lambda: Split("ids", (("1",), ("2",))).ask({}, text)[0], InvalidInput) != {"ids": ("1",)}:
-        outcome(lambda: Split("ids", (("1",), ("2",))).ask({}, text), InvalidInput)
+    part, _, cursor = (text or "0~").partition("~")
+    asked = outcome(lambda: Split("ids", (("1",), ("2",))).ask({}, text), InvalidInput)
+    if part in ("0", "1"):
+        assert asked == ({"ids": (str(int(part) + 1),)}, cursor or None)
+    else:
+        assert is_refused(asked, InvalidInput) or (part.isdecimal() and int(part) < 2)
     position = Position.read(text)
     if not any("\ud800" <= letter <= "\udfff" for letter in text):
         assert Position.read(str(position)) == position
@@ -250,11 +265,25 @@ def _scalars(data: bytes) -> None:
     given: list[Any] = [text, [text], *outcome(lambda: [json.loads(text)], ValueError, RecursionError)]
     for value in given:
         for kind, read in scalars.READERS.items():
-            found = outcome(functools.partial(read, value), DecodeError)
-            assert found is None or isinstance(found, kind | tuple | int), (kind, found)
-            if isinstance(found, datetime.datetime):
-                assert scalars.moment(found.isoformat()) == found
-        outcome(functools.partial(scalars.identifier, value), DecodeError)
+            _check_scalar(read, value, MADE.get(kind, (kind,)))
+        _check_scalar(scalars.identifier, value, (str,))
     time = parse_timestamp(text)
     if time is not None:
-        assert parse_timestamp(format_timestamp(time)) == time.replace(microsecond=time.microsecond)
+        assert parse_timestamp(format_timestamp(time)) == time
+
+
+MADE: Final[dict[Any, tuple[type, ...]]] = {float: (float, int)}
+"""What a reader makes of a value, if that is not of its kind alone."""
+
+
+def _check_scalar(read: Callable[[Any], Any], value: Any, made: tuple[type, ...]) -> None:
+    found = outcome(functools.partial(read, value), DecodeError)
+    if found is not None and not is_refused(found, DecodeError):
+        assert type(found) in made, (made, found)
+        again = found.isoformat() if isinstance(found, datetime.datetime) else found
+        assert repr(read(again)) == repr(found) or read(again) == found
+
+
+def is_refused(found: Any, error: type[Exception]) -> bool:
+    """Whether the outcome is an error of this class."""
+    return isinstance(found, tuple) and found[0] == error.__name__

@@ -13,6 +13,7 @@ from tests.fuzz.table import ALL
 
 GRACE_SECONDS: Final = 180
 """How long a search may take beyond its time, to start and to read its corpus."""
+KILLED: Final = -9
 FOUND: Final = SEARCHED / "found"
 _PROGRESS: Final = re.compile(r"cov: (\d+) ft: (\d+) corp: (\d+)/")
 _STATISTIC: Final = re.compile(r"stat::(\w+):\s+(\d+)")
@@ -67,9 +68,13 @@ def search(target: str, seconds: int) -> Result:
     log = SEARCHED / f"{target}.log"
     SEARCHED.mkdir(exist_ok=True)
     with log.open("wb") as file:
-        done = subprocess.run(command, stdout=file, stderr=file, timeout=seconds + GRACE_SECONDS, check=False)
+        try:
+            limit = seconds + GRACE_SECONDS
+            status = subprocess.run(command, stdout=file, stderr=file, timeout=limit, check=False).returncode
+        except subprocess.TimeoutExpired:  # which has killed it; the other targets are searched all the same
+            status = KILLED
     found = tuple(sorted(set(FOUND.glob(f"{target}-*")) - before))
-    return result_of(target, log.read_text("utf-8", "replace"), found, done.returncode)
+    return result_of(target, log.read_text("utf-8", "replace"), found, status)
 
 
 def main(seconds: str, *names: str) -> int:

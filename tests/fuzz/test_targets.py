@@ -5,6 +5,7 @@ what is kept.
 import ast
 import functools
 import logging
+import subprocess
 import sys
 import threading
 import tracemalloc
@@ -20,6 +21,7 @@ import socialapi
 from socialapi._speedups import IS_ENABLED
 from socialapi.bulk.inputs import files
 from socialapi.errors import InvalidInput
+from tests.fuzz import run
 from tests.fuzz.kept import FOLDER, inputs_of
 from tests.fuzz.run import result_of
 from tests.fuzz.table import ALL
@@ -277,3 +279,22 @@ def test_a_row_of_the_table_says_what_a_search_did() -> None:
     result = result_of("csv", said, (Path("csv-crash-1"),), 77)
     assert result.line.split() == ["csv", "1,234", "56", "12", "34", "5", "1"]
     assert result_of("csv", "", (), 1).line.endswith("it ended early")
+
+
+def test_a_search_that_does_not_end_is_a_row_of_the_table_and_others_follow(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def hanging(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+        if "csv" in command:
+            raise subprocess.TimeoutExpired(command, options["timeout"])
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(run, "SEARCHED", tmp_path)
+    monkeypatch.setattr(run, "FOUND", tmp_path / "found")
+    monkeypatch.setattr(subprocess, "run", hanging)
+    assert run.main("1", "csv", "xml") == 1
+    _, csv, xml = capsys.readouterr().out.splitlines()
+    assert csv.startswith("csv ")
+    assert csv.endswith("it ended early")
+    assert xml.startswith("xml ")
+    assert xml.endswith(" 0")

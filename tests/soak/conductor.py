@@ -49,6 +49,8 @@ class Plan:
     seed: int
     until: Sequence[str] = ()
     """Operations that have to be done before it ends, for up to `LONGEST` times as many seconds."""
+    until_events: Sequence[str] = ()
+    """What has to have happened to the emulator before it ends, likewise."""
     fault_kinds: int = 0
     """How many kinds of faults have to be played before it ends, likewise."""
     likelier: float = 1.0
@@ -75,7 +77,7 @@ class Plan:
     reopen_seconds: float = 60.0
 
 
-def quick_plan(seconds: float, seed: int, until: Sequence[str] = ()) -> Plan:
+def quick_plan(seconds: float, seed: int, until: Sequence[str] = (), until_events: Sequence[str] = ()) -> Plan:
     """Everything of a long soak, in seconds: smaller jobs, and streams that wait less for another
     connection.
     """
@@ -83,6 +85,7 @@ def quick_plan(seconds: float, seed: int, until: Sequence[str] = ()) -> Plan:
         seconds=seconds,
         seed=seed,
         until=until,
+        until_events=until_events,
         fault_kinds=QUICK_FAULT_KINDS if until else 0,
         likelier=2.0,
         samples=0.1,
@@ -322,6 +325,7 @@ class Conductor:
     def _is_over(self, seconds: float) -> bool:
         plan = self._plan
         has_all = len(self.faults) >= plan.fault_kinds and all(self._client.done.get(name) for name in plan.until)
+        has_all = has_all and all(self.events[name] for name in plan.until_events)
         return seconds >= plan.seconds * (1 if has_all else LONGEST)
 
     def publish(self) -> None:

@@ -28,7 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def outcome(folder: Path) -> Outcome:
-    return soak(quick_plan(SECONDS, seed=1, until=HAPPENED), folder, print)
+    return soak(quick_plan(SECONDS, seed=1, until=HAPPENED, until_events=EVENTS), folder, print)
 
 
 def missing(counts: Mapping[str, int], names: tuple[str, ...]) -> list[str]:

@@ -369,6 +369,11 @@ def readable(work: Callable[[], T]) -> T:
     raise damage("a text in it is not UTF-8")
 
 
+def is_damage(problem: sqlite3.Error) -> bool:
+    """Returns whether the file is damaged, or none of SQLite's."""
+    return primary_code(problem) in _NOT_OURS
+
+
 def is_in_use(problem: sqlite3.Error) -> bool:
     """Returns whether another process or connection uses the file."""
     return primary_code(problem) in _IN_USE

@@ -15,7 +15,7 @@ from typing import Final
 import attrs
 
 from socialapi.errors import ConfigurationError
-from socialapi.sqlite_file import Schema, SqliteFile, damage
+from socialapi.sqlite_file import Schema, SqliteFile, damage, is_damage
 from socialapi.webhooks.inbox_owner import InboxOwner
 from socialapi.webhooks.queue import OneLoop, Outcome, QueuedEvent
 
@@ -428,7 +428,11 @@ class Inbox:
     def _failed(self, problem: sqlite3.Error) -> None:
         """Logs a failure, once until an event is stored again. SQLite's messages contain no
         data.
+
+        Raises ConfigurationError if the file is damaged: waiting does not repair it.
         """
+        if is_damage(problem):
+            raise self._database.explanation(problem) from None
         if not self._is_said:
             facts = {"socialapi_error": type(problem).__name__}
             logger.error(

@@ -476,6 +476,24 @@ async def test_a_damaged_inbox_is_refused(path: Path) -> None:
     assert "is damaged" in await refused(path)
 
 
+async def test_damage_that_is_found_while_events_are_read_ends_the_receiver_with_an_error(path: Path) -> None:
+    """The index names an event that is not in its table. The receiver used to wait for ever."""
+    async with Receiver(SECRET, inbox=path) as receiver:
+        for number in range(2):
+            await receiver._store.add(b"%d" % number, event(number))
+    content = bytearray(await asyncio.to_thread(path.read_bytes))
+    content[-5] += 13
+    await asyncio.to_thread(path.write_bytes, content)
+    says = "the inbox FILE is damaged, or was never one: restore it, or choose another path"
+    receiver = Receiver(SECRET, inbox=path)
+    for _ in range(2):
+        with pytest.raises(ConfigurationError) as caught:
+            async with asyncio.timeout(10), running(receiver):
+                await anext(aiter(receiver))
+        assert str(caught.value).replace(str(path), "FILE") == says
+    assert await receiver._store.add(None, b"{}") == "full"
+
+
 async def test_a_database_of_something_else_is_refused(path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE songs (title)")

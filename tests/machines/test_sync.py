@@ -347,9 +347,11 @@ class Syncs(Machine):
         path = self.folder / str(self.copies) / "snapshot"
         with killing(phase, count, is_after=is_after, kill=functools.partial(self.kill, path)):
             asked = await self.ask(self.carry_out(order))
+        # Rows that were handed out may have been sent, and are in the snapshot before they are.
+        is_handed_out = self.is_dead and phase == "additions" and (is_after or count > 0)
         if self.is_dead:
             self.path, self.is_dead = path, False
-        if not order.dry_run and not self.is_nothing_sent(asked):
+        if not order.dry_run and (is_handed_out or not self.is_nothing_sent(asked)):
             self.known = None
         self.hold_members(asked, order, before)
 

@@ -43,8 +43,6 @@ MAX_NAME_LENGTH: Final = 256
 MAX_NAMES_LENGTH: Final = 262_144
 """Of the different names of a feed together, which the parser keeps."""
 READ_BYTES: Final = 65_536
-_LONGEST_CHARACTER: Final = 4
-"""Bytes; a character may begin at the end of what is read in one go."""
 
 _ITEM_NAMES: Final = frozenset({"item", "entry", "product"})
 _ITEM_LEVELS: Final = frozenset({2, 3})
@@ -173,7 +171,7 @@ class _Feed:
 
     def parse(self, chunk: bytes) -> None:
         """Takes in the next bytes; none at the end. Raises InvalidInput at a fault."""
-        self._recent = self._recent[-_LONGEST_CHARACTER:] + chunk
+        self._recent = self._recent[-READ_BYTES:] + chunk  # a fault may be at the beginning of a tag
         self._bytes += len(chunk)
         try:
             self._parser.Parse(chunk, not chunk)
@@ -349,8 +347,9 @@ class _Feed:
     def _refusal(self, error: expat.ExpatError) -> InvalidInput:
         index = self._parser.ErrorByteIndex - (self._bytes - len(self._recent))
         says = _SAYS.get(errors.messages[error.code], _INVALID)
-        if says == _INVALID and 0 <= index < len(self._recent) and self._recent[index] >= 0x80:
-            says = _NOT_IN_ENCODING
+        is_here = says == _INVALID and 0 <= index < len(self._recent)
+        if is_here and self._recent[index] >= 0x80 and 0 not in self._recent[max(0, index - 1) : index + 2]:
+            says = _NOT_IN_ENCODING  # in UTF-16 such a byte is half of a character, which is none of the encoding's faults
         return self._at(error.lineno, error.offset, says)
 
 

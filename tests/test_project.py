@@ -3,8 +3,10 @@
 import inspect
 import itertools
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 import tomllib
 import typing
 from collections.abc import Callable
@@ -137,6 +139,41 @@ def test_make_lists_every_target_with_a_line_of_help() -> None:
     declared = re.search(r"^\.PHONY: (.+)$", MAKEFILE, re.MULTILINE)
     assert declared is not None
     assert frozenset(declared[1].split()) == TARGETS
+
+
+def commands_of(*arguments: str) -> str:
+    """What make would run for these arguments."""
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("make is not installed")
+    command = [make, "--dry-run", "--always-make", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("arguments", ["-k tokens", "tests/machines/test_tokens.py"])
+def test_a_part_of_a_part_of_the_tests_is_named_by_a_path_or_by_a_word(arguments: str) -> None:
+    (given,) = re.findall(r" -m pytest (.+)$", commands_of("machines", "SEED=7", f"ARGS={arguments}"), re.MULTILINE)
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", *shlex.split(given.replace("$seed", "7"))]
+    collected = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert {line.partition("::")[0] for line in collected.splitlines() if "::" in line} == {
+        "tests/machines/test_tokens.py"
+    }
+
+
+@pytest.mark.parametrize("target", ["machines", "matrix", "test-spark", "test-oldest"])
+def test_what_has_a_part_of_the_tests_takes_another_path_instead(target: str) -> None:
+    given = re.findall(r" -m pytest (.+)$", commands_of(target, "ARGS=tests/named.py"), re.MULTILINE)
+    assert given
+    for each in given:
+        assert re.search(r"-o (\"testpaths=[^\"]+\"|testpaths=\S+) ", each)
+        assert re.findall(r"(?<!=)\btests/\S+", re.sub(r'"testpaths=.+?"', "", each)) == ["tests/named.py"]
+
+
+def test_machines_draw_a_seed_unless_one_is_named() -> None:
+    drawn = [re.search(r"^seed=(\d*);", commands_of("machines", "SEED=" + each), re.MULTILINE) for each in ("", "7")]
+    assert [bool(each and each[1]) for each in drawn] == [True, True]
+    assert drawn[1] is not None
+    assert drawn[1][1] == "7"
 
 
 def test_the_environments_that_make_sets_up_are_listed() -> None:

@@ -96,13 +96,17 @@ test-newest: ## run the tests with the newest dependencies that pyproject.toml a
 
 test-pythons: ## run the tests on each of PYTHONS that is there, in environments of their own
 	@mkdir -p $(PYTHON_ENVIRONMENTS) && rm -f $(PYTHON_ENVIRONMENTS)/results
+	@$(MAKE) --no-print-directory $(OTHERS) # by the default Python, as for every other target
 	@ran=0; failed=0; for python in $(PYTHONS); do \
-		version=$$($$python -c 'import platform; print(platform.python_version())' 2>/dev/null) || \
-			{ echo "$$python is not installed" >>$(PYTHON_ENVIRONMENTS)/results; continue; }; \
+		command -v $$python >/dev/null || { echo "$$python is not installed" >>$(PYTHON_ENVIRONMENTS)/results; continue; }; \
+		version=$$($$python -c 'import platform; print(platform.python_version())' 2>$(PYTHON_ENVIRONMENTS)/error) || \
+			{ echo "$$python does not run: $$(grep . $(PYTHON_ENVIRONMENTS)/error | head -n 3 | tr -s ' \n' ' ' | sed 's/ $$//')" \
+				>>$(PYTHON_ENVIRONMENTS)/results; continue; }; \
 		folder=$(PYTHON_ENVIRONMENTS)/$$version; ran=$$((ran + 1)); \
 		{ $(MAKE) --no-print-directory test VENV=$(PYTHON_ENVIRONMENTS)/$$version PYTHON=$$python 2>&1; echo $$? >$$folder.status; } | tee $$folder.log; \
 		status=$$(cat $$folder.status); [ "$$status" = 0 ] || failed=$$((failed + 1)); \
-		echo "$$version: exit status $$status, $$(tail -n 1 $$folder.log)" >>$(PYTHON_ENVIRONMENTS)/results; \
+		said=$$(grep -E '[0-9]+ (passed|failed|error)' $$folder.log | tail -n 1 | sed 's/^=* *//; s/ *=*$$//'); \
+		echo "$$version: exit status $$status, $${said:-$$(tail -n 1 $$folder.log)}" >>$(PYTHON_ENVIRONMENTS)/results; \
 	done; \
 	cat $(PYTHON_ENVIRONMENTS)/results; echo "$$ran ran, $$failed failed"; [ $$ran -gt 0 ] && [ $$failed -eq 0 ]
 

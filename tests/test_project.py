@@ -203,10 +203,12 @@ def run_on_pythons(tmp_path: Path) -> Callable[..., tuple[int, list[str]]]:
         path.chmod(0o755)
         return str(path)
 
-    def run(statuses: dict[str, int], last_line: str) -> tuple[int, list[str]]:
+    def run(statuses: dict[str, int], said: str, shim: str = "") -> tuple[int, list[str]]:
         pythons = [program(f"python{version}", f"echo {version}") for version in statuses]
+        if shim:
+            pythons.append(program("shim", f"printf '{shim}' >&2; exit 127"))
         cases = "".join(f"*PYTHON=*python{version}) exit {status};; " for version, status in statuses.items())
-        tests = program("tests", f'echo {last_line!r}; case "$*" in {cases}esac')
+        tests = program("tests", f'echo "$*" >>{tmp_path}/made; printf "{said}"; case "$*" in {cases}esac')
         folder = tmp_path / "environments"
         wanted = f"PYTHONS={' '.join([*pythons, str(tmp_path / 'nothing')])}"
         command = [make, "test-pythons", wanted, f"PYTHON_ENVIRONMENTS={folder}", f"MAKE={tests}"]
@@ -220,15 +222,37 @@ def test_the_tests_on_other_pythons_fail_where_one_of_them_fails(
     run_on_pythons: Callable[..., tuple[int, list[str]]], tmp_path: Path
 ) -> None:
     absent = f"{tmp_path / 'nothing'} is not installed"
-    status, results = run_on_pythons({"3.98.1": 0, "3.99.0": 0}, "7 passed, no error")
+    status, results = run_on_pythons({"3.98.1": 0, "3.99.0": 0}, "==== 7 passed in 1.2s ====\\n")
     assert status == 0
-    assert results == [*(f"{each}: exit status 0, 7 passed, no error" for each in ("3.98.1", "3.99.0")), absent]
-    status, results = run_on_pythons({"3.98.1": 3, "3.99.0": 0}, "7 passed")
+    assert results == [*(f"{each}: exit status 0, 7 passed in 1.2s" for each in ("3.98.1", "3.99.0")), absent]
+    status, results = run_on_pythons({"3.98.1": 3, "3.99.0": 0}, "= 1 failed, 7 passed =\\nmake: *** [test] Error 1\\n")
     assert status != 0
-    assert results == ["3.98.1: exit status 3, 7 passed", "3.99.0: exit status 0, 7 passed", absent]
+    assert results == [
+        "3.98.1: exit status 3, 1 failed, 7 passed",
+        "3.99.0: exit status 0, 1 failed, 7 passed",
+        absent,
+    ]
     status, results = run_on_pythons({}, "")
     assert status != 0
     assert results == [absent]
+
+
+def test_a_python_that_does_not_run_says_why(run_on_pythons: Callable[..., tuple[int, list[str]]]) -> None:
+    hint = "pyenv: python3.97: command not found\\n\\nIt exists in these versions:\\n  3.97.1\\n"
+    status, results = run_on_pythons({"3.98.1": 0}, "7 passed\\n", hint)
+    assert status == 0
+    assert results[1].endswith(
+        "shim does not run: pyenv: python3.97: command not found It exists in these versions: 3.97.1"
+    )
+
+
+def test_the_clients_of_other_authors_are_installed_by_the_default_python(
+    run_on_pythons: Callable[..., tuple[int, list[str]]], tmp_path: Path
+) -> None:
+    run_on_pythons({"3.98.1": 0}, "7 passed\\n")
+    first, *others = (tmp_path / "made").read_text("utf-8").splitlines()
+    assert first.endswith(" .clients/.clients-installed")
+    assert all("PYTHON=" in each for each in others)
 
 
 def test_the_readme_says_which_pythons_and_systems_were_tried(project: dict[str, Any]) -> None:

@@ -1,11 +1,11 @@
 # What is needed: Python 3.11 or later with pip and venv, and make. Every target sets up what it uses, inside .venv.
 #   make test PYTHON=python3.13     another interpreter, when .venv does not exist yet
 #   make test WORKERS=1             how many tests run at a time
-#   make test ARGS=tests/streams    a part of the tests
+#   make test ARGS=tests/streams    a part of the tests; so for machines and matrix: ARGS="-k tokens", or a file
 #   make test-pythons PYTHONS="python3.12 /opt/python/bin/python3.14"     those Pythons, by name or path
 #   make test-pure PURE_TESTS=tests            all tests without the extension
 #   make fuzz SECONDS=600           how long each target is searched
-#   make machines EXAMPLES=2000     how many sequences of steps each machine tries; SEED=… repeats a run
+#   make machines EXAMPLES=2000     how many sequences of steps each machine tries (300); SEED=… takes the same steps
 #   make soak MINUTES=3             how long everything runs at once; ARGS="--seed 7" draws other faults
 #   make bench ARGS="--only paging --rounds 3"     a part of it; `--quick` to see that it runs
 
@@ -16,8 +16,10 @@ SECONDS ?= 60
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14 python3.15
 # Which versions of the dependencies are installed.
 VERSIONS ?= --constraint constraints.txt
+# Targets that have a part of the tests name it as `testpaths`: pytest takes it unless ARGS has a path.
 EXAMPLES ?= 300
-SEED ?= $(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+# Drawn anew for each run unless it is named.
+SEED ?=
 MINUTES ?= 30
 
 VENV := .venv
@@ -83,10 +85,10 @@ test-pure: $(DEVELOPMENT) ## run what the extension has a large part in once mor
 	@SOCIALAPI_NO_SPEEDUPS=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup $(PURE_TESTS)
 
 test-spark: $(WRITERS) ## run the tests of writing from PySpark, which takes Java 17 and a redis-server
-	@$(SPARK)/bin/python -m pytest tests/spark --timeout=1200 $(ARGS)
+	@$(SPARK)/bin/python -m pytest -o testpaths=tests/spark --timeout=1200 $(ARGS)
 
 test-oldest: $(FLOORS) ## run a part of the tests with the oldest dependencies that pyproject.toml allows
-	@$(OLDEST)/bin/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup $(OLDEST_TESTS) $(ARGS)
+	@$(OLDEST)/bin/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup -o "testpaths=$(OLDEST_TESTS)" $(ARGS)
 
 test-newest: ## run the tests with the newest dependencies that pyproject.toml allows
 	@rm -f $(NEWEST)/.development-installed
@@ -94,13 +96,17 @@ test-newest: ## run the tests with the newest dependencies that pyproject.toml a
 
 test-pythons: ## run the tests on each of PYTHONS that is there, in environments of their own
 	@mkdir -p $(PYTHON_ENVIRONMENTS) && rm -f $(PYTHON_ENVIRONMENTS)/results
+	@$(MAKE) --no-print-directory $(OTHERS) # by the default Python, as for every other target
 	@ran=0; failed=0; for python in $(PYTHONS); do \
-		version=$$($$python -c 'import platform; print(platform.python_version())' 2>/dev/null) || \
-			{ echo "$$python is not installed" >>$(PYTHON_ENVIRONMENTS)/results; continue; }; \
+		command -v $$python >/dev/null || { echo "$$python is not installed" >>$(PYTHON_ENVIRONMENTS)/results; continue; }; \
+		version=$$($$python -c 'import platform; print(platform.python_version())' 2>$(PYTHON_ENVIRONMENTS)/error) || \
+			{ echo "$$python does not run: $$(grep . $(PYTHON_ENVIRONMENTS)/error | head -n 3 | tr -s ' \n' ' ' | sed 's/ $$//')" \
+				>>$(PYTHON_ENVIRONMENTS)/results; continue; }; \
 		folder=$(PYTHON_ENVIRONMENTS)/$$version; ran=$$((ran + 1)); \
 		{ $(MAKE) --no-print-directory test VENV=$(PYTHON_ENVIRONMENTS)/$$version PYTHON=$$python 2>&1; echo $$? >$$folder.status; } | tee $$folder.log; \
 		status=$$(cat $$folder.status); [ "$$status" = 0 ] || failed=$$((failed + 1)); \
-		echo "$$version: exit status $$status, $$(tail -n 1 $$folder.log)" >>$(PYTHON_ENVIRONMENTS)/results; \
+		said=$$(grep -E '[0-9]+ (passed|failed|error)' $$folder.log | tail -n 1 | sed 's/^=* *//; s/ *=*$$//'); \
+		echo "$$version: exit status $$status, $${said:-$$(tail -n 1 $$folder.log)}" >>$(PYTHON_ENVIRONMENTS)/results; \
 	done; \
 	cat $(PYTHON_ENVIRONMENTS)/results; echo "$$ran ran, $$failed failed"; [ $$ran -gt 0 ] && [ $$failed -eq 0 ]
 
@@ -122,10 +128,10 @@ sanitize: $(DEVELOPMENT) ## run the tests of the extension under the sanitizers 
 fuzz: $(FUZZERS) ## search with each target for inputs that break a promise, SECONDS each; `ARGS="csv xml"` for some
 	@$(FUZZING)/bin/python -m tests.fuzz.run $(SECONDS) $(ARGS)
 
-machines: $(DEVELOPMENT) ## drive the SDK and models of the service through EXAMPLES random sequences of steps each
-	@seed=$(SEED); echo "SEED=$$seed"; \
+machines: $(DEVELOPMENT) ## drive the SDK and models of the service through EXAMPLES (300) random sequences of steps each; `SEED=…` takes the same ones
+	@seed=$(or $(SEED),$(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')); echo "SEED=$$seed"; \
 		SOCIALAPI_FULL_SIZE=1 SOCIALAPI_MACHINE_EXAMPLES=$(EXAMPLES) \
-		$(BIN)/python -m pytest tests/machines -s --hypothesis-seed=$$seed $(ARGS)
+		$(BIN)/python -m pytest -o testpaths=tests/machines -s --hypothesis-seed=$$seed $(ARGS)
 
 lint: $(DEVELOPMENT) ## check the format, the style and the types
 	@$(BIN)/ruff format --check .
@@ -140,8 +146,8 @@ prove: $(DEVELOPMENT) ## run the proofs at full size; `make test` runs them at a
 	@SOCIALAPI_FULL_SIZE=1 $(BIN)/python -m pytest tests/proofs -s -v --timeout=3600
 
 matrix: $(DEVELOPMENT) ## hold every route against every fault and every hostile answer, with the extension and without; `make test` has a part
-	@SOCIALAPI_FULL_SIZE=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) tests/matrix --timeout=1800 $(ARGS)
-	@SOCIALAPI_NO_SPEEDUPS=1 SOCIALAPI_FULL_SIZE=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) tests/matrix --timeout=1800 $(ARGS)
+	@SOCIALAPI_FULL_SIZE=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) -o testpaths=tests/matrix --timeout=1800 $(ARGS)
+	@SOCIALAPI_NO_SPEEDUPS=1 SOCIALAPI_FULL_SIZE=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) -o testpaths=tests/matrix --timeout=1800 $(ARGS)
 
 soak: $(DEVELOPMENT) ## run everything at once on one client for MINUTES, with random faults: nothing is lost, nothing grows
 	@$(PIP) install "$$(grep '^matplotlib==' benchmarks/requirements.txt)"

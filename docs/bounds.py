@@ -116,10 +116,21 @@ def measured(text: str) -> tuple[str, str]:
 
 
 def both(*bounds: tuple[str, str]) -> tuple[str, str]:
-    """Returns several bounds of one thing, of which the first that is reached counts."""
-    places = dict.fromkeys(where for _, where in bounds)
-    return ", ".join(most for most, _ in bounds), ", ".join(places)
+    """Returns several bounds of one thing, of which the first that is reached counts. Where not all
+    are set by the same, each place has its bound behind it.
+    """
+    shown = ", ".join(most for most, _ in bounds)
+    if len({where for _, where in bounds}) == 1:
+        return shown, bounds[0][1]
+    return shown, ", ".join(f"{where} ({most})" for most, where in bounds)
 
+
+IN_MEMORY_RECEIVER_BYTES: Final = endpoint.MAX_READING_BYTES + queue.MAX_QUEUED_BYTES
+INBOX_RECEIVER_BYTES: Final = endpoint.MAX_READING_BYTES + inbox.MAX_ARRIVING_BYTES + inbox.SLICE_BYTES * 3 // 2
+"""The next slice is read when half of one is left."""
+IDENTITY_BYTES: Final = 160
+"""What `MemoryStore` takes for each identity that it remembers: 154 were measured."""
+IDENTITIES_BYTES: Final = IDENTITY_BYTES * inspect.signature(Receiver).parameters["dedup_window"].default
 
 DECODE: Final = _error(errors.DecodeError)
 CONFIGURATION: Final = _error(errors.ConfigurationError)
@@ -196,6 +207,17 @@ QUEUES: Final = (
         "identities of events that are remembered",
         *argument(Receiver, "dedup_window"),
         "the oldest is forgotten; its event would be handed out again",
+    ),
+    Bound(
+        "a receiver without an inbox, all of its bodies and events together",
+        *fixed(IN_MEMORY_RECEIVER_BYTES, size),
+        f"beside them come {size(IDENTITIES_BYTES)} for the default of `dedup_window`, your server's connections, "
+        "and what your handlers hold",
+    ),
+    Bound(
+        "a receiver with an inbox, all of its bodies and events together",
+        *fixed(INBOX_RECEIVER_BYTES, size),
+        "beside them come your server's connections, and what your handlers hold; identities are in the file",
     ),
     Bound("connections of `webhooks listen`", *fixed(connections.MAX_CONNECTIONS), "the oldest idle one is closed"),
     Bound(

@@ -10,6 +10,9 @@ import pytest
 from tests.support.clock import VirtualClock
 from tests.support.postgresql import new_database, postgresql_running
 
+# What fuzz targets and machines assert stands in modules that are no tests, and would fail without a word.
+pytest.register_assert_rewrite("tests.fuzz", "tests.machines")
+
 # Machines that run the tests are slow at times; what an example may take is not what is tested.
 hypothesis.settings.register_profile("house", deadline=None, max_examples=40)
 hypothesis.settings.register_profile("few", deadline=None, max_examples=8)

@@ -7,8 +7,10 @@ task`), a table that begins full, and one that a module fills for another are no
 
 import ast
 import importlib.util
+import inspect
 import re
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +18,8 @@ from typing import Final
 
 import pytest
 
+from socialapi.webhooks import Receiver
+from socialapi.webhooks.queue import MemoryStore
 from tests.support.bounded_places import BOUNDED, UNBOUNDED
 
 ROOT: Final = Path(__file__).parents[1]
@@ -251,3 +255,17 @@ def test_times_have_the_largest_unit_in_which_they_are_whole(number: float, show
 def test_where_there_is_no_bound_the_page_says_why() -> None:
     without = [bound for bounds in page.SECTIONS.values() for bound in bounds if bound.most.startswith("none")]
     assert [bound.what for bound in without if not re.search("[:,] ", bound.most)] == []
+
+
+async def test_the_identities_that_a_receiver_remembers_take_what_the_page_says() -> None:
+    window = inspect.signature(Receiver).parameters["dedup_window"].default
+    store = MemoryStore(max_queue=1, dedup_window=window)
+    tracemalloc.start()
+    try:
+        for number in range(window + 10):
+            assert await store.add(number.to_bytes(16, "big"), b"") == "new"
+            await store.take()
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert taken == pytest.approx(page.IDENTITIES_BYTES, rel=0.1)

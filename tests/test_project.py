@@ -3,8 +3,10 @@
 import inspect
 import itertools
 import re
+import shlex
 import shutil
 import subprocess
+import sys
 import tomllib
 import typing
 from collections.abc import Callable
@@ -139,6 +141,41 @@ def test_make_lists_every_target_with_a_line_of_help() -> None:
     assert frozenset(declared[1].split()) == TARGETS
 
 
+def commands_of(*arguments: str) -> str:
+    """What make would run for these arguments."""
+    make = shutil.which("make")
+    if make is None:
+        pytest.skip("make is not installed")
+    command = [make, "--dry-run", "--always-make", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("arguments", ["-k tokens", "tests/machines/test_tokens.py"])
+def test_a_part_of_a_part_of_the_tests_is_named_by_a_path_or_by_a_word(arguments: str) -> None:
+    (given,) = re.findall(r" -m pytest (.+)$", commands_of("machines", "SEED=7", f"ARGS={arguments}"), re.MULTILINE)
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", *shlex.split(given.replace("$seed", "7"))]
+    collected = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert {line.partition("::")[0] for line in collected.splitlines() if "::" in line} == {
+        "tests/machines/test_tokens.py"
+    }
+
+
+@pytest.mark.parametrize("target", ["machines", "matrix", "test-spark", "test-oldest"])
+def test_what_has_a_part_of_the_tests_takes_another_path_instead(target: str) -> None:
+    given = re.findall(r" -m pytest (.+)$", commands_of(target, "ARGS=tests/named.py"), re.MULTILINE)
+    assert given
+    for each in given:
+        assert re.search(r"-o (\"testpaths=[^\"]+\"|testpaths=\S+) ", each)
+        assert re.findall(r"(?<!=)\btests/\S+", re.sub(r'"testpaths=.+?"', "", each)) == ["tests/named.py"]
+
+
+def test_machines_draw_a_seed_unless_one_is_named() -> None:
+    drawn = [re.search(r"^seed=(\d*);", commands_of("machines", "SEED=" + each), re.MULTILINE) for each in ("", "7")]
+    assert [bool(each and each[1]) for each in drawn] == [True, True]
+    assert drawn[1] is not None
+    assert drawn[1][1] == "7"
+
+
 def test_the_environments_that_make_sets_up_are_listed() -> None:
     lines = re.findall(r"^- ((?:`\.[a-z]+`(?: and )?)+): ", (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
     listed = re.findall(r"`(.+?)`", " ".join(lines))
@@ -166,10 +203,12 @@ def run_on_pythons(tmp_path: Path) -> Callable[..., tuple[int, list[str]]]:
         path.chmod(0o755)
         return str(path)
 
-    def run(statuses: dict[str, int], last_line: str) -> tuple[int, list[str]]:
+    def run(statuses: dict[str, int], said: str, shim: str = "") -> tuple[int, list[str]]:
         pythons = [program(f"python{version}", f"echo {version}") for version in statuses]
+        if shim:
+            pythons.append(program("shim", f"printf '{shim}' >&2; exit 127"))
         cases = "".join(f"*PYTHON=*python{version}) exit {status};; " for version, status in statuses.items())
-        tests = program("tests", f'echo {last_line!r}; case "$*" in {cases}esac')
+        tests = program("tests", f'echo "$*" >>{tmp_path}/made; printf "{said}"; case "$*" in {cases}esac')
         folder = tmp_path / "environments"
         wanted = f"PYTHONS={' '.join([*pythons, str(tmp_path / 'nothing')])}"
         command = [make, "test-pythons", wanted, f"PYTHON_ENVIRONMENTS={folder}", f"MAKE={tests}"]
@@ -183,15 +222,37 @@ def test_the_tests_on_other_pythons_fail_where_one_of_them_fails(
     run_on_pythons: Callable[..., tuple[int, list[str]]], tmp_path: Path
 ) -> None:
     absent = f"{tmp_path / 'nothing'} is not installed"
-    status, results = run_on_pythons({"3.98.1": 0, "3.99.0": 0}, "7 passed, no error")
+    status, results = run_on_pythons({"3.98.1": 0, "3.99.0": 0}, "==== 7 passed in 1.2s ====\\n")
     assert status == 0
-    assert results == [*(f"{each}: exit status 0, 7 passed, no error" for each in ("3.98.1", "3.99.0")), absent]
-    status, results = run_on_pythons({"3.98.1": 3, "3.99.0": 0}, "7 passed")
+    assert results == [*(f"{each}: exit status 0, 7 passed in 1.2s" for each in ("3.98.1", "3.99.0")), absent]
+    status, results = run_on_pythons({"3.98.1": 3, "3.99.0": 0}, "= 1 failed, 7 passed =\\nmake: *** [test] Error 1\\n")
     assert status != 0
-    assert results == ["3.98.1: exit status 3, 7 passed", "3.99.0: exit status 0, 7 passed", absent]
+    assert results == [
+        "3.98.1: exit status 3, 1 failed, 7 passed",
+        "3.99.0: exit status 0, 1 failed, 7 passed",
+        absent,
+    ]
     status, results = run_on_pythons({}, "")
     assert status != 0
     assert results == [absent]
+
+
+def test_a_python_that_does_not_run_says_why(run_on_pythons: Callable[..., tuple[int, list[str]]]) -> None:
+    hint = "pyenv: python3.97: command not found\\n\\nIt exists in these versions:\\n  3.97.1\\n"
+    status, results = run_on_pythons({"3.98.1": 0}, "7 passed\\n", hint)
+    assert status == 0
+    assert results[1].endswith(
+        "shim does not run: pyenv: python3.97: command not found It exists in these versions: 3.97.1"
+    )
+
+
+def test_the_clients_of_other_authors_are_installed_by_the_default_python(
+    run_on_pythons: Callable[..., tuple[int, list[str]]], tmp_path: Path
+) -> None:
+    run_on_pythons({"3.98.1": 0}, "7 passed\\n")
+    first, *others = (tmp_path / "made").read_text("utf-8").splitlines()
+    assert first.endswith(" .clients/.clients-installed")
+    assert all("PYTHON=" in each for each in others)
 
 
 def test_the_readme_says_which_pythons_and_systems_were_tried(project: dict[str, Any]) -> None:

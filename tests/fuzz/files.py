@@ -80,9 +80,10 @@ def rows_and_end(
 def _checked(blocks: Generator[Block[Any], None, None]) -> Iterator[Block[Any]]:
     number = 1
     for block in blocks:
-        assert block.first_number == number
-        assert len(block) >= 1
-        assert all(len(cells) == len(block) for cells in block.columns)
+        assert block.first_number == number, f"a block begins at row {block.first_number}, and not at {number}"
+        assert len(block) >= 1, f"a block at row {number} is empty"
+        lengths = [len(cells) for cells in block.columns]
+        assert all(each == len(block) for each in lengths), f"{lengths} cells in columns of {len(block)} rows"
         number += len(block)
         yield block
 
@@ -94,15 +95,17 @@ def users_of(block: Block[Any]) -> Iterator[Any]:
     prepared = Preparer(now=NOW, default_region="US").prepare_block(block)
     issues = [*prepared.rejects, *prepared.warnings, *prepared.mended]
     yield from issues
-    assert not any(MARKER.decode() in repr(each) for each in issues)
-    assert len(block) == len(rows_of(prepared.runs)) + len({each.row for each in prepared.rejects})
+    assert [each for each in issues if MARKER.decode() in repr(each)] == [], "an issue shows a value"
+    sent, rejected = rows_of(prepared.runs), {each.row for each in prepared.rejects}
+    assert len(block) == len(sent) + len(rejected), f"of {len(block)} rows {sent} are sent and {rejected} rejected"
 
 
 def products_of(block: Block[Any]) -> Iterator[Any]:
     """What a load makes of a block."""
     for row in product_rows(block):
         yield row.number, row.shape, row.problem, row.values, row.warnings, row.converted, row.place, row.is_blank
-        assert MARKER.decode() not in repr((row.problem, row.warnings, row))
+        shown = repr((row.problem, row.warnings, row))
+        assert MARKER.decode() not in shown, f"a product shows a value: {shown[:500]}"
 
 
 JOBS: Final[tuple[tuple[Callable[[], Any], Callable[[Block[Any]], Iterable[Any]]], ...]] = (
@@ -119,9 +122,18 @@ def check_file(content: bytes, name: str, job: int, piece: int) -> None:
     select, understand = JOBS[job]
     reads: list[Read] = []
     at_once = rows_and_end(Input(content, name), select(), understand, reads)
-    assert MARKER.decode() not in at_once[1]
+    assert MARKER.decode() not in at_once[1], f"an error shows a value: {at_once[1][:500]}"
     if reads and not name.endswith((".gz", ".zst")):
-        assert rows_and_end(Input(content, name, piece), select(), understand, reads) == at_once
+        in_pieces = rows_and_end(Input(content, name, piece), select(), understand, reads)
+        assert in_pieces == at_once, f"{name} in pieces of {piece} bytes: {_difference(in_pieces, at_once)}"
+
+
+def _difference(in_pieces: RowsAndEnd, at_once: RowsAndEnd) -> str:
+    """The first row, or the end, that is not the same in both."""
+    for number, (one, other) in enumerate(itertools.zip_longest(in_pieces[0], at_once[0]), 1):
+        if one != other:
+            return f"row {number} is {one}, and at once {other}"
+    return f"it ends with {in_pieces[1]!r}, and at once with {at_once[1]!r}"
 
 
 def _text_file(data: bytes, names: tuple[str, ...]) -> None:
@@ -216,8 +228,8 @@ def _parquet(data: bytes) -> None:
         if pieces:
             content[pieces.number(65_536) % len(content)] = pieces.number(256)
     rows, says = rows_and_end(Input(bytes(content), "x.parquet"), *_of_users(), [])
-    assert len(rows) <= MOST_ROWS
-    assert MARKER.decode() not in says
+    assert len(rows) <= MOST_ROWS, f"{len(rows)} rows"
+    assert MARKER.decode() not in says, f"an error shows a value: {says[:500]}"
 
 
 def _of_users() -> tuple[Any, Callable[[Block[Any]], Iterable[Any]]]:
@@ -238,12 +250,15 @@ def _identifiers(data: bytes) -> None:
             try:
                 alone, remark = each[kind](cell)
             except Unusable as refusal:
-                assert value is None
-                assert MARKER.decode() not in refusal.reason  # noqa: PT017  # any of several reasons
+                assert value is None, f"{kind} {cell!r} is unusable, and {value!r} in a column"
+                shown = refusal.reason
+                assert MARKER.decode() not in shown, f"a refusal shows a value: {shown}"
                 continue
-            assert value in ((None,) if remark or (cell and not alone) else (alone, None))
-            assert each[kind](alone)[0] == alone
-            assert kind == "partner_user_id" or not alone or len(alone) == 64
+            expected = (None,) if remark or (cell and not alone) else (alone, None)
+            assert value in expected, f"{kind} {cell!r} is {value!r} in a column, and not among {expected}"
+            again = each[kind](alone)[0]
+            assert again == alone, f"{kind} {cell!r} is {alone!r}, which is {again!r} itself"
+            assert kind == "partner_user_id" or not alone or len(alone) == 64, f"{kind} {cell!r} is {alone!r}"
     starts_of(cells[0])
     check_region(cells[1][:2] or "US")
 
@@ -255,15 +270,16 @@ def _merchant_values(data: bytes) -> None:
     text, other = pieces.text(), pieces.text()
     for field in merchant_values._CONVERSIONS:
         found = merchant_values.understood(field, text)
-        assert merchant_values.understood(field, found) == found, field
+        again = merchant_values.understood(field, found)
+        assert again == found, f"{field} {text!r} is {found!r}, which is {again!r} itself"
         merchant_values.doubt(field, text)
         for test in merchant_values.unchanged_tests(field):
             if test(text):
-                assert found == text
+                assert found == text, f"{field} {text!r} is {found!r}, though {test} says that it stays"
         merchant_values.joined(field, [text, other])
     merchant_values.with_currency(text, other)
     merchant_values.fields_of([text, other])
-    assert merchant_values.is_amount(text) in (True, False)
+    assert merchant_values.is_amount(text) in (True, False), repr(text)
 
 
 @target("money", "models.money:Micros.of", "bulk.inputs.numbers:digits_of", refusals=(InvalidInput, NoDigits))
@@ -271,7 +287,9 @@ def _money(data: bytes) -> None:
     """An amount in writing is that amount."""
     text = data.decode("utf-8", "surrogateescape")
     amount = Micros.of(text, "EUR")
-    assert Micros.of(str(amount).partition(" ")[0], "EUR") == amount
-    assert abs(amount.value) < 2**63
+    again = Micros.of(str(amount).partition(" ")[0], "EUR")
+    assert again == amount, f"{text!r} is {amount}, which is {again} itself"
+    assert abs(amount.value) < 2**63, f"{text!r} is {amount.value} micros"
     for value in (amount.decimal, float(amount.decimal)):
-        assert digits_of(value).lstrip("-").isdecimal()
+        digits = digits_of(value)
+        assert digits.lstrip("-").isdecimal(), f"the digits of {value!r} are {digits!r}"

@@ -4,6 +4,7 @@ A module has the targets of one subject, however few: a search imports the modul
 alone, and only what that one imports is instrumented.
 """
 
+import argparse
 import importlib
 from typing import Final
 
@@ -16,3 +17,10 @@ if IS_ENABLED:
     importlib.import_module("tests.fuzz.native")
 
 ALL: Final[dict[str, Target]] = dict(sorted(TARGETS.items()))
+
+
+def target_name(text: str) -> str:
+    """An argument that is the name of a target. `choices` would refuse a list of none."""
+    if text not in ALL:
+        raise argparse.ArgumentTypeError(f"there is no target {text!r}; the targets are {', '.join(ALL)}")
+    return text

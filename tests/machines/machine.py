@@ -484,6 +484,13 @@ def run_machine(machine: type[M]) -> StepCounts:
     return harness.counts
 
 
+def hold_floor(count: int, floor: int, what: str) -> None:
+    """Fails if the sequences of `make test` met too little of what a machine is there for. They are
+    the same each time; those of `make machines` are as many as its user wants.
+    """
+    assert FULL_SIZE or count > floor, f"{count} {what} are too few: more than {floor} are wanted"
+
+
 @contextlib.contextmanager
 def _with_harness(machine: type[Machine], harness: Harness) -> Iterator[None]:
     machine.harness = harness

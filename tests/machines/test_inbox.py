@@ -24,7 +24,7 @@ from socialapi.errors import WebhookRejected
 from socialapi.streams import ActivityEvent
 from socialapi.webhooks import Receiver
 from socialapi.webhooks import inbox as module
-from tests.machines.machine import Machine, check, copy_files, run_machine, step, tasks_of_package
+from tests.machines.machine import Machine, check, copy_files, hold_floor, run_machine, step, tasks_of_package
 from tests.machines.worlds import Worlds
 from tests.support.waiting import until
 from tests.webhooks.posting import HEADER, Sender, event, running, signature
@@ -481,4 +481,4 @@ def leftovers_are_looked_for_often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_an_inbox_acknowledged_comes_out_until_it_is_finished() -> None:
     counts = run_machine(InboxMachine)
-    assert counts.steps["kill"] > 3  # the sequences change with the code of the machine
+    hold_floor(counts.steps["kill"], 3, "kills")  # the sequences change with the code of the machine

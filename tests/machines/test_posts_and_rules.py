@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from socialapi.errors import ApiError, Forbidden, NotFound
 from socialapi.problems import DuplicateRules, RuleCap
-from tests.machines.machine import Machine, check, run_machine, step
+from tests.machines.machine import Machine, check, hold_floor, run_machine, step
 from tests.machines.worlds import Worlds
 
 MAX_RULES: Final = 6
@@ -305,4 +305,4 @@ async def take(pager: AsyncIterable[Any], count: int) -> AsyncIterator[Any]:
 
 def test_posts_and_rules_are_those_that_were_written() -> None:
     counts = run_machine(PostsAndRules)
-    assert counts.faults.total() > 40
+    hold_floor(counts.faults.total(), 40, "faults")

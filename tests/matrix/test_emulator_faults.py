@@ -141,8 +141,11 @@ async def test_the_address_of_a_page_is_told_whatever_the_service_does(route: An
 
 def test_every_route_is_in_the_matrix_once() -> None:
     held = [*(way.route for way in WAYS), *STREAMS, *PAGES]
-    assert sorted(map(name_of, held)) == sorted(map(name_of, declared()))
-    assert set(held) == set(declared())
+    without = {name_of(route) for route in set(declared()) - set(held)}
+    assert not without, f"without a row: {', '.join(sorted(without))}; add it to tests/matrix/calls.py"
+    assert set(held) == set(declared()), "rows of tests/matrix/calls.py whose route is not in socialapi/routes"
+    several = {name_of(route) for route, count in Counter(held).items() if count > 1}
+    assert not several, f"more than one row of tests/matrix/calls.py: {', '.join(sorted(several))}"
 
 
 def test_every_fault_is_in_the_matrix() -> None:

@@ -52,18 +52,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for sentence in rules:
         print(f"BROKEN: {sentence}")
     print(f"seed {asked.seed}: {'every rule holds' if not rules else f'{len(rules)} rules are broken'}")
-    is_whole = asked.minutes >= WHOLE_MINUTES and not asked.quick and not rules
-    if is_whole:
+    reason = why_unchanged(asked.minutes, is_quick=asked.quick, is_broken=bool(rules))
+    if not reason:
         part = section(outcome, f"../benchmarks/plots/{PLOT.name}")
         PAGE.write_text(written_into(PAGE.read_text("utf-8"), part), "utf-8")
-    _draw(asked.folder, PLOT if is_whole else asked.folder / PLOT.name)
+    page = PAGE.relative_to(ROOT)
+    print(f"{page} is unchanged: {reason}" if reason else f"{page} has a new section", end="; ")
+    _draw(asked.folder, asked.folder / PLOT.name if reason else PLOT)
     return 1 if rules else 0
+
+
+def why_unchanged(minutes: float, *, is_quick: bool, is_broken: bool) -> str:
+    """Why a soak leaves the section of the documentation as it is; nothing where it writes it."""
+    if is_broken:
+        return "not every rule holds"
+    if minutes < WHOLE_MINUTES:
+        return f"shorter than {WHOLE_MINUTES:.0f} minutes"
+    return "smaller jobs than those of a whole soak" if is_quick else ""
 
 
 def _draw(folder: Path, plot: Path) -> None:
     samples, faults = (samples_of(folder / f"{name}.csv") for name in ("samples", "faults"))
     is_drawn = bool(samples and faults) and draw(samples, faults, plot)
-    print(plot if is_drawn else "no plot was drawn: there is no matplotlib, or nothing was measured")
+    shown = plot.relative_to(ROOT) if plot.is_relative_to(ROOT) else plot
+    print(f"plot: {shown}" if is_drawn else "no plot was drawn: there is no matplotlib, or nothing was measured")
 
 
 if __name__ == "__main__":

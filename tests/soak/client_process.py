@@ -12,6 +12,7 @@ import gc
 import json
 import logging
 import os
+import re
 import signal
 import sys
 import threading
@@ -106,6 +107,12 @@ class Meter:
         self._file.flush()
 
 
+def text_without_values(record: logging.LogRecord) -> str:
+    """The text of a record with `…` for its arguments, so that its like are counted as one."""
+    text = re.sub(r"(%[-+#0-9.]*[a-z])+", "…", str(record.msg)) if record.args else str(record.msg)
+    return text if text != "…" else record.getMessage()  # a text that no argument is a part of
+
+
 class Witness(logging.Handler):
     """What went wrong without anybody being told: log records, exceptions that nobody took,
     warnings.
@@ -119,7 +126,7 @@ class Witness(logging.Handler):
         self.unhandled: list[str] = []
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.records[f"{record.levelname} {record.name}: {record.msg}"] += 1
+        self.records[f"{record.levelname} {record.name}: {text_without_values(record)}"] += 1
         if record.levelno >= logging.ERROR:
             self.unhandled.append(f"{record.name}: {record.getMessage()}"[:300])
 

@@ -339,13 +339,19 @@ def _table(title: str, counts: Mapping[str, int]) -> str:
 def _measures(samples: Sequence[Mapping[str, float]]) -> str:
     if len(samples) < 2 * WINDOWS:
         return ""
-    lines = ["Measures:                middle fifth    last fifth       highest    trend"]
+    lines = [
+        f"Measures, and the rank correlation of {WINDOWS} windows with time (1: each above all before it, -1: below):",
+        f"  {'':<20}  middle fifth    last fifth       highest   correlation",
+    ]
     for name in samples[0]:
         if name == "seconds":
             continue
         middle, last = growth(samples, name)
         values = [sample[name] for sample in samples]
         unit, scale, digits = ("MB", MEGABYTE, 2) if name.endswith("_bytes") else ("", 1, 3 if "lag" in name else 0)
+        title = name.removesuffix("_bytes") if unit else name
         shown = (f"{value / scale:>13,.{digits}f}" for value in (middle, last, max(values)))
-        lines.append(f"  {name:<20} {' '.join(shown)}   {tendency(windows(values)):+5.2f}  {unit}".rstrip())
+        lines.append(
+            f"  {f'{title}, {unit}' if unit else title:<20} {' '.join(shown)}   {tendency(windows(values)):+5.2f}"
+        )
     return "\n".join(lines)

@@ -8,8 +8,9 @@ import attrs
 import pytest
 
 from socialapi.emulator.faults import FaultKind, Faults
+from tests.soak.__main__ import why_unchanged
 from tests.soak.conductor import OF_DELIVERIES, TARGETS, faults_at_random
-from tests.soak.judge import Outcome, Published, broken_rules, growth, tendency, windows
+from tests.soak.judge import Outcome, Published, broken_rules, growth, summary, tendency, windows
 from tests.soak.plot import BEGIN, END, JOBS, section, written_into
 
 HELD = {"tasks": ["main"], "threads": 2, "descriptors": ["pipe:[1]", "pipe:[2]", "/dev/null"]}
@@ -220,6 +221,23 @@ def test_a_tendency_is_between_one_and_minus_one() -> None:
     assert tendency([1, 2, 3, 4]) == 1
     assert tendency([4, 3, 2, 1]) == -1
     assert tendency([1, 2, 1, 2, 1]) == 0
+
+
+def test_every_measure_of_the_summary_has_its_unit_and_what_its_last_column_says_is_explained() -> None:
+    outcome = attrs.evolve(right(), samples=[{**SAMPLE, "tasks": float(number)} for number in range(100)])
+    _, _, measures = summary(outcome).rpartition("Measures")
+    assert "rank correlation of 10 windows with time" in measures
+    rows = {line.split("  ")[1]: line.split() for line in measures.splitlines()[2:]}
+    assert rows["tasks"][-4:] == ["50", "90", "99", "+1.00"]
+    assert rows["resident, MB"][-4:] == ["80.00", "80.00", "80.00", "+0.00"]
+    assert rows.keys() >= {"file, MB", "emulator, MB", "lag_seconds", "descriptors"}
+
+
+def test_a_soak_that_leaves_the_page_as_it_is_says_why() -> None:
+    assert why_unchanged(30, is_quick=False, is_broken=False) == ""
+    assert why_unchanged(3, is_quick=False, is_broken=False) == "shorter than 30 minutes"
+    assert why_unchanged(30, is_quick=False, is_broken=True) == "not every rule holds"
+    assert why_unchanged(30, is_quick=True, is_broken=False) != ""
 
 
 def test_growth_compares_the_middle_fifth_with_the_last_fifth() -> None:

@@ -1,13 +1,14 @@
 """The witness of a soak excuses what asyncio forgets of the receiver, and nothing of anybody else."""
 
 import asyncio
+import logging
 import types
 import warnings
 from typing import Any
 
 import pytest
 
-from tests.soak.client_process import Witness
+from tests.soak.client_process import Witness, text_without_values
 
 
 def unraisable(transport: Any) -> Any:
@@ -44,3 +45,18 @@ async def test_a_forgotten_transport_is_excused_if_it_is_the_receivers(end: str)
     server.close()
     await server.wait_closed()
     await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "shown"),
+    [
+        ("connecting again in %.1f s: %s%s", (1.5, "lost", ""), "connecting again in … s: …"),
+        ("%s", ("events have no id",), "events have no id"),
+        ("100 %s", (), "100 %s"),
+    ],
+)
+def test_records_that_differ_by_their_values_are_counted_as_one(
+    text: str, arguments: tuple[object, ...], shown: str
+) -> None:
+    record = logging.LogRecord("socialapi", logging.WARNING, __file__, 1, text, arguments, None)
+    assert text_without_values(record) == shown

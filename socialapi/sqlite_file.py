@@ -169,6 +169,7 @@ class SqliteFile:
 
     def _connect(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
         self._create()
+        has_log = self._size_of("-wal") > 0
         # An exclusive file is not waited for here: the caller tries again until its time is up.
         wait_seconds = SHARED_WAIT_SECONDS if self._shared else 0
         self._connection = sqlite3.connect(self.path, timeout=wait_seconds, isolation_level=None)
@@ -181,7 +182,16 @@ class SqliteFile:
         ):
             self._connection.execute(f"PRAGMA {name} = {value}")
         self._transact(self._check)
+        # SQLite reads zeros behind the end. With a log, it has what is missing.
+        if not has_log and self._size_of() % self._connection.execute("PRAGMA page_size").fetchone()[0]:
+            raise damage("it ends within a page")
         return self._transact(prepare)
+
+    def _size_of(self, suffix: str = "") -> int:
+        """Returns the bytes of the file, or of one beside it; 0 if there is none."""
+        with contextlib.suppress(FileNotFoundError):
+            return Path(f"{self.path}{suffix}").stat().st_size
+        return 0
 
     def _create(self) -> None:
         """Creates the file with the right mode, unless it exists.

@@ -476,6 +476,15 @@ async def test_a_damaged_inbox_is_refused(path: Path) -> None:
     assert "is damaged" in await refused(path)
 
 
+async def test_an_inbox_that_was_cut_off_within_its_last_page_is_refused(path: Path) -> None:
+    """SQLite reads zeros behind the end, and would not miss the event that was there."""
+    async with Receiver(SECRET, inbox=path) as receiver:
+        await receiver._store.add(b"1", event(1))
+    content = await asyncio.to_thread(path.read_bytes)
+    await asyncio.to_thread(path.write_bytes, content[:-5])
+    assert await refused(path) == "the inbox FILE is damaged, or was never one: restore it, or choose another path"
+
+
 async def test_damage_that_is_found_while_events_are_read_ends_the_receiver_with_an_error(path: Path) -> None:
     """The index names an event that is not in its table. The receiver used to wait for ever."""
     async with Receiver(SECRET, inbox=path) as receiver:

@@ -20,6 +20,7 @@ Texts stay as XML has them: an entity inside CDATA is not resolved. Document typ
 declarations are refused, so there are no entities to expand and no external ones to fetch.
 """
 
+import codecs
 import re
 from collections.abc import Generator, Iterator, Mapping
 from io import BufferedReader
@@ -153,6 +154,7 @@ class _Feed:
         self._lines_before = lines_before
         self._bytes = 0
         self._recent = b""
+        self._begins = b""  # with a zero byte or the mark of UTF-16, or with neither
         self._names_seen = 0
         self._found: list[tuple[Item, int]] = []
         self._depth = 0
@@ -171,6 +173,7 @@ class _Feed:
 
     def parse(self, chunk: bytes) -> None:
         """Takes in the next bytes; none at the end. Raises InvalidInput at a fault."""
+        self._begins = (self._begins + chunk[:2])[:2]
         self._recent = self._recent[-READ_BYTES:] + chunk  # a fault may be at the beginning of a tag
         self._bytes += len(chunk)
         try:
@@ -348,8 +351,10 @@ class _Feed:
         index = self._parser.ErrorByteIndex - (self._bytes - len(self._recent))
         says = _SAYS.get(errors.messages[error.code], _INVALID)
         is_here = says == _INVALID and 0 <= index < len(self._recent)
-        if is_here and self._recent[index] >= 0x80 and 0 not in self._recent[max(0, index - 1) : index + 2]:
-            says = _NOT_IN_ENCODING  # in UTF-16 such a byte is half of a character, which is none of the encoding's faults
+        # In UTF-16 any byte may be half of a character.
+        is_utf16 = 0 in self._begins or self._begins in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        if is_here and not is_utf16 and self._recent[index] >= 0x80:
+            says = _NOT_IN_ENCODING
         return self._at(error.lineno, error.offset, says)
 
 

@@ -349,7 +349,8 @@ class _Feed:
         says = _SAYS.get(errors.messages[error.code], _INVALID)
         is_here = says == _INVALID and 0 <= index < len(self._recent)
         if is_here and self._recent[index] >= 0x80 and 0 not in self._recent[max(0, index - 1) : index + 2]:
-            says = _NOT_IN_ENCODING  # in UTF-16 such a byte is half of a character, which is none of the encoding's faults
+            # In UTF-16 such a byte is half of a character, which is none of the encoding's faults.
+            says = _NOT_IN_ENCODING
         return self._at(error.lineno, error.offset, says)
 
 

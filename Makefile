@@ -128,7 +128,7 @@ sanitize: $(DEVELOPMENT) ## run the tests of the extension under the sanitizers 
 fuzz: $(FUZZERS) ## search with each target for inputs that break a promise, SECONDS each; `ARGS="csv xml"` for some
 	@$(FUZZING)/bin/python -m tests.fuzz.run $(SECONDS) $(ARGS)
 
-machines: $(DEVELOPMENT) ## drive the SDK and models of the service through EXAMPLES (300) random sequences of steps each; `SEED=…` takes the same ones
+machines: $(DEVELOPMENT) ## drive the SDK and models of the service through EXAMPLES (300) random sequences of steps each; `SEED=…` takes the same ones, `ARGS="-k tokens"` a part
 	@seed=$(or $(SEED),$(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')); echo "SEED=$$seed"; \
 		SOCIALAPI_FULL_SIZE=1 SOCIALAPI_MACHINE_EXAMPLES=$(EXAMPLES) \
 		$(BIN)/python -m pytest -o testpaths=tests/machines -s --hypothesis-seed=$$seed $(ARGS)
@@ -145,7 +145,7 @@ docs: $(SITE_TOOLS) ## build the site of the documentation in site/, and check e
 prove: $(DEVELOPMENT) ## run the proofs at full size; `make test` runs them at a twentieth of it
 	@SOCIALAPI_FULL_SIZE=1 $(BIN)/python -m pytest tests/proofs -s -v --timeout=3600
 
-matrix: $(DEVELOPMENT) ## hold every route against every fault and every hostile answer, with the extension and without; `make test` has a part
+matrix: $(DEVELOPMENT) ## hold every route against every fault and every hostile answer, with the extension and without; `make test` has a part; `ARGS=` names one
 	@SOCIALAPI_FULL_SIZE=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) -o testpaths=tests/matrix --timeout=1800 $(ARGS)
 	@SOCIALAPI_NO_SPEEDUPS=1 SOCIALAPI_FULL_SIZE=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) -o testpaths=tests/matrix --timeout=1800 $(ARGS)
 

@@ -238,6 +238,8 @@ class Receiver(_WithoutWarning, web.Application):
 
     def _end_server(self, handling: "asyncio.Task[object]") -> None:
         """Tells the server to shut down after the handling of events has ended unexpectedly."""
+        if handling.cancelled() and handling.cancelling():
+            return  # with all tasks of the event loop, which ends
         problem = None if handling.cancelled() else handling.exception()
         if problem is None and self._is_stopped:
             return

@@ -271,6 +271,42 @@ async def test_a_handling_that_ends_with_the_receiver_ends_nothing_else(
     assert (await receiver.handle("POST", "", {HEADER: signature(event(2))}, event(2))).status == 503
 
 
+async def test_an_event_loop_that_cancels_all_its_tasks_is_told_nothing(
+    ended: list[int], caplog: pytest.LogCaptureFixture
+) -> None:
+    """So it ends after Ctrl-C, and where a server does not wait for the application's shutdown."""
+
+    is_handling = asyncio.Event()
+
+    async def handle(receiver: Receiver) -> None:
+        is_handling.set()
+        async for _ in receiver:
+            raise AssertionError
+
+    async def serve() -> None:
+        async with Receiver(SECRET).handled_by(handle):
+            await asyncio.Event().wait()
+
+    before = asyncio.all_tasks()
+    serving = asyncio.create_task(serve())
+    await is_handling.wait()
+    for each in sorted(asyncio.all_tasks() - before, key=lambda task: task is serving):
+        each.cancel()
+    await asyncio.wait({serving})
+    assert (serving.cancelled(), ended, caplog.messages) == (True, [], [])
+
+
+async def test_a_handling_that_awaits_what_was_cancelled_ends_the_server(ended: list[int]) -> None:
+    async def handle(receiver: Receiver) -> None:
+        cancelled = asyncio.get_running_loop().create_future()
+        cancelled.cancel()
+        await cancelled
+
+    async with Receiver(SECRET).handled_by(handle):
+        await until(lambda: bool(ended))
+    assert ended == [signal.SIGTERM]
+
+
 async def test_what_the_block_raises_comes_before_what_the_handling_raises(ended: list[int]) -> None:
     async def handle(receiver: Receiver) -> None:
         raise LookupError

@@ -15,14 +15,14 @@ import attrs
 
 from benchmarks.harness.plots import lines
 from benchmarks.harness.processes import ROOT
+from benchmarks.harness.sections import Section
 from benchmarks.simulation.fleet import DEFAULTS, Result, Scenario, simulate
 from benchmarks.simulation.window_script import server
 from socialapi.integrations.redis_window import MAX_POLL_SECONDS
 
 PAGE: Final = ROOT / "docs" / "planning.md"
 PLOT: Final = ROOT / "benchmarks" / "plots" / "simulation.svg"
-BEGIN: Final = "<!-- `make simulate` writes what follows. -->\n"
-END: Final = "<!-- `make simulate` wrote what precedes. -->\n"
+SECTION: Final = Section("simulate")
 FLEETS: Final = (8, 100, 1_000, 5_000)
 FEWEST_AT_ONCE: Final = 256
 LONG: Final = "all goes well"
@@ -190,15 +190,6 @@ def draw(results: Sequence[Result], path: Path) -> bool:
     return lines(series, path, x="workers", y="% of the quota used", logarithmic="x")
 
 
-def written_into(text: str, part: str) -> str:
-    """Returns the page with the part between the marks. Raises ValueError if they are not there."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise ValueError("the page has no marks between which to write")
-    return f"{before}{BEGIN}\n{part}\n\n{END}{after}"
-
-
 def _say(result: Result) -> None:
     refused = f"{result.refused_by_window} + {result.refused_by_sliding_window}"
     print(f"{result.scenario.name}: {result.quota_used:.2%} of the quota, {refused} times 429", flush=True)
@@ -221,7 +212,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     else:
         is_drawn = draw(results, PLOT)
         part = section(results, where, f"../benchmarks/plots/{PLOT.name}")
-        asked.out.write_text(written_into(asked.out.read_text("utf-8"), part), "utf-8")
+        asked.out.write_text(SECTION.written_into(asked.out.read_text("utf-8"), part), "utf-8")
         print(asked.out, "and its plot" if is_drawn else "without its plot, for there is no matplotlib")
     print(f"after {time.monotonic() - started:,.0f} s")
 

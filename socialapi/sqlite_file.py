@@ -145,7 +145,7 @@ class SqliteFile:
     async def _submit(self, work: Callable[[], T]) -> T:
         if self._executor is None:
             raise RuntimeError(f"the {self._purpose} is not open")
-        # Queued work would be dropped if its caller were cancelled. A failure is kept for the next one.
+        # Queued work would be dropped if its caller were cancelled.
         return await shielded(asyncio.wrap_future(self._executor.submit(work)))
 
     # The methods below run on the thread.

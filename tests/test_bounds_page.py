@@ -6,14 +6,11 @@ task`), a table that begins full, and one that a module fills for another are no
 """
 
 import ast
-import importlib.util
 import inspect
 import re
-import sys
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Final
 
 import pytest
@@ -21,6 +18,7 @@ import pytest
 from socialapi.webhooks import Receiver
 from socialapi.webhooks.queue import MemoryStore
 from tests.support.bounded_places import BOUNDED, UNBOUNDED
+from tests.support.modules import module_at
 
 ROOT: Final = Path(__file__).parents[1]
 PACKAGE: Final = ROOT / "socialapi"
@@ -89,17 +87,7 @@ HOLDS_VALUES: Final = "models/"
 """The fields of a model are part of one answer or request."""
 
 
-def _load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("bounds_page", ROOT / "docs" / "bounds.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-page = _load()
+page = module_at(ROOT / "docs" / "bounds.py")
 
 
 def name_of(function: ast.expr) -> str:

@@ -1,26 +1,15 @@
 """The table of endpoints: complete, and what the code says."""
 
-import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
+
+from tests.support.modules import module_at
 
 SCRIPT = Path(__file__).parents[1] / "docs" / "endpoints.py"
 
 
-def _load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("endpoints_table", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-table = _load()
+table = module_at(SCRIPT)
 
 
 @pytest.mark.parametrize("row", table.rows(), ids=lambda row: f"{row.route.method} {row.route.path}")

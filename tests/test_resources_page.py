@@ -1,27 +1,16 @@
 """The table of advertising resources: what is documented is there, and the page is what the code says."""
 
-import importlib.util
-import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
+from tests.support.modules import module_at
+
 SCRIPT = Path(__file__).parents[1] / "docs" / "resources.py"
 
 
-def _load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("resources_table", SCRIPT)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-table = _load()
+table = module_at(SCRIPT)
 
 
 @pytest.mark.parametrize("resource", table.RESOURCES, ids=lambda each: each.name)

@@ -272,20 +272,20 @@ def test_a_run_writes_the_section_between_its_marks(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = tmp_path / "page.md"
-    page.write_text(f"before\n{program.BEGIN}a former section\n{program.END}after\n", "utf-8")
+    page.write_text(f"before\n{program.SECTION.begin}a former section\n{program.SECTION.end}after\n", "utf-8")
     monkeypatch.setattr(program, "scenarios", lambda *_: [attrs.evolve(SMALL, name=each.name) for each in PLANNED])
     monkeypatch.setattr(program, "draw", lambda *_: False)
     program.main(["--out", str(page)])
     text = page.read_text("utf-8")
-    assert text.startswith(f"before\n{program.BEGIN}\n`make simulate`")
-    assert text.endswith(f"|\n\n{program.END}after\n")
+    assert text.startswith(f"before\n{program.SECTION.begin}\n`make simulate`")
+    assert text.endswith(f"|\n\n{program.SECTION.end}after\n")
     assert "a former section" not in text
     assert "without its plot" in capsys.readouterr().out
 
 
 def test_a_page_without_the_marks_is_refused() -> None:
     with pytest.raises(ValueError, match="no marks"):
-        program.written_into("a page", "a section")
+        program.SECTION.written_into("a page", "a section")
 
 
 def test_the_page_has_every_scenario_and_a_day_without_a_429() -> None:

@@ -11,7 +11,7 @@ from typing import Final
 from tests.proofs.processes import ROOT
 from tests.soak.conductor import Plan, quick_plan, soak
 from tests.soak.judge import broken_rules, samples_of, summary
-from tests.soak.plot import draw, section, written_into
+from tests.soak.plot import SECTION, draw, section
 
 WHOLE_MINUTES: Final = 30.0
 """A shorter soak leaves the section of the documentation and its plot as they are."""
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reason = why_unchanged(asked.minutes, is_quick=asked.quick, is_broken=bool(rules))
     if not reason:
         part = section(outcome, f"../benchmarks/plots/{PLOT.name}")
-        PAGE.write_text(written_into(PAGE.read_text("utf-8"), part), "utf-8")
+        PAGE.write_text(SECTION.written_into(PAGE.read_text("utf-8"), part), "utf-8")
     page = PAGE.relative_to(ROOT)
     print(f"{page} is unchanged: {reason}" if reason else f"{page} has a new section", end="; ")
     _draw(asked.folder, asked.folder / PLOT.name if reason else PLOT)

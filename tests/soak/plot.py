@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.harness.plots import Line, panels
+from benchmarks.harness.sections import Section
 from tests.soak.judge import MEGABYTE, Outcome, growth
 
 POINTS: Final = 180
@@ -17,8 +18,7 @@ MEASURES: Final[Mapping[str, Mapping[str, str]]] = {
     "tasks": {"tasks": "tasks"},
     "threads": {"threads": "threads"},
 }
-BEGIN: Final = "<!-- `make soak` writes what follows. -->\n"
-END: Final = "<!-- `make soak` wrote what precedes. -->\n"
+SECTION: Final = Section("soak")
 ROWS: Final[Mapping[str, str]] = {
     "resident_bytes": "memory of the client, MB",
     "descriptors": "open descriptors",
@@ -56,15 +56,6 @@ def section(outcome: Outcome, plot: str) -> str:
     """The part of the page: what was done, what was found, the plot, and a table."""
     parts = [_introduction(outcome), f"![memory, descriptors, tasks and threads over time]({plot})"]
     return "\n\n".join([*parts, "\n".join(_rows(outcome.samples))])
-
-
-def written_into(text: str, part: str) -> str:
-    """Returns the page with the part between the marks. Raises ValueError if they are not there."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise ValueError("the page has no marks between which to write")
-    return f"{before}{BEGIN}\n{part}\n\n{END}{after}"
 
 
 def _introduction(outcome: Outcome) -> str:

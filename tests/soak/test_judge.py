@@ -11,7 +11,7 @@ from socialapi.emulator.faults import FaultKind, Faults
 from tests.soak.__main__ import why_unchanged
 from tests.soak.conductor import OF_DELIVERIES, TARGETS, faults_at_random
 from tests.soak.judge import Outcome, Published, broken_rules, growth, summary, tendency, windows
-from tests.soak.plot import BEGIN, END, JOBS, section, written_into
+from tests.soak.plot import JOBS, SECTION, section
 
 HELD = {"tasks": ["main"], "threads": 2, "descriptors": ["pipe:[1]", "pipe:[2]", "/dev/null"]}
 SAMPLE = {
@@ -205,12 +205,14 @@ def test_the_section_of_the_page_has_the_figures() -> None:
     assert "These were 7 requests" in text
     assert "renewed 4 times, and the app's was invalidated 6 times" in text
     assert "| memory of the client, MB | 80.0 | 80.0 | 80.0 |" in text
-    assert written_into(f"before\n{BEGIN}old\n{END}after\n", "new") == f"before\n{BEGIN}\nnew\n\n{END}after\n"
+    begin, end = "<!-- `make soak` writes what follows. -->\n", "<!-- `make soak` wrote what precedes. -->\n"
+    page = f"before\n{begin}old\n{end}after\n"
+    assert SECTION.written_into(page, "new") == f"before\n{begin}\nnew\n\n{end}after\n"
 
 
 def test_a_page_without_marks_is_not_written() -> None:
     with pytest.raises(ValueError, match="no marks"):
-        written_into("before\n", "new")
+        SECTION.written_into("before\n", "new")
 
 
 def test_windows_begin_after_the_warm_up() -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import importlib.util
 import os
 import sys
 from collections.abc import AsyncIterator
@@ -14,6 +13,7 @@ import attrs
 import pytest
 
 from socialapi.emulator import Emulator
+from tests.support.modules import module_at
 
 ROOT: Final = Path(__file__).parents[2]
 EXAMPLES: Final = ROOT / "examples"
@@ -89,12 +89,7 @@ def load(name: str, monkeypatch: pytest.MonkeyPatch, *arguments: str, **environm
     monkeypatch.setattr("sys.argv", [name, *arguments])
     for variable, value in environment.items():
         monkeypatch.setenv(variable, value)
-    spec = importlib.util.spec_from_file_location(Path(name).stem, EXAMPLES / name)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_at(EXAMPLES / name)
 
 
 async def run(

@@ -49,10 +49,11 @@ def paging(order: dict[str, Any]) -> dict[str, Any]:
     async def walk(client: Client, pages: int) -> tuple[int, int]:
         items = total = 0
         async for post in client.posts.by_user(str(pages), max_results=100):
-            assert post.text is not None
-            assert post.public_metrics is not None
+            text, metrics = post.text, post.public_metrics
+            assert text is not None
+            assert metrics is not None
             items += 1
-            total += len(post.text) + (post.public_metrics.like_count or 0)
+            total += len(text) + (metrics.like_count or 0)
         return items, total
 
     async def main() -> dict[str, Any]:

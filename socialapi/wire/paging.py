@@ -204,8 +204,14 @@ def page_query(family: Family, query: Mapping[str, Any], token: str | None) -> d
     """
     if token is None:
         return dict(query)
+    return query_without_token(family, query) | {family.page_token_parameter: token}
+
+
+def query_without_token(family: Family, query: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the parameters that go with any page token, without a token."""
     # A total count cannot be combined with a cursor (advertising section 4.1).
-    return {k: v for k, v in query.items() if k != "with_total_count"} | {family.page_token_parameter: token}
+    conflicting = ("with_total_count", family.page_token_parameter)
+    return {name: value for name, value in query.items() if name not in conflicting}
 
 
 def is_number(text: str) -> bool:
@@ -338,7 +344,7 @@ def _key_name(kind: Any) -> str | None:
     return next(declared, "id" if any(field.name == "id" for field in fields) else None)
 
 
-@attrs.frozen
+@attrs.define(eq=False)
 class Collection(Generic[T]):
     """A requested collection: its query, split into parts if it has more ids than a request may
     have.
@@ -349,6 +355,7 @@ class Collection(Generic[T]):
     split: "Split | None" = None
     begin_token: str | None = None
     """The token of the page that the caller begins with."""
+    _without_token: Request[Page[T]] | None = attrs.field(init=False, default=None)
 
     @classmethod
     def of(cls, target: Target[Page[T]], query: Mapping[str, Any] | None, start: str | None) -> "Collection[T]":
@@ -368,10 +375,16 @@ class Collection(Generic[T]):
         """Returns the request for the page of a token. Raises InvalidInput with every broken rule of
         the arguments, which are checked for the page that the caller begins with.
         """
-        query = self.query(token)
         if token == self.begin_token:
-            return plan.request(self.target, query, None, now)
-        return plan.assemble(self.target, query, ())  # the token is the service's own
+            return plan.request(self.target, self.query(token), None, now)
+        # From here on the token is the service's own.
+        if token is None or self.split is not None:
+            return plan.assemble(self.target, self.query(token), ())
+        # Built once: encoding the same parameters for every page took 3 % of a page of 100 posts.
+        family = self.target.route.family
+        if self._without_token is None:
+            self._without_token = plan.assemble(self.target, query_without_token(family, self.asked), ())
+        return self._without_token.with_parameter(family.page_token_parameter, token)
 
     def query(self, token: str | None) -> Mapping[str, Any]:
         """Returns the query for the page of a token."""

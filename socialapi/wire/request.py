@@ -57,6 +57,14 @@ class Request(Generic[R]):
         """The size of the body."""
         return sum(map(len, self.body))
 
+    def with_parameter(self, name: str, value: str) -> "Request[R]":
+        """Returns the request with another parameter at the end of its query."""
+        url = f"{self.url}{'&' if '?' in self.url else '?'}{query_string({name: value})}"
+        # By hand: `attrs.evolve` takes three times as long.
+        return Request(
+            self.target, self.origin, url, self.headers, self.body, self.form, self.rate_limit, self.limit_key
+        )
+
     def __repr__(self) -> str:
         return f"Request({self.method} {self.target.route.shown}, {self.body_bytes} bytes)"
 

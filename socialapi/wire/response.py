@@ -45,7 +45,8 @@ R = TypeVar("R")
 REQUEST_ID_HEADERS: Final = ("x-transaction-id", "x-request-id")
 
 
-@attrs.frozen(repr=False)
+# Not frozen, because each field of a frozen class costs a call when an instance is made.
+@attrs.define(eq=False, repr=False)
 class Reply:
     """An HTTP response: status, headers with lower-case names, body.
 

@@ -1,14 +1,17 @@
 """Reading pages, and asking for the next one."""
 
 import copy
+import datetime
 import itertools
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from socialapi.config import Config
 from socialapi.errors import DecodeError, InvalidInput
 from socialapi.models.accounts import AccountsQuery, HistoryEntry
 from socialapi.models.audiences import AudiencePermissionsQuery, TargetingCampaign
@@ -16,8 +19,10 @@ from socialapi.models.content import Note
 from socialapi.models.pages import Page
 from socialapi.models.posts import Media, Post
 from socialapi.problems import ResourceNotFound, ServiceError
+from socialapi.routes.platform import USER_POSTS
 from socialapi.routes.route import ADS, PLATFORM
-from socialapi.wire.paging import TOKENS_KEPT, Position, ReadTokens, Split, page_query, read_page, split_of
+from socialapi.wire.paging import TOKENS_KEPT, Collection, Position, ReadTokens, Split, page_query, read_page, split_of
+from socialapi.wire.request import Plan
 
 PLATFORM_PAGE = {
     "data": [
@@ -37,6 +42,9 @@ PLATFORM_PAGE = {
         {"code": 17, "message": "gone"},
     ],
 }  # fmt: skip
+
+
+WHEN = datetime.datetime(2026, 11, 24, tzinfo=datetime.UTC)
 
 
 def test_a_platform_page_keeps_everything_that_came_with_the_items() -> None:
@@ -152,6 +160,23 @@ def test_later_pages_carry_the_token_and_nothing_it_cannot_go_with() -> None:
     assert page_query(ADS, query, None) == query
     assert page_query(ADS, query, "c") == {"count": 5, "cursor": "c"}
     assert page_query(PLATFORM, {"max_results": 5}, "t") == {"max_results": 5, "pagination_token": "t"}
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), min_size=1, max_size=4))
+def test_the_request_of_every_later_page_is_the_first_one_with_its_token(tokens: list[str]) -> None:
+    target = USER_POSTS.at(id="12")
+    collection = Collection.of(target, {"max_results": 5, "pagination_token": "own", "tweet.fields": ["id"]}, None)
+    plan = Plan(target.route, Config(base_url="https://[::1]:8443"))
+
+    def query_of(token: str | None) -> dict[str, str]:
+        parts = urlsplit(collection.request(plan, token, lambda: WHEN).url)
+        assert (parts.netloc, parts.path) == ("[::1]:8443", "/2/users/12/tweets")
+        return dict(parse_qsl(parts.query, strict_parsing=True))
+
+    first = query_of(None)
+    assert first == {"max_results": "5", "pagination_token": "own", "tweet.fields": "id"}
+    for token in tokens:
+        assert query_of(token) == first | {"pagination_token": token}
 
 
 def test_a_position_is_the_page_and_the_items_behind() -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import operator
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -93,29 +93,56 @@ def as_file(rows: Names, path: Path) -> object:
     return path
 
 
-@pytest.mark.parametrize("source", [as_iterable, as_async_iterable, as_file])
-async def test_jobs_side_by_side_prepare_one_at_a_time(
-    source: Any, rounds: Rounds, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    session = session_of(ModelService())
+@pytest.fixture
+def prepared(rounds: Rounds, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """The round of the loop in which each block was prepared, and whose it was."""
     prepare = Preparer.prepare
     seen: list[tuple[int, int]] = []
 
     def watched(self: Preparer, block: UserBlock) -> Iterator[PreparedBlock]:
-        for prepared in prepare(self, block):
+        for each in prepare(self, block):
             seen.append((rounds.now, id(self)))
-            yield prepared
+            yield each
 
     monkeypatch.setattr(Preparer, "prepare", watched)
+    return seen
+
+
+async def dry_runs(inputs: list[Any]) -> None:
+    session = session_of(ModelService())
     options, call = UploadOptions(dry_run=True), CallOptions.interactive(session.config)
-    inputs = [
-        source(people(*(f"p{job}-{row}" for row in range(5_000))), tmp_path / f"{job}.csv") for job in range(CALLERS)
-    ]
     jobs = [UploadJob(session, DESTINATION, records, options, call) for records in inputs]
     await asyncio.gather(*(job.run() for job in jobs))
-    assert len(seen) >= CALLERS * 4
-    for _, same in itertools.groupby(seen, key=operator.itemgetter(0)):
+
+
+def check_one_at_a_time(prepared: list[tuple[int, int]]) -> None:
+    for _, same in itertools.groupby(prepared, key=operator.itemgetter(0)):
         assert len({job for _, job in same}) == 1
+
+
+@pytest.mark.parametrize("source", [as_iterable, as_async_iterable, as_file])
+async def test_jobs_side_by_side_prepare_one_at_a_time(
+    source: Any, prepared: list[tuple[int, int]], tmp_path: Path
+) -> None:
+    rows = [people(*(f"p{job}-{row}" for row in range(5_000))) for job in range(CALLERS)]
+    await dry_runs([source(each, tmp_path / f"{job}.csv") for job, each in enumerate(rows)])
+    assert len(prepared) >= CALLERS * 4
+    check_one_at_a_time(prepared)
+
+
+async def test_jobs_that_waited_for_the_same_library_prepare_one_at_a_time(
+    prepared: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = asyncio.Barrier(CALLERS)
+
+    async def load_together(work: Callable[[], None]) -> None:
+        work()
+        await loads.wait()
+
+    monkeypatch.setattr(asyncio, "to_thread", load_together)
+    await dry_runs([[{"phone_number": f"+4477009000{job:02}"}] for job in range(CALLERS)])
+    assert len(prepared) == CALLERS
+    check_one_at_a_time(prepared)
 
 
 async def test_a_small_request_waits_for_no_turn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -338,6 +338,7 @@ class _UserStage(UploadStage[UserBlock]):
         if not self._may_meet_phone_numbers and any(kind == "phone_number" for *_, kind in block.layout.identifiers):
             await asyncio.to_thread(phone_numbers.load)
             self._may_meet_phone_numbers = True
+            await self._context.scheduler.yield_turn()  # all jobs that waited for it are resumed at the same time
         await super().take(block)
 
 

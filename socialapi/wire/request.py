@@ -60,7 +60,7 @@ class Request(Generic[R]):
     def with_parameter(self, name: str, value: str) -> "Request[R]":
         """Returns the request with another parameter at the end of its query."""
         url = f"{self.url}{'&' if '?' in self.url else '?'}{query_string({name: value})}"
-        # By hand: `attrs.evolve` takes three times as long.
+        # By hand: `attrs.evolve` takes five times as long.
         return Request(
             self.target, self.origin, url, self.headers, self.body, self.form, self.rate_limit, self.limit_key
         )

@@ -17,9 +17,11 @@ INTRODUCTION: Final = """# What it costs
 `make bench` writes this page. Every figure is the median of several rounds, with the lower and the
 upper quartile beside it; a target is met when three quarters of the rounds meet it. In a round
 every contestant does the same job once, in a fresh process, against the same stub of the service in
-another process; a ratio is taken within a round. Only the processor time of the contestant's own
-process counts, where a unit says CPU. “Without C” is ours with its extension switched off; targets
-are for ours as it is installed. How it measures, and how to add a contestant:
+another process; a ratio is taken within a round. Where paging, streams and small requests are
+compared, the contestants of a round work by turns of 50 ms, so that a slow second of the machine
+slows all of them. Only the processor time of the contestant's own process counts, where a unit says
+CPU. “Without C” is ours with its extension switched off; targets are for ours as it is installed.
+How it measures, and how to add a contestant:
 [README](README.md)."""
 
 

@@ -1,14 +1,16 @@
-"""Rounds: every contestant once, one after another, again and again, so that what disturbs one
-disturbs all.
+"""Rounds: every contestant once, one after another or by turns, again and again, so that what
+disturbs one disturbs all.
 """
 
+import contextlib
 import tempfile
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 
-from benchmarks.harness.processes import Failed, StubProcess, run
+from benchmarks.harness.processes import Failed, Running, StubProcess, run_by_turns
+from benchmarks.harness.processes import stub as another_stub
 from benchmarks.harness.work import Contestant, Order, Target, Work, WrongOutcome
 from socialapi._speedups import IS_ENABLED, description
 
@@ -60,16 +62,15 @@ def measure(
     measured = Measured()
     if not HAS_SPEEDUPS:
         measured.absent = {each.name: ONE_WAY for each in wanted if each.is_without_speedups}
-    with tempfile.TemporaryDirectory() as folder:
+    with contextlib.ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        further = len(wanted) - 1 if work.takes_turns else 0
+        groups = _Groups(work, [stub, *(stack.enter_context(another_stub()) for _ in range(further))], measured)
         for number in range(1 if quick else 0, rounds + 1):
-            size = work.quick if quick or number == 0 else work.full
-            order: Order = {**size, "url": stub.url, "folder": folder}
+            order: Order = {**(work.quick if quick or number == 0 else work.full), "folder": folder}
             if work.prepare is not None and number < 2:
                 work.prepare(order)
-            found: dict[str, Metrics] = {}
-            for contestant in wanted:
-                if contestant.name not in measured.absent:
-                    _try(work, stub, contestant, order, measured, found)
+            found = groups.run([each for each in wanted if each.name not in measured.absent], order)
             if number:
                 measured.rounds.append(found)
                 say(f"{work.name}: round {number} of {rounds}: {_shown(work, found)}")
@@ -80,27 +81,48 @@ def _is_wanted(contestant: Contestant, work: Work, names: Collection[str]) -> bo
     return contestant.name == work.base or contestant.name.startswith(tuple(names))
 
 
-def _try(
-    work: Work,
-    stub: StubProcess,
-    contestant: Contestant,
-    order: Order,
-    measured: Measured,
-    found: dict[str, Metrics],
-) -> None:
-    settings = {**work.stub, **order.get("stub", {}), **contestant.options.get("stub", {})}
-    stub.configure(settings)
-    try:
-        told = run(contestant, order)
-        if "absent" in told:
-            measured.absent[contestant.name] = told["absent"]
-            return
-        found[contestant.name] = work.judge({**order, **contestant.options}, told, stub.seen())
-    except (Failed, WrongOutcome) as problem:
-        if contestant.is_optional:
-            measured.absent[contestant.name] = f"it does another job, {str(problem).splitlines()[-1]}"
-            return
-        raise Failed(f"{work.name}, {contestant.name}: {problem}") from None
+@attrs.define
+class _Groups:
+    """Those who work at the same time: all of a round where they take turns, else each by itself.
+
+    In a group everybody has a stub, since a stub counts for one contestant.
+    """
+
+    work: Work
+    stubs: Sequence[StubProcess]
+    measured: Measured
+    turns: dict[str, int] = attrs.field(factory=dict)
+    """How many each took in the round before."""
+
+    def run(self, contestants: Sequence[Contestant], order: Order) -> dict[str, Metrics]:
+        """The metrics of a round. Who does not take part is noted as absent."""
+        found: dict[str, Metrics] = {}
+        for group in [contestants] if self.work.takes_turns else [[each] for each in contestants]:
+            running = [self._start(*each, order) for each in zip(group, self.stubs, strict=False)]
+            run_by_turns(running, self.turns)
+            for contestant, stub, each in zip(group, self.stubs, running, strict=False):
+                self.turns[contestant.name] = each.turns
+                self._judge(contestant, {**order, "url": stub.url}, each, stub, found)
+        return found
+
+    def _start(self, contestant: Contestant, stub: StubProcess, order: Order) -> Running:
+        stub.configure({**self.work.stub, **order.get("stub", {}), **contestant.options.get("stub", {})})
+        return Running(contestant, {**order, "url": stub.url})
+
+    def _judge(
+        self, contestant: Contestant, order: Order, running: Running, stub: StubProcess, found: dict[str, Metrics]
+    ) -> None:
+        try:
+            told = running.told()
+            if "absent" in told:
+                self.measured.absent[contestant.name] = told["absent"]
+                return
+            found[contestant.name] = self.work.judge({**order, **contestant.options}, told, stub.seen())
+        except (Failed, WrongOutcome) as problem:
+            if contestant.is_optional:
+                self.measured.absent[contestant.name] = f"it does another job, {str(problem).splitlines()[-1]}"
+                return
+            raise Failed(f"{self.work.name}, {contestant.name}: {problem}") from None
 
 
 def _shown(work: Work, found: Mapping[str, Metrics]) -> str:

@@ -113,6 +113,10 @@ class Work:
     full: Mapping[str, Any]
     quick: Mapping[str, Any]
     rounds: int
+    takes_turns: bool = False
+    """Whether the contestants of a round work by turns, and not one after another. It makes ratios
+    steady on a machine that is slow now and then. Not for what is measured by the clock.
+    """
     stub: Mapping[str, Any] = attrs.field(factory=dict)
     cannot: Mapping[str, str] = attrs.field(factory=dict)
     notes: Sequence[str] = ()

@@ -61,6 +61,7 @@ WORK: Final = Work(
     full=FULL,
     quick=QUICK,
     rounds=9,
+    takes_turns=True,
     cannot=OTHER_SERVICES,
     notes=(
         "raw and httpx give dicts, and xdk leaves times as texts; ours and tweepy make datetimes of them.",
@@ -82,6 +83,7 @@ MIXED: Final = Work(
     full=FULL,
     quick=QUICK,
     rounds=9,
+    takes_turns=True,
     stub={"is_mixed": True},
     cannot={**OTHER_SERVICES, "xdk": "it is served other posts, see above", "httpx": "its dicts are those of raw"},
     notes=(NOTE,),

@@ -69,6 +69,7 @@ WORK: Final = Work(
     full={"requests": 5_000, "warm_requests": 50},
     quick={"requests": 200, "warm_requests": 10},
     rounds=9,
+    takes_turns=True,
     cannot={
         "twitter-ads": "it has no endpoint of the core API; its requests are those of requests, with a signature each",
         "facebook-business": "its service has no such endpoint; its requests are those of requests",
@@ -108,6 +109,7 @@ SIGNED: Final = Work(
     full={"requests": 5_000, "warm_requests": 50},
     quick={"requests": 200, "warm_requests": 10},
     rounds=9,
+    takes_turns=True,
     stub={"keeps_authorizations": True},
     cannot={
         "xdk": "its signed requests are those of requests-oauthlib",

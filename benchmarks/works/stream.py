@@ -38,6 +38,7 @@ WORK: Final = Work(
     full={"posts": 100_000, "warm_posts": 1_000},
     quick={"posts": 2_000, "warm_posts": 500},
     rounds=9,
+    takes_turns=True,
     cannot={
         "twitter-ads": "it knows the advertising API only",
         "facebook-business": "its service has no such stream",

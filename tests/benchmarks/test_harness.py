@@ -7,6 +7,7 @@ import datetime
 import http.client
 import itertools
 import re
+import signal
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,11 +17,11 @@ import attrs
 import pytest
 
 from benchmarks import growth, run
-from benchmarks.harness import canned, rounds
+from benchmarks.harness import canned, processes, rounds
 from benchmarks.harness.against import compare
 from benchmarks.harness.floor import Floor, read_floor, record_floor
 from benchmarks.harness.page import page
-from benchmarks.harness.processes import ROOT, Failed, StubProcess, stub
+from benchmarks.harness.processes import ROOT, Failed, Running, StubProcess, run_by_turns, stub
 from benchmarks.harness.rounds import ONE_WAY, Measured, measure
 from benchmarks.harness.work import Contestant, Spread, Target, Work, expect
 from benchmarks.works.quota import steady_share
@@ -47,6 +48,7 @@ TINY: Final[dict[str, Mapping[str, Any]]] = {
     "first_use": {},
     "memory": {"records": 2_000},
 }
+RAW: Final = Contestant(name="raw", module="raw", job="paging")
 DAY: Final = datetime.date(2026, 11, 20)
 FLOOR: Final = Floor(1.0, "a hut", [1.0])
 
@@ -86,6 +88,43 @@ def test_a_contestant_that_breaks_ends_the_run_and_says_why(service: StubProcess
     work = only(run.WORKS["paging"], {"warm_pages": 1})
     with pytest.raises(Failed, match="KeyError: 'pages'"):
         measure(work, service, quick=True, rounds=1, contestants=["raw"], say=lambda _: None)
+
+
+def test_a_contestant_that_breaks_while_others_take_turns_ends_them(
+    service: StubProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "TURN_SECONDS", 0.001)
+    order = {"url": service.url, "pages": 1_000_000, "warm_pages": 1}
+    long, broken = Running(RAW, order), Running(attrs.evolve(RAW, module="no_module_of_this_name"), {})
+    monkeypatch.setattr(processes, "LONGEST_SECONDS", 1.0)
+    with pytest.raises(Failed, match="raw has not ended after 1 s"):
+        run_by_turns([long, broken], {})
+    assert long.exit_status == -signal.SIGKILL
+    assert broken.told() == {"absent": "benchmarks.contestants.no_module_of_this_name is not installed"}
+
+
+class Walker:
+    """Takes part in turns, and ends after so many of them."""
+
+    def __init__(self, name: str, turns_to_go: int, log: list[str]) -> None:
+        self.name = name
+        self.turns = 0
+        self._turns_to_go = turns_to_go
+        self._log = log
+
+    def work(self, seconds: float) -> bool:
+        self.turns += 1
+        self._log.append(f"{self.name} to its end" if seconds > 1 else self.name)
+        return self.turns == self._turns_to_go
+
+    def kill(self) -> None:
+        raise AssertionError("all have ended")
+
+
+def test_turns_are_given_in_proportion_to_those_of_the_round_before() -> None:
+    log: list[str] = []
+    run_by_turns([Walker("fast", 2, log), Walker("slow", 5, log)], {"fast": 2, "slow": 4})
+    assert log == ["fast", "slow", "slow", "fast", "slow to its end", "slow to its end", "slow to its end"]
 
 
 def test_a_quick_run_writes_a_page_with_a_table_and_judges_no_target(

@@ -15,6 +15,8 @@ from typing import Any, Final
 
 import attrs
 
+from socialapi.records import FrozenRecord
+
 SUFFIX: Final = ".lock"
 
 _MARK: Final = b' {"socialapi_lock": '
@@ -30,7 +32,7 @@ _held: "Final[weakref.WeakSet[FileLock]]" = weakref.WeakSet()
 
 
 @attrs.frozen
-class Holder:
+class Holder(FrozenRecord):
     """The holder of a lock: its process id, and an ISO 8601 time since when.
 
     A value is None if it could not be read.

@@ -13,7 +13,7 @@ from socialapi.session.session import Attempt
 P = TypeVar("P", bound=UploadReport)
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class RowCounters:
     """Counts rows. Every row read is pending until exactly one of `accept`, `reject` and `repeat`
     is called for it.

@@ -67,7 +67,7 @@ class Batch:
         self.earlier, self.outcomes = None, []
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class _Frame:
     """The JSON text around the users of an operation."""
 

@@ -40,52 +40,42 @@ is_ascii_email: Final = re.compile(ASCII_EMAIL).fullmatch
 is_digest: Final = re.compile("[0-9a-fA-F]{64}").fullmatch
 
 
-@functools.cache
-def _email() -> re.Pattern[str]:
-    """Compiled when it is needed, which takes a millisecond: most addresses are ASCII."""
-    return re.compile(EMAIL)
+# What only odd cells need is compiled for the first of them: a pattern with large character classes
+# takes a millisecond.
+_compiled: Final = functools.cache(re.compile)
 
 
 def is_email(text: str) -> bool:
     """Whether a text in lower case is a plausible e-mail address."""
-    return _email().fullmatch(text) is not None
+    return _compiled(EMAIL).fullmatch(text) is not None
 
 
 def _find_emails(text: str) -> Iterator[re.Match[str]]:
-    return _email().finditer(text)
+    return _compiled(EMAIL).finditer(text)
 
 
 MAX_CHARACTERS: Final = 1_000
 """What is longer is no address in any packing, and is left as it is."""
 
-_zero_width: Final = re.compile(f"[{ZERO_WIDTH}]")
+_ANY_ZERO_WIDTH: Final = f"[{ZERO_WIDTH}]"
 # A joiner beside a letter of a script that uses it may be part of a word.
-_find_joiner: Final = re.compile("(?<=[^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?=[^\x00-\x7f])").search
-_blanks: Final = re.compile(f"[{BLANKS}]")
+_JOINER: Final = "(?<=[^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?=[^\x00-\x7f])"
+_ANY_BLANK: Final = f"[{BLANKS}]"
 
 _QUOTE: Final = rf'["\\{_TYPOGRAPHIC_QUOTES}]'
 _ANY_QUOTE: Final = rf"""["'`\\{_TYPOGRAPHIC_QUOTES}]"""
-_starts_quoted: Final = re.compile(_QUOTE).match
-_is_quote: Final = re.compile(_ANY_QUOTE).fullmatch
 _SEPARATORS: Final = ",;:.\u3001\u3002\uff0c\uff0e\uff1a\uff1b"
-_bracketed: Final = re.compile(r"\(([^()]*)\)|\[([^\[\]]*)\]|\{([^{}]*)\}", re.DOTALL).fullmatch
-_named: Final = re.compile(r"([^<>]*)<([^<>]*)>", re.DOTALL).fullmatch
-_starts_mailto: Final = re.compile(r"(?:mailto|smtp|e-?mail)\s*:\s*(?://)?", re.IGNORECASE).match
-_starts_tel: Final = re.compile(r"(?:tel|callto|sms|phone|p)\.?\s*:\s*(?://)?", re.IGNORECASE).match
+_BRACKETED: Final = r"\(([^()]*)\)|\[([^\[\]]*)\]|\{([^{}]*)\}"
+_NAMED: Final = r"([^<>]*)<([^<>]*)>"
+_MAILTO: Final = r"(?i:mailto|smtp|e-?mail)\s*:\s*(?://)?"
+_TEL: Final = r"(?i:tel|callto|sms|phone|p)\.?\s*:\s*(?://)?"
 _MAX_DIGITS_IN_NAMES: Final = 4
 
 _plain_phone_number: Final = re.compile(r"[+(]?[0-9](?:[0-9 ()/.-]*[0-9])?").fullmatch
 # What a phone number is not written with: where there is none of it, there is nothing to be
 # removed.
-_find_debris: Final = re.compile(
-    rf"[\"'`\\<>\[\]{{}}={_TYPOGRAPHIC_QUOTES}{BLANKS}{ZERO_WIDTH}]|[,;:.][\s,;:.]*$|^[\s(]*[,;:.]|^\(.*\)$|^[A-Za-z]+\.?\s*:",
-    re.DOTALL,
-).search
-
-find_marks: Final = re.compile(rf"[\"`<>@{_TYPOGRAPHIC_QUOTES}]").search
-"""Finds what no phone number has in it, and what would be passed over where a number is looked for
-in a text.
-"""
+_DEBRIS: Final = rf"[\"'`\\<>\[\]{{}}={_TYPOGRAPHIC_QUOTES}{BLANKS}{ZERO_WIDTH}]|[,;:.][\s,;:.]*$|^[\s(]*[,;:.]|^\((?s:.*)\)$|^[A-Za-z]+\.?\s*:"
+_MARK: Final = rf"[\"`<>@{_TYPOGRAPHIC_QUOTES}]"
 
 _INVISIBLE_CHARACTERS: Final = "invisible characters"
 _MARKS: Final = "quotation marks"
@@ -117,13 +107,24 @@ def is_plain_phone_number(text: str) -> bool:
     return _plain_phone_number(text) is not None
 
 
+def has_marks(text: str) -> bool:
+    """Whether a text has what no phone number has in it, and what would be passed over where a
+    number is looked for in a text.
+    """
+    return _compiled(_MARK).search(text) is not None
+
+
+def _has_debris(text: str) -> bool:
+    return _compiled(_DEBRIS).search(text) is not None
+
+
 def bare_phone_number(text: str) -> Bare:
     """What may be a phone number (or the digest of one) in a trimmed text, without what it is never
     written with.
     """
-    if _find_debris(text) is None:
+    if not _has_debris(text):
         return Bare(text)
-    found = _bare(text, _PHONE_LAYERS, lambda rest: _find_debris(rest) is None, keep=True)
+    found = _bare(text, _PHONE_LAYERS, lambda rest: not _has_debris(rest), keep=True)
     return found if any(map(str.isdigit, found.text)) else Bare(text)
 
 
@@ -151,11 +152,17 @@ def _bare(text: str, layers: tuple[Layer, ...], is_bare: Callable[[str], bool], 
 
 
 def _without_zero_width(text: str) -> tuple[str, str]:
-    return (text, "") if _find_joiner(text) else (_zero_width.sub("", text), _INVISIBLE_CHARACTERS)
+    if _compiled(_JOINER).search(text):
+        return text, ""
+    return _compiled(_ANY_ZERO_WIDTH).sub("", text), _INVISIBLE_CHARACTERS
 
 
 def _with_plain_blanks(text: str) -> tuple[str, str]:
-    return _blanks.sub(" ", text), ""
+    return _compiled(_ANY_BLANK).sub(" ", text), ""
+
+
+def _is_quote(text: str) -> bool:
+    return _compiled(_ANY_QUOTE).fullmatch(text) is not None
 
 
 def _without_formula(text: str) -> tuple[str, str]:
@@ -180,7 +187,7 @@ def _without_last_mark(text: str) -> tuple[str, str]:
 
 
 def _without_first_mark(text: str) -> tuple[str, str]:
-    return (text[1:], _MARKS) if _starts_quoted(text) else (text, "")
+    return (text[1:], _MARKS) if _compiled(_QUOTE).match(text) else (text, "")
 
 
 def _without_any_first_mark(text: str) -> tuple[str, str]:
@@ -192,7 +199,7 @@ def _without_separators(text: str) -> tuple[str, str]:
 
 
 def _without_brackets(text: str) -> tuple[str, str]:
-    found = _bracketed(text)
+    found = _compiled(_BRACKETED).fullmatch(text)
     return (text, "") if found is None else (text[1:-1], "brackets")
 
 
@@ -204,7 +211,7 @@ def _without_stray_brackets(text: str) -> tuple[str, str]:
 
 def _out_of_name(text: str, is_name: Callable[[str, str], bool]) -> tuple[str, str]:
     """What stands in the angle brackets behind a name, if that can be nothing but a name."""
-    found = _named(text)
+    found = _compiled(_NAMED).fullmatch(text)
     if found is None or not is_name(found[1], found[2]):
         return text, ""
     return found[2], "a name and brackets" if found[1].strip() else "brackets"
@@ -226,7 +233,7 @@ def _without_name_of_phone(text: str) -> tuple[str, str]:
 
 def _without_mailto(text: str) -> tuple[str, str]:
     """The address of a link, without its subject and the like."""
-    found = _starts_mailto(text)
+    found = _compiled(_MAILTO).match(text)
     if found is None:
         return text, ""
     rest, _, query = text[found.end() :].partition("?")
@@ -236,7 +243,7 @@ def _without_mailto(text: str) -> tuple[str, str]:
 
 
 def _without_tel(text: str) -> tuple[str, str]:
-    found = _starts_tel(text)
+    found = _compiled(_TEL).match(text)
     return (text, "") if found is None else (text[found.end() :], "tel:")
 
 

@@ -23,7 +23,7 @@ REMEMBERED: Final = 50_000
 """Identifiers in each of the two generations that the window is made of."""
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class _Placement:
     """The last operation on an identifier, and the batches that carry it, the latest last."""
 

@@ -27,7 +27,7 @@ from socialapi.bulk.audiences.cleanup import (
     ZERO_WIDTH,
     bare_email,
     bare_phone_number,
-    find_marks,
+    has_marks,
     holds_several_emails,
     is_ascii_email,
     is_digest,
@@ -156,7 +156,7 @@ def phone_number(text: str, region: str | None = None) -> Normalized:
     text = trimmed(bare.text)
     if not text or is_digest(text) or (not text.isascii() and _find_surrogate(text)):
         return _digest_or(text, phone_numbers.NOT_POSSIBLE, bare.removed)
-    number = None if find_marks(text) else phone_numbers.e164(text, region)
+    number = None if has_marks(text) else phone_numbers.e164(text, region)
     if number is None:
         raise Unusable(phone_numbers.why_not(text, region))
     if (doubt := phone_numbers.doubt(text, region)) is not None:

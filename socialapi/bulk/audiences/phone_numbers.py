@@ -68,7 +68,7 @@ def check_region(region: str | None) -> str | None:
     return code
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class _Plan:
     """The parts of the numbering plan of one country calling code, as dialled from one of its
     regions.

@@ -23,7 +23,7 @@ SENT: Final = "sent"
 """On its way, which says nothing yet."""
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Recorder:
     """The journal of one upload."""
 

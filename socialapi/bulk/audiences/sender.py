@@ -13,7 +13,6 @@ from socialapi.bulk.rows import Row, RowBlock, halves, joined, runs_of
 from socialapi.errors import ApiError, DecodeError
 from socialapi.models.audiences import UploadCounts
 from socialapi.problems import OperationError
-from socialapi.records import Record
 from socialapi.reports import RowIssue
 from socialapi.routes.route import Target
 from socialapi.session.session import CallOptions, Observer, Session
@@ -44,8 +43,8 @@ async def send_until_counted(
     return read_result(request.target.route, reply)
 
 
-@attrs.define
-class _Counting(Record):
+@attrs.define(eq=False, repr=False)
+class _Counting:
     """Checks the counts in the successful replies to one upload request."""
 
     request: Request[UploadCounts]
@@ -91,7 +90,7 @@ async def _until_settled(earlier: Batch, batch: Batch) -> None:  # called as `Di
     await earlier.settled.wait()
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class BatchSender:
     """Sends batches: the session and target, the options, and the counters and journal to
     update.

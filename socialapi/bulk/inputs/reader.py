@@ -19,6 +19,7 @@ from typing import Any, Final, Generic, Protocol, Self, TypeVar
 import attrs
 
 from socialapi.errors import InvalidInput
+from socialapi.records import FrozenRecord
 
 ROWS_PER_BLOCK: Final = 1_250
 """Rows read, or encoded, in one go: few enough that the event loop is not held for more than about
@@ -33,7 +34,7 @@ ROWS_PER_STEP: Final = 250
 
 
 @attrs.frozen
-class Fault:
+class Fault(FrozenRecord):
     """Why a row could not be read as it should.
 
     `column` counts from 1, if it is known, and `columns` are all of which that is so. `surplus` are

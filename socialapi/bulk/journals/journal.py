@@ -13,7 +13,6 @@ import attrs
 import orjson
 
 from socialapi.bulk.inputs.columns import looks_personal
-from socialapi.bulk.inputs.files import name_of, why
 from socialapi.errors import InvalidInput
 from socialapi.records import FrozenRecord
 
@@ -215,6 +214,8 @@ def _of_files(paths: Sequence[str | os.PathLike[str]]) -> dict[str, str | int]:
 
 
 def _of_file(path: str | os.PathLike[str], which: str) -> dict[str, str | int]:
+    from socialapi.bulk.inputs.files import name_of, why  # with every format: jobs without files do without
+
     text = os.fsdecode(path)
     try:
         shown = str(Path(text).absolute())

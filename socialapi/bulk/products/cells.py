@@ -77,7 +77,7 @@ def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
     ]
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class _Column:
     """What the cells of a field are sent as, by their rows. An empty text is not sent.
 
@@ -209,7 +209,7 @@ def _sent(field: str, text: str) -> str | None:
     return meant if all(test(meant) for test in _tests(field).rules) else None
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class _Tests:
     """What the texts of a field have to pass: `rules` are those of `Product`, and `every` has the
     tests besides that show that a text is sent as it was written. An identifier must not look like

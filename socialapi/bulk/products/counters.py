@@ -20,7 +20,7 @@ Refused = tuple[ProductRow, str, str]
 """A product, the fields at fault, and why."""
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class ProductCounters(RowCounters):
     """Counts products. Accepted ones are created, updated, unchanged, or skipped, which means not
     sent.

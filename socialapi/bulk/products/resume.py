@@ -27,7 +27,7 @@ DELETED: Final = "vanished products deleted"
 """Kept once everything that had vanished was dealt with."""
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class LoadJournal:
     """The journal of a load. Every method raises ConfigurationError if it cannot be read or
     written.

@@ -30,7 +30,7 @@ IDS_SHOWN: Final = 5
 Answered = tuple[ProductRow, ProductResult]
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class ProductSender:
     """Sends batches: the session and target, the options, and the counters, digests and journal to
     update.

@@ -11,6 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -167,6 +168,17 @@ def run_by_turns(running: Sequence[TakesTurns], expected_turns: Mapping[str, int
     finally:
         for each in waiting:
             each.kill()
+
+
+def run_at_once(running: Sequence[TakesTurns]) -> None:
+    """Returns when all have ended, each of which has one long turn."""
+    with ThreadPoolExecutor(len(running)) as threads:
+        ended = list(threads.map(lambda each: each.work(LONGEST_SECONDS), running))
+    late = [each for each, has_ended in zip(running, ended, strict=True) if not has_ended]
+    for each in late:
+        each.kill()
+    if late:
+        raise Failed(f"{late[0].name} has not ended after {LONGEST_SECONDS:,.0f} s")
 
 
 def _environment() -> dict[str, str]:

@@ -1,5 +1,5 @@
-"""Rounds: every contestant once, one after another or by turns, again and again, so that what
-disturbs one disturbs all.
+"""Rounds: every contestant once, one after another, by turns or at once, again and again, so that
+what disturbs one disturbs all.
 """
 
 import contextlib
@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import attrs
 
-from benchmarks.harness.processes import Failed, Running, StubProcess, run_by_turns
+from benchmarks.harness.processes import Failed, Running, StubProcess, run_at_once, run_by_turns
 from benchmarks.harness.processes import stub as another_stub
-from benchmarks.harness.work import Contestant, Order, Target, Work, WrongOutcome
+from benchmarks.harness.work import Contestant, Order, Schedule, Target, Work, WrongOutcome
 from socialapi._speedups import IS_ENABLED, description
 
 Metrics = Mapping[str, Any]
@@ -64,7 +64,7 @@ def measure(
         measured.absent = {each.name: ONE_WAY for each in wanted if each.is_without_speedups}
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
-        further = len(wanted) - 1 if work.takes_turns else 0
+        further = 0 if work.schedule is Schedule.ONE_BY_ONE else len(wanted) - 1
         groups = _Groups(work, [stub, *(stack.enter_context(another_stub()) for _ in range(further))], measured)
         for number in range(1 if quick else 0, rounds + 1):
             order: Order = {**(work.quick if quick or number == 0 else work.full), "folder": folder}
@@ -83,7 +83,8 @@ def _is_wanted(contestant: Contestant, work: Work, names: Collection[str]) -> bo
 
 @attrs.define
 class _Groups:
-    """Those who work at the same time: all of a round where they take turns, else each by itself.
+    """Those who work in the same time: each by itself where they work one after another, else all of
+    a round.
 
     In a group everybody has a stub, since a stub counts for one contestant.
     """
@@ -97,9 +98,13 @@ class _Groups:
     def run(self, contestants: Sequence[Contestant], order: Order) -> dict[str, Metrics]:
         """The metrics of a round. Who does not take part is noted as absent."""
         found: dict[str, Metrics] = {}
-        for group in [contestants] if self.work.takes_turns else [[each] for each in contestants]:
+        schedule = self.work.schedule
+        for group in [[each] for each in contestants] if schedule is Schedule.ONE_BY_ONE else [contestants]:
             running = [self._start(*each, order) for each in zip(group, self.stubs, strict=False)]
-            run_by_turns(running, self.turns)
+            if schedule is Schedule.AT_ONCE:
+                run_at_once(running)
+            else:
+                run_by_turns(running, self.turns)
             for contestant, stub, each in zip(group, self.stubs, running, strict=False):
                 self.turns[contestant.name] = each.turns
                 self._judge(contestant, {**order, "url": stub.url}, each, stub, found)

@@ -141,18 +141,16 @@ class Stub:
         return None
 
     def _limit(self) -> bytes:
-        """The headers that tell of the limit. Where time runs faster, the reset has decimals: whole
-        seconds are long.
-        """
+        """The headers that tell of the limit."""
         quota, now = self.settings.quota_requests, time.time()
         if quota:
             limit, remaining = quota, quota - len(self._in_window)
             ends_in = self._in_window[0] + self.settings.quota_seconds - time.monotonic()
-            reset = b"%.1f" % (math.ceil(10 * (now + ends_in)) / 10)
+            reset = math.ceil(now + ends_in)
         else:
             limit, remaining = _PLENTY, _PLENTY - self.seen.requests
-            reset = b"%d" % (now // _WINDOW_SECONDS * _WINDOW_SECONDS + _WINDOW_SECONDS)
-        return b"x-rate-limit-limit: %d\r\nx-rate-limit-remaining: %d\r\nx-rate-limit-reset: %b\r\n" % (
+            reset = int(now // _WINDOW_SECONDS * _WINDOW_SECONDS + _WINDOW_SECONDS)
+        return b"x-rate-limit-limit: %d\r\nx-rate-limit-remaining: %d\r\nx-rate-limit-reset: %d\r\n" % (
             limit,
             remaining,
             reset,

@@ -1,5 +1,6 @@
 """What is compared: works, who does them, and what ours has to reach."""
 
+import enum
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
@@ -90,6 +91,16 @@ class Target:
         return is_low and (self.at_least is None or spread.lower >= self.at_least)
 
 
+class Schedule(enum.Enum):
+    """When the contestants of a round work."""
+
+    ONE_BY_ONE = "one after another"
+    BY_TURNS = "by turns"
+    """Makes ratios steady on a machine that is slow now and then. Not for what is measured by the clock."""
+    AT_ONCE = "at once"
+    """For those who wait nearly all of the time."""
+
+
 @attrs.frozen(kw_only=True)
 class Work:
     """One comparison.
@@ -113,10 +124,7 @@ class Work:
     full: Mapping[str, Any]
     quick: Mapping[str, Any]
     rounds: int
-    takes_turns: bool = False
-    """Whether the contestants of a round work by turns, and not one after another. It makes ratios
-    steady on a machine that is slow now and then. Not for what is measured by the clock.
-    """
+    schedule: Schedule = Schedule.ONE_BY_ONE
     stub: Mapping[str, Any] = attrs.field(factory=dict)
     cannot: Mapping[str, str] = attrs.field(factory=dict)
     notes: Sequence[str] = ()

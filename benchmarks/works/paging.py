@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from benchmarks.harness.canned import POSTS_A_PAGE, checksum_of_posts
-from benchmarks.harness.work import Contestant, Order, Target, Told, Work, both_ways, expect
+from benchmarks.harness.work import Contestant, Order, Schedule, Target, Told, Work, both_ways, expect
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
@@ -61,7 +61,7 @@ WORK: Final = Work(
     full=FULL,
     quick=QUICK,
     rounds=9,
-    takes_turns=True,
+    schedule=Schedule.BY_TURNS,
     cannot=OTHER_SERVICES,
     notes=(
         "raw and httpx give dicts, and xdk leaves times as texts; ours and tweepy make datetimes of them.",
@@ -83,7 +83,7 @@ MIXED: Final = Work(
     full=FULL,
     quick=QUICK,
     rounds=9,
-    takes_turns=True,
+    schedule=Schedule.BY_TURNS,
     stub={"is_mixed": True},
     cannot={**OTHER_SERVICES, "xdk": "it is served other posts, see above", "httpx": "its dicts are those of raw"},
     notes=(NOTE,),

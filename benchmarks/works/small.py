@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from benchmarks.harness import canned
-from benchmarks.harness.work import Contestant, Order, Target, Told, Work, both_ways, expect
+from benchmarks.harness.work import Contestant, Order, Schedule, Target, Told, Work, both_ways, expect
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
@@ -69,7 +69,7 @@ WORK: Final = Work(
     full={"requests": 5_000, "warm_requests": 50},
     quick={"requests": 200, "warm_requests": 10},
     rounds=9,
-    takes_turns=True,
+    schedule=Schedule.BY_TURNS,
     cannot={
         "twitter-ads": "it has no endpoint of the core API; its requests are those of requests, with a signature each",
         "facebook-business": "its service has no such endpoint; its requests are those of requests",
@@ -109,7 +109,7 @@ SIGNED: Final = Work(
     full={"requests": 5_000, "warm_requests": 50},
     quick={"requests": 200, "warm_requests": 10},
     rounds=9,
-    takes_turns=True,
+    schedule=Schedule.BY_TURNS,
     stub={"keeps_authorizations": True},
     cannot={
         "xdk": "its signed requests are those of requests-oauthlib",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from benchmarks.harness.canned import LINES_A_BLOCK, checksum_of_posts
-from benchmarks.harness.work import Contestant, Order, Target, Told, Work, both_ways, expect
+from benchmarks.harness.work import Contestant, Order, Schedule, Target, Told, Work, both_ways, expect
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
@@ -38,7 +38,7 @@ WORK: Final = Work(
     full={"posts": 100_000, "warm_posts": 1_000},
     quick={"posts": 2_000, "warm_posts": 500},
     rounds=9,
-    takes_turns=True,
+    schedule=Schedule.BY_TURNS,
     cannot={
         "twitter-ads": "it knows the advertising API only",
         "facebook-business": "its service has no such stream",

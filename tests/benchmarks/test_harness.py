@@ -21,7 +21,7 @@ from benchmarks.harness import canned, processes, rounds
 from benchmarks.harness.against import compare
 from benchmarks.harness.floor import Floor, read_floor, record_floor
 from benchmarks.harness.page import page
-from benchmarks.harness.processes import ROOT, Failed, Running, StubProcess, run_by_turns, stub
+from benchmarks.harness.processes import ROOT, Failed, Running, StubProcess, run_at_once, run_by_turns, stub
 from benchmarks.harness.rounds import ONE_WAY, Measured, measure
 from benchmarks.harness.work import Contestant, Spread, Target, Work, expect
 from benchmarks.works.quota import steady_share
@@ -125,6 +125,22 @@ def test_turns_are_given_in_proportion_to_those_of_the_round_before() -> None:
     log: list[str] = []
     run_by_turns([Walker("fast", 2, log), Walker("slow", 5, log)], {"fast": 2, "slow": 4})
     assert log == ["fast", "slow", "slow", "fast", "slow to its end", "slow to its end", "slow to its end"]
+
+
+def test_those_who_run_at_once_have_one_turn_each() -> None:
+    log: list[str] = []
+    run_at_once([Walker("fast", 1, log), Walker("slow", 1, log)])
+    assert sorted(log) == ["fast to its end", "slow to its end"]
+
+
+def test_who_runs_at_once_and_does_not_end_is_ended(service: StubProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "LONGEST_SECONDS", 1.0)
+    short = Running(attrs.evolve(RAW, module="no_module_of_this_name"), {})
+    long = Running(RAW, {"url": service.url, "pages": 1_000_000, "warm_pages": 1})
+    with pytest.raises(Failed, match="raw has not ended after 1 s"):
+        run_at_once([short, long])
+    assert long.exit_status == -signal.SIGKILL
+    assert short.exit_status == 0
 
 
 def test_a_quick_run_writes_a_page_with_a_table_and_judges_no_target(

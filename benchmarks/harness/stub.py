@@ -191,7 +191,9 @@ class Stub:
 
 
 def _one(*, is_xdk: bool) -> bytes:
-    return orjson.dumps({"data": [canned.post_for_xdk(1) if is_xdk else canned.post(1)]})
+    """The post that all contestants ask for."""
+    shape = canned.post_for_xdk(1) if is_xdk else canned.post(1)
+    return orjson.dumps({"data": [{**shape, "id": "1"}]})
 
 
 class Connection(asyncio.Protocol):

@@ -164,7 +164,8 @@ COUNTED_BY: Final = ("account_id",)
 """The path parameters by whose values an undocumented limit is counted."""
 
 
-@attrs.frozen(eq=False)
+# Not frozen, because each field of a frozen class costs a call when an instance is made.
+@attrs.define(eq=False)
 class Target(Generic[R]):
     """A route together with the values of its path parameters."""
 

@@ -19,7 +19,8 @@ _MAX_DIGITS: Final = 12
 """Longer numbers are not counts, and as floats they may overflow."""
 
 
-@attrs.frozen
+# Not frozen, because each field of a frozen class costs a call when an instance is made.
+@attrs.define
 class LimitReading(Exported):
     """A rate limit as reported by the service: requests per window, remaining, and seconds to the
     reset.
@@ -45,11 +46,13 @@ class LimitHeaders:
         None.
         """
         for limit_name, remaining_name, reset_name in self._names:
-            if limit_name in headers or remaining_name in headers:
-                limit, remaining = _whole(headers.get(limit_name)), _whole(headers.get(remaining_name))
-                if limit is not None or remaining is not None:
-                    resets_in_seconds = _seconds_until(headers.get(reset_name), service_time(headers, now))
-                    return LimitReading(limit, remaining, resets_in_seconds)
+            told = headers.get(limit_name), headers.get(remaining_name)
+            if told == (None, None):
+                continue
+            limit, remaining = map(_whole, told)
+            if limit is not None or remaining is not None:
+                resets_in_seconds = _seconds_until(headers.get(reset_name), service_time(headers, now))
+                return LimitReading(limit, remaining, resets_in_seconds)
         return None
 
     def retry_after_seconds(self, headers: Mapping[str, str], now: float) -> float | None:

@@ -216,6 +216,8 @@ def id_list(name: str, given: Any) -> list[str]:
     """Returns ids, given as one or several, as a list. Raises InvalidInput, which names the
     argument, with every broken rule.
     """
+    if given.__class__ is str and given.isalnum():  # a single id, which nothing has to be said of
+        return [given]
     ids: list[str] = check(_IDS, given, now=_EPOCH, path=name)
     return ids
 

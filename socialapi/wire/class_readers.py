@@ -278,8 +278,9 @@ class _Writer:
             return self._scalar(field, v)
         elif field.form is Form.TIME:
             lines = [
-                f"try: {v} = fromisoformat({v})",
+                f"try: time = fromisoformat({v})",
                 f"except (TypeError, ValueError): {v} = moment({v})",
+                f"else: {v} = moment({v}) if time.microsecond and not time.second else time",
                 f"if {v} is not None and {v}.tzinfo is None: {v} = {v}.replace(tzinfo=UTC)",
             ]
         else:
@@ -412,7 +413,10 @@ def _convert(field: FieldPlan, value: Any) -> Any:
 
 def _time(value: Any) -> datetime.datetime | None:
     try:
-        found: datetime.datetime | None = datetime.datetime.fromisoformat(value)
+        time = datetime.datetime.fromisoformat(value)
     except (TypeError, ValueError):
         found = scalars.moment(value)
+    else:
+        # The fraction may be one of a minute or an hour, which Python takes for one of a second.
+        found = scalars.moment(value) if time.microsecond and not time.second else time
     return found.replace(tzinfo=datetime.UTC) if found is not None and found.tzinfo is None else found

@@ -1,6 +1,7 @@
 """The functions that are generated to read models."""
 
 import datetime
+from collections.abc import Callable
 from typing import Annotated, Any, Literal
 
 import attrs
@@ -12,10 +13,12 @@ from hypothesis import strategies as st
 from socialapi.errors import DecodeError
 from socialapi.models.accounts import CampaignSnapshot, ChangedBy, HistoryEntry
 from socialapi.models.pages import Page
+from socialapi.models.posts import Post
 from socialapi.models.validation import Tagged
 from socialapi.wire.class_readers import MIN_OCCURRENCES, join_path
 from socialapi.wire.decode import structure
 from socialapi.wire.paging import read_page
+from socialapi.wire.scalars import moment
 
 
 @attrs.define(kw_only=True)
@@ -342,3 +345,26 @@ def test_an_entry_without_a_snapshot_is_read_all_the_same() -> None:
     assert entry() == HistoryEntry()
     with pytest.raises(DecodeError, match="change_by: expected an object"):
         entry(change_by="somebody")
+
+
+TIMES = st.one_of(
+    st.datetimes().map(datetime.datetime.isoformat),
+    st.from_regex(
+        r"2026-1[0-2]-0[1-9][T ](2[0-4]|0[0-9])(:?[0-5][0-9](:?(00|59|60))?)?([.,][0-9]{0,6}[1-9])?(Z|[+-]0[0-9]:?30)?",
+        fullmatch=True,
+    ),
+    st.sampled_from(
+        ["2026-11-22T03:04.5Z", "2026-11-22T03.5Z", "2026-11-22T0304,5Z", "2026-11-22T03:04:00.5Z", "", "now"]
+    ),
+)
+
+
+@given(TIMES)
+def test_a_time_in_a_model_is_what_is_read_of_a_time_by_itself(text: str) -> None:
+    def outcome(read: Callable[[], Any]) -> Any:
+        try:
+            return read()
+        except DecodeError:
+            return DecodeError
+
+    assert outcome(lambda: structure({"id": "1", "created_at": text}, Post).created_at) == outcome(lambda: moment(text))

@@ -19,5 +19,5 @@ native = Extension(
     extra_compile_args=FLAGS,
     optional=True,  # the package does everything without it, so that an install needs no compiler
 )
-is_pure = os.environ.get(SWITCH, "0") not in ("", "0") or "t" in getattr(sys, "abiflags", "")
+is_pure = os.environ.get(SWITCH, "0") not in ("", "0") or "free-threading" in sys.version
 setup(ext_modules=[] if is_pure else [native])

@@ -23,12 +23,12 @@ sources, and is not used.
 def _why_disabled() -> str:
     if os.environ.get(SWITCH, "0") not in ("", "0"):
         return f"switched off by {SWITCH}"
-    if "t" in getattr(sys, "abiflags", ""):  # importing it would turn the lock on for the whole program
+    if "free-threading" in sys.version:  # importing it would turn the lock on for the whole program
         return "not made for a free-threaded Python: it relies on the global interpreter lock"
     try:
         native = importlib.import_module("socialapi._speedups._native")
     except ModuleNotFoundError:
-        return "not built: an install with a C compiler builds it"
+        return "not built: an install with a C compiler builds it (pip install --no-cache-dir --force-reinstall)"
     except ImportError as problem:
         return f"cannot be loaded: {problem}"
     return "" if native.INTERFACE == INTERFACE else "built for another version: install the package again"

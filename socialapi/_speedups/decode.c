@@ -434,6 +434,10 @@ set_field(PyTypeObject *cls, Field *field, PyObject *description)
                           &is_late, &slot, &fallback, &nested, &convert)) {
         return -1;
     }
+    if (field->form < 0 || field->form > OTHER) {
+        PyErr_SetString(PyExc_SystemError, "no such form of a field");
+        return -1;
+    }
     if (set_name(field, name) < 0 || (field->offset = offset_of(cls, slot)) < 0) {
         return -1;
     }

@@ -361,7 +361,7 @@ digests_packed(Digests *self, PyObject *Py_UNUSED(ignored))
 }
 
 PyDoc_STRVAR(digests_compress_doc,
-"Returns the cells that are to be kept, of which an object with a buffer has a byte for each: not zero.");
+"Returns the cells that are to be kept, for which bytes or a bytearray have a byte that is not zero.");
 
 static Digests *
 compressed(const Digests *self, const uint8_t *kept)
@@ -384,6 +384,10 @@ static PyObject *
 digests_compress(Digests *self, PyObject *given)
 {
     Py_buffer kept;
+    if (!PyBytes_Check(given) && !PyByteArray_Check(given)) { /* memory that others share may change meanwhile */
+        PyErr_SetString(PyExc_TypeError, "which cells are kept is said by bytes or a bytearray");
+        return NULL;
+    }
     if (PyObject_GetBuffer(given, &kept, PyBUF_SIMPLE) < 0) {
         return NULL;
     }

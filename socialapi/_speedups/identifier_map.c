@@ -3,45 +3,61 @@
 
 #include <string.h>
 
-#define WORDS (DIGEST_BYTES / 8)
+#define WORDS (DIGEST_BYTES / 4)
 #define HASH_BITS 32
 #define MIN_SLOT_BITS 6
 #define MAX_SLOT_BITS 31
 
 /* Hashing ------------------------------------------------------------------------------------- */
 
-/* Odd, and unknown outside this process: who may choose digests must not be able to choose ones
- * that get into each other's way. */
-static uint64_t secret[WORDS];
+/* Unknown outside this process: who may choose digests must not be able to choose ones that get
+ * into each other's way. */
+static uint64_t secret[WORDS + 1];
 
-int
-draw_hash_secret(void)
+/* Draws from the hash of texts, which has a secret of its own: random, or told by PYTHONHASHSEED. It
+ * may have 32 bits only, so two are drawn. */
+static int
+draw_word(int number, uint64_t *drawn)
 {
-    for (int at = 0; at < WORDS; at++) {
-        PyObject *name = PyUnicode_FromFormat("socialapi %d", at);
+    *drawn = 0;
+    for (int half = 0; half < 2; half++) {
+        PyObject *name = PyUnicode_FromFormat("socialapi %d.%d", number, half);
         if (name == NULL) {
             return -1;
         }
-        Py_hash_t drawn = PyObject_Hash(name); /* that of texts has a secret, which is random or told */
+        Py_hash_t hash = PyObject_Hash(name);
         Py_DECREF(name);
-        if (drawn == -1) {
+        if (hash == -1) {
             return -1;
         }
-        secret[at] = (uint64_t)drawn * UINT64_C(0x9E3779B97F4A7C15) | 1;
+        *drawn = *drawn << 32 ^ (uint64_t)hash;
     }
     return 0;
 }
 
-/* Multiply-shift over a vector: for keys chosen without the secret, two of them share the upper
- * bits of their sums no more often than by chance. */
+int
+draw_hash_secret(void)
+{
+    for (int at = 0; at <= WORDS; at++) {
+        if (draw_word(at, &secret[at]) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Pair-multiply-shift (Thorup, "High Speed Hashing for Integers and Strings", section 3.4): two keys
+ * that were chosen without the secret share the upper half of their sums no more often than by
+ * chance. Words of 32 bits are what makes this true: of larger ones, the upper bits would reach no
+ * other bit of the sum. */
 void
 hash_key(Key *key)
 {
-    uint64_t sum = 0;
-    for (int at = 0; at < WORDS; at++) {
-        uint64_t word;
-        memcpy(&word, key->bytes + 8 * at, sizeof word);
-        sum += word * secret[at];
+    uint32_t word[WORDS];
+    memcpy(word, key->bytes, sizeof word);
+    uint64_t sum = secret[WORDS];
+    for (int at = 0; at < WORDS; at += 2) {
+        sum += (secret[at] + word[at + 1]) * (secret[at + 1] + word[at]);
     }
     key->hash = (uint32_t)(sum >> HASH_BITS);
 }

@@ -10,6 +10,10 @@
 static int
 fill_module(PyObject *module)
 {
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) { /* the types are those of the process */
+        PyErr_SetString(PyExc_ImportError, "it works in the main interpreter only");
+        return -1;
+    }
     if (PyModule_AddIntConstant(module, "INTERFACE", INTERFACE) < 0) {
         return -1;
     }

@@ -263,7 +263,8 @@ table_put(IdentifierTable *self, PyObject *arguments)
     return status < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-PyDoc_STRVAR(table_put_column_doc, "Gives every identifier of a column another placement.");
+PyDoc_STRVAR(table_put_column_doc, "Gives every identifier of a column another placement. Of a column with something else than texts,\n"
+             "those before it may have theirs.");
 
 static PyObject *
 table_put_column(IdentifierTable *self, PyObject *arguments)
@@ -419,7 +420,7 @@ table_repeated(IdentifierTable *self, PyObject *arguments)
     }
     PyObject *rows = NULL;
     Reader reader;
-    if (reader_open(&reader, &PyTuple_GET_ITEM(columns, 0), PyTuple_GET_SIZE(columns)) == 0) {
+    if (reader_open(&reader, PySequence_Fast_ITEMS(columns), PyTuple_GET_SIZE(columns)) == 0) {
         rows = search_rows(tables, &reader);
         reader_close(&reader);
     }
@@ -593,10 +594,29 @@ static PyTypeObject IdentifierTable_Type = {
     .tp_as_sequence = &table_as_sequence,
 };
 
+PyDoc_STRVAR(identifier_hash_doc,
+"identifier_hash(identifier)\n\n"
+"Returns the hash by which tables look for an identifier; for the tests.");
+
+static PyObject *
+identifier_hash(PyObject *Py_UNUSED(module), PyObject *identifier)
+{
+    Key key;
+    if (key_of_text(identifier, &key) < 0) {
+        return NULL;
+    }
+    return PyLong_FromUnsignedLong(key.hash);
+}
+
+static PyMethodDef functions[] = {
+    {"identifier_hash", identifier_hash, METH_O, identifier_hash_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 int
 add_recent(PyObject *module)
 {
-    if (draw_hash_secret() < 0 || find_text_digest() < 0) {
+    if (draw_hash_secret() < 0 || find_text_digest() < 0 || PyModule_AddFunctions(module, functions) < 0) {
         return -1;
     }
     return PyModule_AddType(module, &IdentifierTable_Type);

@@ -114,11 +114,11 @@ read_member(UserLayout *layout, PyObject *given)
 {
     UserMember *member = &layout->member[layout->members];
     PyObject *name, *columns;
-    if (!PyTuple_Check(given)) {
-        PyErr_SetString(PyExc_TypeError, "a member is a pair of its name and its columns");
+    if (!PyTuple_CheckExact(given) || PyTuple_GET_SIZE(given) != 2 || !PyTuple_CheckExact(PyTuple_GET_ITEM(given, 1))) {
+        PyErr_SetString(PyExc_TypeError, "a member is a pair of its name and a tuple of its columns");
         return -1;
     }
-    if (!PyArg_ParseTuple(given, "UO!", &name, &PyTuple_Type, &columns) || read_name(member, name) < 0) {
+    if (!PyArg_ParseTuple(given, "UO", &name, &columns) || read_name(member, name) < 0) {
         return -1;
     }
     member->first = member->stop = layout->members ? layout->member[layout->members - 1].stop : 0;
@@ -201,6 +201,14 @@ write_value(const UserColumn *column, Py_ssize_t row, Py_ssize_t size, char *to)
     return to + size;
 }
 
+/* Returns the sum of two sizes, or the largest size there is if it is larger: no object of that size
+ * can be allocated. */
+static inline Py_ssize_t
+sum_of_sizes(Py_ssize_t one, Py_ssize_t other)
+{
+    return one <= PY_SSIZE_T_MAX - other ? one + other : PY_SSIZE_T_MAX;
+}
+
 #define AROUND_NAME 5 /* the brace or comma before it, two quotation marks, a colon, the last bracket */
 
 /* {"email":["…","…"],"phone_number":["…"]}: each value takes a byte more, for the bracket or comma
@@ -213,9 +221,9 @@ row_size(const UserLayout *layout, Py_ssize_t row)
         Py_ssize_t values = 0;
         for (Py_ssize_t at = member->first; at < member->stop; at++) {
             Py_ssize_t value = value_size(&layout->column[at], row);
-            values += value ? value + 1 : 0;
+            values = value ? sum_of_sizes(values, value + 1) : values;
         }
-        size += values ? values + member->name_size + AROUND_NAME : 0;
+        size = values ? sum_of_sizes(size, sum_of_sizes(values, member->name_size + AROUND_NAME)) : size;
     }
     return size == 1 ? 2 : size; /* {} */
 }
@@ -427,9 +435,10 @@ PyDoc_STRVAR(users_render_doc,
 static Py_ssize_t
 rendered_size(const Users *self, Py_ssize_t between)
 {
-    Py_ssize_t size = self->count > 0 ? (self->count - 1) * between : 0;
+    Py_ssize_t size = 0;
     for (Py_ssize_t at = 0; at < self->count; at++) {
-        size += row_size(self->layout, self->first + at);
+        size = sum_of_sizes(size, row_size(self->layout, self->first + at));
+        size = at > 0 ? sum_of_sizes(size, between) : size;
     }
     return size;
 }
@@ -442,7 +451,7 @@ users_render(Users *self, PyObject *arguments)
     if (!PyArg_ParseTuple(arguments, "y#y#:render", &between, &between_size, &before, &before_size)) {
         return NULL;
     }
-    PyObject *body = PyBytes_FromStringAndSize(NULL, before_size + rendered_size(self, between_size));
+    PyObject *body = PyBytes_FromStringAndSize(NULL, sum_of_sizes(before_size, rendered_size(self, between_size)));
     if (body == NULL) {
         return NULL;
     }

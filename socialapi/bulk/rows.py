@@ -70,7 +70,7 @@ def kept_of(values: Sequence[T], kept: bytes | bytearray) -> Sequence[T]:
 
 def chained(parts: Sequence[Sequence[T]]) -> Sequence[T]:
     """The values of columns one behind the other."""
-    if all(map(are_digests, parts)):
+    if parts and all(map(are_digests, parts)):
         return cast("Sequence[T]", Digests.joined(cast("tuple[Digests, ...]", tuple(parts))))
     return list(itertools.chain.from_iterable(parts))
 

@@ -258,6 +258,25 @@ def test_digests_that_begin_or_end_alike_are_different() -> None:
     assert table.get(hexadecimal(3_000)) is None
 
 
+# Digits of a digest are hexadecimal, two a byte: the places at which the words of 2, 4 and 8 bytes have their highest or
+# lowest bits, on machines of either byte order.
+@pytest.mark.parametrize("width", [4, 8, 16])
+@pytest.mark.parametrize("offset", [0, 1, -2, -1])
+def test_digests_that_differ_in_the_same_bits_of_each_word_have_hashes_of_their_own(width: int, offset: int) -> None:
+    places = range(offset % width, 64, width)
+    alike = []
+    for number in range(16 ** min(4, len(places))):
+        digits = ["a"] * 64
+        for place, digit in zip(places, f"{number:x}".rjust(len(places), "0"), strict=True):
+            digits[place] = digit
+        alike.append("".join(digits))
+    hashes = [native.identifier_hash(each) for each in alike]
+    assert len(set(hashes)) > 0.999 * len(alike)
+    table = native.IdentifierTable()
+    table.put_column(alike, "placement")
+    assert table.repeated((alike,), ()) == list(range(len(alike)))
+
+
 def test_a_placement_is_let_go_with_its_last_identifier() -> None:
     table, first, second = native.IdentifierTable(), Placement(), Placement()
     table.put_column([digest("a"), digest("b")], first)

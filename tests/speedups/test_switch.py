@@ -62,5 +62,5 @@ def test_an_extension_that_cannot_be_loaded_is_told_from_one_that_was_not_built(
 
 
 def test_it_is_not_used_where_there_is_no_global_lock() -> None:
-    free_threaded = "import sys; sys.abiflags = 't'\n"
+    free_threaded = "import sys; sys.version = '3.14.0 free-threading build'\n"
     assert "free-threaded" in told(free_threaded + SCRIPT, SOCIALAPI_NO_SPEEDUPS="")

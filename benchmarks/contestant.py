@@ -11,10 +11,12 @@ import sys
 
 def main(module: str, job: str) -> None:
     """Does the job; a contestant that is not installed, or cannot do it, is told as absent."""
-    order = json.load(sys.stdin)
+    order, name = json.load(sys.stdin), f"benchmarks.contestants.{module}"
     try:
-        told = getattr(importlib.import_module(f"benchmarks.contestants.{module}"), job)(order)
+        told = getattr(importlib.import_module(name), job)(order)
     except ModuleNotFoundError as problem:
+        if (problem.name or "").startswith(("socialapi.", "benchmarks.")) and problem.name != name:
+            raise
         told = {"absent": f"{problem.name} is not installed"}
     print(json.dumps(told))
 

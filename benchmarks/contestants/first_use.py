@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import io
 import json
 import os
 import subprocess
@@ -36,9 +37,9 @@ async def _first_of(items: AsyncIterable[object]) -> None:
         return
 
 
-async def _upload(client: Client) -> None:
+async def _upload(client: Client, rows: Any = ({"email": "ada@example.com"},)) -> None:
     audience = client.ads.account(ACCOUNT).custom_audience(AUDIENCE)
-    report = await audience.upload([{"email": "ada@example.com"}], dry_run=True)
+    report = await audience.upload(rows, dry_run=True)
     assert report.read == 1, report
     assert not report.rejects, report
 
@@ -55,6 +56,9 @@ CALLS: Final[Mapping[str, Callable[[Client], Awaitable[None]]]] = {
     "accounts": lambda client: _first_of(client.ads.accounts.list()),
     "cards": lambda client: _first_of(client.ads.account(ACCOUNT).cards.list()),
     "upload": _upload,
+    "upload_odd": lambda client: _upload(client, [{"email": '"Ada" <mailto:ada@example.com>;'}]),
+    "upload_phone": lambda client: _upload(client, [{"phone_number": "+14155552671"}]),
+    "upload_csv": lambda client: _upload(client, io.BytesIO(b"email\nada@example.com\n")),
     "upsert": _upsert,
 }
 

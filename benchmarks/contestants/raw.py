@@ -259,14 +259,17 @@ def products_with(check: Callable[[list[dict[str, str]]], None] | None, order: d
 
 
 def quota(order: dict[str, Any]) -> dict[str, Any]:
-    """Sends one small request after the other, and waits as long as a 429 says."""
+    """Sends small requests, `at_once` of them at a time, each of which waits as long as a 429
+    says.
+    """
 
     async def main() -> dict[str, Any]:
         url = f"{order['url']}/ads/12/accounts/a/custom_audiences/c/users"
         body = orjson.dumps(_operations([{"email": "ada@example.com", "phone_number": "+14155552671"}]))
-        accepted = 0
         meter = Meter()
-        async with aiohttp.ClientSession(headers=JSON) as session:
+
+        async def send_until_the_end(session: aiohttp.ClientSession) -> int:
+            accepted = 0
             while meter.seconds < order["seconds"]:
                 async with session.post(url, data=body) as response:
                     answer = orjson.loads(await response.read())
@@ -274,6 +277,10 @@ def quota(order: dict[str, Any]) -> dict[str, Any]:
                     await asyncio.sleep(min(float(response.headers["Retry-After"]), order["seconds"]))
                 else:
                     accepted += answer["data"]["success_count"]
-        return meter.told(items=accepted)
+            return accepted
+
+        async with aiohttp.ClientSession(headers=JSON) as session:
+            sending = (send_until_the_end(session) for _ in range(order.get("at_once", 1)))
+            return meter.told(items=sum(await asyncio.gather(*sending)))
 
     return asyncio.run(main())

@@ -1,7 +1,7 @@
 """The page of results, made from what was measured."""
 
 import datetime
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from benchmarks.harness.floor import Floor
@@ -15,13 +15,11 @@ Results = Mapping[str, tuple[Work, Measured]]
 INTRODUCTION: Final = """# What it costs
 
 `make bench` writes this page. Every figure is the median of several rounds, with the lower and the
-upper quartile beside it; a target is met when three quarters of the rounds meet it. In a round
-every contestant does the same job once, in a fresh process, against the same stub of the service in
-another process; a ratio is taken within a round. Where paging, streams and small requests are
-compared, the contestants of a round work by turns of 50 ms, so that a slow second of the machine
-slows all of them. Only the processor time of the contestant's own process counts, where a unit says
-CPU. “Without C” is ours with its extension switched off; targets are for ours as it is installed.
-How it measures, and how to add a contestant:
+upper quartile beside it; what was measured once has none. A target is met when the worse quartile
+meets it. In a round every contestant does the same job once, in a fresh process, against a stub of
+the service in another process; a ratio is taken within a round. Only the processor time of the
+contestant's own process counts, where a unit says CPU. “Without C” is ours with its extension
+switched off; targets are for ours as it is installed. How it measures, and how to add a contestant:
 [README](README.md)."""
 
 
@@ -92,7 +90,12 @@ def _missed(results: Results, reasons: Mapping[str, str]) -> Iterator[str]:
             if met == "not measured":
                 yield f"- {work.title}, {target.says}: not measured, since {_who_is_missing(target, measured)}."
             elif met != "yes":
-                yield f"- {work.title}, {target.says}: {reasons.get(target.id, 'no reason is known yet.')}"
+                reason = reasons.get(target.id, "no reason is known yet.")
+                yield f"- {work.title}, {target.says}: {_nearly(target, measured.reached(target, work.metric))}{reason}"
+
+
+def _nearly(target: Target, rounds: Sequence[float]) -> str:
+    return "the median meets it; " if target.is_met([Spread.of(rounds).median]) else ""
 
 
 def _who_is_missing(target: Target, measured: Measured) -> str:
@@ -110,9 +113,13 @@ def _section(work: Work, measured: Measured, plot: str | None) -> list[str]:
     absent = {name: reason for name, reason in measured.absent.items() if reason != ONE_WAY} | {**work.cannot}
     if absent:
         parts.append("\n".join(_not_compared(absent)))
-    if work.notes:
-        parts.append(" ".join(work.notes))
+    parts.append(" ".join((*work.notes, *_scheduled(work))))
     return parts
+
+
+def _scheduled(work: Work) -> Iterator[str]:
+    if len(work.contestants) > 1:
+        yield f"The contestants of a round work {work.schedule.value}."
 
 
 def _not_compared(absent: Mapping[str, str]) -> Iterator[str]:

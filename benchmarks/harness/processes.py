@@ -171,14 +171,24 @@ def run_by_turns(running: Sequence[TakesTurns], expected_turns: Mapping[str, int
 
 
 def run_at_once(running: Sequence[TakesTurns]) -> None:
-    """Returns when all have ended, each of which has one long turn."""
+    """Lets all work at the same time, and returns when they have ended. Raises Failed if one takes
+    longer than `LONGEST_SECONDS`.
+    """
+    waiting = list(running)
+
+    def work(each: TakesTurns) -> None:
+        if each.work(LONGEST_SECONDS):
+            waiting.remove(each)
+
     with ThreadPoolExecutor(len(running)) as threads:
-        ended = list(threads.map(lambda each: each.work(LONGEST_SECONDS), running))
-    late = [each for each, has_ended in zip(running, ended, strict=True) if not has_ended]
-    for each in late:
-        each.kill()
+        try:
+            list(threads.map(work, running))
+        finally:  # before the threads are waited for
+            late = list(waiting)
+            for each in late:
+                each.kill()
     if late:
-        raise Failed(f"{late[0].name} has not ended after {LONGEST_SECONDS:,.0f} s")
+        raise Failed(f"{' and '.join(each.name for each in late)} did not end within {LONGEST_SECONDS:,.0f} s")
 
 
 def _environment() -> dict[str, str]:

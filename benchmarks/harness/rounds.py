@@ -83,7 +83,7 @@ def _is_wanted(contestant: Contestant, work: Work, names: Collection[str]) -> bo
 
 @attrs.define
 class _Groups:
-    """Those who work in the same time: each by itself where they work one after another, else all of
+    """Those who work at the same time: each by itself where they work one after another, else all of
     a round.
 
     In a group everybody has a stub, since a stub counts for one contestant.

@@ -7,6 +7,8 @@ contestant, checks nothing, and counts what arrives. POST `/_stub/set` with `Set
 """
 
 import asyncio
+import email.utils
+import functools
 import math
 import re
 import sys
@@ -24,7 +26,7 @@ _LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _DIGEST: Final = re.compile(rb"[0-9a-f]{64}")
 _TOKEN: Final = re.compile(rb"pagination_token=(\d+)")
 _MANY_PAGES: Final = re.compile(rb"/2/users/(\d+)/tweets")
-_STREAM_HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n%b\r\n"
+_STREAM_HEAD: Final = b"HTTP/1.1 200 OK\r\n%bContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n%b\r\n"
 _XDK: Final = b"User-Agent: xdk-python"
 _AUTHORIZATION: Final = re.compile(rb"\r\nauthorization: *([^\r]*)", re.IGNORECASE)
 _PLENTY: Final = 1_000_000
@@ -65,8 +67,13 @@ class Seen:
 
 def response(body: bytes, *, status: bytes = b"200 OK", further: bytes = b"") -> bytes:
     """A whole answer."""
-    head = b"HTTP/1.1 %b\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\n%b\r\n"
-    return head % (status, len(body), further) + body
+    head = b"HTTP/1.1 %b\r\n%bContent-Type: application/json; charset=utf-8\r\nContent-Length: %d\r\n%b\r\n"
+    return head % (status, _date(int(time.time())), len(body), further) + body
+
+
+@functools.lru_cache(maxsize=2)
+def _date(second: int) -> bytes:
+    return b"Date: %b\r\n" % email.utils.formatdate(second, usegmt=True).encode()
 
 
 class Stub:
@@ -106,7 +113,7 @@ class Stub:
 
     def stream_head(self) -> bytes:
         """What comes before the lines of a stream."""
-        return _STREAM_HEAD % self._limit()
+        return _STREAM_HEAD % (_date(int(time.time())), self._limit())
 
     def block(self, head: bytes) -> bytes:
         """The lines of a stream, each of them a chunk."""

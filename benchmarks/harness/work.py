@@ -92,10 +92,11 @@ class Target:
 
 
 class Schedule(enum.Enum):
-    """When the contestants of a round work."""
+    """When the contestants of a round work, in the words of the page."""
 
     ONE_BY_ONE = "one after another"
-    BY_TURNS = "by turns"
+    """For what is measured by the clock, and for processes that take less than a turn."""
+    BY_TURNS = "by turns of 50 ms, so that a slow second of the machine slows all of them"
     """Makes ratios steady on a machine that is slow now and then. Not for what is measured by the clock."""
     AT_ONCE = "at once"
     """For those who wait nearly all of the time."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from benchmarks.harness import canned
-from benchmarks.harness.work import Contestant, Order, Target, Told, Work, both_ways, expect
+from benchmarks.harness.work import Contestant, Order, Schedule, Target, Told, Work, both_ways, expect
 
 SIGNS_OF_A_DIGEST: Final = 64
 
@@ -74,7 +74,7 @@ def _ours(options: Mapping[str, Any]) -> list[Contestant]:
 WORK: Final = Work(
     name="audience",
     title="The audience pipeline",
-    says="100,000 records with an e-mail address and a phone number, raw, are normalised, hashed, sent and counted.",
+    says="200,000 records with an e-mail address and a phone number, raw, are normalised, hashed, sent and counted.",
     metric="us",
     unit="µs of CPU a record",
     digits=2,
@@ -99,9 +99,10 @@ WORK: Final = Work(
         Target(id="audience-arrow", says="from Arrow: at most 1.2 µs", of="ours, Arrow", at_most=1.2, unit=" µs"),
     ),
     judge=judge,
-    full={"records": 100_000, "warm_records": 2_500},
+    full={"records": 200_000, "warm_records": 2_500},
     quick={"records": 10_000, "warm_records": 500},
     rounds=7,
+    schedule=Schedule.BY_TURNS,
     stub={"check_digests": True},
     cannot={
         "tweepy": "no advertising API",
@@ -121,7 +122,7 @@ DIRTY: Final = Work(
     name="audience_dirty",
     title="The audience pipeline, dirty rows",
     says=(
-        "Of 100,000 records 1 % are odd (blanks, `mailto:`, quotation marks, spellings of phone numbers, empty cells, "
+        "Of 200,000 records 1 % are odd (blanks, `mailto:`, quotation marks, spellings of phone numbers, empty cells, "
         "values of no use) and 1 % repeat one of the last 5,000, in other letters."
     ),
     metric="us",
@@ -143,9 +144,10 @@ DIRTY: Final = Work(
         for name in ("mappings", "Arrow")
     ],
     judge=judge_dirty,
-    full={"records": 100_000, "warm_records": 2_500},
+    full={"records": 200_000, "warm_records": 2_500},
     quick={"records": 10_000, "warm_records": 500},
     rounds=7,
+    schedule=Schedule.BY_TURNS,
     stub={"check_digests": True},
     cannot={"all others": "they hash and send whatever they are given, or refuse to"},
     notes=("What arrives is compared with what must: validating and ours take and leave the same.",),

@@ -45,6 +45,7 @@ WORK: Final = Work(
     quick={},
     rounds=15,
     also={"wall_ms": "ms by the clock"},
+    notes=("Ours loads the rest when it is first used (the next section); the peers load all of it here.",),
     cannot={
         "twitter-ads": "it is a library for scripts, whose start nobody waits for",
         "facebook-business": "as twitter-ads",

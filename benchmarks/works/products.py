@@ -5,15 +5,17 @@ from typing import Any, Final
 
 import attrs
 
+from benchmarks.contestants.raw import PRODUCTS_A_REQUEST
 from benchmarks.harness.work import Contestant, Order, Target, Told, Work, both_ways, expect
 
 LATENCY_MS: Final = 100
+LATE_PRODUCTS: Final = 2_500
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
     """Every product arrived and was accepted."""
     expect("products", told["items"], order["products"])
-    expect("products that arrived", seen["rows"], order["products"] + 25)
+    expect("products that arrived", seen["rows"], order["products"] + PRODUCTS_A_REQUEST)
     return {
         "us": told["cpu_seconds"] / order["products"] * 1e6,
         "products_a_second": order["products"] / told["seconds"],
@@ -21,7 +23,7 @@ def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]
 
 
 def _late(contestant: Contestant) -> Contestant:
-    options = {"stub": {"latency_seconds": LATENCY_MS / 1_000}}
+    options = {"products": LATE_PRODUCTS, "stub": {"latency_seconds": LATENCY_MS / 1_000}}
     return attrs.evolve(contestant, name=f"{contestant.name}, {LATENCY_MS} ms", options=options)
 
 
@@ -33,8 +35,8 @@ WORK: Final = Work(
     name="products",
     title="Product upserts",
     says=(
-        "5,000 products are put, 25 a request and 8 requests at once: without latency, which says what a product costs, "
-        f"and at {LATENCY_MS} ms a reply."
+        "50,000 products are put, 25 a request and 8 requests at once, which says what a product costs; and "
+        f"{LATE_PRODUCTS:,} at {LATENCY_MS} ms a reply."
     ),
     metric="us",
     unit="µs of CPU a product",
@@ -48,7 +50,7 @@ WORK: Final = Work(
     ),
     targets=(Target(id="products-raw", says="at most 4 × raw", of="ours", to="raw", at_most=4.0),),
     judge=judge,
-    full={"products": 5_000, "at_once": 8},
+    full={"products": 50_000, "at_once": 8},
     quick={"products": 500, "at_once": 8},
     rounds=7,
     also={"products_a_second": "products a second"},

@@ -137,7 +137,7 @@ def test_who_runs_at_once_and_does_not_end_is_ended(service: StubProcess, monkey
     monkeypatch.setattr(processes, "LONGEST_SECONDS", 1.0)
     short = Running(attrs.evolve(RAW, module="no_module_of_this_name"), {})
     long = Running(RAW, {"url": service.url, "pages": 1_000_000, "warm_pages": 1})
-    with pytest.raises(Failed, match="raw has not ended after 1 s"):
+    with pytest.raises(Failed, match="raw did not end within 1 s"):
         run_at_once([short, long])
     assert long.exit_status == -signal.SIGKILL
     assert short.exit_status == 0

@@ -155,6 +155,22 @@ def test_entering_a_client_loads_what_every_call_needs_and_no_area() -> None:
     assert not below(modules, "socialapi.bulk", "socialapi.streams", "socialapi.models.audiences", "oauthlib", *WEB)
 
 
+@pytest.mark.parametrize(
+    "job",
+    [
+        "client.ads.account('a').custom_audience('c').upload([{'email': 'ada@example.com'}], dry_run=True)",
+        "client.catalog('c').products.upsert([{'id': '1'}], dry_run=True)",
+    ],
+)
+def test_a_job_that_reads_no_file_loads_no_reader_of_files(job: str) -> None:
+    modules = loaded(
+        f"{CLIENT}\nimport asyncio\nasync def work():\n    async with client:\n        await {job}\nasyncio.run(work())"
+    )
+    assert "socialapi.bulk.inputs.iterables" in modules
+    readers = [f"socialapi.bulk.inputs.{name}" for name in ("arrow", "csv", "feed_xml", "files", "json")]
+    assert not below(modules, *readers, "gzip", "phonenumbers", "pyarrow", "sqlite3", "xml")
+
+
 def test_telemetry_is_loaded_by_a_client_that_wants_it_and_by_nothing_else() -> None:
     modules = loaded(CLIENT.replace(")])", ")], telemetry=True)"))
     assert {"socialapi.session.telemetry", "opentelemetry.trace", "opentelemetry.metrics"} <= modules

@@ -20,7 +20,7 @@ _MAX_DIGITS: Final = 12
 
 
 # Not frozen, because each field of a frozen class costs a call when an instance is made.
-@attrs.define
+@attrs.define(unsafe_hash=True)
 class LimitReading(Exported):
     """A rate limit as reported by the service: requests per window, remaining, and seconds to the
     reset.

@@ -216,8 +216,9 @@ def id_list(name: str, given: Any) -> list[str]:
     """Returns ids, given as one or several, as a list. Raises InvalidInput, which names the
     argument, with every broken rule.
     """
-    if given.__class__ is str and given.isalnum():  # a single id, which nothing has to be said of
-        return [given]
+    texts = (given,) if given.__class__ is str else given
+    if texts.__class__ in (list, tuple) and all(each.__class__ is str and each.isalnum() for each in texts):
+        return list(texts)  # no rule refuses ids of letters and digits alone
     ids: list[str] = check(_IDS, given, now=_EPOCH, path=name)
     return ids
 

@@ -1,6 +1,7 @@
 """What is sent for a route and its arguments."""
 
 import datetime
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 from socialapi.config import Config
 from socialapi.errors import ConfigurationError, InvalidInput
 from socialapi.models.oauth import InvalidateTokenRequest
+from socialapi.models.validation import AnyId
 from socialapi.routes import audiences, oauth
 from socialapi.routes.route import ADS, PLATFORM, Route, Target
-from socialapi.wire.request import Request
+from socialapi.wire.request import Request, check, id_list
 from tests.support.requests import assemble, build_request
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -159,6 +161,24 @@ def test_the_repr_of_a_request_shows_neither_parameters_nor_body() -> None:
     assert repr(request) == (
         "Request(POST /12/accounts/{account_id}/custom_audiences/{custom_audience_id}/users, 2 bytes)"
     )
+
+
+ANY_ID = st.one_of(
+    st.text(max_size=3), st.integers(), st.none(), st.booleans(), st.floats(), st.just(" "), st.just("a1")
+)
+
+
+@given(st.one_of(ANY_ID, st.lists(ANY_ID, max_size=3), st.lists(ANY_ID, max_size=3).map(tuple)))
+def test_ids_of_letters_and_digits_come_out_as_those_that_every_rule_is_held_against(ids: Any) -> None:
+    def outcome(judge: Callable[[], Any]) -> Any:
+        try:
+            return judge()
+        except InvalidInput as refusal:
+            return refusal.broken_rules
+
+    declared = tuple[AnyId, ...]
+    checked = outcome(lambda: check(declared, ids, now=datetime.datetime.now(datetime.UTC), path="ids"))
+    assert outcome(lambda: id_list("ids", ids)) == checked
 
 
 @pytest.mark.parametrize("odd", [".", ".."])

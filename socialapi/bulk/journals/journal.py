@@ -214,7 +214,7 @@ def _of_files(paths: Sequence[str | os.PathLike[str]]) -> dict[str, str | int]:
 
 
 def _of_file(path: str | os.PathLike[str], which: str) -> dict[str, str | int]:
-    from socialapi.bulk.inputs.files import name_of, why  # with every format: jobs without files do without
+    from socialapi.bulk.inputs.files import name_of, why  # loads the readers of all formats
 
     text = os.fsdecode(path)
     try:

@@ -15,7 +15,7 @@ from benchmarks.harness.processes import StubProcess, run
 from benchmarks.harness.work import Contestant, Spread
 
 RECORDED: Final = Path(__file__).parents[1] / "floor.toml"
-RECORDS: Final = 100_000
+RECORDS: Final = 300_000
 TOLERANCE: Final = 1.15
 FLOOR: Final = Contestant(name="floor", module="raw", job="floor")
 

@@ -113,13 +113,8 @@ def _section(work: Work, measured: Measured, plot: str | None) -> list[str]:
     absent = {name: reason for name, reason in measured.absent.items() if reason != ONE_WAY} | {**work.cannot}
     if absent:
         parts.append("\n".join(_not_compared(absent)))
-    parts.append(" ".join((*work.notes, *_scheduled(work))))
+    parts.append(" ".join((*work.notes, f"The contestants of a round work {work.schedule.value}.")))
     return parts
-
-
-def _scheduled(work: Work) -> Iterator[str]:
-    if len(work.contestants) > 1:
-        yield f"The contestants of a round work {work.schedule.value}."
 
 
 def _not_compared(absent: Mapping[str, str]) -> Iterator[str]:

@@ -19,6 +19,7 @@ from socialapi._speedups._native import (
     Users,
     add_phone_plan,
     hash_column,
+    identifier_hash,
     sha256_implementation,
     sha256_pair,
 )
@@ -205,6 +206,7 @@ def _users(data: bytes) -> None:
 
 @target(
     "native-table",
+    "_native:identifier_hash",
     *(
         f"_native:IdentifierTable{name}"
         for name in ("", ".get", ".put", ".put_column", ".repeated", ".placements", ".take_over")
@@ -252,6 +254,7 @@ def _call_oddly(table: Any, pieces: Pieces) -> None:
     make: Any = IdentifierTable
     scratch: Any = IdentifierTable()
     for run in (
+        functools.partial(identifier_hash, one),
         functools.partial(table.get, one),
         functools.partial(scratch.put, one, two),
         functools.partial(scratch.put_column, one, two),

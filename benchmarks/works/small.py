@@ -68,7 +68,7 @@ WORK: Final = Work(
     judge=judge,
     full={"requests": 5_000, "warm_requests": 50},
     quick={"requests": 200, "warm_requests": 10},
-    rounds=9,
+    rounds=7,
     schedule=Schedule.BY_TURNS,
     cannot={
         "twitter-ads": "it has no endpoint of the core API; its requests are those of requests, with a signature each",
@@ -108,7 +108,7 @@ SIGNED: Final = Work(
     judge=judge_signed,
     full={"requests": 5_000, "warm_requests": 50},
     quick={"requests": 200, "warm_requests": 10},
-    rounds=9,
+    rounds=7,
     schedule=Schedule.BY_TURNS,
     stub={"keeps_authorizations": True},
     cannot={

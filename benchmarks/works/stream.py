@@ -37,7 +37,7 @@ WORK: Final = Work(
     judge=judge,
     full={"posts": 100_000, "warm_posts": 1_000},
     quick={"posts": 2_000, "warm_posts": 500},
-    rounds=9,
+    rounds=7,
     schedule=Schedule.BY_TURNS,
     cannot={
         "twitter-ads": "it knows the advertising API only",

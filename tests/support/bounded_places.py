@@ -626,7 +626,7 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "It is made once, without an argument.": _places(
         """
-        bulk/audiences/cleanup.py _email cache
+        bulk/audiences/cleanup.py - cache
         bulk/audiences/normalize.py _other_emails cache
         cli/options.py started_at cache
         emulator/dashboard.py dashboard cache

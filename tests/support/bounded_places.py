@@ -626,7 +626,6 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "It is made once, without an argument.": _places(
         """
-        bulk/audiences/cleanup.py - cache
         bulk/audiences/normalize.py _other_emails cache
         cli/options.py started_at cache
         emulator/dashboard.py dashboard cache
@@ -636,6 +635,11 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         lazy.py on_first_use cache
         testing.py _response_class cache
         wire/events.py _post_reader cache
+        """
+    ),
+    "It has an entry for each constant of its module that it is called with.": _places(
+        """
+        bulk/audiences/cleanup.py - cache
         """
     ),
     "It has an entry for each module of the package.": _places(

@@ -64,3 +64,16 @@ def test_an_extension_that_cannot_be_loaded_is_told_from_one_that_was_not_built(
 def test_it_is_not_used_where_there_is_no_global_lock() -> None:
     free_threaded = "import sys; sys.version = '3.14.0 free-threading build'\n"
     assert "free-threaded" in told(free_threaded + SCRIPT, SOCIALAPI_NO_SPEEDUPS="")
+
+
+@pytest.mark.skipif(not _speedups.IS_ENABLED, reason="the extension is not used here")
+def test_it_is_not_used_in_another_interpreter_of_the_process() -> None:
+    """Its types are those of the process, and web servers may have several interpreters in one."""
+    elsewhere = (
+        "try: import _interpreters as interpreters\nexcept ImportError: import _xxsubinterpreters as interpreters\n"
+        f"there = interpreters.create()\ninterpreters.run_string(there, {SCRIPT!r})\ninterpreters.destroy(there)\n"
+    )
+    said = told(f"{SCRIPT}\n{elsewhere}{SCRIPT}", SOCIALAPI_NO_SPEEDUPS="", PYTHONUNBUFFERED="1")
+    first, there, again = said.splitlines()
+    assert there.startswith("False|cannot be loaded: ")
+    assert first == again == "True|"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from benchmarks.harness import canned
-from benchmarks.harness.work import Contestant, Order, Schedule, Target, Told, Work, both_ways, expect
+from benchmarks.harness.work import Contestant, Order, Target, Told, Work, both_ways, expect
 
 SIGNS_OF_A_DIGEST: Final = 64
 
@@ -102,7 +102,6 @@ WORK: Final = Work(
     full={"records": 200_000, "warm_records": 2_500},
     quick={"records": 10_000, "warm_records": 500},
     rounds=7,
-    schedule=Schedule.BY_TURNS,
     stub={"check_digests": True},
     cannot={
         "tweepy": "no advertising API",
@@ -147,7 +146,6 @@ DIRTY: Final = Work(
     full={"records": 200_000, "warm_records": 2_500},
     quick={"records": 10_000, "warm_records": 500},
     rounds=7,
-    schedule=Schedule.BY_TURNS,
     stub={"check_digests": True},
     cannot={"all others": "they hash and send whatever they are given, or refuse to"},
     notes=("What arrives is compared with what must: validating and ours take and leave the same.",),

@@ -5,6 +5,7 @@
 import argparse
 import contextlib
 import datetime
+import statistics
 import time
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -112,6 +113,7 @@ def _measure_all(works: Sequence[Work], service: StubProcess, asked: argparse.Na
         rounds = work.rounds if work.rounds == 1 else asked.rounds or (QUICK_ROUNDS if asked.quick else work.rounds)
         measured = measure(work, service, quick=asked.quick, rounds=rounds, contestants=asked.contestants, say=print)
         floors.append(measure_floor(service))
+        measured.floor = statistics.mean(floors[-2:])
         results[work.name] = (work, measured)
         if draw(work, measured, out / "plots"):
             plots[work.name] = f"plots/{work.name}.svg"

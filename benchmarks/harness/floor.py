@@ -36,6 +36,13 @@ class Floor:
     recorded_on: str
     measured: Sequence[float]
 
+    def slowness(self, floor: float | None) -> float:
+        """How many times as slow as in the run of reference the machine is with this floor: 1 where
+        that is not worth mentioning.
+        """
+        times = 1.0 if floor is None else floor / self.recorded
+        return times if times > TOLERANCE else 1.0
+
     @property
     def is_high(self) -> bool:
         """Whether this machine is slower now than the times on the page are compared with."""

@@ -46,7 +46,8 @@ def page(
         floor.says(),
     ]
     if not quick:
-        parts += ["## Targets", "\n".join(_targets(results)), *_one_list(_missed(results, reasons))]
+        slow = {name: floor.slowness(measured.floor) for name, (_, measured) in results.items()}
+        parts += ["## Targets", "\n".join(_targets(results, slow)), *_one_list(_missed(results, reasons, slow))]
     for work, measured in results.values():
         parts += _section(work, measured, plots.get(work.name))
     return "\n\n".join(parts) + "\n"
@@ -58,21 +59,25 @@ def _one_list(lines: Iterable[str]) -> Iterator[str]:
         yield text
 
 
-def _targets(results: Results) -> Iterator[str]:
+def _targets(results: Results, slow: Mapping[str, float]) -> Iterator[str]:
     yield "| Work | Target | Measured | Met |"
     yield "|---|---|---|---|"
-    for work, measured in results.values():
+    for name, (work, measured) in results.items():
         for target in work.targets:
-            yield f"| {work.title} | {target.says} | {_reached(work, target, measured)} | {_met(work, target, measured)} |"
+            reached = _reached(work, target, measured, slow[name])
+            yield f"| {work.title} | {target.says} | {reached} | {_met(work, target, measured)} |"
 
 
-def _reached(work: Work, target: Target, measured: Measured) -> str:
+def _reached(work: Work, target: Target, measured: Measured, slowness: float) -> str:
     values = measured.reached(target, work.metric)
     if not values:
         return "–"
-    unit = target.unit if target.to is None else " ×"
-    said = _said(Spread.of(values), 2 if target.to else work.digits, unit)
-    return said if target.or_else is None else f"{said}; {_reached(work, target.or_else, measured)}"
+    unit, digits = target.unit if target.to is None else " ×", 2 if target.to else work.digits
+    said = _said(Spread.of(values), digits, unit)
+    if target.speed is not None and slowness > 1:
+        median = Spread.of(target.scaled(values, slowness)).median
+        said += f", as {median:,.{digits}f}{unit} at the floor of reference"
+    return said if target.or_else is None else f"{said}; {_reached(work, target.or_else, measured, slowness)}"
 
 
 def _met(work: Work, target: Target, measured: Measured) -> str:
@@ -83,19 +88,23 @@ def _met(work: Work, target: Target, measured: Measured) -> str:
     return "yes" if is_met else "**no**"
 
 
-def _missed(results: Results, reasons: Mapping[str, str]) -> Iterator[str]:
-    for work, measured in results.values():
+def _missed(results: Results, reasons: Mapping[str, str], slow: Mapping[str, float]) -> Iterator[str]:
+    for name, (work, measured) in results.items():
         for target in work.targets:
             met = _met(work, target, measured)
             if met == "not measured":
                 yield f"- {work.title}, {target.says}: not measured, since {_who_is_missing(target, measured)}."
             elif met != "yes":
                 reason = reasons.get(target.id, "no reason is known yet.")
-                yield f"- {work.title}, {target.says}: {_nearly(target, measured.reached(target, work.metric))}{reason}"
+                yield f"- {work.title}, {target.says}: {_nearly(target, measured.reached(target, work.metric), slow[name])}{reason}"
 
 
-def _nearly(target: Target, rounds: Sequence[float]) -> str:
-    return "the median meets it; " if target.is_met([Spread.of(rounds).median]) else ""
+def _nearly(target: Target, rounds: Sequence[float], slowness: float) -> str:
+    if target.is_met([Spread.of(rounds).median]):
+        return "the median meets it; "
+    if target.is_met(target.scaled(rounds, slowness)):
+        return f"the machine was {slowness:.1f} × as slow as the one of reference, where it would be met; "
+    return ""
 
 
 def _who_is_missing(target: Target, measured: Measured) -> str:
@@ -113,8 +122,14 @@ def _section(work: Work, measured: Measured, plot: str | None) -> list[str]:
     absent = {name: reason for name, reason in measured.absent.items() if reason != ONE_WAY} | {**work.cannot}
     if absent:
         parts.append("\n".join(_not_compared(absent)))
-    parts.append(" ".join((*work.notes, f"The contestants of a round work {work.schedule.value}.")))
+    parts.append(" ".join((*work.notes, _scheduled(work, len(measured.rounds)))))
     return parts
+
+
+def _scheduled(work: Work, rounds: int) -> str:
+    if rounds == 1:
+        return f"The contestants work {work.schedule.value}, once."
+    return f"The contestants of a round work {work.schedule.value}; there were {rounds} rounds."
 
 
 def _not_compared(absent: Mapping[str, str]) -> Iterator[str]:

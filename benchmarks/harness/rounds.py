@@ -28,6 +28,8 @@ class Measured:
 
     rounds: list[dict[str, Metrics]] = attrs.field(factory=list)
     absent: dict[str, str] = attrs.field(factory=dict)
+    floor: float | None = None
+    """The floor meanwhile, in µs: the mean of one before and one after."""
 
     def values(self, name: str, metric: str) -> list[float]:
         """One metric of a contestant, by round."""

@@ -3,7 +3,7 @@
 import enum
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import attrs
 
@@ -80,7 +80,16 @@ class Target:
     metric: str | None = None
     """Of the work, unless given."""
     unit: str = ""
+    speed: Literal["time", "rate"] | None = None
+    """What a slow machine does to it: a time is longer there, and a rate lower."""
     or_else: "Target | None" = None
+
+    def scaled(self, rounds: Sequence[float], slowness: float) -> list[float]:
+        """The measurements of a machine that is so many times as slow, as they would be without
+        that.
+        """
+        factor = {"time": 1 / slowness, "rate": slowness}.get(self.speed or "", 1.0)
+        return [each * factor for each in rounds]
 
     def is_met(self, rounds: Sequence[float]) -> bool:
         """Whether three quarters of the rounds are good enough: the quartile on the worse side

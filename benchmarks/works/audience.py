@@ -94,9 +94,17 @@ WORK: Final = Work(
             of="ours, mappings",
             at_most=1.5,
             unit=" µs",
+            speed="time",
             or_else=Target(id="audience-mappings-floor", says="", of="ours, mappings", to="floor", at_most=1.5),
         ),
-        Target(id="audience-arrow", says="from Arrow: at most 1.2 µs", of="ours, Arrow", at_most=1.2, unit=" µs"),
+        Target(
+            id="audience-arrow",
+            says="from Arrow: at most 1.2 µs",
+            of="ours, Arrow",
+            at_most=1.2,
+            unit=" µs",
+            speed="time",
+        ),
     ),
     judge=judge,
     full={"records": 200_000, "warm_records": 2_500},
@@ -139,6 +147,7 @@ DIRTY: Final = Work(
             of=f"ours, {name}",
             at_most=2.5,
             unit=" µs",
+            speed="time",
         )
         for name in ("mappings", "Arrow")
     ],

@@ -52,9 +52,21 @@ WORK: Final = Work(
         _upload("ours, dirty Parquet", "dirty.parquet", **DIRTY),
     ),
     targets=(
-        Target(id="command-line-csv", says="from CSV: at most 3.0 µs", of="ours, CSV", at_most=3.0, unit=" µs"),
         Target(
-            id="command-line-parquet", says="from Parquet: at most 2.5 µs", of="ours, Parquet", at_most=2.5, unit=" µs"
+            id="command-line-csv",
+            says="from CSV: at most 3.0 µs",
+            of="ours, CSV",
+            at_most=3.0,
+            unit=" µs",
+            speed="time",
+        ),
+        Target(
+            id="command-line-parquet",
+            says="from Parquet: at most 2.5 µs",
+            of="ours, Parquet",
+            at_most=2.5,
+            unit=" µs",
+            speed="time",
         ),
     ),
     judge=judge,

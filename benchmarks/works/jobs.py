@@ -45,6 +45,7 @@ WORK: Final = Work(
             of="ours",
             at_least=300_000,
             unit=" records a second",
+            speed="rate",
         ),
         Target(
             id="jobs-wait",
@@ -53,6 +54,7 @@ WORK: Final = Work(
             metric="max_lag_ms",
             at_most=20,
             unit=" ms",
+            speed="time",
         ),
         Target(id="jobs-memory", says="at most 600 MB", of="ours", metric="peak_mb", at_most=600, unit=" MB"),
     ),

@@ -4,7 +4,7 @@ little.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from benchmarks.harness import canned
 from benchmarks.harness.files import write_csv
@@ -59,7 +59,9 @@ def _sync(name: str, file: str, known: str | None, *, dry_run: bool = False) -> 
 
 def _target(id_: str, name: str, at_most: float, metric: str = "us", unit: str = "µs a row") -> Target:
     says = f"{name}: at most {at_most:g} {unit}"
-    return Target(id=id_, says=says, of=f"ours, {name}", metric=metric, at_most=at_most, unit=f" {unit}")
+    speed: Literal["time"] | None = "time" if metric == "us" else None
+    of = f"ours, {name}"
+    return Target(id=id_, says=says, of=of, metric=metric, at_most=at_most, unit=f" {unit}", speed=speed)
 
 
 WORK: Final = Work(

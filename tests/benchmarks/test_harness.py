@@ -260,6 +260,24 @@ def test_a_target_can_be_reached_in_another_way() -> None:
     assert "| Walking | at most 2.0 × raw | 2.50 ×; 2.5 µs | yes |" in text
 
 
+def test_a_time_of_a_slower_machine_is_said_as_it_would_be_on_the_one_of_reference() -> None:
+    work, measured = of([{"raw": 1.0, "ours": 30.0}])
+    time = Target(id="walking-time", says="at most 20 µs", of="ours", at_most=20, unit=" µs", speed="time")
+    rate = Target(id="walking-rate", says="at least 40", of="ours", at_least=40, unit=" a second", speed="rate")
+    measured.floor = 2.0 * FLOOR.recorded
+    text = page_of((attrs.evolve(work, targets=[time, rate]), measured))
+    assert "| at most 20 µs | 30.0 µs, as 15.0 µs at the floor of reference | **no** |" in text
+    assert "| at least 40 | 30.0 a second, as 60.0 a second at the floor of reference | **no** |" in text
+    assert "at most 20 µs: the machine was 2.0 × as slow as the one of reference, where it would be met; " in text
+    measured.floor = 1.1 * FLOOR.recorded
+    assert "| at most 20 µs | 30.0 µs | **no** |" in page_of((attrs.evolve(work, targets=[time]), measured))
+
+
+def test_a_missed_target_that_the_median_meets_says_so() -> None:
+    text = page_of(of([{"raw": 1.0, "ours": each} for each in (1.9, 1.9, 1.9, 2.5, 2.6)]), "The shoes are new.")
+    assert "at most 2.0 × raw: the median meets it; The shoes are new." in text
+
+
 def test_a_run_on_a_slower_machine_says_so() -> None:
     assert Floor(1.0, "a hut", [1.1, 1.1]).says() == (
         "The floor, hashlib's own time for the two digests of a record, is 1.10 µs in this run (1.10 – 1.10), and was "

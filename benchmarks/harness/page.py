@@ -95,15 +95,15 @@ def _missed(results: Results, reasons: Mapping[str, str], slow: Mapping[str, flo
             if met == "not measured":
                 yield f"- {work.title}, {target.says}: not measured, since {_who_is_missing(target, measured)}."
             elif met != "yes":
-                reason = reasons.get(target.id, "no reason is known yet.")
-                yield f"- {work.title}, {target.says}: {_nearly(target, measured.reached(target, work.metric), slow[name])}{reason}"
+                said = (_nearly(target, measured.reached(target, work.metric), slow[name]), reasons.get(target.id, ""))
+                yield f"- {work.title}, {target.says}: {'; '.join(filter(None, said)) or 'no reason is known yet.'}"
 
 
 def _nearly(target: Target, rounds: Sequence[float], slowness: float) -> str:
     if target.is_met([Spread.of(rounds).median]):
-        return "the median meets it; "
+        return "the median meets it"
     if target.is_met(target.scaled(rounds, slowness)):
-        return f"the machine was {slowness:.1f} × as slow as the one of reference, where it would be met; "
+        return f"the machine was {slowness:.1f} × as slow as the one of reference, where it would be met"
     return ""
 
 

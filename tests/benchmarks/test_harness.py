@@ -268,7 +268,7 @@ def test_a_time_of_a_slower_machine_is_said_as_it_would_be_on_the_one_of_referen
     text = page_of((attrs.evolve(work, targets=[time, rate]), measured))
     assert "| at most 20 µs | 30.0 µs, as 15.0 µs at the floor of reference | **no** |" in text
     assert "| at least 40 | 30.0 a second, as 60.0 a second at the floor of reference | **no** |" in text
-    assert "at most 20 µs: the machine was 2.0 × as slow as the one of reference, where it would be met; " in text
+    assert "at most 20 µs: the machine was 2.0 × as slow as the one of reference, where it would be met" in text
     measured.floor = 1.1 * FLOOR.recorded
     assert "| at most 20 µs | 30.0 µs | **no** |" in page_of((attrs.evolve(work, targets=[time]), measured))
 

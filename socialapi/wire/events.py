@@ -61,7 +61,10 @@ def read_post(content: bytes, paths: Paths = None) -> MatchedPost | StreamNotice
         post: MatchedPost = _post_reader().read(body)
     except UNREADABLE:
         return _read_other(content)
-    return _with_the_rest(post, body, content)
+    if "errors" in body:
+        return _with_the_rest(post, body, content)
+    post.content = content
+    return post
 
 
 @functools.cache

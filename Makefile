@@ -60,7 +60,8 @@ OLDEST_TESTS := tests/models tests/session tests/wire \
 # A copy of the package whose extension watches its own memory. Python's allocator is off, which would hide what it does;
 # what Python itself never frees is no leak.
 SANITIZED := .sanitize
-SANITIZE_FLAGS := -Wall -Wextra -Werror -Wno-cast-function-type -Wno-missing-field-initializers -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
+WARNINGS := -Wall -Wextra -Werror -Wno-cast-function-type -Wno-missing-field-initializers
+SANITIZE_FLAGS := $(WARNINGS) -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

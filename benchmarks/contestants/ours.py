@@ -139,9 +139,16 @@ def audience_arrow(order: dict[str, Any]) -> dict[str, Any]:
     try:
         return asyncio.run(_upload(order, *(pa.Table.from_pylist(people) for people in people_of(order))))
     except errors.InvalidInput as refusal:
-        if "version" not in order:  # it is not an earlier one
-            raise
-        return {"absent": f"this version of the package says: {refusal}"}
+        return _refused(order, refusal)
+
+
+def _refused(order: dict[str, Any], refusal: errors.InvalidInput) -> dict[str, Any]:
+    """What an earlier version tells that does not take this input. Raises the refusal of the present
+    one.
+    """
+    if "version" not in order:
+        raise refusal
+    return {"absent": f"this version of the package says: {refusal}"}
 
 
 async def _upload(order: dict[str, Any], warm: Any, records: Any) -> dict[str, Any]:
@@ -245,12 +252,13 @@ def _sync_in_child(order: dict[str, Any]) -> None:
 
 def upload_file(order: dict[str, Any]) -> dict[str, Any]:
     """Uploads a file, or refuses to, and tells what was held in memory on the way."""
-    samples = [(0.0, resident_bytes(), peak_resident_bytes())]
+    samples: list[tuple[float, int, int]] = []
 
     def sample(seconds: float) -> None:
         samples.append((seconds, resident_bytes(), peak_resident_bytes()))
 
     async def main() -> dict[str, Any]:
+        sample(0.0)
         meter = Meter()
 
         def look(progress: Progress) -> None:
@@ -261,9 +269,7 @@ def upload_file(order: dict[str, Any]) -> dict[str, Any]:
             try:
                 report = await _audience(client).upload(Path(order["folder"], order["file"]), on_progress=look)
             except errors.InvalidInput as refusal:
-                if "version" not in order:  # it is not an earlier one
-                    raise
-                return {"absent": f"this version of the package says: {refusal}"}
+                return _refused(order, refusal)
         sample(meter.seconds)
         return meter.told(items=report.accepted, requests=report.requests, samples=samples, peak=peak_resident_bytes())
 

@@ -277,7 +277,7 @@ class _Writer:
         elif field.form in NEEDS_CONVERSION:
             return self._scalar(field, v)
         elif field.form is Form.TIME:
-            lines = [
+            lines = [  # as `_time`
                 f"try: time = fromisoformat({v})",
                 f"except (TypeError, ValueError): {v} = moment({v})",
                 f"else: {v} = moment({v}) if time.microsecond and not time.second else time",

@@ -15,7 +15,6 @@ from typing import Any, Final
 import attrs
 
 from socialapi import Config, errors
-from socialapi import sqlite_file as _sqlite
 from socialapi.bulk import job
 from socialapi.bulk.audiences import dedup
 from socialapi.bulk.audiences.job import MAX_WAITING_DUPLICATES
@@ -31,6 +30,7 @@ from socialapi.emulator import connections as emulator_connections
 from socialapi.emulator import control, faults, ledger, oauth1, request, request_cycle, service, thread
 from socialapi.emulator.platform import challenges, deliveries, fan_out, state, streaming
 from socialapi.integrations import redis, redis_fence, redis_server, redis_window, spark_tasks
+from socialapi.internal import sqlite_file as _sqlite
 from socialapi.models.audiences import MAX_BATCH_BYTES, MAX_OPERATIONS
 from socialapi.models.products import MAX_PRODUCTS
 from socialapi.reports import MAX_ISSUES_KEPT

@@ -3,7 +3,7 @@ emulator.
 """
 
 from socialapi import errors as errors
-from socialapi.lazy import on_first_use, provide
+from socialapi.internal.lazy import on_first_use, provide
 from socialapi.version import __version__ as __version__
 
 __getattr__, __dir__ = on_first_use(__name__)

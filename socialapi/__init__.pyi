@@ -1,4 +1,4 @@
-# The public names of `socialapi`, and the only list of them: Python reads it as well, see `socialapi/lazy.py`.
+# The public names of `socialapi`, and the only list of them: Python reads it as well, see `socialapi/internal/lazy.py`.
 
 from socialapi import errors as errors
 from socialapi.bulk.journals.journal import Journal as Journal
@@ -9,6 +9,7 @@ from socialapi.credentials import Bearer as Bearer
 from socialapi.credentials import Credentials as Credentials
 from socialapi.credentials import OAuth1 as OAuth1
 from socialapi.credentials import OAuth2User as OAuth2User
+from socialapi.internal.unset import UNSET as UNSET
 from socialapi.models.audiences import AudienceUser as AudienceUser
 from socialapi.models.audiences import Operation as Operation
 from socialapi.models.audiences import OperationParams as OperationParams
@@ -29,6 +30,5 @@ from socialapi.session.token_cache import FileTokenCache as FileTokenCache
 from socialapi.session.token_cache import MemoryTokenCache as MemoryTokenCache
 from socialapi.session.token_cache import TokenCache as TokenCache
 from socialapi.streams.stream import Stream as Stream
-from socialapi.unset import UNSET as UNSET
 from socialapi.version import __version__ as __version__
 from socialapi.wire.response import Reply as Reply

@@ -21,7 +21,6 @@ from socialapi.version import __version__
 
 if TYPE_CHECKING:
     from socialapi.integrations.redis import RedisPacer, RedisTokenCache
-    from socialapi.network import Network
     from socialapi.resources.ads import Ads
     from socialapi.resources.catalogs import Catalog, Catalogs
     from socialapi.resources.content import Articles, News, Notes, Powerstream
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from socialapi.resources.webhooks import Webhooks
     from socialapi.routes.route import Method
     from socialapi.routes.undeclared import Api, Auth
+    from socialapi.session.network import Network
     from socialapi.session.rate_limiter import LimitStatus, Pacer
     from socialapi.session.session import CallOptions, Session
     from socialapi.session.telemetry import Telemetry
@@ -370,7 +370,7 @@ def _session_opener(
     """
 
     def open_session(environ: Mapping[str, str], own: bool) -> "Session":
-        from socialapi.network import Network
+        from socialapi.session.network import Network
         from socialapi.session.rate_limiter import SlidingWindowPacer
         from socialapi.session.session import Session
 
@@ -518,7 +518,7 @@ def _check_network(proxy: str | Literal[False] | None, ssl: ssl_module.SSLContex
     """
     if proxy is None and ssl is True:
         return  # the usual case, in which `network` is not imported yet
-    from socialapi.network import Network
+    from socialapi.session.network import Network
 
     Network.of({}, own=False, proxy=proxy, ssl=ssl)
 

@@ -4,6 +4,6 @@ words in it.
 report = await audience.upload("crm.csv", journal=MyJournal(…))
 """
 
-from socialapi.lazy import on_first_use
+from socialapi.internal.lazy import on_first_use
 
 __getattr__, __dir__ = on_first_use(__name__)

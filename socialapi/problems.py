@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 import attrs
 
-from socialapi.records import FrozenRecord
+from socialapi.internal.records import FrozenRecord
 
 
 @attrs.frozen(kw_only=True)

@@ -5,8 +5,8 @@ from typing import Any, Final, Literal
 
 import attrs
 
-from socialapi import notebook
-from socialapi.records import FrozenRecord
+from socialapi.internal import notebook
+from socialapi.internal.records import FrozenRecord
 
 MAX_ISSUES_KEPT: Final = 1_000
 """How many rejected rows and how many warnings a report names. The counts are always complete."""

@@ -1,10 +1,11 @@
-# The public names of `socialapi.types`, and the only list of them: Python reads it as well, see `socialapi/lazy.py`.
+# The public names of `socialapi.types`, and the only list of them: Python reads it as well, see `socialapi/internal/lazy.py`.
 
 from socialapi.bulk.audiences.batches import Packing as Packing
 from socialapi.bulk.inputs.formats import Records as Records
 from socialapi.bulk.inputs.reader import ArrowStream as ArrowStream
 from socialapi.bulk.inputs.reader import BinaryFile as BinaryFile
 from socialapi.bulk.job import OnProgress as OnProgress
+from socialapi.internal.unset import Unset as Unset
 from socialapi.models.accounts import Account as Account
 from socialapi.models.accounts import AccountApp as AccountApp
 from socialapi.models.accounts import AccountChanges as AccountChanges
@@ -209,5 +210,4 @@ from socialapi.routes.route import Method as Method
 from socialapi.routes.route import RateLimit as RateLimit
 from socialapi.routes.undeclared import Api as Api
 from socialapi.routes.undeclared import Auth as Auth
-from socialapi.unset import Unset as Unset
 from socialapi.wire.rate_limit_headers import LimitReading as LimitReading

@@ -16,7 +16,7 @@ import pytest
 
 import socialapi
 from socialapi import Client, types
-from socialapi.lazy import on_first_use
+from socialapi.internal.lazy import on_first_use
 
 LIBRARIES: Final = frozenset(
     [
@@ -36,10 +36,12 @@ LIBRARIES: Final = frozenset(
 WEB: Final = frozenset({"aiohttp.web", "aiohttp.web_app", "aiohttp.web_protocol", "aiohttp.web_server"})
 OUTER: Final = ("socialapi.cli", "socialapi.emulator", "socialapi.testing", "socialapi.webhooks")
 
-BASE: Final = frozenset({"socialapi", "socialapi.errors", "socialapi.lazy", "socialapi.version"})
+BASE: Final = frozenset(
+    {"socialapi", "socialapi.errors", "socialapi.internal", "socialapi.internal.lazy", "socialapi.version"}
+)
 FRONT_DOOR: Final = BASE | {
     *("socialapi.client", "socialapi.config", "socialapi.credentials"),
-    *("socialapi.session", "socialapi.session.clock", "socialapi.session.token_cache", "socialapi.shielded"),
+    *("socialapi.session", "socialapi.session.clock", "socialapi.session.token_cache", "socialapi.internal.shielded"),
 }
 CLIENT: Final = """
 from socialapi import AppOnly, Client, Config, OAuth1
@@ -184,7 +186,7 @@ def test_telemetry_is_loaded_by_a_client_that_wants_it_and_by_nothing_else() -> 
 
 def test_a_type_is_loaded_without_those_that_have_nothing_to_do_with_it() -> None:
     modules = loaded("from socialapi.types import Micros")
-    own = {"socialapi.types", "socialapi.models", "socialapi.models.money", "socialapi.records"}
+    own = {"socialapi.types", "socialapi.models", "socialapi.models.money", "socialapi.internal.records"}
     assert of_package(modules) == BASE | own
 
 

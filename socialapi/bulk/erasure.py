@@ -14,8 +14,8 @@ from socialapi.bulk.rejects import begins_as_rejects, is_rejects_file
 from socialapi.bulk.sync.scratch import remove_scratch, scratch_folder
 from socialapi.bulk.sync.snapshot import SCHEMA as SNAPSHOT_SCHEMA
 from socialapi.errors import ConfigurationError
-from socialapi.file_lock import FileLock
-from socialapi.sqlite_file import application_id_of, is_in_use, remove_file, remove_files
+from socialapi.internal.file_lock import FileLock
+from socialapi.internal.sqlite_file import application_id_of, is_in_use, remove_file, remove_files
 
 Kind = Literal["journal", "snapshot", "digest file", "rejects file"]
 

@@ -18,8 +18,8 @@ from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Settin
 from socialapi.bulk.rejects import RejectsFile, is_rejects_file, same_file
 from socialapi.config import Config
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
-from socialapi.file_lock import SUFFIX
-from socialapi.records import FrozenRecord
+from socialapi.internal.file_lock import SUFFIX
+from socialapi.internal.records import FrozenRecord
 from socialapi.reports import Progress, UploadReport
 from socialapi.routes.route import Target
 from socialapi.session.budget import InFlightBudget

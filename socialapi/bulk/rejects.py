@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from socialapi.errors import InvalidInput
-from socialapi.file_lock import FileLock
+from socialapi.internal.file_lock import FileLock
 from socialapi.reports import RowIssue
 
 HEADER: Final = ("row", "field", "reason")

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
-from socialapi.atomic_file import replacement
 from socialapi.cli import output
 from socialapi.cli.output import printable
 from socialapi.client import Client, redis_url
 from socialapi.config import SETTINGS_OF_ENVIRONMENT, Config, user_folder, variable
 from socialapi.credentials import PARTS_OF_ENVIRONMENT, AppOnly, Credentials, OAuth2User, credentials_from_env
 from socialapi.errors import ConfigurationError
+from socialapi.internal.atomic_file import replacement
 from socialapi.models.spelling import near_name
 from socialapi.session.token_cache import FileTokenCache, TokenCache
 

@@ -27,7 +27,7 @@ from socialapi.cli import output
 from socialapi.cli.jobs import command_line, state_folder
 from socialapi.cli.options import whole_number
 from socialapi.errors import ConfigurationError, InvalidInput
-from socialapi.file_lock import FileLock, Holder
+from socialapi.internal.file_lock import FileLock, Holder
 from socialapi.models.validation import broken_rules
 from socialapi.models.webhooks import WebhookUrl
 

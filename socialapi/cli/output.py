@@ -16,8 +16,8 @@ from typing import IO, Final, TextIO
 
 from rich.console import Console
 
-from socialapi.atomic_file import replacement
 from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, SocialApiError, Unauthorized
+from socialapi.internal.atomic_file import replacement
 from socialapi.problems import Problem, ServiceError
 
 DONE: Final = 0

@@ -17,13 +17,13 @@ from socialapi.cli.output import moment, printable
 from socialapi.cli.posts import names_in
 from socialapi.client import Client
 from socialapi.errors import ApiError, SocialApiError
+from socialapi.internal.unset import UNSET
 from socialapi.models.events import ActivityEvent, MatchedPost, StreamNotice
 from socialapi.models.pages import Page, Undecoded
 from socialapi.models.queries import Fields
 from socialapi.models.streams import RuleDraft, StreamRule
 from socialapi.problems import Problem, ServiceError
 from socialapi.streams import Gap, Stream
-from socialapi.unset import UNSET
 
 app: Final = App(name="stream")
 rule_app: Final = App(name="rules", help="Rules of the filtered stream.")

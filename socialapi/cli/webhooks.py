@@ -18,8 +18,8 @@ from socialapi.cli.output import printable
 from socialapi.cli.stream import Event, name_of, print_event
 from socialapi.errors import ConfigurationError, InvalidInput, SocialApiError, WebhookRejected
 from socialapi.models.webhooks import WebhookConfig
-from socialapi.network import Network
 from socialapi.session.forwarder import Forwarder
+from socialapi.session.network import Network
 from socialapi.wire.encode import json_shape
 
 app: Final = App(name="webhooks")

@@ -1,4 +1,4 @@
-# The public names of `socialapi.emulator`, and the only list of them: Python reads it as well, see `socialapi/lazy.py`.
+# The public names of `socialapi.emulator`, and the only list of them: Python reads it as well, see `socialapi/internal/lazy.py`.
 
 from socialapi.emulator.faults import Fault as Fault
 from socialapi.emulator.faults import FaultKind as FaultKind

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 import attrs
 from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
+from socialapi.internal.unset import Unset
 from socialapi.models.accounts import AnyFeatureKey, FeaturesAdded
 from socialapi.models.cards import App, Button, CardChanges, CardDraft, Details
 from socialapi.models.catalogs import ProductSetDraft
@@ -26,7 +27,6 @@ from socialapi.models.posts import PostDraft
 from socialapi.models.products import MAX_PRODUCTS, Product, ProductsBody
 from socialapi.models.streams import RulesChange
 from socialapi.models.validation import IsId, Pattern, Tagged, WholeText, members_by_tag, value_type, wire_name
-from socialapi.unset import Unset
 
 Schema = dict[str, Any]
 

@@ -20,8 +20,8 @@ from typing import IO, Any, Final
 import attrs
 
 from socialapi.errors import InvalidInput
+from socialapi.internal.unset import UNSET
 from socialapi.problems import BrokenRule
-from socialapi.unset import UNSET
 from socialapi.wire.class_plans import FieldPlan, Form, plan_of
 from socialapi.wire.decode import CONVERTER
 from socialapi.wire.encode import json_text

@@ -17,6 +17,7 @@ from socialapi.bulk.inputs.columns import ColumnMapping, quoted
 from socialapi.bulk.job import JobOptions
 from socialapi.bulk.products.feed import ProductColumns
 from socialapi.errors import InvalidInput
+from socialapi.internal.records import FrozenRecord
 from socialapi.models.audiences import (
     DEFAULT_EXPIRY_MONTHS,
     DO_NOT_REACH_KINDS,
@@ -26,7 +27,6 @@ from socialapi.models.audiences import (
 )
 from socialapi.models.spelling import near_name
 from socialapi.models.validation import format_timestamp
-from socialapi.records import FrozenRecord
 
 DestinationKind = Literal["audience", "do_not_reach_list", "catalog"]
 

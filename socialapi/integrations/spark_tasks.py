@@ -21,7 +21,7 @@ from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
 from socialapi.integrations.spark_options import WriteSettings
-from socialapi.records import FrozenRecord
+from socialapi.internal.records import FrozenRecord
 from socialapi.reports import Progress, UploadReport
 from socialapi.routes.route import RateLimit
 from socialapi.session.clock import Clock, SystemClock

@@ -10,13 +10,13 @@ import attrs
 from annotated_types import MaxLen
 
 from socialapi.errors import DecodeError, InvalidInput
+from socialapi.internal.records import Exported, Record
+from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.model import Model
 from socialapi.models.queries import TOTAL_OR_CURSOR, CountQuery, CursorQuery, Id, Ids, SortBy
 from socialapi.models.spelling import near_name
 from socialapi.models.validation import Pattern, is_several, parse_timestamp
 from socialapi.problems import BrokenRule
-from socialapi.records import Exported, Record
-from socialapi.unset import UNSET, Unset
 
 OperationType = Literal["Update", "Delete"]
 IdentifierKind = Literal["email", "device_id", "handle", "service_id", "phone_number", "partner_user_id"]

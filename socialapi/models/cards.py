@@ -7,12 +7,12 @@ from typing import Annotated, Any, Final, Literal
 import attrs
 from annotated_types import Ge, Le, MaxLen, MinLen
 
+from socialapi.internal.records import Record
+from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.model import Model
 from socialapi.models.queries import CursorQuery, Element, Ids, SortBy
 from socialapi.models.validation import AnyId, ListOf, Pattern, Tagged
 from socialapi.problems import BrokenRule
-from socialapi.records import Record
-from socialapi.unset import UNSET, Unset
 
 CardType = Literal[
     "IMAGE_APP",

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal, Required, TypedDict
 import attrs
 from annotated_types import MinLen
 
+from socialapi.internal.records import Record
+from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.model import Model
 from socialapi.models.queries import CursorQuery, Long
 from socialapi.models.validation import AnyId
 from socialapi.problems import BrokenRule
-from socialapi.records import Record
-from socialapi.unset import UNSET, Unset
 
 FilterAttribute = Literal[
     "price",

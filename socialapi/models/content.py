@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import attrs
 
+from socialapi.internal.records import Record
+from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.model import Model
-from socialapi.records import Record
-from socialapi.unset import UNSET, Unset
 
 
 @attrs.define(kw_only=True)

@@ -9,14 +9,14 @@ from typing import Any, Final, Generic, Literal, TypeVar, get_args
 import attrs
 
 from socialapi.errors import InvalidInput
+from socialapi.internal.records import FrozenRecord, Record
+from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.model import Model
 from socialapi.models.pages import Includes
 from socialapi.models.posts import Post
 from socialapi.models.spelling import near_name
 from socialapi.models.validation import AnyId
 from socialapi.problems import BrokenRule, Problem, ServiceError
-from socialapi.records import FrozenRecord, Record
-from socialapi.unset import UNSET, Unset
 
 EventType = Literal[
     "post.create",

@@ -5,11 +5,11 @@ from typing import Any, Self, TypeVar
 
 import attrs
 
-from socialapi import notebook
-from socialapi.lazy import provided
+from socialapi.internal import notebook
+from socialapi.internal.lazy import provided
+from socialapi.internal.records import Exported, FrozenRecord, Record
 from socialapi.models.validation import wire_name
 from socialapi.problems import Problem, ServiceError
-from socialapi.records import Exported, FrozenRecord, Record
 
 T = TypeVar("T")
 Item = TypeVar("Item")

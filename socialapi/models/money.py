@@ -11,7 +11,7 @@ from typing import Final, Self
 import attrs
 
 from socialapi.errors import InvalidInput
-from socialapi.records import Exported
+from socialapi.internal.records import Exported
 
 _CODES: Final = (
     "AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD CDF CHF CLP "

@@ -8,11 +8,11 @@ import attrs
 from annotated_types import MaxLen, MinLen
 
 from socialapi.errors import InvalidInput
-from socialapi.lazy import provided
+from socialapi.internal.lazy import provided
+from socialapi.internal.records import Exported, FrozenRecord, Record
+from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.model import Model
 from socialapi.problems import BrokenRule
-from socialapi.records import Exported, FrozenRecord, Record
-from socialapi.unset import UNSET, Unset
 
 
 class HoldsSecret(Exported):

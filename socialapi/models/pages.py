@@ -9,12 +9,12 @@ import attrs
 import orjson
 
 from socialapi.errors import DecodeError, InvalidInput
-from socialapi.lazy import provided
+from socialapi.internal.lazy import provided
+from socialapi.internal.records import FrozenRecord, Record
 from socialapi.models.model import Model, html_table
 from socialapi.models.posts import Media, Place, Poll, Post
 from socialapi.models.users import User
 from socialapi.problems import Problem, ServiceError
-from socialapi.records import FrozenRecord, Record
 
 T = TypeVar("T")
 Item = TypeVar("Item")

@@ -7,11 +7,11 @@ from typing import Annotated, Any, Final, Literal
 import attrs
 from annotated_types import MaxLen
 
+from socialapi.internal.records import Record
+from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.model import Model
 from socialapi.models.validation import AnyId, ListOf
 from socialapi.problems import BrokenRule
-from socialapi.records import Record
-from socialapi.unset import UNSET, Unset
 
 
 @attrs.define(kw_only=True)

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Final, Literal, TypedDict
 import attrs
 from annotated_types import Ge, Le, MaxLen, MinLen
 
+from socialapi.internal.records import Record
+from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.model import Model
 from socialapi.models.money import CURRENCIES
 from socialapi.models.queries import CursorQuery
 from socialapi.models.validation import AnyId, Pattern
 from socialapi.problems import BrokenRule
-from socialapi.records import Record
-from socialapi.unset import UNSET, Unset
 
 MAX_PRODUCTS: Final = 25
 MAX_ADDITIONAL_IMAGES: Final = 10

@@ -11,10 +11,10 @@ import attrs
 from annotated_types import Ge, Le, MaxLen, MinLen
 
 from socialapi.errors import InvalidInput
+from socialapi.internal.records import FrozenRecord
 from socialapi.models.spelling import near_name
 from socialapi.models.validation import AnyId, Conditions, IsId, ListOf, Pattern, WholeText
 from socialapi.problems import BrokenRule
-from socialapi.records import FrozenRecord
 
 PostField = Literal[
     "attachments",

@@ -9,12 +9,12 @@ from typing import Annotated, Any, Final
 import attrs
 from annotated_types import MaxLen, MinLen
 
+from socialapi.internal.records import Record
+from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.model import Model
 from socialapi.models.queries import Element
 from socialapi.models.validation import AnyId, Pattern
 from socialapi.problems import BrokenRule, Problem, ServiceError
-from socialapi.records import Record
-from socialapi.unset import UNSET, Unset
 
 MAX_RULE_LENGTH: Final = 2_048
 MAX_RULES: Final = 25_000

@@ -21,8 +21,8 @@ import annotated_types
 import attrs
 
 from socialapi.errors import InvalidInput
+from socialapi.internal.unset import Unset
 from socialapi.problems import BrokenRule
-from socialapi.unset import Unset
 
 T = TypeVar("T")
 Report = list[BrokenRule]

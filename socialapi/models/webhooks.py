@@ -5,10 +5,10 @@ from typing import Annotated, Final, Literal, get_args
 
 import attrs
 
+from socialapi.internal.records import Record
 from socialapi.models.model import Model
 from socialapi.models.validation import IsId, Pattern
 from socialapi.problems import Problem, ServiceError
-from socialapi.records import Record
 
 WebhookId = Annotated[str, IsId(), Pattern("[0-9]{1,19}", "must be 1 to 19 digits")]
 WebhookUrl = Annotated[

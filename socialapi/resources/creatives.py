@@ -5,6 +5,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
+from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.cards import Button, Card, CardMedia, CardsQuery, Details, SwipeableMedia
 from socialapi.models.creatives import (
     AccountMedia,
@@ -25,7 +26,6 @@ from socialapi.models.queries import RecordQuery
 from socialapi.resources.resource import Resource, without_none
 from socialapi.routes import creatives as routes
 from socialapi.session.pager import Pager
-from socialapi.unset import UNSET, Unset
 
 
 class AccountMediaResource(Resource):

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from socialapi.errors import ApiError, DecodeError, InvalidInput
+from socialapi.internal.unset import UNSET
 from socialapi.models.oauth import (
     AccessToken,
     AppOnlyToken,
@@ -30,7 +31,6 @@ from socialapi.routes import oauth as routes
 from socialapi.routes.route import Route
 from socialapi.session.auth import OAuth1Authenticator, basic, client_authentication
 from socialapi.session.oauth2_user import CODE_ADVICE, REFRESH_ADVICE, with_advice
-from socialapi.unset import UNSET
 from socialapi.wire.oauth1 import SignIn
 from socialapi.wire.request import check, refuse_unfit
 

@@ -6,8 +6,8 @@ from urllib.parse import quote
 
 import attrs
 
+from socialapi.internal.records import Exported
 from socialapi.models.pages import Page
-from socialapi.records import Exported
 
 R = TypeVar("R")
 

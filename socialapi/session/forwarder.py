@@ -12,8 +12,8 @@ import yarl
 
 from socialapi.config import is_loopback
 from socialapi.errors import ConfigurationError
-from socialapi.network import Network
 from socialapi.session.clock import Clock, SystemClock
+from socialapi.session.network import Network
 from socialapi.session.transport import NOT_SENT, not_sent_reason
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, BACKOFF_SECONDS, JITTER_SHARE
 

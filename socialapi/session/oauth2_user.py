@@ -12,12 +12,12 @@ import attrs
 
 from socialapi.credentials import OAuth2User
 from socialapi.errors import ApiError, SocialApiError, Unauthorized
+from socialapi.internal.shielded import shielded
 from socialapi.models.oauth import OAuth2Token, OAuth2TokenRequest
 from socialapi.problems import ServiceError
 from socialapi.session.auth import Authenticator, Authorization, client_authentication
 from socialapi.session.clock import Clock
 from socialapi.session.token_cache import TokenCache, cache_key
-from socialapi.shielded import shielded
 from socialapi.wire.oauth1 import bearer_header, is_token
 from socialapi.wire.request import Request
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, TypeVar
 import attrs
 
 from socialapi.errors import DecodeError, InvalidInput, SocialApiError
-from socialapi.lazy import provided
+from socialapi.internal.lazy import provided
 from socialapi.models.pages import Page
 from socialapi.models.validation import printable_name
 from socialapi.problems import Problem, ServiceError

@@ -12,7 +12,7 @@ import attrs
 
 from socialapi.config import Config
 from socialapi.errors import RateLimitTooLong
-from socialapi.records import FrozenRecord
+from socialapi.internal.records import FrozenRecord
 from socialapi.routes.route import RateLimit
 from socialapi.session.clock import Clock, SystemClock, acquire_with_timeout, wait_for_event
 from socialapi.wire.rate_limit_headers import LimitReading

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 
 from socialapi.config import is_file_path, user_folder
 from socialapi.errors import ConfigurationError
-from socialapi.shielded import shielded
+from socialapi.internal.shielded import shielded
 
 LOCK_TIMEOUT_SECONDS: Final = 180.0
 
@@ -173,7 +173,7 @@ class FileTokenCache:
 
     def _replace(self, key: str, expected: str | None, token: str | None) -> None:
         # It imports tempfile, which every client would load with this module and few write files.
-        from socialapi.atomic_file import replacement
+        from socialapi.internal.atomic_file import replacement
 
         tokens = self._read()
         if expected is not None and tokens.get(key) != expected:

@@ -19,7 +19,7 @@ from aiohttp.tracing import Trace
 
 from socialapi.config import Config
 from socialapi.errors import ConfigurationError, OutcomeUnknown, TransportError
-from socialapi.network import ConnectionOptions, Network
+from socialapi.session.network import ConnectionOptions, Network
 from socialapi.wire.oauth1 import check_headers
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply

@@ -2,6 +2,6 @@
 `client.activity.stream`.
 """
 
-from socialapi.lazy import on_first_use
+from socialapi.internal.lazy import on_first_use
 
 __getattr__, __dir__ = on_first_use(__name__)

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 import attrs
 
 from socialapi.errors import ConfigurationError, InvalidInput
+from socialapi.internal.records import Exported
 from socialapi.models.events import (
     ActivityEvent,
     EventType,
@@ -17,7 +18,6 @@ from socialapi.models.events import (
     refuse_misspelt_event_type,
 )
 from socialapi.models.validation import printable_name
-from socialapi.records import Exported
 from socialapi.streams.handlers import call_handler, check_handler
 
 E = TypeVar("E")

@@ -5,8 +5,8 @@ from typing import Literal
 
 import attrs
 
+from socialapi.internal.records import Exported
 from socialapi.problems import Problem
-from socialapi.records import Exported
 
 StreamState = Literal["new", "connecting", "connected", "waiting", "closed"]
 

@@ -10,6 +10,6 @@
 Once the receiver is serving, register it with `client.webhooks.ensure(url)`.
 """
 
-from socialapi.lazy import on_first_use
+from socialapi.internal.lazy import on_first_use
 
 __getattr__, __dir__ = on_first_use(__name__)

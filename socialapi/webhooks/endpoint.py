@@ -12,8 +12,8 @@ import attrs
 import orjson
 
 from socialapi.errors import InvalidInput
+from socialapi.internal.records import Exported
 from socialapi.models.pages import Undecoded
-from socialapi.records import Exported
 from socialapi.webhooks.queue import Store
 from socialapi.webhooks.signatures import SIGNATURE_HEADER, Signature, begins_as_json, sign_body
 from socialapi.wire.decode import decode_json

@@ -15,7 +15,7 @@ from typing import Final
 import attrs
 
 from socialapi.errors import ConfigurationError
-from socialapi.sqlite_file import Schema, SqliteFile, damage, is_damage
+from socialapi.internal.sqlite_file import Schema, SqliteFile, damage, is_damage
 from socialapi.webhooks.inbox_owner import InboxOwner
 from socialapi.webhooks.queue import OneLoop, Outcome, QueuedEvent
 

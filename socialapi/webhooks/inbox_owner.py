@@ -4,7 +4,7 @@ import secrets
 from pathlib import Path
 from typing import Final
 
-from socialapi.file_lock import FileLock
+from socialapi.internal.file_lock import FileLock
 
 _NAME_BYTES: Final = 8
 

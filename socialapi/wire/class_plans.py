@@ -15,8 +15,8 @@ from typing import Any, Final, Literal
 
 import attrs
 
+from socialapi.internal.unset import Unset
 from socialapi.models.validation import Tagged, wire_name
-from socialapi.unset import Unset
 from socialapi.wire import scalars
 
 Structure = Callable[[Any, Any], Any]

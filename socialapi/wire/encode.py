@@ -18,6 +18,7 @@ import attrs
 import orjson
 
 from socialapi.errors import InvalidInput
+from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.spelling import near_name
 from socialapi.models.validation import (
     IsId,
@@ -31,7 +32,6 @@ from socialapi.models.validation import (
     wire_name,
 )
 from socialapi.problems import BrokenRule
-from socialapi.unset import UNSET, Unset
 
 _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 _LISTS: Final = (tuple, list, set, frozenset)

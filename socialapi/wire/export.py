@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from socialapi.errors import DecodeError, InvalidInput
+from socialapi.internal.records import Exported
 from socialapi.models.events import ActivityEvent, MatchedPost, StreamNotice
 from socialapi.models.model import Items
 from socialapi.models.pages import Page, Undecoded
 from socialapi.models.validation import printable_name
 from socialapi.problems import BrokenRule, ServiceError
-from socialapi.records import Exported
 from socialapi.wire.decode import read_errors, read_service_error, structure
 from socialapi.wire.encode import json_shape, json_text  # records ask this module for json_text
 from socialapi.wire.events import matched_post, with_message

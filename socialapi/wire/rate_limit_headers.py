@@ -9,7 +9,7 @@ from typing import Final
 
 import attrs
 
-from socialapi.records import Exported
+from socialapi.internal.records import Exported
 
 _MILLISECONDS_FROM: Final = 1e11
 _EPOCH_FROM: Final = 1e8

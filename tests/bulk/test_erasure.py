@@ -12,7 +12,7 @@ from socialapi.bulk.products.snapshot import SCHEMA as DIGESTS
 from socialapi.bulk.sync.scratch import scratch_folder
 from socialapi.bulk.sync.snapshot import SCHEMA as SNAPSHOT
 from socialapi.errors import ConfigurationError
-from socialapi.sqlite_file import Schema, SqliteFile
+from socialapi.internal.sqlite_file import Schema, SqliteFile
 from socialapi.webhooks.inbox import SCHEMA as INBOX
 
 

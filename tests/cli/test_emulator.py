@@ -20,7 +20,7 @@ import pytest
 
 from socialapi.cli import app, emulator
 from socialapi.emulator import server
-from socialapi.file_lock import FileLock
+from socialapi.internal.file_lock import FileLock
 
 
 def test_webhook_targets_are_mapped_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 from socialapi.cli import app
 from socialapi.cli.jobs import KILLED_WITHIN_SECONDS, Registration, Registry
 from socialapi.emulator import Emulator
-from socialapi.file_lock import FileLock
+from socialapi.internal.file_lock import FileLock
 from tests.bulk.products.model_catalog import csv_file, line
 from tests.cli.terminal import Printed, answered, program
 from tests.support.waiting import until

@@ -24,8 +24,8 @@ from socialapi.cli import app, output
 from socialapi.cli.jobs import RegisteredJournal, Registration, Registry, command_line
 from socialapi.emulator import Emulator
 from socialapi.errors import ConfigurationError
-from socialapi.file_lock import FileLock
-from socialapi.sqlite_file import SqliteFile
+from socialapi.internal.file_lock import FileLock
+from socialapi.internal.sqlite_file import SqliteFile
 from tests.bulk.products.model_catalog import csv_file, line
 from tests.cli.terminal import Printed, answered, last_json, program
 

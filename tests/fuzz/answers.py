@@ -14,6 +14,7 @@ import orjson
 
 import socialapi.routes
 from socialapi.errors import ApiError, DecodeError, InvalidInput
+from socialapi.internal.records import Exported
 from socialapi.models.events import ActivityEvent, MatchedPost, Streamed
 from socialapi.models.model import Items, Model
 from socialapi.models.oauth import HoldsSecret
@@ -21,7 +22,6 @@ from socialapi.models.pages import Page, Undecoded
 from socialapi.models.posts import Post
 from socialapi.models.validation import format_timestamp, parse_timestamp
 from socialapi.problems import Problem, ServiceError
-from socialapi.records import Exported
 from socialapi.routes import oauth as oauth_routes
 from socialapi.routes.route import Route
 from socialapi.session.oauth2_user import TokenPair

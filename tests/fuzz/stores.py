@@ -21,9 +21,9 @@ from socialapi.cli.credential_store import CredentialStore, Login
 from socialapi.cli.emulator import _Background, _check_env_file
 from socialapi.cli.jobs import Registry, _time
 from socialapi.errors import ConfigurationError
-from socialapi.file_lock import FileLock, _is_alive, _noted, is_lock_file, lock_path
+from socialapi.internal.file_lock import FileLock, _is_alive, _noted, is_lock_file, lock_path
+from socialapi.internal.sqlite_file import application_id_of
 from socialapi.session.token_cache import FileTokenCache
-from socialapi.sqlite_file import application_id_of
 from socialapi.webhooks.inbox import Inbox
 from tests.fuzz.target import Pieces, completed, scratch_folder, target
 

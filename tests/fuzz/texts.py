@@ -26,10 +26,10 @@ from socialapi.integrations.redis_server import _has_loose_password
 from socialapi.models.oauth import RequestToken
 from socialapi.models.products import Product
 from socialapi.models.validation import broken_rules
-from socialapi.network import Certificates, Proxies, read_proxy
 from socialapi.resources.oauth import _check_url
 from socialapi.routes.undeclared import ad_hoc_target
 from socialapi.session.forwarder import _checked
+from socialapi.session.network import Certificates, Proxies, read_proxy
 from socialapi.wire.decode import decode_json
 from socialapi.wire.oauth1 import OAuth1Signer, check_headers
 from tests.fuzz.answers import every_route

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from socialapi import AudienceUser, Operation
 from socialapi.errors import BulkError, InvalidInput, NotFound
+from socialapi.internal.unset import UNSET
 from socialapi.reports import UploadReport
-from socialapi.unset import UNSET
 from tests.machines.advertising import ANSWERED_WELL, End, JobMachine, Run, runs
 from tests.machines.faults import trouble
 from tests.machines.machine import Asked, check, run_machine, step

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.errors import InvalidInput
+from socialapi.internal.unset import UNSET
 from socialapi.models.audiences import (
     AudienceUser,
     DoNotReachOperations,
@@ -20,7 +21,6 @@ from socialapi.models.audiences import (
     months_later,
 )
 from socialapi.models.validation import broken_rules
-from socialapi.unset import UNSET
 from socialapi.wire.encode import json_shape
 
 UTC = datetime.UTC

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.errors import InvalidInput
+from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.products import Product
 from socialapi.models.validation import (
     Conditions,
@@ -23,7 +24,6 @@ from socialapi.models.validation import (
     text_tests,
 )
 from socialapi.problems import BrokenRule
-from socialapi.unset import UNSET, Unset
 
 NOW = datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC)
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from socialapi import Client, errors
 from socialapi.emulator import Emulator
+from socialapi.internal.unset import UNSET
 from socialapi.models.pages import Page, Undecoded
 from socialapi.problems import DuplicateRules, InvalidRules, RuleCap
 from socialapi.resources import streams
 from socialapi.resources.streams import FilteredStream
 from socialapi.session.pager import Pager
 from socialapi.types import RuleDraft
-from socialapi.unset import UNSET
 from tests.support.clients import client_of
 from tests.support.server import Server, answer
 

@@ -15,8 +15,8 @@ import yarl
 from socialapi import AppOnly, AudienceUser, Client, Config
 from socialapi.emulator import Emulator
 from socialapi.errors import ConfigurationError, SocialApiError, TransportError
-from socialapi.network import Network
 from socialapi.session.forwarder import Forwarder
+from socialapi.session.network import Network
 from tests.support.clients import BEARER, USER, client_of
 from tests.support.clock import VirtualClock
 from tests.support.proxy import ForwardProxy

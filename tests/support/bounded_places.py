@@ -238,17 +238,17 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/rejects.py RejectsFile.__init__ FileLock
         cli/emulator.py _Background.holder FileLock
         cli/emulator.py _Background.noted FileLock
-        file_lock.py _holder sleep
-        file_lock.py _note read
-        file_lock.py _noted read
-        file_lock.py is_lock_file read
-        sqlite_file.py SqliteFile.__init__ FileLock
+        internal/file_lock.py _holder sleep
+        internal/file_lock.py _note read
+        internal/file_lock.py _noted read
+        internal/file_lock.py is_lock_file read
+        internal/sqlite_file.py SqliteFile.__init__ FileLock
         webhooks/inbox_owner.py InboxOwner.hold FileLock
         """
     ),
     "a SQLite file that another process just left": _places(
         """
-        sqlite_file.py SqliteFile._open sleep
+        internal/sqlite_file.py SqliteFile._open sleep
         """
     ),
     "the disk": _places(
@@ -262,9 +262,9 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/sync/snapshot.py Snapshot.open read
         bulk/sync/snapshot.py Snapshot.stage read
         session/token_cache.py FileTokenCache._replaced wait
-        sqlite_file.py SqliteFile.__init__ deque
-        shielded.py shielded wait
-        sqlite_file.py SqliteFile.open ThreadPoolExecutor
+        internal/sqlite_file.py SqliteFile.__init__ deque
+        internal/shielded.py shielded wait
+        internal/sqlite_file.py SqliteFile.open ThreadPoolExecutor
         webhooks/inbox.py Inbox._claim_abandoned read
         """
     ),
@@ -413,7 +413,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         emulator/arguments.py wire_fields cache
         integrations/arrow.py _columns cache
         models/validation.py checker cache
-        records.py - cache
+        internal/records.py - cache
         wire/decode.py - cache
         wire/decode.py wire_names cache
         wire/encode.py _sent cache
@@ -632,7 +632,7 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         emulator/seed/records.py contents cache
         emulator/seed/records.py live_ids cache
         emulator/seed/tables.py _media_keys cache
-        lazy.py on_first_use cache
+        internal/lazy.py on_first_use cache
         testing.py _response_class cache
         wire/events.py _post_reader cache
         """
@@ -644,12 +644,12 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "It has an entry for each module of the package.": _places(
         """
-        lazy.py - _LOADERS
+        internal/lazy.py - _LOADERS
         """
     ),
     "It has an entry for each event loop, or for each task, file or connection that lives.": _places(
         """
-        file_lock.py - WeakSet
+        internal/file_lock.py - WeakSet
         session/budget.py InFlightBudget.__init__ WeakKeyDictionary
         session/clock.py FairScheduler.__init__ WeakKeyDictionary
         session/clock.py FairScheduler.yield_turn deque
@@ -686,7 +686,7 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/inputs/files.py _text_format read
         bulk/journals/journal.py _of_file read
         bulk/rejects.py _head_of read
-        sqlite_file.py application_id_of read
+        internal/sqlite_file.py application_id_of read
         """
     ),
     "It takes the rows of one question to a file of its own, which are few.": _places(
@@ -743,9 +743,9 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         config.py Config ads_versions
         config.py Config paths
         config.py Config rate_limits
-        network.py ConnectionOptions headers
-        network.py Network _options_by_host
-        network.py Proxies by_scheme
+        session/network.py ConnectionOptions headers
+        session/network.py Network _options_by_host
+        session/network.py Proxies by_scheme
         problems.py InvalidParameters parameters
         problems.py Problem extra
         reports.py KindLint reasons

@@ -10,6 +10,7 @@ from typing import Any, Final
 import attrs
 from hypothesis import strategies as st
 
+from socialapi.internal.unset import Unset
 from socialapi.models.accounts import CampaignSnapshot, HistoryEntry
 from socialapi.models.cards import SwipeableMedia
 from socialapi.models.events import ActivityEvent, MatchedPost
@@ -19,7 +20,6 @@ from socialapi.models.queries import Fields
 from socialapi.models.streams import EndedConnections
 from socialapi.models.validation import wire_name
 from socialapi.problems import PROBLEM_TYPES, Problem, ServiceError
-from socialapi.unset import Unset
 
 LONG: Final = st.integers(-(2**63), 2**63 - 1)
 TEXT: Final = st.text(st.characters(), max_size=8)  # with halves of surrogate pairs

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.errors import InvalidInput
+from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.audiences import AudienceUser, Operation, OperationParams
-from socialapi.unset import UNSET, Unset
 from socialapi.wire.encode import json_bytes, json_shape, query_string
 
 UTC = datetime.UTC

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from socialapi.config import Config
 from socialapi.errors import InvalidInput
+from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.cards import CardDraft
 from socialapi.models.queries import Ids, Long
 from socialapi.models.streams import RulesChange
@@ -22,7 +23,6 @@ from socialapi.models.validation import AnyId, broken_rules
 from socialapi.routes import platform as routes
 from socialapi.routes.route import PLATFORM, Route
 from socialapi.types import CardMedia, Details, PostDraft, PostMedia, RuleDraft, Website
-from socialapi.unset import UNSET, Unset
 from socialapi.wire.encode import shaped, shaped_query
 from tests.support.requests import build_request
 

@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 import socialapi.models
 from socialapi import streams, types, webhooks
 from socialapi.errors import InvalidInput
+from socialapi.internal.records import Exported
+from socialapi.internal.unset import UNSET
 from socialapi.models.cards import Button, Card, Label, Website
 from socialapi.models.events import ActivityEvent, MatchedPost, StreamNotice
 from socialapi.models.model import Items
@@ -24,7 +26,6 @@ from socialapi.models.pages import Includes, Page, Undecoded
 from socialapi.models.posts import AnnotationEntity, Post, PostDraft, PostMetrics, PostReply
 from socialapi.models.users import User
 from socialapi.problems import Problem, RuleCap, ServiceError
-from socialapi.records import Exported
 from socialapi.reports import (
     Forecast,
     LoadForecast,
@@ -34,7 +35,6 @@ from socialapi.reports import (
     UploadReport,
     UpsertReport,
 )
-from socialapi.unset import UNSET
 from socialapi.wire.events import read_activity, read_delivery, read_post
 from tests.support.instances import instances_of
 

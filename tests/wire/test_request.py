@@ -85,7 +85,7 @@ def test_no_path_parameter_leaves_its_segment(value: str, segment: str) -> None:
 PATH_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1)
 
 
-@given(PATH_TEXT.filter(lambda text: text not in (".", "..")))
+@given(PATH_TEXT.filter(lambda text: text.strip(" ") not in ("", ".", "..")))
 def test_every_path_parameter_arrives_as_it_was_given(value: str) -> None:
     url = build(audiences.DO_NOT_REACH_LIST_DELETE.at(account_id=value, do_not_reach_list_id="2")).url
     before, segment, after = (

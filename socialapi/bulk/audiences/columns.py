@@ -19,6 +19,8 @@ from socialapi.bulk.inputs.columns import (
     with_article,
 )
 from socialapi.errors import InvalidInput
+from socialapi.internal.records import FrozenRecord
+from socialapi.internal.unset import UNSET
 from socialapi.models.audiences import (
     IDENTIFIER_KINDS,
     AudienceUser,
@@ -27,8 +29,6 @@ from socialapi.models.audiences import (
     IdentifierKind,
     Operation,
 )
-from socialapi.records import FrozenRecord
-from socialapi.unset import UNSET
 
 
 @attrs.frozen

@@ -16,8 +16,8 @@ import attrs
 from socialapi._speedups import IS_ENABLED
 from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.rows import Action, Identifier, Row, RowBlock
+from socialapi.internal.records import FrozenRecord
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
-from socialapi.records import FrozenRecord
 
 REMEMBERED: Final = 50_000
 """Identifiers in each of the two generations that the window is made of."""

@@ -26,9 +26,9 @@ from socialapi.bulk.journals.journal import Setting, columns_setting
 from socialapi.bulk.rows import Identifier, Row, RowBlock
 from socialapi.config import Config
 from socialapi.errors import InvalidInput
+from socialapi.internal.records import FrozenRecord
 from socialapi.models.audiences import MAX_OPERATIONS, IdentifierKind, OperationType, UploadCounts, months_later
 from socialapi.models.validation import format_timestamp
-from socialapi.records import FrozenRecord
 from socialapi.reports import RowIssue, UploadReport
 from socialapi.routes.route import Target
 from socialapi.session.session import CallOptions, Session

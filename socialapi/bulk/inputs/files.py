@@ -30,7 +30,7 @@ from socialapi.bulk.inputs.json import is_wrapped, read_json_array, read_json_li
 from socialapi.bulk.inputs.reader import BinaryFile, Block, Layout, NoRows, Selection, ThreadedReader
 from socialapi.bulk.rejects import same_file
 from socialapi.errors import InvalidInput
-from socialapi.file_lock import is_lock_file
+from socialapi.internal.file_lock import is_lock_file
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

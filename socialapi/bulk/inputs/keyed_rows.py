@@ -14,7 +14,7 @@ import attrs
 
 from socialapi.bulk.inputs.columns import quoted
 from socialapi.errors import InvalidInput
-from socialapi.records import FrozenRecord
+from socialapi.internal.records import FrozenRecord
 
 _KINDS_KEPT: Final = 256
 

@@ -12,7 +12,7 @@ from decimal import Decimal
 from numbers import Rational, Real
 from typing import Any, Final, Self
 
-from socialapi.unset import UNSET
+from socialapi.internal.unset import UNSET
 
 EXACT_LIMIT: Final = 2**53 - 1
 """The largest whole number below which a floating-point number of 64 bits has every one."""

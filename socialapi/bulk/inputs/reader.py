@@ -19,7 +19,7 @@ from typing import Any, Final, Generic, Protocol, Self, TypeVar
 import attrs
 
 from socialapi.errors import InvalidInput
-from socialapi.records import FrozenRecord
+from socialapi.internal.records import FrozenRecord
 
 ROWS_PER_BLOCK: Final = 1_250
 """Rows read, or encoded, in one go: few enough that the event loop is not held for more than about

@@ -14,7 +14,7 @@ import orjson
 
 from socialapi.bulk.inputs.columns import looks_personal
 from socialapi.errors import InvalidInput
-from socialapi.records import FrozenRecord
+from socialapi.internal.records import FrozenRecord
 
 HEAD_BYTES: Final = 65_536
 DIFFERENCES_SHOWN: Final = 8

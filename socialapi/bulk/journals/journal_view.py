@@ -13,7 +13,7 @@ import orjson
 from socialapi.bulk.journals.journal import JobIdentity
 from socialapi.bulk.journals.sqlite_journal import FINISHED, RUNNING, SCHEMA, job_of
 from socialapi.errors import ConfigurationError
-from socialapi.sqlite_file import SqliteFile, application_id_of, is_in_use, other_version, readable
+from socialapi.internal.sqlite_file import SqliteFile, application_id_of, is_in_use, other_version, readable
 
 T = TypeVar("T")
 

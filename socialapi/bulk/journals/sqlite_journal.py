@@ -13,7 +13,7 @@ import attrs
 import orjson
 
 from socialapi.bulk.journals.journal import JobIdentity, Opened, Outcome, RecordedBatch, State, refuse_other
-from socialapi.sqlite_file import Schema, SqliteFile, damage
+from socialapi.internal.sqlite_file import Schema, SqliteFile, damage
 
 T = TypeVar("T")
 Row = tuple[Any, ...]

@@ -24,10 +24,10 @@ from socialapi.bulk.products.merchant_values import (
     with_currency,
 )
 from socialapi.bulk.products.rows import REQUIRED, ProductRow
+from socialapi.internal.unset import Unset
 from socialapi.models.products import Product
 from socialapi.models.validation import Test, text_tests
 from socialapi.reports import LOOKS_LIKE_FLOAT
-from socialapi.unset import Unset
 
 NOT_UTF8: Final = "is not UTF-8 text: save the file as UTF-8"
 NOT_UNICODE: Final = "is not UTF-8 text"

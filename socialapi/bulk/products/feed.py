@@ -21,8 +21,8 @@ from socialapi.bulk.products.merchant_values import fields_of, is_currency, sque
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED
 from socialapi.bulk.rejects import HEADER, PLACE
 from socialapi.errors import InvalidInput
+from socialapi.internal.records import FrozenRecord
 from socialapi.models.products import Product
-from socialapi.records import FrozenRecord
 
 IMAGES: Final = "additional_image_link"
 """The one field that may have several columns, and several values in one."""

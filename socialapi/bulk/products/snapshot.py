@@ -12,7 +12,7 @@ import orjson
 
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.errors import ConfigurationError
-from socialapi.sqlite_file import Schema, SqliteFile
+from socialapi.internal.sqlite_file import Schema, SqliteFile
 
 T = TypeVar("T")
 

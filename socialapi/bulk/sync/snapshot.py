@@ -20,8 +20,8 @@ from socialapi.bulk.sync.buckets import BUCKETS, KINDS
 from socialapi.bulk.sync.members import ACCEPTED, IN_DOUBT, NOT_SENT, Outcomes
 from socialapi.bulk.sync.scratch import DUE, RowPlace, Scratch, hex_of, ranges_of, remove_scratch, scratch_folder
 from socialapi.errors import ConfigurationError
+from socialapi.internal.sqlite_file import Schema, SqliteFile
 from socialapi.models.audiences import OperationType
-from socialapi.sqlite_file import Schema, SqliteFile
 
 SCHEMA: Final = Schema(
     application_id=0x53594E43,

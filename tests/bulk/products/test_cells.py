@@ -17,9 +17,9 @@ from socialapi.bulk.products.feed import ProductColumns, ProductLayout
 from socialapi.bulk.products.job import broken_fields, judge
 from socialapi.bulk.products.merchant_values import OTHER_VALUES, doubt, unchanged_tests, understood
 from socialapi.bulk.products.rows import FIELDS, REQUIRED, ProductRow
+from socialapi.internal.unset import UNSET
 from socialapi.models.products import Product
 from socialapi.models.validation import broken_rules
-from socialapi.unset import UNSET
 from tests.bulk.products.model_catalog import product
 
 NOW: Final = datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC)

@@ -25,10 +25,10 @@ from socialapi.bulk.sync.snapshot import Snapshot
 from socialapi.client import Client
 from socialapi.emulator import Emulator
 from socialapi.errors import BulkError
+from socialapi.internal.sqlite_file import SqliteFile
 from socialapi.models.audiences import AudienceUser
 from socialapi.session.session import CallOptions
 from socialapi.session.transport import Transport
-from socialapi.sqlite_file import SqliteFile
 from tests.bulk.model_service import DESTINATION, FAULTS, ModelService
 from tests.bulk.model_transport import session_of
 

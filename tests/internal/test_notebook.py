@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi import notebook
+from socialapi.internal import notebook
 from socialapi.models.audiences import AudienceUser
 from socialapi.models.model import Items
 from socialapi.models.oauth import AccessToken

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import attrs
 
-from socialapi.records import FrozenRecord
+from socialapi.internal.records import FrozenRecord
 
 SUFFIX: Final = ".lock"
 

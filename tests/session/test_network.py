@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.errors import ConfigurationError
-from socialapi.network import Certificates, Network, Proxies, Proxy, read_proxy
+from socialapi.session.network import Certificates, Network, Proxies, Proxy, read_proxy
 from tests.support.tls import Authority
 
 P = "http://proxy.example:3128"

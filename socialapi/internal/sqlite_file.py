@@ -15,8 +15,8 @@ from typing import Final, TypeVar
 import attrs
 
 from socialapi.errors import ConfigurationError
-from socialapi.file_lock import FileLock
-from socialapi.shielded import shielded
+from socialapi.internal.file_lock import FileLock
+from socialapi.internal.shielded import shielded
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final, Self
 
 import attrs
 
-from socialapi.lazy import provided
+from socialapi.internal.lazy import provided
 
 
 class Exported:

@@ -15,14 +15,14 @@ from typing import Final
 
 import pytest
 
-from socialapi.file_lock import FileLock, Holder, is_lock_file
+from socialapi.internal.file_lock import FileLock, Holder, is_lock_file
 
 PAIRS: Final = 25
 AHEAD_SECONDS: Final = 0.02
 """How long before it the instant is told at which two processes begin: enough for both to read it."""
 HOLD: Final = """
 import sys
-from socialapi.file_lock import FileLock
+from socialapi.internal.file_lock import FileLock
 lock = FileLock(sys.argv[1])
 assert lock.take() is None
 print("held", flush=True)
@@ -30,7 +30,7 @@ sys.stdin.read()
 """
 FORK: Final = """
 import os, sys
-from socialapi.file_lock import FileLock
+from socialapi.internal.file_lock import FileLock
 lock = FileLock(sys.argv[1])
 assert lock.take() is None
 if os.fork():
@@ -41,7 +41,7 @@ sys.stdin.read()
 """
 INHERIT: Final = """
 import os, sys
-from socialapi.file_lock import FileLock
+from socialapi.internal.file_lock import FileLock
 inherited, other = FileLock(sys.argv[1]), sys.argv[1] + ".other"
 assert inherited.take() is None
 if os.fork() == 0:
@@ -58,7 +58,7 @@ RACE: Final = """
 import asyncio, sys, time
 from socialapi.bulk.rejects import RejectsFile
 from socialapi.errors import ConfigurationError, InvalidInput
-from socialapi.sqlite_file import Schema, SqliteFile
+from socialapi.internal.sqlite_file import Schema, SqliteFile
 import filelock
 SCHEMA = Schema(application_id=7, version=1, statements=("CREATE TABLE items (name TEXT)",))
 

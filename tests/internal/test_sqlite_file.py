@@ -14,9 +14,9 @@ from pathlib import Path
 import attrs
 import pytest
 
-from socialapi import sqlite_file
 from socialapi.errors import ConfigurationError
-from socialapi.sqlite_file import Schema, SqliteFile, application_id_of, primary_code
+from socialapi.internal import sqlite_file
+from socialapi.internal.sqlite_file import Schema, SqliteFile, application_id_of, primary_code
 
 SCHEMA = Schema(application_id=7, version=1, statements=("CREATE TABLE items (name TEXT UNIQUE)",))
 
@@ -127,7 +127,7 @@ async def test_who_has_the_file_is_told_and_somebody_who_looks_into_it_is_waited
     looking = sqlite3.connect(database.path, isolation_level=None, check_same_thread=False)
     looking.execute("BEGIN")
     names(looking)
-    monkeypatch.setattr("socialapi.sqlite_file.time.sleep", lambda _: looking.close())
+    monkeypatch.setattr("socialapi.internal.sqlite_file.time.sleep", lambda _: looking.close())
     assert await second.open(names) == []
     await second.aclose()
 

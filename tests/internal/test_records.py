@@ -12,10 +12,10 @@ import pytest
 
 import socialapi.models
 from socialapi import problems
+from socialapi.internal.records import FrozenRecord, Record
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post, PostMetrics
 from socialapi.problems import Problem
-from socialapi.records import FrozenRecord, Record
 
 for _module in pkgutil.iter_modules(socialapi.models.__path__):
     importlib.import_module(f"socialapi.models.{_module.name}")

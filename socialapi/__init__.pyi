@@ -1,4 +1,4 @@
-# The public names of `socialapi`, and the only list of them: Python reads it as well, see `socialapi/internal/lazy.py`.
+# The public names of `socialapi` for type checkers and editors: those of `__init__.py`, which Python reads.
 
 from socialapi import errors as errors
 from socialapi.bulk.journals.journal import Journal as Journal

@@ -6,4 +6,9 @@ report = await audience.upload("crm.csv", journal=MyJournal(…))
 
 from socialapi.internal.lazy import on_first_use
 
-__getattr__, __dir__ = on_first_use(__name__)
+__getattr__, __dir__, __all__ = on_first_use(
+    __name__,
+    {
+        "socialapi.bulk.journals.journal": "JobIdentity Journal Opened Outcome RecordedBatch Setting State",
+    },
+)

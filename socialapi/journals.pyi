@@ -1,4 +1,4 @@
-# The public names of `socialapi.journals`, and the only list of them: Python reads it as well, see `socialapi/internal/lazy.py`.
+# The public names of `socialapi.journals` for type checkers and editors: those of `journals.py`, which Python reads.
 
 from socialapi.bulk.journals.journal import JobIdentity as JobIdentity
 from socialapi.bulk.journals.journal import Journal as Journal

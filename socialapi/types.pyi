@@ -1,4 +1,4 @@
-# The public names of `socialapi.types`, and the only list of them: Python reads it as well, see `socialapi/internal/lazy.py`.
+# The public names of `socialapi.types` for type checkers and editors: those of `types.py`, which Python reads.
 
 from socialapi.bulk.audiences.batches import Packing as Packing
 from socialapi.bulk.inputs.formats import Records as Records

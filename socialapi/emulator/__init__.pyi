@@ -1,4 +1,4 @@
-# The public names of `socialapi.emulator`, and the only list of them: Python reads it as well, see `socialapi/internal/lazy.py`.
+# The public names of `socialapi.emulator` for type checkers and editors: those of `__init__.py`, which Python reads.
 
 from socialapi.emulator.faults import Fault as Fault
 from socialapi.emulator.faults import FaultKind as FaultKind

@@ -3,10 +3,11 @@
 Creating an attrs class takes about half a millisecond, and the package has some two hundred. There
 are three ways of deferring them:
 
-* The public modules re-export names. Each has a stub beside it (`types.pyi`) that imports its names
-  and is the only list of them: type checkers and editors read it, and `on_first_use` makes of it
-  the two functions of PEP 562. `lazy_loader` does the same for packages, but cannot name what is
-  outside of the package that asks, and `socialapi.types` has nothing else.
+* The public modules re-export names. Each lists them with the modules that they live in, and
+  `on_first_use` makes of the list the two functions of PEP 562. The stub next to it (`types.pyi`)
+  imports the same names for type checkers and editors, which cannot follow the list.
+  `lazy_loader` does the same for packages, but cannot name what is outside of the package that
+  asks, and `socialapi.types` has nothing else.
 * Everywhere else, the first function that needs a module imports it, and annotations use imports
   under `if TYPE_CHECKING`. Importing a loaded module takes half a microsecond: little for a
   request, too much for an item of a page or a row of a file. Functions called for each of these
@@ -16,47 +17,34 @@ are three ways of deferring them:
   modules, says with `provide` who does it. The imports still only go down.
 """
 
-import functools
 import importlib
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 
-def on_first_use(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Returns `__getattr__` and `__dir__` of a module, for the names that its stub imports. They
-    are its `__all__` too.
+def on_first_use(
+    module: str, names: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Returns `__getattr__`, `__dir__` and `__all__` of a module.
 
-    The stub is read when the first name is used. A name becomes an ordinary attribute when it is
-    first used.
+    `names` has the names that each other module defines, separated by spaces. A name becomes an
+    ordinary attribute when it is first used.
     """
     this = sys.modules[module]
-    homes = functools.cache(lambda: _imported_by_stub(this))
+    homes = {name: home for home, defined in names.items() for name in defined.split()}
 
     def get_attribute(name: str) -> Any:
-        if name == "__all__":
-            found: Any = sorted(homes())
-        elif name in homes():
-            found = getattr(importlib.import_module(homes()[name]), name)
-        else:
+        if name not in homes:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        found = getattr(importlib.import_module(homes[name]), name)
         setattr(this, name, found)
         return found
 
     def directory() -> list[str]:
-        return sorted(vars(this).keys() | homes().keys())
+        return sorted(vars(this).keys() | homes.keys())
 
-    return get_attribute, directory
-
-
-def _imported_by_stub(module: Any) -> Mapping[str, str]:
-    """Each name with the module that it lives in. Every line of a stub is `from there import Name
-    as Name`.
-    """
-    spec = module.__spec__
-    stub: bytes = spec.loader.get_data(f"{spec.origin.removesuffix('c')}i")  # by the loader: it may be in a zip file
-    lines = (line.split() for line in stub.decode().splitlines())
-    return {words[3]: words[1] for words in lines if words[:1] == ["from"]}
+    return get_attribute, directory, sorted(homes)
 
 
 _LOADERS: Final[dict[str, Callable[[], Any]]] = {}

@@ -1,4 +1,4 @@
-# The public names of `socialapi.resources`, and the only list of them: Python reads it as well, see `socialapi/internal/lazy.py`.
+# The public names of `socialapi.resources` for type checkers and editors: those of `__init__.py`, which Python reads.
 
 from socialapi.resources.ads import AccountResource as AccountResource
 from socialapi.resources.ads import Accounts as Accounts

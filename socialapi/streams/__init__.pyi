@@ -1,4 +1,4 @@
-# The public names of `socialapi.streams`, and the only list of them: Python reads it as well, see `socialapi/internal/lazy.py`.
+# The public names of `socialapi.streams` for type checkers and editors: those of `__init__.py`, which Python reads.
 
 from socialapi.models.events import ActivityEvent as ActivityEvent
 from socialapi.models.events import DirectMessage as DirectMessage

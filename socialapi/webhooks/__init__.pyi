@@ -1,4 +1,4 @@
-# The public names of `socialapi.webhooks`, and the only list of them: Python reads it as well, see `socialapi/internal/lazy.py`.
+# The public names of `socialapi.webhooks` for type checkers and editors: those of `__init__.py`, which Python reads.
 
 from socialapi.models.events import ActivityEvent as ActivityEvent
 from socialapi.models.events import DirectMessage as DirectMessage

@@ -632,7 +632,6 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         emulator/seed/records.py contents cache
         emulator/seed/records.py live_ids cache
         emulator/seed/tables.py _media_keys cache
-        internal/lazy.py on_first_use cache
         testing.py _response_class cache
         wire/events.py _post_reader cache
         """

@@ -3,7 +3,7 @@ emulator.
 """
 
 from socialapi import errors as errors
-from socialapi.internal.lazy import on_first_use, provide
+from socialapi.internal.lazy import on_first_use
 from socialapi.version import __version__ as __version__
 
 __getattr__, __dir__, __all__ = on_first_use(
@@ -29,19 +29,3 @@ __getattr__, __dir__, __all__ = on_first_use(
         "socialapi.wire.response": "Reply",
     },
 )
-
-
-def _export() -> object:
-    from socialapi.wire import export
-
-    return export
-
-
-def _tables() -> object:
-    from socialapi.integrations import arrow
-
-    return arrow
-
-
-provide("export", _export)
-provide("tables", _tables)

@@ -22,7 +22,8 @@ from socialapi.cli import output
 from socialapi.cli.output import Output, iso_moment, moment, printable
 from socialapi.errors import InvalidInput
 from socialapi.models.validation import wire_name
-from socialapi.wire.encode import json_shape, json_text
+from socialapi.wire.encode import json_shape
+from socialapi.wire.export import json_text
 
 T = TypeVar("T")
 

@@ -24,8 +24,7 @@ from socialapi.internal.unset import UNSET
 from socialapi.problems import BrokenRule
 from socialapi.wire.class_plans import FieldPlan, Form, plan_of
 from socialapi.wire.decode import CONVERTER
-from socialapi.wire.encode import json_text
-from socialapi.wire.export import json_ready
+from socialapi.wire.export import json_ready, json_text
 
 Convert = Callable[[Any], Any]
 

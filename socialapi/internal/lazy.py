@@ -1,7 +1,7 @@
 """Lazy imports, so that classes that are not used cost nothing.
 
 Creating an attrs class takes about half a millisecond, and the package has some two hundred. There
-are three ways of deferring them:
+are two ways of deferring them:
 
 * The public modules re-export names. Each lists them with the modules that they live in, and
   `on_first_use` makes of the list the two functions of PEP 562. The stub next to it (`types.pyi`)
@@ -12,15 +12,12 @@ are three ways of deferring them:
   under `if TYPE_CHECKING`. Importing a loaded module takes half a microsecond: little for a
   request, too much for an item of a page or a row of a file. Functions called for each of these
   therefore import nothing.
-* What a class at the bottom offers and a module far above it does, such as `to_dict()` of every
-  model, is asked for by a name: `provided`. The package itself, which is imported before any of its
-  modules, says with `provide` who does it. The imports still only go down.
 """
 
 import importlib
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
 
 def on_first_use(
@@ -45,16 +42,3 @@ def on_first_use(
         return sorted(vars(this).keys() | homes.keys())
 
     return get_attribute, directory, sorted(homes)
-
-
-_LOADERS: Final[dict[str, Callable[[], Any]]] = {}
-
-
-def provide(name: str, load: Callable[[], Any]) -> None:
-    """Says how to load the module that does what is asked for by this name."""
-    _LOADERS[name] = load
-
-
-def provided(name: str) -> Any:
-    """Returns the module that does what is asked for by this name, which is imported now."""
-    return _LOADERS[name]()

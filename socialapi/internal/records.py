@@ -13,8 +13,6 @@ from typing import Any, ClassVar, Final, Self
 
 import attrs
 
-from socialapi.internal.lazy import provided
-
 
 class Exported:
     """The methods that turn an object into plain data and back.
@@ -33,15 +31,17 @@ class Exported:
         is `UNSET` is left out. Raises InvalidInput, which names the field, for a value without a
         form in JSON, such as NaN or a time without a zone.
         """
-        data: dict[str, Any] = provided("export").to_dict(self)
-        return data
+        from socialapi.wire import export
+
+        return export.to_dict(self)
 
     def to_json(self, *, indent: bool = False) -> str:
         """Returns `to_dict()` as JSON text: on one line, or with `indent` on indented lines. Raises
         InvalidInput as it does.
         """
-        text: str = provided("export").json_text(self.to_dict(), indent=indent)
-        return text
+        from socialapi.wire import export
+
+        return export.json_text(self.to_dict(), indent=indent)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -52,7 +52,9 @@ class Exported:
         `from_dict(json.loads(text))`. Raises InvalidInput if a field is missing or cannot be read.
         It names the first such field alone, and not its value.
         """
-        made: Self = provided("export").from_dict(cls, data)
+        from socialapi.wire import export
+
+        made: Self = export.from_dict(cls, data)
         return made
 
 

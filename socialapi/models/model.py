@@ -6,7 +6,6 @@ from typing import Any, Self, TypeVar
 import attrs
 
 from socialapi.internal import notebook
-from socialapi.internal.lazy import provided
 from socialapi.internal.records import Exported, FrozenRecord, Record
 from socialapi.models.validation import wire_name
 from socialapi.problems import Problem, ServiceError
@@ -35,9 +34,9 @@ class Items(Exported, tuple[T, ...]):  # noqa: SLOT001  # a tuple with slots of 
         """Returns the items for the result of `to_dict`, as `Page.from_dict` does. Raises
         InvalidInput, which names the first field that cannot be read and not its value.
         """
-        kind = Any if item_type is None else item_type
-        found: tuple[tuple[Item, ...], Any] = provided("export").items_from_dict(data, kind)
-        return Items.of(*found)
+        from socialapi.wire import export
+
+        return Items.of(*export.items_from_dict(data, Any if item_type is None else item_type))
 
     def _repr_html_(self) -> str:
         return html_table("Items", self, error=len(self.partial_errors))

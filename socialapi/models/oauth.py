@@ -8,7 +8,6 @@ import attrs
 from annotated_types import MaxLen, MinLen
 
 from socialapi.errors import InvalidInput
-from socialapi.internal.lazy import provided
 from socialapi.internal.records import Exported, FrozenRecord, Record
 from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.model import Model
@@ -34,8 +33,9 @@ class HoldsSecret(Exported):
         """Returns `to_dict()` as JSON text, with `indent` on indented lines. Raises InvalidInput
         unless `with_secrets` is true.
         """
-        text: str = provided("export").json_text(self.to_dict(with_secrets=with_secrets), indent=indent)
-        return text
+        from socialapi.wire import export
+
+        return export.json_text(self.to_dict(with_secrets=with_secrets), indent=indent)
 
 
 @attrs.define(kw_only=True)

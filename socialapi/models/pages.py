@@ -9,7 +9,6 @@ import attrs
 import orjson
 
 from socialapi.errors import DecodeError, InvalidInput
-from socialapi.internal.lazy import provided
 from socialapi.internal.records import FrozenRecord, Record
 from socialapi.models.model import Model, html_table
 from socialapi.models.posts import Media, Place, Poll, Post
@@ -136,8 +135,9 @@ class Page(Record, Generic[T]):
         as it is in an answer. Raises InvalidInput, which names the field and not its value, for
         what is no page.
         """
-        page: Page[Item] = provided("export").page_from_dict(data, Any if item_type is None else item_type)
-        return page
+        from socialapi.wire import export
+
+        return export.page_from_dict(data, Any if item_type is None else item_type)
 
     def to_arrow(self) -> Any:
         """Returns a `pyarrow.Table` with a row for each item of `data`: the class's fields by their names on
@@ -146,10 +146,12 @@ class Page(Record, Generic[T]):
         Raises InvalidInput for an integer of more than 64 bits, for an empty page that was made by
         hand, whose type of items is unknown, and if pyarrow is not installed (the extra `[arrow]`).
         """
+        from socialapi.integrations import arrow
+
         if self.item_type is None and not self.data:
             raise InvalidInput("the type of the items of an empty page is unknown: Page(item_type=Post)")
         kind = type(self.data[0]) if self.item_type is None else self.item_type
-        return provided("tables").arrow_table(self.data, kind)
+        return arrow.arrow_table(self.data, kind)
 
     def to_pandas(self) -> Any:
         """Returns the table of `to_arrow` as a `pandas.DataFrame`. Ids are text, times have the zone UTC, and
@@ -158,7 +160,9 @@ class Page(Record, Generic[T]):
         Raises InvalidInput as `to_arrow` does, and if pandas is not installed (the extra
         `[pandas]`).
         """
-        return provided("tables").data_frame(self.to_arrow())
+        from socialapi.integrations import arrow
+
+        return arrow.data_frame(self.to_arrow())
 
     def _repr_html_(self) -> str:
         table = html_table("Page", self.data, self.item_type, error=len(self.errors), undecoded=len(self.undecoded))

@@ -9,7 +9,6 @@ from typing import Any, Final, Generic, TypeVar
 import attrs
 
 from socialapi.errors import DecodeError, InvalidInput, SocialApiError
-from socialapi.internal.lazy import provided
 from socialapi.models.pages import Page
 from socialapi.models.validation import printable_name
 from socialapi.problems import Problem, ServiceError
@@ -143,11 +142,12 @@ class Pager(Generic[T]):
         as the only one of `collected`, and the place to continue from in `position`. Raises
         InvalidInput as `Page.to_arrow` does.
         """
-        tables = provided("tables")
+        from socialapi.integrations import arrow
+
         if self.item_type is None:
             raise InvalidInput("the type of the items is unknown: ask for a table of each page")
         left = _checked_limit(limit)
-        chunks, position = [tables.arrow_table((), self.item_type)], self.position
+        chunks, position = [arrow.arrow_table((), self.item_type)], self.position
         if left == 0:
             return chunks[0]
         try:
@@ -155,24 +155,25 @@ class Pager(Generic[T]):
                 if page.errors:
                     _warn_of_errors(page)  # callers never see the page
                 items = page.data[:left]
-                chunks.append(tables.arrow_table(items, self.item_type))
+                chunks.append(arrow.arrow_table(items, self.item_type))
                 self._index -= len(page.data) - len(items)
                 position = self.position
                 left = None if left is None else left - len(items)
                 if left == 0:
                     break
         except SocialApiError as problem:
-            problem.collected, problem.position = (tables.concatenated(chunks),), position
+            problem.collected, problem.position = (arrow.concatenated(chunks),), position
             raise
-        return tables.concatenated(chunks)
+        return arrow.concatenated(chunks)
 
     async def to_pandas(self, *, limit: int | None = None) -> Any:
         """Returns the table of `to_arrow` as a `pandas.DataFrame`, as `Page.to_pandas` describes it.
         Raises InvalidInput as it does.
         """
-        tables = provided("tables")
-        tables.check_pandas()  # before any page is asked for
-        return tables.data_frame(await self.to_arrow(limit=limit))
+        from socialapi.integrations import arrow
+
+        arrow.check_pandas()  # before any page is asked for
+        return arrow.data_frame(await self.to_arrow(limit=limit))
 
     async def _walk(self) -> AsyncGenerator[tuple[str | None, Page[T], int], None]:
         """Yields every page from the start on, with its token and the number of its items to skip."""

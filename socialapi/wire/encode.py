@@ -4,7 +4,6 @@ import datetime
 import decimal
 import enum
 import functools
-import json
 import math
 import operator
 import re
@@ -141,23 +140,6 @@ def json_bytes(shape: Any) -> bytes:
     except orjson.JSONEncodeError as problem:
         reason = str(problem)
     raise InvalidInput(f"the body cannot be sent as JSON: {reason}")
-
-
-def json_text(data: Any, *, indent: bool = False) -> str:
-    """Returns data of JSON's types as JSON text, on one line or indented; a lone surrogate as its
-    escape.
-    """
-    try:
-        return orjson.dumps(data, option=orjson.OPT_INDENT_2 if indent else None).decode()
-    except orjson.JSONEncodeError:
-        pass  # lone surrogates, or integers of more than 64 bits
-    try:
-        return json.dumps(data, indent=2) if indent else json.dumps(data, separators=(",", ":"))
-    except RecursionError:
-        reason = "it is nested too deeply"
-    except ValueError:  # which Python raises for integers of thousands of digits
-        reason = "a number in it has too many digits"
-    raise InvalidInput(f"the data cannot be exported as JSON: {reason}")
 
 
 def query_string(values: Mapping[str, Any]) -> str:

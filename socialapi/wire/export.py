@@ -6,9 +6,12 @@ besides: classes whose answers have members of no field, and data that JSON has 
 
 import base64
 import functools
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
+
+import orjson
 
 from socialapi.errors import DecodeError, InvalidInput
 from socialapi.internal.records import Exported
@@ -18,7 +21,7 @@ from socialapi.models.pages import Page, Undecoded
 from socialapi.models.validation import printable_name
 from socialapi.problems import BrokenRule, ServiceError
 from socialapi.wire.decode import read_errors, read_service_error, structure
-from socialapi.wire.encode import json_shape, json_text  # records ask this module for json_text
+from socialapi.wire.encode import json_shape
 from socialapi.wire.events import matched_post, with_message
 from socialapi.wire.paging import page_of
 
@@ -76,6 +79,23 @@ def _without_form(value: Any, path: str) -> Iterator[BrokenRule]:
 
 
 _SCALARS: Final = frozenset({str, int, bool, type(None)})
+
+
+def json_text(data: Any, *, indent: bool = False) -> str:
+    """Returns data of JSON's types as JSON text, on one line or indented; a lone surrogate as its
+    escape.
+    """
+    try:
+        return orjson.dumps(data, option=orjson.OPT_INDENT_2 if indent else None).decode()
+    except orjson.JSONEncodeError:
+        pass  # lone surrogates, or integers of more than 64 bits
+    try:
+        return json.dumps(data, indent=2) if indent else json.dumps(data, separators=(",", ":"))
+    except RecursionError:
+        reason = "it is nested too deeply"
+    except ValueError:  # which Python raises for integers of thousands of digits
+        reason = "a number in it has too many digits"
+    raise InvalidInput(f"the data cannot be exported as JSON: {reason}")
 
 
 def from_dict(cls: Any, data: Mapping[str, Any]) -> Any:

@@ -31,7 +31,7 @@ def _models() -> list[Any]:
     return sorted(found, key=lambda cls: (cls.__module__, cls.__name__))
 
 
-@target("export", "wire.export:from_dict", "wire.encode:json_text", refusals=(InvalidInput,))
+@target("export", "wire.export:from_dict", "wire.export:json_text", refusals=(InvalidInput,))
 def _export(data: bytes) -> None:
     """What an object is exported as gives the same object, also through JSON text."""
     pieces = Pieces(data)

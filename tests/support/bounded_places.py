@@ -641,11 +641,6 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/audiences/cleanup.py - cache
         """
     ),
-    "It has an entry for each module of the package.": _places(
-        """
-        internal/lazy.py - _LOADERS
-        """
-    ),
     "It has an entry for each event loop, or for each task, file or connection that lives.": _places(
         """
         internal/file_lock.py - WeakSet

@@ -203,7 +203,12 @@ def _is_new(said: str) -> bool:
     return said.startswith("(([None, None, None], {}), True,")
 
 
-@target("snapshot", "bulk.sync.snapshot:Snapshot", "sqlite_file:SqliteFile", "sqlite_file:application_id_of")
+@target(
+    "snapshot",
+    "bulk.sync.snapshot:Snapshot",
+    "internal.sqlite_file:SqliteFile",
+    "internal.sqlite_file:application_id_of",
+)
 def _snapshot(data: bytes) -> None:
     """A snapshot that was changed can be read, or is refused by a sentence."""
     _judge("snapshot", data)
@@ -267,7 +272,9 @@ def _job_registry(data: bytes) -> None:
     assert path.read_bytes() == data
 
 
-@target("notes", "file_lock:_noted", "cli.emulator:_Background.note", "cli.emulator:_check_env_file", hides=False)
+@target(
+    "notes", "internal.file_lock:_noted", "cli.emulator:_Background.note", "cli.emulator:_check_env_file", hides=False
+)
 def _notes(data: bytes) -> None:
     """Notes beside files: of a lock, of an emulator in the background, and the heads of files of
     our own.

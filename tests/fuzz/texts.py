@@ -82,7 +82,13 @@ async def _answer_redirect(judge: Any, request: bytes) -> None:
 VARIABLES: Final = ("HTTPS_PROXY", "http_proxy", "NO_PROXY", "SOCIALAPI_PROXY", "SSL_CERT_FILE", "SOCIALAPI_CA_FILE")
 
 
-@target("network", "network:read_proxy", "network:Proxies.from_env", "network:Proxies.choose", "config:is_loopback")
+@target(
+    "network",
+    "session.network:read_proxy",
+    "session.network:Proxies.from_env",
+    "session.network:Proxies.choose",
+    "config:is_loopback",
+)
 def _network(data: bytes) -> None:
     """The environment names the proxy of a host, or what is wrong with it, without passwords."""
     pieces = Pieces(data)

@@ -3,8 +3,8 @@
 import base64
 import functools
 import hashlib
+import importlib.resources
 import re
-from pathlib import Path
 
 from socialapi.emulator.responses import Answer
 
@@ -12,7 +12,7 @@ from socialapi.emulator.responses import Answer
 @functools.cache
 def dashboard() -> Answer:
     """The page, which may load nothing, and run nothing but its own script."""
-    text = Path(__file__).with_name("dashboard.html").read_text("utf-8")
+    text = importlib.resources.files(__package__).joinpath("dashboard.html").read_text("utf-8")
     policy = (
         f"default-src 'none'; script-src {_allowed('script', text)}; style-src {_allowed('style', text)}; "
         "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

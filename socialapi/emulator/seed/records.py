@@ -20,11 +20,11 @@ The values of fields can depend on it:
 """
 
 import datetime
+import importlib.resources
 from collections.abc import Iterator, Mapping
 from functools import cache, reduce
 from itertools import product
 from operator import getitem
-from pathlib import Path
 from typing import Any, Final
 
 import orjson
@@ -35,7 +35,7 @@ from socialapi.emulator.clock import timestamp
 Names = Mapping[str, Any]
 """The variables that a value can use, by name."""
 
-_FILES: Final = Path(__file__).parent
+_FILES: Final = importlib.resources.files(__package__)
 _INSTRUCTIONS: Final = frozenset({"like", "count", "each", "copies", "first"})
 
 

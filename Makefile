@@ -28,6 +28,7 @@ CLIENTS := .clients
 SPARK := .spark
 DOCS := .docs
 RELEASE := .release
+BUNDLE := .bundle
 OLDEST := .oldest
 NEWEST := .newest
 PYTHON_ENVIRONMENTS := .pythons
@@ -41,6 +42,7 @@ OTHERS := $(CLIENTS)/.clients-installed
 WRITERS := $(SPARK)/.spark-installed
 SITE_TOOLS := $(DOCS)/.docs-installed
 RELEASERS := $(RELEASE)/.release-installed
+BUNDLERS := $(BUNDLE)/.bundle-installed
 FLOORS := $(OLDEST)/.oldest-installed
 FUZZERS := $(FUZZING)/.fuzzing-installed
 # What the package is built from: the extension is compiled again when one of these changes.
@@ -65,7 +67,7 @@ SANITIZE_FLAGS := $(WARNINGS) -O1 -g -fno-omit-frame-pointer -fsanitize=address,
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage test-pure test-spark test-oldest test-newest test-pythons test-other-python lint docs audit sanitize fuzz machines prove soak matrix release-check bench bench-growth journeys simulate format clean
+.PHONY: help demo test coverage test-pure test-spark test-oldest test-newest test-pythons test-other-python lint docs audit sanitize fuzz machines prove soak matrix release-check bundle bench bench-growth journeys simulate format clean
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -157,6 +159,9 @@ soak: $(DEVELOPMENT) ## run everything at once on one client for MINUTES, with r
 release-check: $(RELEASERS) ## build what is released, install it in three ways, run the demo from each; `ARGS="--tag v0.1.0"`
 	@$(RELEASE)/bin/python -m tools.release_check $(ARGS)
 
+bundle: $(BUNDLERS) ## make a PyInstaller bundle of a program that uses the package, and run it
+	@$(BUNDLE)/bin/python -m tools.bundle
+
 bench: $(PEERS) ## compare speed and memory with the limit of the stack and with peers: benchmarks/RESULTS.md
 	@$(BENCH)/bin/python -m benchmarks.run $(ARGS)
 
@@ -175,11 +180,11 @@ format: $(DEVELOPMENT) ## rewrite the sources in the house format
 	@$(BIN)/ruff check --fix .
 
 clean: ## remove everything that these targets made, the environments included
-	@rm -rf $(VENV) $(BENCH) $(CLIENTS) $(SPARK) $(DOCS) $(RELEASE) $(OLDEST) $(NEWEST) $(FUZZING) $(PYTHON_ENVIRONMENTS) site .cache .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove .soak $(SANITIZED) .fuzz dist build *.egg-info
+	@rm -rf $(VENV) $(BENCH) $(CLIENTS) $(SPARK) $(DOCS) $(RELEASE) $(BUNDLE) $(OLDEST) $(NEWEST) $(FUZZING) $(PYTHON_ENVIRONMENTS) site .cache .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove .soak $(SANITIZED) .fuzz dist build *.egg-info
 	@rm -f socialapi/_speedups/*.so
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(BIN)/python $(BENCH)/bin/python $(CLIENTS)/bin/python $(SPARK)/bin/python $(DOCS)/bin/python $(RELEASE)/bin/python $(OLDEST)/bin/python $(FUZZING)/bin/python:
+$(BIN)/python $(BENCH)/bin/python $(CLIENTS)/bin/python $(SPARK)/bin/python $(DOCS)/bin/python $(RELEASE)/bin/python $(BUNDLE)/bin/python $(OLDEST)/bin/python $(FUZZING)/bin/python:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not installed; name another with PYTHON=…" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or later is needed, $(PYTHON) is $$($(PYTHON) -V 2>&1); name another with PYTHON=…" >&2; exit 1; }
@@ -225,6 +230,12 @@ $(SITE_TOOLS): docs/requirements.txt | $(DOCS)/bin/python
 $(RELEASERS): tools/requirements.txt | $(RELEASE)/bin/python
 	@echo "Installing what checks a release …"
 	@$(RELEASE)/bin/python -m pip --quiet --disable-pip-version-check install --requirement tools/requirements.txt
+	@touch $@
+
+# The package itself is installed anew for each bundle.
+$(BUNDLERS): tools/requirements-bundle.txt | $(BUNDLE)/bin/python
+	@echo "Installing what makes bundles …"
+	@$(BUNDLE)/bin/python -m pip --quiet --disable-pip-version-check install --requirement tools/requirements-bundle.txt
 	@touch $@
 
 # The floors of what users have, and the newest of what only the tests need.

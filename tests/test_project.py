@@ -67,6 +67,7 @@ TARGETS: Final = frozenset(
         "matrix",
         "soak",
         "release-check",
+        "bundle",
         "bench",
         "bench-growth",
         "journeys",
@@ -119,8 +120,10 @@ def test_the_oldest_dependencies_that_are_tested_are_the_floors_of_the_project(p
     assert set(installed[1].split(",")) == tested
 
 
-@pytest.mark.parametrize("file", ["tools/requirements.txt", "tools/requirements-oldest.txt"])
-def test_what_checks_a_release_and_tests_the_oldest_has_the_versions_of_the_other_targets(file: str) -> None:
+@pytest.mark.parametrize(
+    "file", ["tools/requirements.txt", "tools/requirements-bundle.txt", "tools/requirements-oldest.txt"]
+)
+def test_what_an_environment_of_its_own_has_is_of_the_versions_of_the_other_targets(file: str) -> None:
     others = {name: line.partition(" ;")[0] for name, line in pinned().items()}
     if file == "tools/requirements-oldest.txt":  # every SDK needs exactly the API of its version
         others["opentelemetry-sdk"] = f"{pinned('constraints-oldest.txt')['opentelemetry-api']}.0"

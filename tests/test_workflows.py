@@ -90,6 +90,7 @@ WEEKLY: Final = {
     "matrix": "make matrix PYTHON=python",
     "machines": "make machines PYTHON=python",
     "fuzz": "make fuzz PYTHON=python SECONDS=60",
+    "bundle": "make bundle PYTHON=python",
     "soak": "make soak PYTHON=python MINUTES=30",
 }
 """What runs at full size, or without the extension, by its job."""

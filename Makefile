@@ -65,9 +65,12 @@ SANITIZED := .sanitize
 WARNINGS := -Wall -Wextra -Werror -Wno-cast-function-type -Wno-missing-field-initializers
 SANITIZE_FLAGS := $(WARNINGS) -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 
+# Programs that the tests start would compile the package anew each time, and every run the tests.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test coverage test-pure test-spark test-oldest test-newest test-pythons test-other-python lint docs audit sanitize fuzz machines prove soak matrix release-check bundle bench bench-growth journeys simulate format clean
+.PHONY: help demo test test-all coverage test-pure test-spark test-oldest test-newest test-pythons test-other-python lint docs audit sanitize fuzz machines prove soak matrix release-check bundle bench bench-growth journeys simulate format clean
 
 help: ## list the targets (the default)
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,7 +78,10 @@ help: ## list the targets (the default)
 demo: $(RUNTIME) ## upload a dirty export and load a dirty feed, with faults, and prove the outcome
 	@$(BIN)/socialapi demo
 
-test: $(DEVELOPMENT) $(OTHERS) ## run the tests
+test: $(DEVELOPMENT) ## run the tests, but for those that take long
+	@$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup -m "not slow" $(ARGS)
+
+test-all: $(DEVELOPMENT) $(OTHERS) ## run all tests; `ARGS="-m slow"` for those that `make test` leaves out
 	@SOCIALAPI_REQUIRE_CLIENTS=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup $(ARGS)
 
 coverage: $(DEVELOPMENT) $(OTHERS) ## run the tests with branch coverage, which has a floor and takes twice the time
@@ -95,7 +101,7 @@ test-oldest: $(FLOORS) ## run a part of the tests with the oldest dependencies t
 
 test-newest: ## run the tests with the newest dependencies that pyproject.toml allows
 	@rm -f $(NEWEST)/.development-installed
-	@$(MAKE) --no-print-directory test VENV=$(NEWEST) VERSIONS="--upgrade --upgrade-strategy eager"
+	@$(MAKE) --no-print-directory test-all VENV=$(NEWEST) VERSIONS="--upgrade --upgrade-strategy eager"
 
 test-pythons: ## run the tests on each of PYTHONS that is there, in environments of their own
 	@mkdir -p $(PYTHON_ENVIRONMENTS) && rm -f $(PYTHON_ENVIRONMENTS)/results
@@ -106,7 +112,7 @@ test-pythons: ## run the tests on each of PYTHONS that is there, in environments
 			{ echo "$$python does not run: $$(grep . $(PYTHON_ENVIRONMENTS)/error | head -n 3 | tr -s ' \n' ' ' | sed 's/ $$//')" \
 				>>$(PYTHON_ENVIRONMENTS)/results; continue; }; \
 		folder=$(PYTHON_ENVIRONMENTS)/$$version; ran=$$((ran + 1)); \
-		{ $(MAKE) --no-print-directory test VENV=$(PYTHON_ENVIRONMENTS)/$$version PYTHON=$$python 2>&1; echo $$? >$$folder.status; } | tee $$folder.log; \
+		{ $(MAKE) --no-print-directory test-all VENV=$(PYTHON_ENVIRONMENTS)/$$version PYTHON=$$python 2>&1; echo $$? >$$folder.status; } | tee $$folder.log; \
 		status=$$(cat $$folder.status); [ "$$status" = 0 ] || failed=$$((failed + 1)); \
 		said=$$(grep -E '[0-9]+ (passed|failed|error)' $$folder.log | tail -n 1 | sed 's/^=* *//; s/ *=*$$//'); \
 		echo "$$version: exit status $$status, $${said:-$$(tail -n 1 $$folder.log)}" >>$(PYTHON_ENVIRONMENTS)/results; \
@@ -145,10 +151,10 @@ lint: $(DEVELOPMENT) ## check the format, the style and the types
 docs: $(SITE_TOOLS) ## build the site of the documentation in site/, and check each of its links
 	@$(DOCS)/bin/python -m docs.site.build
 
-prove: $(DEVELOPMENT) ## run the proofs at full size; `make test` runs them at a twentieth of it
+prove: $(DEVELOPMENT) ## run the proofs at full size; `make test-all` runs them at a twentieth of it
 	@SOCIALAPI_FULL_SIZE=1 $(BIN)/python -m pytest tests/proofs -s -v --timeout=3600
 
-matrix: $(DEVELOPMENT) ## hold every route against every fault and every hostile answer, with the extension and without; `make test` has a part; `ARGS=` names one
+matrix: $(DEVELOPMENT) ## hold every route against every fault and every hostile answer, with the extension and without; `make test-all` has a part; `ARGS=` names one
 	@SOCIALAPI_FULL_SIZE=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) -o testpaths=tests/matrix --timeout=1800 $(ARGS)
 	@SOCIALAPI_NO_SPEEDUPS=1 SOCIALAPI_FULL_SIZE=1 $(BIN)/python -m pytest --numprocesses=$(WORKERS) -o testpaths=tests/matrix --timeout=1800 $(ARGS)
 

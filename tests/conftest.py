@@ -3,10 +3,13 @@
 import os
 import signal
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Final
 
 import hypothesis
 import pytest
 
+from tests.support import progress
 from tests.support.clock import VirtualClock
 from tests.support.postgresql import new_database, postgresql_running
 
@@ -21,6 +24,22 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "house"))
 # Programs that the tests start inherit what is ignored, and a shell ignores Ctrl-C for what it runs in the background.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+HERE: Final = Path(__file__).parent
+SLOW: Final = ("clients", "machines", "matrix", "proofs", "soak")
+"""Folders of which every test is slow."""
+
+
+@pytest.hookimpl(trylast=True)  # when the reporter is there
+def pytest_configure(config: pytest.Config) -> None:
+    progress.register(config)
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects by the marks
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.is_relative_to(HERE) and item.path.relative_to(HERE).parts[0] in SLOW:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from tests.clients.program import PYTHON
 
 @pytest.fixture(autouse=True)
 def environment() -> None:
-    """`make test` installs the clients, and sets SOCIALAPI_REQUIRE_CLIENTS so that none is skipped."""
+    """`make test-all` installs the clients, and sets SOCIALAPI_REQUIRE_CLIENTS so that none is skipped."""
     if not PYTHON.exists() and not os.environ.get("SOCIALAPI_REQUIRE_CLIENTS"):
-        pytest.skip("the clients are not installed: make test, or make .clients/.clients-installed")
+        pytest.skip("the clients are not installed: make test-all, or make .clients/.clients-installed")
 
 
 @pytest.fixture

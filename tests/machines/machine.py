@@ -323,7 +323,7 @@ class Machine(RuleBasedStateMachine):
     harness: ClassVar[Harness]
     emulator_options: ClassVar[Mapping[str, Any]] = {}
     max_examples: ClassVar[int] = 25
-    """How many sequences `make test` tries."""
+    """How many sequences `make test-all` tries."""
     max_steps: ClassVar[int] = 25
     """How many steps a sequence has at most; with `make machines` twice as many."""
 
@@ -485,7 +485,7 @@ def run_machine(machine: type[M]) -> StepCounts:
 
 
 def hold_floor(count: int, floor: int, what: str) -> None:
-    """Fails if the sequences of `make test` met too little of what a machine is there for. They are
+    """Fails if the sequences of `make test-all` met too little of what a machine is there for. They are
     the same each time; those of `make machines` are as many as its user wants.
     """
     assert FULL_SIZE or count > floor, f"{count} {what} are too few: more than {floor} are wanted"

@@ -158,7 +158,7 @@ COVERING: Final = frozenset(
         "product_error index=0",
     }
 )
-"""The scripts of `make test`: each kind of fault, and each thing that can have happened, for every
+"""The scripts of `make test-all`: each kind of fault, and each thing that can have happened, for every
 route.
 """
 

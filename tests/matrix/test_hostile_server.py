@@ -149,7 +149,7 @@ async def try_answer(
 OF_EVERY_ROUTE: Final = frozenset(
     {"a body that is shorter", "a success of HTML", "a body that is too large", "a 404 with deep arrays"}
 )
-"""One answer for each thing that a client can make of it: `make test` has every route meet these.
+"""One answer for each thing that a client can make of it: `make test-all` has every route meet these.
 """
 
 
@@ -193,7 +193,7 @@ MEETS_ALL: Final = (
     if FULL_SIZE
     else ("a record", "a page of posts", "a post that is made", "an upload", "products", "a request token")
 )
-"""One call of each kind, and of each way to read an answer, meets every one of them in `make test`.
+"""One call of each kind, and of each way to read an answer, meets every one of them in `make test-all`.
 """
 
 

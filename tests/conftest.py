@@ -26,7 +26,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 HERE: Final = Path(__file__).parent
-SLOW: Final = ("clients", "machines", "matrix", "proofs", "soak")
+SLOW: Final = ("benchmarks", "clients", "examples", "machines", "matrix", "proofs", "soak")
 """Folders of which every test is slow."""
 
 

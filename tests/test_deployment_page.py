@@ -32,7 +32,7 @@ SNIPPETS: Final = snippets_of(PAGE)
 READ_POSTS: Final = "GET /2/users/{id}/tweets"
 POSTS: Final = "/posts/2244994945"
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.timeout(180), pytest.mark.slow]
 
 
 def the(language: str, about: str = "") -> Snippet:

@@ -14,6 +14,8 @@ from socialapi.emulator import Emulator
 from tests.support.examples import ACCOUNT, AUDIENCE, EXAMPLES, ROOT, run
 from tests.support.pytest_runs import run_pytest
 
+pytestmark = pytest.mark.slow
+
 
 async def test_the_nightly_sync_leaves_the_audience_as_the_database_has_it(
     socialapi_emulator: Emulator, tmp_path: Path

@@ -92,6 +92,7 @@ def test_a_client_that_was_not_used_loads_aiohttp_and_next_to_nothing_else(scrip
     assert "aiohttp" in modules  # so that its time is not taken from the event loop by the first call
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(names_at_the_top()) - {"Client", "Stream"}))
 def test_a_name_that_is_neither_client_nor_stream_loads_no_aiohttp(name: str) -> None:
     assert not below(loaded(f"from socialapi import {name}"), "aiohttp", "socialapi.client")

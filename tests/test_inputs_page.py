@@ -693,6 +693,7 @@ async def test_a_table_of_the_page_has_the_rows_and_columns_that_are_tried(table
     assert [labels(line) for line in rows] == [labels(line_of((*row.labels, ""))) for row in table.rows], AGAIN
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", [*FILE_ROWS, *KIND_ROWS], ids=lambda row: row.id)
 async def test_every_cell_of_a_row_is_what_happens(bench: Bench, row: Row) -> None:
     line = await bench.line(row)

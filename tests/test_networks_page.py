@@ -7,10 +7,14 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from tests.support.proxy import ForwardProxy
 from tests.support.server import Server, answer
 from tests.support.tls import Authority
 from tests.test_readme import Shell, run_console, run_python, snippets_of
+
+pytestmark = pytest.mark.slow
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "networks.md"
 HOST: Final = "api.northwind.example"

@@ -153,6 +153,7 @@ def commands_of(*arguments: str) -> str:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", ["-k tokens", "tests/machines/test_tokens.py"])
 def test_a_part_of_a_part_of_the_tests_is_named_by_a_path_or_by_a_word(arguments: str) -> None:
     (given,) = re.findall(r" -m pytest (.+)$", commands_of("machines", "SEED=7", f"ARGS={arguments}"), re.MULTILINE)

@@ -67,6 +67,11 @@ NOT_PASTED: Final = {
     "socialapi demo": "test_every_snippet_does_what_it_shows runs it, and it starts an emulator of its own",
 }
 """How the lines begin that are left out there, and why."""
+RUN_HERE: Final = [
+    pytest.param(page, id=page.name, marks=() if page in PASTED else pytest.mark.slow)
+    for page in PAGES
+    if page.name not in WITH_A_TEST_OF_THEIR_OWN
+]
 TEXTS: Final = [*PAGES, *(ROOT / name for name in ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"))]
 MAX_COLUMNS: Final = 100
 
@@ -364,7 +369,7 @@ def name_of(path: Path) -> str:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in WITH_A_TEST_OF_THEIR_OWN], ids=name_of)
+@pytest.mark.parametrize("page", RUN_HERE)
 def test_every_snippet_does_what_it_shows(
     page: Path, tmp_path: Path, bare_environment: dict[str, str], request: pytest.FixtureRequest
 ) -> None:
@@ -433,6 +438,7 @@ def test_a_page_that_is_not_run_here_is_run_elsewhere(page: str, tests: str) -> 
     assert page in (ROOT / "tests" / tests).read_text("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("about", ["on_gap=missed", ".run(show)", "webhooks.ensure(URL)", "receiver.asgi"])
 def test_what_shows_how_a_program_starts_can_be_run_again(

@@ -43,6 +43,8 @@ from tests.support.planted import (
 from tests.support.records import LogLines
 from tests.support.server import Received, Server, answer
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 async def listener() -> AsyncIterator[LogLines]:

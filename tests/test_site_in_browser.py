@@ -41,7 +41,10 @@ window.copied = [];
 document.addEventListener('copy', event => copied.push(event.target.value), true);
 """
 
-pytestmark = pytest.mark.skipif(not (SITE / "index.html").exists(), reason="needs the site: make docs")
+pytestmark = [
+    pytest.mark.skipif(not (SITE / "index.html").exists(), reason="needs the site: make docs"),
+    pytest.mark.slow,
+]
 
 
 @pytest.fixture(scope="module")

@@ -96,6 +96,7 @@ def test_every_fixture_is_in_the_page_about_testing() -> None:
     assert fixtures == set(re.findall(r"^\| `(socialapi_\w+)` \|", page, re.MULTILINE))
 
 
+@pytest.mark.slow
 def test_loading_it_costs_other_tests_neither_aiohttp_nor_the_rest_of_the_package() -> None:
     script = "import sys, socialapi.testing\nprint({'aiohttp', 'attrs', 'pytest_asyncio', 'aioresponses'} & set(sys.modules))"
     without = "import importlib.util\nimportlib.util.find_spec = lambda *_: None\n"
@@ -157,12 +158,14 @@ async def test_after_{loop}(socialapi_client):
 LOOPS: Final = ("function", "class", "module", "session")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["strict", "auto"])
 def test_a_test_in_any_event_loop_has_the_fixtures_in_its_own(tmp_path: Path, mode: str) -> None:
     tests = [IN_A_LOOP.format(loop=loop, mark=f'@pytest.mark.asyncio(loop_scope="{loop}")') for loop in LOOPS]
     Project(tmp_path, test_it="".join(tests)).passes(12, "-o", f"asyncio_mode={mode}", "--timeout=60")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", ["class", "session"])
 def test_the_event_loop_may_be_that_of_the_settings(tmp_path: Path, loop: str) -> None:
     tests = IN_A_LOOP.format(loop=loop, mark="")
@@ -170,6 +173,7 @@ def test_the_event_loop_may_be_that_of_the_settings(tmp_path: Path, loop: str) -
     Project(tmp_path, test_it=tests).passes(3, *options)
 
 
+@pytest.mark.slow
 def test_a_fixture_of_the_project_keeps_its_own_event_loop(tmp_path: Path) -> None:
     tests = """
 import pytest, pytest_asyncio
@@ -213,6 +217,7 @@ def test_four(socialapi_emulator_session):
 )
 
 
+@pytest.mark.slow
 def test_the_session_shares_one_emulator_and_each_module_has_another(tmp_path: Path) -> None:
     project = Project(tmp_path, test_a=SHARING, test_b=SHARING)
     project.passes(8)
@@ -220,6 +225,7 @@ def test_the_session_shares_one_emulator_and_each_module_has_another(tmp_path: P
     assert len({note["base_url"] for note in project.notes if note["scope"] == "module"}) == 2
 
 
+@pytest.mark.slow
 def test_every_worker_of_xdist_has_an_emulator_of_its_own(tmp_path: Path) -> None:
     project = Project(tmp_path, test_a=SHARING, test_b=SHARING)
     project.passes(8, "-n", "2", "--dist", "loadfile")
@@ -227,6 +233,7 @@ def test_every_worker_of_xdist_has_an_emulator_of_its_own(tmp_path: Path) -> Non
     assert len(list(tmp_path.glob("threads-left-gw*"))) == 2
 
 
+@pytest.mark.slow
 def test_the_settings_of_all_emulators_are_those_of_one_fixture(tmp_path: Path) -> None:
     settings = """
 import pytest
@@ -246,6 +253,7 @@ async def test_two(socialapi_emulator):
     Project(tmp_path, conftest=AT_THE_END + settings, test_it=tests).passes(2, "-o", "asyncio_mode=auto")
 
 
+@pytest.mark.slow
 def test_a_project_can_have_its_asynchronous_tests_share_one_as_well(tmp_path: Path) -> None:
     sharing = """
 import pytest
@@ -273,6 +281,7 @@ async def test_two(socialapi_client, socialapi_emulator):
 # Synchronous tests
 
 
+@pytest.mark.slow
 def test_code_that_reads_the_environment_is_a_client_of_the_emulator_until_the_test_ends(tmp_path: Path) -> None:
     tests = (
         UPLOAD
@@ -309,6 +318,7 @@ importlib.reload(socialapi.testing)
 """
 
 
+@pytest.mark.slow
 def test_a_project_without_pytest_asyncio_has_the_fixtures_for_synchronous_tests(tmp_path: Path) -> None:
     """And is not disturbed by the others: the plugin is loaded in every pytest of an environment that has the package."""
     tests = (
@@ -338,6 +348,7 @@ ENDINGS: Final = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_the_emulators_end_with_the_run_however_it_ends(tmp_path: Path, ending: str) -> None:
     tests = f"""{NOTE}
@@ -361,6 +372,7 @@ async def test_two(socialapi_emulator, socialapi_client):
     project.check_that_nothing_is_left()
 
 
+@pytest.mark.slow
 def test_an_interrupt_of_an_asynchronous_test_ends_its_emulator(tmp_path: Path) -> None:
     tests = f"""{NOTE}
 import asyncio, os, signal
@@ -384,6 +396,7 @@ async def one_page(client: Client) -> int:
     return len((await client.posts.by_user(USER, max_results=5).first()).data)
 
 
+@pytest.mark.slow
 async def test_a_client_waits_by_the_clock_of_the_emulator() -> None:
     async with (
         Emulator(rate_limits={TIMELINE: (1, 900.0)}) as emulator,

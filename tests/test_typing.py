@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT: Final = Path(__file__).parents[1]
 LEAST_COMPLETENESS: Final = 0.99
 NOT_INSTALLED_HERE: Final = ("socialapi.integrations.spark.", "socialapi.integrations.spark_reduce.")

@@ -18,7 +18,7 @@ import socialapi
 ROOT: Final = Path(__file__).parents[1]
 VERSION: Final = socialapi.__version__
 
-pytestmark = [pytest.mark.timeout(300), pytest.mark.xdist_group("wheel")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("wheel")]
 
 
 def run(command: Sequence[str | Path], *, cwd: Path, **variables: str) -> str:

@@ -17,6 +17,8 @@ from tests.emulator.platform.reading import add_rules, reading
 from tests.emulator.platform.receiving import URL, Owner, create_webhook
 from tests.support.chromium import Chromium
 
+pytestmark = pytest.mark.slow
+
 ENTER = "\ue007"
 """The key, as WebDriver calls it."""
 NO_ANSWER, TIMES = "\N{EN DASH}", "\N{MULTIPLICATION SIGN}"

@@ -30,6 +30,8 @@ from socialapi.models.validation import broken_rules, value_type, wire_name
 from socialapi.routes.route import OAUTH, Route
 from tests.emulator.asking import Asker, Reply
 
+pytestmark = pytest.mark.slow
+
 MAX_SECONDS: Final = 2.0
 FORM: Final = "application/x-www-form-urlencoded"
 

@@ -24,6 +24,8 @@ from socialapi.emulator import Emulator
 from tests.emulator.asking import Asker
 from tests.emulator.platform.receiving import URL, owner_of_webhook
 
+pytestmark = pytest.mark.slow
+
 load_all_checks()
 
 HOLD: Final = [

@@ -6,11 +6,14 @@ import sys
 from pathlib import Path
 from typing import Final
 
+import pytest
 import redis.asyncio
 
 from socialapi.emulator import Emulator
 from tests.support.redis import own_redis
 from tests.test_readme import Shell, run_console, run_python, snippets_of
+
+pytestmark = pytest.mark.slow
 
 PAGE: Final = Path(__file__).parents[2] / "docs" / "several-processes.md"
 

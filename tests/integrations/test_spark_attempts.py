@@ -15,7 +15,7 @@ from socialapi.integrations.spark_options import WriteSettings
 from tests.proofs.processes import ROOT, Service, service
 from tests.support.redis import redis_running
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = [pytest.mark.timeout(120), pytest.mark.slow]
 
 ROWS: Final = 4_000
 TIMEOUT_SECONDS: Final = 1

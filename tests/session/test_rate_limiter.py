@@ -53,6 +53,7 @@ def pacer(clock: VirtualClock, request: pytest.FixtureRequest) -> Iterator[Pacer
 # The rule that counts
 
 
+@pytest.mark.slow
 @BOTH
 @settings(max_examples=40)
 @given(
@@ -89,6 +90,7 @@ def test_no_window_of_the_service_ever_holds_more_than_the_limit_however_answers
         assert beyond - first > window_seconds - 1e-5  # Redis tells microseconds
 
 
+@pytest.mark.slow
 @BOTH
 @settings(max_examples=40)
 @given(

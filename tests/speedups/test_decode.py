@@ -162,6 +162,7 @@ def objects_of(plan: ClassPlan) -> st.SearchStrategy[dict[str, Any]]:
     return members()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", MODELS, ids=lambda cls: cls.__name__)
 def test_both_read_a_model_alike_or_refuse_it_alike(cls: Any) -> None:
     native, generated = NATIVE.of(cls), GENERATED.of(cls)

@@ -28,7 +28,7 @@ from tests.test_readme import snippets_of
 from tests.webhooks.posting import HEADER, SECRET, Sender, event, numbers, signature, take
 from tests.webhooks.serving import ROOT, serving_asgi
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.timeout(180), pytest.mark.slow]
 
 URL = "https://app.example/hooks"
 

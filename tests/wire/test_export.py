@@ -99,6 +99,7 @@ def test_a_record_is_the_same_after_an_export(cls: Any, data: st.DataObject) -> 
     assert json.loads(text) == plain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", ALL, ids=lambda cls: cls.__qualname__)
 @SEVERAL
 @given(data=st.data())

@@ -234,6 +234,7 @@ class RandomRequests:
         return method, self.url(), self.parameters() if method == "POST" and self._rng.random() < 0.5 else None
 
 
+@pytest.mark.slow
 def test_ten_thousand_random_requests_are_signed_as_oauthlib_signs_them_by_itself() -> None:
     make, signer = RandomRequests(5849), OAuth1Signer(CREDENTIAL)
     secrets = (CREDENTIAL.api_key, CREDENTIAL.api_key_secret, CREDENTIAL.access_token, CREDENTIAL.access_token_secret)

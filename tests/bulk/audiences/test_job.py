@@ -574,6 +574,7 @@ async def test_jobs_of_a_session_share_the_room_for_rows_on_their_way() -> None:
     assert session.budget.rows == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packing", ["single", "packed"])
 async def test_memory_does_not_grow_with_the_rows(packing: str) -> None:
     async def peak(count: int) -> int:

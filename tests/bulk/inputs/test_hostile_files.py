@@ -41,6 +41,8 @@ from tests.bulk.products.model_catalog import ModelCatalog, product
 from tests.bulk.products.model_catalog import job_of as load_of
 from tests.support.full_size import FULL_SIZE
 
+pytestmark = pytest.mark.slow
+
 if sys.version_info >= (3, 14):
     from compression.zstd import CompressionParameter
     from compression.zstd import compress as compress_zstd

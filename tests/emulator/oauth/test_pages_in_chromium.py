@@ -14,7 +14,7 @@ from tests.emulator.asking import Asker
 from tests.emulator.oauth.signing_in import App, pairs
 from tests.support.chromium import Chromium
 
-pytestmark = pytest.mark.xdist_group("chromium")
+pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.slow]
 
 NAME, APPROVE, DENY = "#screen_name", "button[value=approve]", "button[value=deny]"
 

@@ -32,6 +32,7 @@ async def test_a_page_is_as_large_as_asked_for(ask: Asker, northwind: str, size:
     assert len((await ask.get(f"/2/users/{northwind}/tweets", max_results=size)).data) == size
 
 
+@pytest.mark.slow
 async def test_all_20000_posts_are_read_each_of_them_once(ask: Asker, northwind: str) -> None:
     path, ids, query = f"/2/users/{northwind}/tweets", [], {"max_results": "100"}
     while True:

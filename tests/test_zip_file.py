@@ -10,6 +10,8 @@ from typing import Final
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT: Final = Path(__file__).parents[1]
 PACKAGE: Final = ROOT / "socialapi"
 DATA: Final = frozenset({".html", ".json", ".lua"})

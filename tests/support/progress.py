@@ -3,14 +3,11 @@
 import os
 from collections.abc import Generator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Any, Final
 
 import pytest
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-if TYPE_CHECKING:
-    from xdist.workermanage import WorkerController
 
 LEFT_OUT: Final = "left_out"
 
@@ -66,7 +63,7 @@ class LeftOut:
                 self._folders[name] = self._folders.get(name, 0) + 1
 
     @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: "WorkerController") -> None:
+    def pytest_testnodedown(self, node: Any) -> None:
         """Takes over what a worker counted."""
         self._folders = getattr(node, "workeroutput", {}).get(LEFT_OUT, self._folders)
 

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
     from socialapi.routes.route import Method
     from socialapi.routes.undeclared import Api, Auth
     from socialapi.session.network import Network
+    from socialapi.session.options import CallOptions
     from socialapi.session.rate_limiter import LimitStatus, Pacer
-    from socialapi.session.session import CallOptions, Session
+    from socialapi.session.session import Session
     from socialapi.session.telemetry import Telemetry
     from socialapi.session.transport import Transport
     from socialapi.wire.response import Reply
@@ -115,7 +116,7 @@ class Client:
 
     @functools.cached_property
     def _options(self) -> "CallOptions":
-        from socialapi.session.session import CallOptions
+        from socialapi.session.options import CallOptions
 
         return CallOptions.interactive(self.config)
 

@@ -8,7 +8,7 @@ import attrs
 from socialapi.bulk.rejects import PLACE, RejectsFile
 from socialapi.reports import MAX_ISSUES_KEPT, Forecast, RowIssue, UploadReport
 from socialapi.routes.route import RateLimit
-from socialapi.session.session import Attempt
+from socialapi.session.call import Attempt
 
 P = TypeVar("P", bound=UploadReport)
 

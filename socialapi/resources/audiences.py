@@ -41,8 +41,9 @@ from socialapi.reports import LintReport, SyncReport, UploadReport
 from socialapi.resources.arguments import check_argument, check_arguments
 from socialapi.resources.resource import Resource, as_iterable
 from socialapi.routes import audiences as routes
+from socialapi.session.options import CallOptions
 from socialapi.session.pager import Pager
-from socialapi.session.session import CallOptions, Session
+from socialapi.session.session import Session
 from socialapi.wire.encode import json_bytes, shaped
 from socialapi.wire.request import refuse
 

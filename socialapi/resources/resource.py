@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from socialapi.models.pages import Page
 from socialapi.models.validation import is_several
 from socialapi.routes.route import Route, Target
+from socialapi.session.options import CallOptions
 from socialapi.session.pager import Pager
-from socialapi.session.session import CallOptions, Session
+from socialapi.session.session import Session
 from socialapi.wire.paging import Collection
 from socialapi.wire.request import path_id
 

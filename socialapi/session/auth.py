@@ -4,7 +4,7 @@ import asyncio
 import copy
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import attrs
 
@@ -18,14 +18,12 @@ from socialapi.errors import (
     TransportError,
 )
 from socialapi.session.clock import Clock
+from socialapi.session.options import CallOptions
 from socialapi.session.token_cache import TokenCache, cache_key
 from socialapi.wire.oauth1 import OAuth1Signer, SignIn, basic_header, bearer_header, is_token
 from socialapi.wire.request import Request
 
-if TYPE_CHECKING:
-    from socialapi.session.session import CallOptions
-
-    Fetch = Callable[[AppOnly, CallOptions | None], Awaitable[str]]
+Fetch = Callable[[AppOnly, CallOptions | None], Awaitable[str]]
 
 INVALID_TOKEN_CODE: Final = 89
 TOKEN_RATE_CODE: Final = 99
@@ -55,10 +53,10 @@ class Authorization:
 class Authenticator(Protocol):
     """Makes the `Authorization` header of each attempt."""
 
-    async def authorize(self, request: Request[Any], options: "CallOptions | None" = None) -> Authorization:
+    async def authorize(self, request: Request[Any], options: CallOptions | None = None) -> Authorization:
         """Returns the header for this attempt of a call with these options."""
 
-    async def renew(self, dead: Authorization, options: "CallOptions | None" = None) -> bool:
+    async def renew(self, dead: Authorization, options: CallOptions | None = None) -> bool:
         """Tries to replace a token that was refused with a 401 and code 89. Returns whether the
         next attempt will carry a different one.
         """
@@ -70,11 +68,11 @@ class StaticAuthenticator:
     def __init__(self, header: str) -> None:
         self._authorization = Authorization(header)
 
-    async def authorize(self, request: Request[Any], options: "CallOptions | None" = None) -> Authorization:
+    async def authorize(self, request: Request[Any], options: CallOptions | None = None) -> Authorization:
         """Returns the header."""
         return self._authorization
 
-    async def renew(self, dead: Authorization, options: "CallOptions | None" = None) -> bool:
+    async def renew(self, dead: Authorization, options: CallOptions | None = None) -> bool:
         """Returns False: there is no other token to send."""
         return False
 
@@ -89,7 +87,7 @@ class OAuth1Authenticator:
         self._signer = OAuth1Signer(credential)
         self._clock = clock
 
-    async def authorize(self, request: Request[Any], options: "CallOptions | None" = None) -> Authorization:
+    async def authorize(self, request: Request[Any], options: CallOptions | None = None) -> Authorization:
         """Returns the OAuth 1.0a signature of this request."""
         header = self._signer.header(
             request.method,
@@ -100,7 +98,7 @@ class OAuth1Authenticator:
         )
         return Authorization(header)
 
-    async def renew(self, dead: Authorization, options: "CallOptions | None" = None) -> bool:
+    async def renew(self, dead: Authorization, options: CallOptions | None = None) -> bool:
         """Returns False: only the user can grant another token."""
         return False
 
@@ -118,7 +116,7 @@ class AppOnlyAuthenticator:
         credential: AppOnly,
         cache: TokenCache,
         clock: Clock,
-        fetch: "Fetch",
+        fetch: Fetch,
         host: str,
     ) -> None:
         self.credential = credential
@@ -133,12 +131,12 @@ class AppOnlyAuthenticator:
         self._failed_with: CallOptions | None = None
         self._refused_until = 0.0
 
-    async def authorize(self, request: Request[Any], options: "CallOptions | None" = None) -> Authorization:
+    async def authorize(self, request: Request[Any], options: CallOptions | None = None) -> Authorization:
         """Returns the header with the app's token. Raises what the token endpoint raised."""
         token = self._token or await self.token(options)
         return Authorization(bearer_header(token), token)
 
-    async def token(self, options: "CallOptions | None" = None) -> str:
+    async def token(self, options: CallOptions | None = None) -> str:
         """Returns the token from memory, the cache, or the service, in this order."""
         failures = self._failures
         async with self._turn:
@@ -148,7 +146,7 @@ class AppOnlyAuthenticator:
                 self._token = await self._cached() or await self._fetch_once(options)
             return self._token
 
-    def _raise_failure_for(self, options: "CallOptions | None") -> None:
+    def _raise_failure_for(self, options: CallOptions | None) -> None:
         """Raises the failure of the fetch that this call waited for.
 
         Does nothing if the failure may pass and this call has other options: then it tries itself.
@@ -164,7 +162,7 @@ class AppOnlyAuthenticator:
         token = await self._cache.load(self._key)
         return token if is_token(token) else None
 
-    async def _fetch_once(self, options: "CallOptions | None") -> str:
+    async def _fetch_once(self, options: CallOptions | None) -> str:
         if self._failure is not None and self._clock.monotonic() < self._refused_until:
             raise copy.copy(self._failure)
         async with self._cache.lock(self._key):
@@ -177,7 +175,7 @@ class AppOnlyAuthenticator:
                 await self._cache.store(self._key, token)
         return token
 
-    async def _ask(self, options: "CallOptions | None") -> str:
+    async def _ask(self, options: CallOptions | None) -> str:
         try:
             return await self._fetch(self.credential, options)
         except SocialApiError as failure:
@@ -188,7 +186,7 @@ class AppOnlyAuthenticator:
                 self._refused_until = self._clock.monotonic() + TOKEN_RATE_PAUSE_SECONDS
             raise
 
-    async def renew(self, dead: Authorization, options: "CallOptions | None" = None) -> bool:
+    async def renew(self, dead: Authorization, options: CallOptions | None = None) -> bool:
         """Drops the refused token and fetches another, unless another task has replaced it already.
 
         Returns False if the service still hands out the same token, which it would refuse again.

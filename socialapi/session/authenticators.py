@@ -8,13 +8,12 @@ from socialapi.config import Config
 from socialapi.credentials import AppOnly, Bearer, Credentials, OAuth1, OAuth2User, by_kind
 from socialapi.errors import ConfigurationError
 from socialapi.routes.route import Family
-from socialapi.session.auth import AppOnlyAuthenticator, Authenticator, OAuth1Authenticator, StaticAuthenticator
+from socialapi.session.auth import AppOnlyAuthenticator, Authenticator, Fetch, OAuth1Authenticator, StaticAuthenticator
 from socialapi.session.clock import Clock
 from socialapi.session.token_cache import TokenCache
 from socialapi.wire.oauth1 import bearer_header
 
 if TYPE_CHECKING:
-    from socialapi.session.auth import Fetch
     from socialapi.session.oauth2_user import Ask, OAuth2UserAuthenticator
 
 MAX_PENDING_SIGN_INS: Final = 1_000
@@ -53,7 +52,7 @@ class Authenticators:
         config: Config,
         cache: TokenCache,
         clock: Clock,
-        fetch: "Fetch",
+        fetch: Fetch,
         ask: "Ask",
     ) -> None:
         self.sign_ins: PendingSignIns = PendingSignIns()
@@ -71,7 +70,7 @@ class Authenticators:
         credential: Credentials,
         cache: TokenCache,
         clock: Clock,
-        fetch: "Fetch",
+        fetch: Fetch,
     ) -> Authenticator:
         if isinstance(credential, AppOnly):
             app = AppOnlyAuthenticator(credential, cache, clock, fetch, self._config.base_url)

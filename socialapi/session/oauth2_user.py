@@ -6,7 +6,7 @@ import json
 import logging
 import math
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import attrs
 
@@ -17,12 +17,10 @@ from socialapi.models.oauth import OAuth2Token, OAuth2TokenRequest
 from socialapi.problems import ServiceError
 from socialapi.session.auth import Authenticator, Authorization, client_authentication
 from socialapi.session.clock import Clock
+from socialapi.session.options import CallOptions
 from socialapi.session.token_cache import TokenCache, cache_key
 from socialapi.wire.oauth1 import bearer_header, is_token
 from socialapi.wire.request import Request
-
-if TYPE_CHECKING:
-    from socialapi.session.session import CallOptions
 
 logger: Final = logging.getLogger("socialapi")
 
@@ -135,14 +133,14 @@ class OAuth2UserAuthenticator:
         self._renewal: asyncio.Task[TokenPair] | None = None
         self._early_again_at = -math.inf
 
-    async def authorize(self, request: Request[Any], options: "CallOptions | None" = None) -> Authorization:
+    async def authorize(self, request: Request[Any], options: CallOptions | None = None) -> Authorization:
         """Returns the newest access token, renewed first if it is about to expire."""
         pair = self._pair or await self._load()
         if pair.is_due(self._clock.time()):
             pair = await self._renew_early(pair)
         return Authorization(bearer_header(pair.access_token), pair.access_token)
 
-    async def renew(self, dead: Authorization, options: "CallOptions | None" = None) -> bool:
+    async def renew(self, dead: Authorization, options: CallOptions | None = None) -> bool:
         """Returns whether there is a token other than the refused one. Raises Unauthorized if the
         refresh token is no longer valid.
         """

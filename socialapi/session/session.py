@@ -6,19 +6,20 @@ import datetime
 import logging
 import random
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
-import attrs
 import yarl
 
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials
 from socialapi.errors import ApiError, DecodeError, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
 from socialapi.routes.route import OAUTH, Route, Target
-from socialapi.session.auth import INVALID_TOKEN_CODE, Authenticator, Authorization, basic
+from socialapi.session.auth import INVALID_TOKEN_CODE, Authenticator, basic
 from socialapi.session.authenticators import Authenticators
 from socialapi.session.budget import InFlightBudget
+from socialapi.session.call import Attempt, Call, Observer
 from socialapi.session.clock import Clock, FairScheduler, run_with_timeout
+from socialapi.session.options import CallOptions
 from socialapi.session.rate_limiter import Pacer, Slot
 from socialapi.session.token_cache import TokenCache
 from socialapi.session.transport import LiveReply, Transport, close_reply
@@ -26,7 +27,7 @@ from socialapi.wire.oauth1 import refuse_unusable
 from socialapi.wire.rate_limit_headers import LimitHeaders
 from socialapi.wire.request import Plan, Request
 from socialapi.wire.response import Reply, read_error, read_result, request_id
-from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, RetryPolicy, decide, failure_of_status
+from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, decide, failure_of_status
 
 if TYPE_CHECKING:
     from socialapi.models.oauth import OAuth2Token, OAuth2TokenRequest
@@ -56,59 +57,9 @@ class RetryBudget:
         return True
 
 
-@attrs.frozen(kw_only=True)
-class CallOptions:
-    """The timeout and retry policy of a call. `bulk` calls do not use the reserve of each rate
-    limit.
-    """
-
-    timeout_seconds: float
-    policy: RetryPolicy
-    bulk: bool = False
-
-    @classmethod
-    def interactive(cls, config: Config) -> "CallOptions":
-        """Returns the options of a single call."""
-        return cls(
-            timeout_seconds=config.timeout_seconds,
-            policy=RetryPolicy(max_attempts=config.retries + 1, max_wait_seconds=config.max_wait_seconds),
-        )
-
-
-@attrs.frozen
-class Attempt:
-    """The outcome of one attempt, for the counters of a job and its choice of concurrency."""
-
-    seconds: float
-    body_bytes: int
-    failure: Failure | None
-
-
-Observer = Callable[[Attempt], None]
-Accept = Callable[[Reply], Failure | None]
-
-
 A = TypeVar("A", bound=Reply | LiveReply)
 R = TypeVar("R")
 T = TypeVar("T")
-
-
-@attrs.define(eq=False)
-class Call(Generic[R]):
-    """One call across its attempts: its request, how it is sent, and how far it got."""
-
-    request: Request[R]
-    options: CallOptions
-    authenticator: Authenticator
-    observer: Observer | None = None
-    """Called after every attempt."""
-    accept: Accept | None = None
-    """Called with each reply whose status is a success. Returns a Failure to have it retried."""
-    started: float = 0.0
-    attempt: int = 0
-    authorization: Authorization | None = None
-    renewed: bool = False
-    failure: Failure | None = None
 
 
 Outcome = Reply | LiveReply | TransportError

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from socialapi.errors import BulkError, ConfigurationError
 from socialapi.routes.route import Route
+from socialapi.session.call import Call
 from socialapi.session.clock import Clock
 from socialapi.version import __version__
 from socialapi.wire.request import Request
@@ -23,8 +24,6 @@ from socialapi.wire.retry import Failure
 if TYPE_CHECKING:
     from opentelemetry.metrics import Counter, Histogram, Meter
     from opentelemetry.trace import Span, SpanKind
-
-    from socialapi.session.session import Call
 
 T = TypeVar("T")
 Attributes = dict[str, str | int | float | bool]
@@ -104,7 +103,7 @@ class Telemetry(Instrumentation):
         self._known: dict[Route[Any], Attributes] = {}
         self._connections: dict[ConnectionSpan, None] = {}
 
-    async def request(self, call: "Call[Any]", sending: Awaitable[T]) -> T:
+    async def request(self, call: Call[Any], sending: Awaitable[T]) -> T:
         """Returns the outcome of a request, in a span around all of its attempts."""
         with self.span("socialapi.request", self._attributes_of(call.request)) as span:
             try:
@@ -112,7 +111,7 @@ class Telemetry(Instrumentation):
             finally:
                 span.set_attribute("socialapi.request.attempts", call.attempt)
 
-    async def attempt(self, call: "Call[Any]", sending: Awaitable[T]) -> T:
+    async def attempt(self, call: Call[Any], sending: Awaitable[T]) -> T:
         """Returns the reply to an attempt, in a span of an HTTP client."""
         attributes = dict(self._attributes_of(call.request))
         name = f"{attributes[METHOD]} {attributes[TEMPLATE]}"
@@ -146,15 +145,15 @@ class Telemetry(Instrumentation):
                 self._instruments.limit_wait.record(seconds, _by_route(self._attributes_of(request)))
                 self._add_event("socialapi.rate_limit.wait", {"socialapi.wait.duration": seconds})
 
-    def record_retry(self, call: "Call[Any]", failure: Failure, *, wait_seconds: float) -> None:
+    def record_retry(self, call: Call[Any], failure: Failure, *, wait_seconds: float) -> None:
         """Records that an attempt failed, and is repeated after a wait."""
         self._count_retry(call, _reason_of(failure), wait_seconds)
 
-    def record_renewal(self, call: "Call[Any]") -> None:
+    def record_renewal(self, call: Call[Any]) -> None:
         """Records that an attempt is repeated with another token."""
         self._count_retry(call, "token_renewed", 0.0)
 
-    def _count_retry(self, call: "Call[Any]", reason: str, wait_seconds: float) -> None:
+    def _count_retry(self, call: Call[Any], reason: str, wait_seconds: float) -> None:
         self._instruments.retries.add(1, _by_route(self._attributes_of(call.request)) | {RETRY_REASON: reason})
         self._add_event("socialapi.retry", {RETRY_REASON: reason, "socialapi.wait.duration": wait_seconds})
 

@@ -11,7 +11,9 @@ import attrs
 
 from socialapi.errors import ApiError, DecodeError, RateLimitTooLong, SocialApiError, StreamEnded, TransportError
 from socialapi.routes.route import Target
-from socialapi.session.session import Call, CallOptions, Session
+from socialapi.session.call import Call
+from socialapi.session.options import CallOptions
+from socialapi.session.session import Session
 from socialapi.session.transport import LiveReply
 from socialapi.streams.backoff import LONG_LIVED_SECONDS, STEADY_SECONDS, Disconnect, Schedule, disconnect_of_refusal
 from socialapi.streams.connection import Connection, StreamTimeouts

@@ -11,7 +11,8 @@ from socialapi.errors import SocialApiError
 from socialapi.models.events import MatchedPost, Streamed, StreamNotice
 from socialapi.models.pages import Undecoded
 from socialapi.routes.route import Target
-from socialapi.session.session import CallOptions, Session
+from socialapi.session.options import CallOptions
+from socialapi.session.session import Session
 from socialapi.streams.backoff import disconnect_of_problems
 from socialapi.streams.handlers import call_handler, check_handler
 from socialapi.streams.link import Link, LinkOptions

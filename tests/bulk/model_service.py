@@ -13,7 +13,7 @@ import orjson
 from socialapi.bulk.audiences.job import Destination, UploadJob, UploadOptions
 from socialapi.models.audiences import IDENTIFIER_KINDS
 from socialapi.routes import audiences
-from socialapi.session.session import CallOptions
+from socialapi.session.options import CallOptions
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply
 from tests.bulk.model_transport import ModelTransport, answer, session_of

@@ -10,7 +10,7 @@ import pytest
 
 from socialapi.bulk.sync.job import SyncOptions, sync
 from socialapi.errors import ConfigurationError
-from socialapi.session.session import CallOptions
+from socialapi.session.options import CallOptions
 from tests.bulk.model_service import DESTINATION, ModelService, job_of, people
 from tests.bulk.model_transport import session_of
 from tests.bulk.products.model_catalog import ModelCatalog, numbered

@@ -14,7 +14,7 @@ from socialapi.bulk.sync.job import SyncOptions, sync
 from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.reports import SyncReport, UploadReport, UpsertReport
-from socialapi.session.session import CallOptions
+from socialapi.session.options import CallOptions
 from tests.bulk.model_service import BAD, DESTINATION, ModelService, operation_errors
 from tests.bulk.model_service import job_of as upload_of
 from tests.bulk.model_transport import session_of

@@ -13,7 +13,7 @@ from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.job import UploadJob, UploadOptions
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.session.clock import FairScheduler
-from socialapi.session.session import CallOptions
+from socialapi.session.options import CallOptions
 from tests.bulk.model_service import DESTINATION, ModelService, job_of, people
 from tests.bulk.model_transport import session_of
 from tests.support.rounds import Rounds, counted_rounds

@@ -31,7 +31,8 @@ from socialapi.models.audiences import MAX_OPERATIONS, IdentifierKind, Operation
 from socialapi.models.validation import format_timestamp
 from socialapi.reports import RowIssue, UploadReport
 from socialapi.routes.route import Target
-from socialapi.session.session import CallOptions, Session
+from socialapi.session.options import CallOptions
+from socialapi.session.session import Session
 
 
 @attrs.frozen(kw_only=True)

@@ -15,7 +15,9 @@ from socialapi.models.audiences import UploadCounts
 from socialapi.problems import OperationError
 from socialapi.reports import RowIssue
 from socialapi.routes.route import Target
-from socialapi.session.session import CallOptions, Observer, Session
+from socialapi.session.call import Observer
+from socialapi.session.options import CallOptions
+from socialapi.session.session import Session
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply, read_result
 from socialapi.wire.retry import Failure

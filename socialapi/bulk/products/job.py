@@ -27,7 +27,8 @@ from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import RowIssue, UpsertReport
 from socialapi.routes import catalogs as routes
-from socialapi.session.session import CallOptions, Session
+from socialapi.session.options import CallOptions
+from socialapi.session.session import Session
 from socialapi.wire.encode import json_bytes
 
 if TYPE_CHECKING:

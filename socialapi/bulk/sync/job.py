@@ -28,7 +28,8 @@ from socialapi.errors import BulkError, InvalidInput, SocialApiError
 from socialapi.models.audiences import OperationType
 from socialapi.reports import MAX_ISSUES_KEPT, Forecast, Progress, RowIssue, SyncReport, UploadReport
 from socialapi.routes.route import RateLimit
-from socialapi.session.session import CallOptions, Session
+from socialapi.session.options import CallOptions
+from socialapi.session.session import Session
 
 
 class SyncCounts:

@@ -30,7 +30,7 @@ from socialapi.errors import (
 )
 from socialapi.models.audiences import DO_NOT_REACH_KINDS
 from socialapi.reports import Progress
-from socialapi.session.session import CallOptions
+from socialapi.session.options import CallOptions
 from socialapi.wire.response import Reply
 from tests.bulk.model_service import DESTINATION, ModelService, Operation, counted, job_of, people, users_of
 from tests.bulk.model_transport import answer, refusal, session_of

@@ -9,7 +9,8 @@ import pytest
 from socialapi.bulk.audiences.sender import send_until_counted
 from socialapi.errors import ApiError
 from socialapi.models.audiences import UploadCounts
-from socialapi.session.session import CallOptions, Session
+from socialapi.session.options import CallOptions
+from socialapi.session.session import Session
 from socialapi.wire.response import Reply
 from socialapi.wire.retry import RetryPolicy
 from tests.bulk.model_service import DESTINATION, ModelService, counted

@@ -19,7 +19,7 @@ from socialapi.bulk.rows import Action, RowBlock
 from socialapi.config import Config
 from socialapi.errors import BulkError
 from socialapi.reports import UploadReport
-from socialapi.session.session import CallOptions
+from socialapi.session.options import CallOptions
 from tests.bulk.model_service import DESTINATION, ModelService
 from tests.bulk.model_transport import refusal, session_of
 

@@ -31,7 +31,7 @@ from socialapi.bulk.sync.job import SyncOptions, sync
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser
 from socialapi.reports import LintReport, UploadReport
-from socialapi.session.session import CallOptions
+from socialapi.session.options import CallOptions
 from tests.bulk import catalog_feeds
 from tests.bulk.input_files import Repeated
 from tests.bulk.model_service import DESTINATION, ModelService

@@ -14,7 +14,7 @@ from socialapi.bulk.sync.job import SyncJob, SyncOptions
 from socialapi.bulk.sync.snapshot import Snapshot
 from socialapi.errors import BulkError, Forbidden
 from socialapi.reports import Progress, RowIssue
-from socialapi.session.session import CallOptions
+from socialapi.session.options import CallOptions
 from tests.bulk.inputs.test_files import readers_ended
 from tests.bulk.model_service import DESTINATION, ModelService, job_of, people
 from tests.bulk.model_transport import refusal, session_of

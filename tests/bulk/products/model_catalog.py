@@ -17,7 +17,8 @@ from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.feed import ProductColumns, ProductLayout
 from socialapi.bulk.products.job import UpsertJob, UpsertOptions
 from socialapi.bulk.products.rows import ProductRow
-from socialapi.session.session import CallOptions, Session
+from socialapi.session.options import CallOptions
+from socialapi.session.session import Session
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply
 from tests.bulk.model_transport import ModelTransport, answer, session_of

@@ -14,7 +14,7 @@ from socialapi.bulk.products.job import UpsertJob, UpsertOptions
 from socialapi.config import Config
 from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, OutcomeUnknown, TransportError
 from socialapi.reports import Progress
-from socialapi.session.session import CallOptions
+from socialapi.session.options import CallOptions
 from tests.bulk.model_transport import refusal, session_of
 from tests.bulk.products.model_catalog import (
     WARNED,

@@ -24,7 +24,7 @@ from socialapi.errors import BulkError, ConfigurationError, Forbidden, InvalidIn
 from socialapi.models.audiences import AudienceUser, Operation
 from socialapi.reports import Progress, RowIssue, SyncReport
 from socialapi.resources.audiences import CustomAudience
-from socialapi.session.session import CallOptions
+from socialapi.session.options import CallOptions
 from socialapi.session.transport import Transport
 from tests.bulk.model_service import DESTINATION, ModelService, counted, operation_errors, users_of
 from tests.bulk.model_transport import refusal, session_of

@@ -27,7 +27,7 @@ from socialapi.emulator import Emulator
 from socialapi.errors import BulkError
 from socialapi.internal.sqlite_file import SqliteFile
 from socialapi.models.audiences import AudienceUser
-from socialapi.session.session import CallOptions
+from socialapi.session.options import CallOptions
 from socialapi.session.transport import Transport
 from tests.bulk.model_service import DESTINATION, FAULTS, ModelService
 from tests.bulk.model_transport import session_of

@@ -1,0 +1,45 @@
+"""A call on its way through the session, and the outcome of each attempt."""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+import attrs
+
+from socialapi.session.auth import Authenticator, Authorization
+from socialapi.session.options import CallOptions
+from socialapi.wire.request import Request
+from socialapi.wire.response import Reply
+from socialapi.wire.retry import Failure
+
+R = TypeVar("R")
+
+
+@attrs.frozen
+class Attempt:
+    """The outcome of one attempt, for the counters of a job and its choice of concurrency."""
+
+    seconds: float
+    body_bytes: int
+    failure: Failure | None
+
+
+Observer = Callable[[Attempt], None]
+Accept = Callable[[Reply], Failure | None]
+
+
+@attrs.define(eq=False)
+class Call(Generic[R]):
+    """One call across its attempts: its request, how it is sent, and how far it got."""
+
+    request: Request[R]
+    options: CallOptions
+    authenticator: Authenticator
+    observer: Observer | None = None
+    """Called after every attempt."""
+    accept: Accept | None = None
+    """Called with each reply whose status is a success. Returns a Failure to have it retried."""
+    started: float = 0.0
+    attempt: int = 0
+    authorization: Authorization | None = None
+    renewed: bool = False
+    failure: Failure | None = None

@@ -18,7 +18,7 @@ PACKAGE: Final = Path(__file__).parents[1] / "socialapi"
 FLOORS: Final[tuple[frozenset[str], ...]] = tuple(
     frozenset(floor.split())
     for floor in (
-        "_speedups internal lazy notebook pyinstaller shielded unset version",
+        "_speedups fairness internal lazy notebook pyinstaller shielded unset version",
         "records",
         "atomic_file file_lock problems reports",
         "errors",

@@ -18,13 +18,14 @@ from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Settin
 from socialapi.bulk.rejects import RejectsFile, is_rejects_file, same_file
 from socialapi.config import Config
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
+from socialapi.internal.fairness import yield_to_others
 from socialapi.internal.file_lock import SUFFIX
 from socialapi.internal.records import FrozenRecord
 from socialapi.reports import Progress, UploadReport
 from socialapi.routes.route import Target
 from socialapi.session.budget import InFlightBudget
 from socialapi.session.call import Attempt
-from socialapi.session.clock import Clock, FairScheduler
+from socialapi.session.clock import Clock
 from socialapi.session.options import CallOptions
 from socialapi.session.rate_limiter import Pacer
 from socialapi.session.session import Session
@@ -123,19 +124,18 @@ OURS: Final = (InvalidInput, ConfigurationError)
 
 @attrs.frozen
 class JobContext(FrozenRecord):
-    """What a job uses of the session beside sending: time, configuration, limits, turns and room."""
+    """What a job uses of the session beside sending: time, configuration, limits and room."""
 
     clock: Clock
     config: Config
     pacer: Pacer
-    scheduler: FairScheduler
     budget: InFlightBudget
     telemetry: "Telemetry | None" = None
 
     @classmethod
     def of(cls, session: Session) -> "JobContext":
         """Returns the context of the jobs of a session."""
-        return cls(session.clock, session.config, session.pacer, session.scheduler, session.budget, session.telemetry)
+        return cls(session.clock, session.config, session.pacer, session.budget, session.telemetry)
 
     def now(self) -> datetime.datetime:
         """Returns the wall time as an aware datetime."""
@@ -353,9 +353,8 @@ class JobRun(Generic[C, B, P]):
 
     async def _read(self) -> None:
         blocks = aiter(self._reader)
-        yield_turn = self._context.scheduler.yield_turn
         while True:
-            await yield_turn()  # an iterable is read without ever waiting, and others go on
+            await yield_to_others()  # an iterable is read without ever waiting, and others go on
             if self.dispatcher.failure is not None:
                 return
             try:
@@ -370,7 +369,7 @@ class JobRun(Generic[C, B, P]):
                 return
             try:
                 self._counters.take_in(len(block))
-                await yield_turn()  # others were read to at the same time
+                await yield_to_others()  # others were read to at the same time
                 await self._stage.take(block)
             except OURS as problem:
                 self.dispatcher.stop(problem)

@@ -19,6 +19,7 @@ from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.job import OnProgress
 from socialapi.bulk.journals.journal import Journal
 from socialapi.errors import InvalidInput
+from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import (
     DEFAULT_EXPIRY_MONTHS,
     DO_NOT_REACH_KINDS,
@@ -46,9 +47,6 @@ from socialapi.session.pager import Pager
 from socialapi.session.session import Session
 from socialapi.wire.encode import json_bytes, shaped
 from socialapi.wire.request import refuse
-
-USERS_PER_SLICE: Final = 250
-"""How many users are prepared before other tasks get a turn."""
 
 
 class RowKeywords(TypedDict, total=False):
@@ -201,8 +199,7 @@ async def send_operations(
             path = f"[{index}].params.users[{position}]"
             broken += [attrs.evolve(rule, path=f"{path}.{rule.path}" if rule.path else path) for rule in rules]
             users += 1
-            if users % USERS_PER_SLICE == 0:
-                await session.scheduler.yield_turn()
+            await yield_if_due()
         times = shaped(type(operation.params), attrs.evolve(operation.params, users=()))
         params = ({} if expiry is None else {"expires_at": expiry}) | times | {"users": prepared}
         shapes.append({"operation_type": operation.operation_type, "params": params})

@@ -1,12 +1,10 @@
-"""Clocks, waits with a timeout, and fair scheduling of tasks on the event loop."""
+"""Clocks, and waits with a timeout."""
 
 import asyncio
 import functools
 import time
-from collections import deque
 from collections.abc import Callable, Coroutine
 from typing import Any, Protocol, TypeVar
-from weakref import WeakKeyDictionary
 
 T = TypeVar("T")
 
@@ -113,40 +111,3 @@ async def run_with_timeout(
 def _discard(discard: Callable[[T], None], work: asyncio.Future[T]) -> None:
     if not work.cancelled() and work.exception() is None:
         discard(work.result())
-
-
-_Waiting = deque[asyncio.Future[None]]
-
-
-class FairScheduler:
-    """Lets waiting tasks run one per iteration of the event loop, so that other tasks run in
-    between.
-
-    `asyncio.sleep(0)` would resume all of them in the next iteration, one right after the other. A
-    turn is meant for one or two milliseconds of work; for less work, waiting costs more than it
-    saves.
-    """
-
-    def __init__(self) -> None:
-        # One queue per event loop: an abandoned loop must not block callers in the next one.
-        self._queues: WeakKeyDictionary[asyncio.AbstractEventLoop, _Waiting] = WeakKeyDictionary()
-
-    async def yield_turn(self) -> None:
-        """Returns when it is the caller's turn, in order of arrival."""
-        loop = asyncio.get_running_loop()
-        waiting = self._queues.setdefault(loop, deque())
-        turn = loop.create_future()
-        waiting.append(turn)
-        if len(waiting) == 1:
-            loop.call_soon(self._give, loop, waiting)
-        await turn
-
-    def _give(self, loop: asyncio.AbstractEventLoop, waiting: _Waiting) -> None:
-        """Resumes the next waiting task, and schedules itself again while tasks are waiting."""
-        while waiting:
-            turn = waiting.popleft()
-            if not turn.done():  # its caller was cancelled
-                turn.set_result(None)
-                break
-        if waiting:
-            loop.call_soon(self._give, loop, waiting)

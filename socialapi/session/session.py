@@ -18,7 +18,7 @@ from socialapi.session.auth import INVALID_TOKEN_CODE, Authenticator, basic
 from socialapi.session.authenticators import Authenticators
 from socialapi.session.budget import InFlightBudget
 from socialapi.session.call import Attempt, Call, Observer
-from socialapi.session.clock import Clock, FairScheduler, run_with_timeout
+from socialapi.session.clock import Clock, run_with_timeout
 from socialapi.session.options import CallOptions
 from socialapi.session.rate_limiter import Pacer, Slot
 from socialapi.session.token_cache import TokenCache
@@ -93,7 +93,6 @@ class Session:
         self.clock = clock
         self.rng = rng
         self.telemetry = telemetry
-        self.scheduler: FairScheduler = FairScheduler()
         self.budget: InFlightBudget = InFlightBudget(config.max_rows_in_flight, config.max_bytes_in_flight)
         self.authenticators: Authenticators = Authenticators(
             credentials, config, token_cache, clock, self._fetch_token, self._ask_for_user_tokens

@@ -4,10 +4,12 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from time import monotonic
 from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar, get_args
 
 from socialapi.errors import SocialApiError
+from socialapi.internal.fairness import BUDGET_SECONDS, is_due, yield_to_others
 from socialapi.models.events import MatchedPost, Streamed, StreamNotice
 from socialapi.models.pages import Undecoded
 from socialapi.routes.route import Target
@@ -23,12 +25,10 @@ T = TypeVar("T")
 
 REMEMBERED_IDS: Final = 100_000
 """How many of the last ids are remembered, to recognise repeated items."""
-TURN_SECONDS: Final = 0.003
-"""How long items are handed out in one go before other tasks get a turn."""
 MAX_LINES_PER_CHECK: Final = 128
-"""The most lines that are taken between two looks at the clock."""
-QUICK_SECONDS: Final = 0.00075
-"""If lines took less time than this, twice as many are taken before the next look; if they took
+"""The most lines that are read before the budget of the event loop is checked again."""
+QUICK_SECONDS: Final = BUDGET_SECONDS / 4
+"""If lines took less time than this, twice as many are read before the next check; if they took
 twice as long, one.
 """
 READ_BY_ANOTHER: Final = "another task is reading this stream, and only one can: connect another stream for this one"
@@ -65,7 +65,7 @@ class Stream(Generic[T]):
       and RuntimeError once the client is closed or while another task waits for the next item.
 
     `anext(stream)` may be cancelled, by a timeout for example, and called again without losing
-    items. However many lines have arrived, other tasks get a turn every few milliseconds.
+    items. However many lines have arrived, other tasks run every few milliseconds.
 
     Repeated items are dropped if a backfill was requested or `event_id_paths` are given. They are
     recognised by the id of the post, or of the event at these paths. An event without an id is
@@ -87,18 +87,16 @@ class Stream(Generic[T]):
         (kind,) = get_args(target.route.result)
         self._read_line: Callable[[bytes, Sequence[str] | None], Any] = LINE_READERS[kind]
         self._shown = target.route.shown
-        self._arrived: list[bytes] = []  # in reverse order
-        self._lines: list[bytes] = []  # those before the next look at the clock, in reverse order
+        self._lines: list[bytes] = []  # in reverse order
         self._paths = checked_paths(event_id_paths)
         is_compared = bool(query.get("backfill_minutes")) or self._paths is not None
         self._seen: OrderedDict[str, None] | None = OrderedDict() if is_compared else None
         self._has_warned = False
         self._is_waiting = False
         self._is_running = False
-        self._monotonic = session.clock.monotonic
-        self._looked_at = 0.0
-        self._between_looks = 1
-        self._turn_ends_at = 0.0  # 0 after the event loop has run other tasks
+        self._lines_per_check = 1
+        self._unchecked = 1  # lines that may be read before the next check
+        self._checked_at = 0.0  # 0 after other tasks have run
 
     @property
     def state(self) -> StreamState:
@@ -122,7 +120,6 @@ class Stream(Generic[T]):
 
     async def aclose(self) -> None:
         """Closes the connection and ends the iteration. Safe to call twice."""
-        self._arrived.clear()
         self._lines.clear()
         await self._link.aclose()
 
@@ -132,26 +129,26 @@ class Stream(Generic[T]):
     async def __anext__(self) -> T | StreamNotice | Undecoded:
         """Returns the next item, waiting until there is one."""
         while True:
-            while self._lines:
+            while self._lines and self._unchecked:
+                self._unchecked -= 1
                 item = self._take(self._lines.pop())
                 if item is not None:
                     return item
-            if self._arrived:
-                if self._is_turn_over():
+            if self._lines:
+                self._adapt()
+                if is_due():
                     # Before anything is taken that a cancellation could lose.
-                    await asyncio.sleep(0)
-                else:
-                    self._lines, self._arrived = _cut(self._arrived, self._between_looks)
+                    await yield_to_others()
+                    self._checked_at = 0.0
                 continue
             if self._link.state == "closed":
                 raise StopAsyncIteration
             if self._link.state == "new":
                 raise RuntimeError("a stream is connected by `async with stream:`")
-            lines = await self._read()
-            if len(lines) <= self._between_looks:
-                self._lines = lines
-            else:
-                self._arrived = lines
+            self._lines = await self._read()
+            # The budget has to start before the first of many lines.
+            self._unchecked = self._lines_per_check if len(self._lines) <= self._lines_per_check else 0
+            self._checked_at = 0.0
 
     async def _read(self) -> list[bytes]:
         """Returns the next lines in reverse order."""
@@ -192,28 +189,17 @@ class Stream(Generic[T]):
             self._is_running = False
             await self.aclose()
 
-    def _is_turn_over(self) -> bool:
-        """Returns whether other tasks should get a turn. Also adapts how many lines are taken at
-        once.
-        """
-        now = self._monotonic()
-        if not self._turn_ends_at:
-            self._turn_ends_at = now + TURN_SECONDS
-            asyncio.get_running_loop().call_soon(self._end_turn)
-        elif now >= self._turn_ends_at:
-            return True
-        else:
-            took = now - self._looked_at
+    def _adapt(self) -> None:
+        """Sets how many lines are read before the next check, by the time that the last ones took."""
+        now = monotonic()
+        if self._checked_at:
+            took = now - self._checked_at
             if took < QUICK_SECONDS:
-                self._between_looks = min(2 * self._between_looks, MAX_LINES_PER_CHECK)
+                self._lines_per_check = min(2 * self._lines_per_check, MAX_LINES_PER_CHECK)
             elif took >= 2 * QUICK_SECONDS:
-                self._between_looks = 1
-        self._looked_at = now
-        return False
-
-    def _end_turn(self) -> None:
-        """Records that the event loop has run other tasks."""
-        self._turn_ends_at = 0.0
+                self._lines_per_check = 1
+        self._checked_at = now
+        self._unchecked = self._lines_per_check
 
     def _take(self, line: bytes) -> T | StreamNotice | Undecoded | None:
         """Returns the item in a line.
@@ -286,10 +272,3 @@ class Stream(Generic[T]):
         if not self._has_warned:
             self._has_warned = True
             logger.warning("%s: %s", self._shown, NO_EVENT_ID, extra={"socialapi_route": self._shown})
-
-
-def _cut(lines: list[bytes], count: int) -> tuple[list[bytes], list[bytes]]:
-    """Returns the last `count` lines, and those before them."""
-    if len(lines) <= count:
-        return lines, []
-    return lines[-count:], lines[:-count]

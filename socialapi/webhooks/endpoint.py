@@ -12,6 +12,7 @@ import attrs
 import orjson
 
 from socialapi.errors import InvalidInput
+from socialapi.internal.fairness import yield_if_due
 from socialapi.internal.records import Exported
 from socialapi.models.pages import Undecoded
 from socialapi.webhooks.queue import Store
@@ -77,7 +78,6 @@ class Bodies:
         self._timeout_seconds = timeout_seconds
         self._readings: dict[_Reading, None] = {}  # the oldest first
         self._bytes = 0  # of all bodies being read
-        self._slicing = asyncio.Lock()
 
     def too_large(self, size: int, *, is_announced: bool = True) -> BodyRefusal | None:
         """Returns the refusal of a body of this size; None if it is acceptable."""
@@ -112,15 +112,11 @@ class Bodies:
             self._forget(reading)
 
     async def feed_all(self, body: bytes, feed: Feed) -> None:
-        """Passes a body that has arrived to `feed`: in slices, one per iteration of the
-        event loop.
-        """
+        """Passes a body that has arrived to `feed`, in slices between which other tasks may run."""
         view = memoryview(body)
-        feed(view[:SLICE_BYTES])
-        for start in range(SLICE_BYTES, len(body), SLICE_BYTES):
-            async with self._slicing:
-                await asyncio.sleep(0)
-                feed(view[start : start + SLICE_BYTES])
+        for start in range(0, len(body), SLICE_BYTES):
+            await yield_if_due()
+            feed(view[start : start + SLICE_BYTES])
 
     async def _read(
         self, reading: _Reading, chunks: AsyncIterator[bytes], feed: Feed, *, is_announced: bool

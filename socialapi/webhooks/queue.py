@@ -6,14 +6,14 @@ from typing import Final, Literal, Protocol
 
 import attrs
 
+from socialapi.internal.fairness import yield_if_due
+
 Outcome = Literal["new", "duplicate", "full"]
 """The outcome of adding an event. A `full` one is not remembered, so it can be sent again."""
 
 
 MAX_QUEUED_BYTES: Final = 64_000_000
 """The most bytes of all events that wait in memory, unless there is only one."""
-MAX_IN_A_TURN: Final = 64
-"""How many events are taken in a row before other tasks get a turn."""
 
 
 @attrs.frozen
@@ -99,7 +99,6 @@ class MemoryStore:
         self._number = 0
         self._finished = 0
         self._stopped = False
-        self._taken = 0  # since other tasks had a turn
         self._changed = asyncio.Event()  # set while there is something to take, and after the end
 
     @property
@@ -137,16 +136,11 @@ class MemoryStore:
     async def take(self) -> QueuedEvent | None:
         """Returns the next event once there is one; None after the end."""
         self._loop.enter()
-        while not self._queue or self._taken >= MAX_IN_A_TURN:
-            if self._queue:
-                self._taken = 0
-                await asyncio.sleep(0)
-            elif self._stopped:
+        await yield_if_due()
+        while not self._queue:
+            if self._stopped:
                 return None
-            else:
-                self._taken = 0
-                await self._changed.wait()
-        self._taken += 1
+            await self._changed.wait()
         event = self._queue.popleft()
         self._queued_bytes -= len(event.content)
         if not self._queue and not self._stopped:

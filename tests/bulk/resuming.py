@@ -15,6 +15,7 @@ from socialapi.bulk.audiences.job import UploadJob
 from socialapi.bulk.inputs import reader
 from socialapi.bulk.journals.journal import JobIdentity, Opened, Outcome, RecordedBatch, State, refuse_other
 from socialapi.errors import BulkError, ConfigurationError, Forbidden
+from socialapi.internal import fairness
 from socialapi.reports import UploadReport
 from socialapi.wire.response import Reply
 from tests.bulk.model_service import ModelService, Operation, job_of
@@ -244,7 +245,7 @@ async def run_once(
         patch.setattr(audience_job, "MAX_WAITING_DUPLICATES", shape.waiting_duplicates)
         if way.slow:
             patch.setattr(reader, "ROWS_PER_STEP", 1)
-            patch.setattr(audience_job, "SECONDS_PER_TURN", -1.0)
+            patch.setattr(fairness, "BUDGET_SECONDS", -1.0)
         report, finished = await _outcome(job, service, end)
     assert report is None or report.adds_up
     assert not asyncio.all_tasks() - {asyncio.current_task()}

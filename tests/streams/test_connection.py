@@ -201,7 +201,7 @@ async def test_an_application_that_falls_behind_is_warned_once(
         clock.busy = lambda: True
         for _ in range(20_000):
             await anext(stream)
-            if not stream._lines:
+            if not (stream._lines and stream._unchecked):
                 await until_blocked(server)
                 clock.advance(0.5)
             if clock.monotonic() > 20.0:

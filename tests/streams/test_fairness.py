@@ -6,7 +6,9 @@ import itertools
 import orjson
 import pytest
 
+from socialapi.internal import fairness
 from socialapi.streams import MatchedPost, Stream
+from socialapi.streams import stream as stream_module
 from tests.support.clock import VirtualClock
 from tests.support.stream_server import KEEP_ALIVE, StreamServer, clients_of, post
 
@@ -31,9 +33,13 @@ class WorkClock(VirtualClock):
         return (counted.items + counted.keep_alives) * self.line_seconds + self.consumed_seconds
 
 
-async def longest_turn(content: bytes, line_seconds: float, consumer_seconds: float = 0.0) -> tuple[float, float]:
+async def longest_turn(
+    patch: pytest.MonkeyPatch, content: bytes, line_seconds: float, consumer_seconds: float = 0.0
+) -> tuple[float, float]:
     """For how long others have waited at most while all of the content was read, and how long that took."""
     clock = WorkClock()
+    patch.setattr(fairness, "monotonic", clock.monotonic)
+    patch.setattr(stream_module, "monotonic", clock.monotonic)
     turns = [0.0]
 
     async def tick() -> None:
@@ -61,15 +67,19 @@ async def longest_turn(content: bytes, line_seconds: float, consumer_seconds: fl
 @pytest.mark.parametrize(
     "line", [KEEP_ALIVE, b" \r\n", post(1), b"junk\n", orjson.dumps({"errors": [{"title": "t"}]}) + b"\n"]
 )
-async def test_others_wait_for_no_more_than_five_milliseconds(line: bytes, line_seconds: float) -> None:
-    waited, took = await longest_turn(line * 3_000, line_seconds)
+async def test_others_wait_for_no_more_than_five_milliseconds(
+    line: bytes, line_seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited, took = await longest_turn(monkeypatch, line * 3_000, line_seconds)
     assert took >= 3_000 * line_seconds
     assert waited <= LONGEST_SECONDS
 
 
 @pytest.mark.parametrize("consumer_seconds", [5e-5, 5e-4, 1e-3])
-async def test_what_a_consumer_does_with_items_counts_too(consumer_seconds: float) -> None:
-    waited, took = await longest_turn(post(1) * 2_000, 1e-5, consumer_seconds)
+async def test_what_a_consumer_does_with_items_counts_too(
+    consumer_seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited, took = await longest_turn(monkeypatch, post(1) * 2_000, 1e-5, consumer_seconds)
     assert took >= 2_000 * consumer_seconds
     assert waited <= LONGEST_SECONDS
 

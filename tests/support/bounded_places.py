@@ -598,7 +598,6 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "lines of a stream cut at once": _places(
         """
-        streams/stream.py Stream.__init__ _arrived
         streams/stream.py Stream.__init__ _lines
         """
     ),
@@ -643,10 +642,10 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "It has an entry for each event loop, or for each task, file or connection that lives.": _places(
         """
+        internal/fairness.py - WeakKeyDictionary
+        internal/fairness.py _Loop waiting
         internal/file_lock.py - WeakSet
         session/budget.py InFlightBudget.__init__ WeakKeyDictionary
-        session/clock.py FairScheduler.__init__ WeakKeyDictionary
-        session/clock.py FairScheduler.yield_turn deque
         session/session.py Session.__init__ _tasks
         session/telemetry.py Telemetry.__init__ _connections
         session/transport.py Transport.__init__ WeakSet

@@ -26,6 +26,7 @@ from socialapi.bulk.journals.journal import Setting, columns_setting
 from socialapi.bulk.rows import Identifier, Row, RowBlock
 from socialapi.config import Config
 from socialapi.errors import InvalidInput
+from socialapi.internal.fairness import yield_if_due, yield_to_others
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.audiences import MAX_OPERATIONS, IdentifierKind, OperationType, UploadCounts, months_later
 from socialapi.models.validation import format_timestamp
@@ -96,8 +97,6 @@ def _written(time: datetime.datetime | str | None) -> str | None:
     return time.isoformat() if isinstance(time, datetime.datetime) else time
 
 
-SECONDS_PER_TURN: Final = 0.002
-"""After which others get their turn, at the next step."""
 TOO_LARGE: Final = "is larger than a request may be"
 MAX_WAITING_DUPLICATES: Final = 25_000
 """Rows that may repeat unsettled ones before the reading waits, so that memory stays flat."""
@@ -150,8 +149,6 @@ class UploadStage(Generic[C]):
 
     async def take(self, block: C) -> None:
         """Puts the rows of a block that can be sent into batches."""
-        loop = asyncio.get_running_loop()
-        since = loop.time()
         for prepared in self._prepare(block):
             if prepared.rejects:
                 self._counters.reject(prepared.rejects)
@@ -159,9 +156,7 @@ class UploadStage(Generic[C]):
                 self._counters.warn([*prepared.warnings, *prepared.mended])
             for run in prepared.runs:
                 await self._place_run(run)
-            if loop.time() - since > SECONDS_PER_TURN:
-                await self._context.scheduler.yield_turn()
-                since = loop.time()
+            await yield_if_due()
 
     async def flush(self) -> None:
         """Submits the batches that are being filled."""
@@ -339,7 +334,7 @@ class _UserStage(UploadStage[UserBlock]):
         if not self._may_meet_phone_numbers and any(kind == "phone_number" for *_, kind in block.layout.identifiers):
             await asyncio.to_thread(phone_numbers.load)
             self._may_meet_phone_numbers = True
-            await self._context.scheduler.yield_turn()  # all jobs that waited for it are resumed at the same time
+            await yield_to_others()  # all jobs that waited for it are resumed at the same time
         await super().take(block)
 
 

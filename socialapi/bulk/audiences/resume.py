@@ -5,7 +5,6 @@ recognised by its position and digest, and is not sent. Rows that had to be sent
 batch, because the service refused the row that they repeat, have outcomes of their own.
 """
 
-import asyncio
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -16,6 +15,7 @@ from socialapi.bulk.audiences.batches import Batch, Packer
 from socialapi.bulk.journals.journal import Journal, Opened, Outcome, RecordedBatch
 from socialapi.bulk.rows import Row
 from socialapi.errors import InvalidInput
+from socialapi.internal.fairness import yield_if_due
 
 ACCEPTED: Final = "accepted"
 REJECTED: Final = "rejected"
@@ -92,7 +92,7 @@ async def _digest(parts: Iterable[bytes]) -> bytes:
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
-        await asyncio.sleep(0)  # a large body takes a while, and others get their turn
+        await yield_if_due()
     return digest.digest()
 
 

@@ -11,6 +11,7 @@ from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.journals.journal import Outcome
 from socialapi.bulk.rows import Row, RowBlock, halves, joined, runs_of
 from socialapi.errors import ApiError, DecodeError
+from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import UploadCounts
 from socialapi.problems import OperationError
 from socialapi.reports import RowIssue
@@ -239,7 +240,7 @@ class BatchSender:
         for part in self.packer.encode(runs):
             if parts:
                 # A large body is encoded in slices, and other jobs continue between them.
-                await self.session.scheduler.yield_turn()
+                await yield_if_due()
             parts.append(part)
         return self.session.plan(self.target.route).assemble(self.target, {}, tuple(parts))
 

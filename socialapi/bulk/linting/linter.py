@@ -2,7 +2,6 @@
 memory.
 """
 
-import asyncio
 import datetime
 import re
 from collections import Counter
@@ -23,6 +22,7 @@ from socialapi.bulk.inputs.reader import NoRows
 from socialapi.bulk.linting.duplicates import DuplicateCounter
 from socialapi.bulk.linting.findings import count_reason, findings_of, is_placeholder, known_as
 from socialapi.errors import InvalidInput
+from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, ColumnLint, KindLint, LintReport
 
@@ -65,7 +65,7 @@ async def lint_records(
                 for some in block.steps():
                     rows = user_rows(some)
                     linter.take(rows if sample is None else islice(rows, sample - linter.rows))
-                    await asyncio.sleep(0)  # judging never waits, and other tasks need a turn
+                    await yield_if_due()
                 if linter.rows == sample:
                     break
         if not (linter.rows or allow_empty):

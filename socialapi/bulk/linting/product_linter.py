@@ -2,7 +2,6 @@
 memory.
 """
 
-import asyncio
 import datetime
 import re
 from collections import Counter
@@ -22,6 +21,7 @@ from socialapi.bulk.products.feed import ProductColumns
 from socialapi.bulk.products.job import broken_fields
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.errors import InvalidInput
+from socialapi.internal.fairness import yield_if_due
 from socialapi.models.products import Product
 from socialapi.reports import LOOKS_LIKE_FLOAT, ColumnLint, Finding, KindLint, LintReport, Risk
 
@@ -56,7 +56,7 @@ async def lint_products(
                 for some in block.steps():
                     rows = product_rows(some)
                     linter.take(rows if sample is None else islice(rows, sample - linter.rows))
-                    await asyncio.sleep(0)  # judging never waits, and other tasks need a turn
+                    await yield_if_due()
                 if linter.rows == sample:
                     break
         if not (linter.rows or allow_empty):

@@ -22,6 +22,7 @@ from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.bulk.products.sender import ProductSender
 from socialapi.bulk.rejects import same_file
 from socialapi.errors import InvalidInput, SocialApiError
+from socialapi.internal.fairness import yield_if_due
 from socialapi.models.products import Product
 from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
@@ -167,7 +168,7 @@ class ProductStage:
                 await self._waiting.add(good)
             else:
                 await self._place(good)
-            await self._context.scheduler.yield_turn()
+            await yield_if_due()
 
     async def flush(self) -> None:
         """Submits what waits."""
@@ -275,7 +276,7 @@ class ProductStage:
             self._run.judge_rejects(at_end=True)
             while not self._is_stopped() and (rows := await waiting.take()):
                 await self._place(rows)
-                await self._context.scheduler.yield_turn()
+                await yield_if_due()
         finally:
             await waiting.aclose()
 

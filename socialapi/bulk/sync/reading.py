@@ -24,6 +24,7 @@ from socialapi.bulk.sync.buckets import CODES
 from socialapi.bulk.sync.scratch import FILES, scratch_folder
 from socialapi.bulk.sync.snapshot import Snapshot
 from socialapi.errors import InvalidInput
+from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, months_later
 from socialapi.models.validation import parse_timestamp
 from socialapi.reports import RowIssue, UploadReport
@@ -95,7 +96,7 @@ class ReadingStage:
             for run in prepared.runs:
                 self._staged.append((run, self._expiry(run.action.expires_at)))
                 self._counters.accept(len(run))
-            await self._context.scheduler.yield_turn()
+            await yield_if_due()
         if sum(len(block) for block, _ in self._staged) >= ROWS_AT_ONCE:
             await self.flush()
 

@@ -28,6 +28,7 @@ from socialapi.errors import (
     ServerError,
     TransportError,
 )
+from socialapi.internal import fairness
 from socialapi.models.audiences import DO_NOT_REACH_KINDS
 from socialapi.reports import Progress
 from socialapi.session.options import CallOptions
@@ -194,7 +195,7 @@ async def test_others_get_their_turn_while_a_block_is_prepared(monkeypatch: pyte
             prepared += sum(map(len, found.runs))
             yield found
 
-    monkeypatch.setattr(audience_job, "SECONDS_PER_TURN", -1.0)  # as if every step took too long
+    monkeypatch.setattr(fairness, "BUDGET_SECONDS", -1.0)  # as if every step took too long
     job: Any = job_of(ModelService(), people(*map(str, range(2 * ROWS_PER_BLOCK))), dry_run=True)
     unwatched, job.stage._prepare = job.stage._prepare, prepare
     counting = asyncio.create_task(count())

@@ -10,6 +10,7 @@ from socialapi.bulk.audiences.batches import Batch, Packer
 from socialapi.bulk.audiences.resume import Recorder
 from socialapi.bulk.journals.journal import Opened, RecordedBatch
 from socialapi.bulk.rows import Action, Row, RowBlock
+from socialapi.internal import fairness
 from tests.bulk.model_service import BAD, ModelService, job_of, people
 from tests.bulk.resuming import End, EndingService, MemoryJournal, Shape, Way, digest_of, run_once
 from tests.support.rounds import counted_rounds
@@ -72,7 +73,10 @@ async def test_a_row_that_waits_for_room_finds_out_that_what_it_repeats_is_settl
     assert {value for _, value in service.members} == {"x", "y", "z", "a", "b"}
 
 
-async def test_others_get_their_turn_while_a_large_batch_is_compared_with_the_journal() -> None:
+async def test_others_get_their_turn_while_a_large_batch_is_compared_with_the_journal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fairness, "BUDGET_SECONDS", -1.0)  # as if every step took too long
     packer = Packer("packed", max_operations=1, max_bytes=5_000_000)
     names = [f"person number {number}" for number in range(50_000)]
     users = [f'{{"partner_user_id":["{name}"]}}' for name in names]

@@ -18,6 +18,7 @@ from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, ROWS_PER_STEP
 from socialapi.bulk.linting.findings import MAX_REASONS_KEPT, OTHER_REASONS, count_reason
 from socialapi.bulk.linting.linter import Linter, lint_records
 from socialapi.errors import InvalidInput
+from socialapi.internal import fairness
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, AudienceUser
 from socialapi.reports import KindLint, LintReport
 from tests.bulk.input_files import write
@@ -303,6 +304,7 @@ async def test_others_get_their_turn_while_a_block_is_judged(monkeypatch: pytest
             await asyncio.sleep(0)
 
     monkeypatch.setattr(Linter, "take", watched)
+    monkeypatch.setattr(fairness, "BUDGET_SECONDS", -1.0)  # as if every step took too long
     counting = asyncio.create_task(count())
     await lint_records([{"email": "a@b.example"}] * ROWS_PER_BLOCK)
     counting.cancel()

@@ -13,6 +13,7 @@ from socialapi.bulk.products import job as upsert_job
 from socialapi.bulk.products.job import UpsertJob, UpsertOptions
 from socialapi.config import Config
 from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, OutcomeUnknown, TransportError
+from socialapi.internal import fairness
 from socialapi.reports import Progress
 from socialapi.session.options import CallOptions
 from tests.bulk.model_transport import refusal, session_of
@@ -317,7 +318,8 @@ async def test_eight_requests_are_on_their_way_unless_said_otherwise() -> None:
     assert service.most_in_flight == 8
 
 
-async def test_others_get_their_turn_while_products_are_judged() -> None:
+async def test_others_get_their_turn_while_products_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fairness, "BUDGET_SECONDS", -1.0)  # as if every step took too long
     async with counted_rounds() as rounds:
         await job_of(ModelCatalog(), numbered(2_000), dry_run=True).run()
     assert rounds.now >= 2_000 // upsert_job.ROWS_AT_ONCE

@@ -9,10 +9,12 @@ from typing import Any, Final
 
 import pytest
 
+from socialapi.bulk import job
+from socialapi.bulk.audiences import sender
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.job import UploadJob, UploadOptions
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
-from socialapi.session.clock import FairScheduler
+from socialapi.internal import fairness
 from socialapi.session.options import CallOptions
 from tests.bulk.model_service import DESTINATION, ModelService, job_of, people
 from tests.bulk.model_transport import session_of
@@ -28,12 +30,11 @@ async def rounds() -> AsyncIterator[Rounds]:
 
 
 async def test_each_round_of_the_loop_has_one_turn_and_they_come_in_order(rounds: Rounds) -> None:
-    turns = FairScheduler()
     given: list[tuple[int, int]] = []
 
     async def work(caller: int) -> None:
         for _ in range(3):
-            await turns.yield_turn()
+            await fairness.yield_to_others()
             given.append((caller, rounds.now))
 
     await asyncio.gather(*map(work, range(CALLERS)))
@@ -42,11 +43,10 @@ async def test_each_round_of_the_loop_has_one_turn_and_they_come_in_order(rounds
 
 
 async def test_who_is_cancelled_takes_no_turn_away(rounds: Rounds) -> None:
-    turns = FairScheduler()
     given: list[int] = []
 
     async def work(caller: int) -> None:
-        await turns.yield_turn()
+        await fairness.yield_to_others()
         given.append(caller)
 
     tasks = [asyncio.ensure_future(work(caller)) for caller in range(CALLERS)]
@@ -60,16 +60,15 @@ async def test_who_is_cancelled_takes_no_turn_away(rounds: Rounds) -> None:
 
 
 def test_a_loop_that_ended_while_somebody_waited_does_not_stand_in_the_way_of_another_one() -> None:
-    turns = FairScheduler()
 
     async def leave() -> None:
         for _ in range(CALLERS):
-            asyncio.ensure_future(turns.yield_turn())  # noqa: RUF006  # to be left behind
+            asyncio.ensure_future(fairness.yield_to_others())  # noqa: RUF006  # to be left behind
         await asyncio.sleep(0)
 
     async def wait() -> None:
         async with asyncio.timeout(10):
-            await turns.yield_turn()
+            await fairness.yield_to_others()
 
     asyncio.run(leave())
     asyncio.run(wait())
@@ -147,14 +146,14 @@ async def test_jobs_that_waited_for_the_same_library_prepare_one_at_a_time(
 
 async def test_a_small_request_waits_for_no_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = 0
-    wait = FairScheduler.yield_turn
 
-    async def watched(self: FairScheduler) -> None:
+    async def watched() -> None:
         nonlocal taken
         taken += 1
-        await wait(self)
+        await fairness.yield_to_others()
 
-    monkeypatch.setattr(FairScheduler, "yield_turn", watched)
+    monkeypatch.setattr(job, "yield_to_others", watched)
+    monkeypatch.setattr(sender, "yield_if_due", watched)
     service = ModelService()
     await job_of(service, people(*(f"p{row}" for row in range(1_000))), settings={"max_operations": 10}).run()
     assert len(service.requests) == 100

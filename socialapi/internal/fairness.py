@@ -1,0 +1,84 @@
+"""Fairness on the event loop: tasks that work for long let other tasks run in between.
+
+Such tasks ask between their steps whether the budget is used up. It starts with the first task that
+asks in an iteration of the event loop, and all tasks share it.
+"""
+
+import asyncio
+from collections import deque
+from time import monotonic
+from typing import Final
+from weakref import WeakKeyDictionary
+
+import attrs
+
+BUDGET_SECONDS: Final = 0.002
+"""How long tasks may work before other tasks run."""
+
+
+@attrs.define(eq=False)
+class _Loop:
+    """The waiting tasks of an event loop, and when its budget is used up."""
+
+    waiting: deque[asyncio.Future[None]] = attrs.field(factory=deque)
+    ends_at: float | None = None
+    """None after other tasks have run, until a task asks again."""
+
+
+_LOOPS: Final = WeakKeyDictionary[asyncio.AbstractEventLoop, _Loop]()
+
+
+def is_due() -> bool:
+    """Returns whether the budget is used up, so that the caller should yield to other tasks."""
+    loop = asyncio.get_running_loop()
+    state = _state_of(loop)
+    now = monotonic()
+    if state.ends_at is None:
+        state.ends_at = now + BUDGET_SECONDS
+        loop.call_soon(_renew, state)
+    return now >= state.ends_at
+
+
+async def yield_if_due() -> None:
+    """Lets other tasks run if the budget is used up."""
+    if is_due():
+        await yield_to_others()
+
+
+async def yield_to_others() -> None:
+    """Lets other tasks run. Returns when it is the caller's turn, in order of arrival.
+
+    Waiting tasks are resumed one per iteration of the event loop. `asyncio.sleep(0)` would resume
+    all of them in the next one, one right after the other.
+    """
+    loop = asyncio.get_running_loop()
+    waiting = _state_of(loop).waiting
+    turn = loop.create_future()
+    waiting.append(turn)
+    if len(waiting) == 1:
+        loop.call_soon(_resume_next, loop, waiting)
+    await turn
+    is_due()  # starts the budget, so that the caller's first step counts
+
+
+def _state_of(loop: asyncio.AbstractEventLoop) -> _Loop:
+    # By event loop, because an abandoned one must not block callers in the next one.
+    state = _LOOPS.get(loop)
+    if state is None:
+        state = _LOOPS[loop] = _Loop()
+    return state
+
+
+def _renew(state: _Loop) -> None:
+    state.ends_at = None
+
+
+def _resume_next(loop: asyncio.AbstractEventLoop, waiting: deque[asyncio.Future[None]]) -> None:
+    """Resumes the next waiting task, and schedules itself again while tasks are waiting."""
+    while waiting:
+        turn = waiting.popleft()
+        if not turn.done():  # its caller was cancelled
+            turn.set_result(None)
+            break
+    if waiting:
+        loop.call_soon(_resume_next, loop, waiting)

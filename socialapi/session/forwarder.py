@@ -15,7 +15,7 @@ from socialapi.errors import ConfigurationError
 from socialapi.session.clock import Clock, SystemClock
 from socialapi.session.network import Network
 from socialapi.session.transport import NOT_SENT, not_sent_reason
-from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, BACKOFF_SECONDS, JITTER_SHARE
+from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, BACKOFF_SECONDS, JITTER_SHARE, doubled
 
 MAX_BYTES_READ: Final = 65_536
 """How much of an answer is read so that its connection can be reused. After a longer one it is
@@ -81,7 +81,8 @@ class Forwarder:
                 told = outcome
                 problem = outcome if isinstance(outcome, str) else f"HTTP {outcome}"
                 self._tell(f"{self.host}: {problem}; events wait until it takes them")
-            wait = min(BACKOFF_SECONDS * 2.0 ** min(failures, 32), BACKOFF_CEILING_SECONDS)
+            # Not `retry.decide`: it waits for a random share, and gives up.
+            wait = doubled(BACKOFF_SECONDS, BACKOFF_CEILING_SECONDS, failures)
             failures += 1
             await self._clock.sleep(wait * (1.0 + JITTER_SHARE * self._rng.random()))
         if failures:

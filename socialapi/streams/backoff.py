@@ -14,7 +14,7 @@ from socialapi.problems import (
     StreamingConnection,
     UsageCapped,
 )
-from socialapi.wire.retry import JITTER_SHARE
+from socialapi.wire.retry import JITTER_SHARE, doubled
 
 DisconnectKind = Literal["network", "http", "rate_limit", "final"]
 
@@ -139,9 +139,9 @@ class Schedule:
             wait = min(NETWORK_CEILING_SECONDS, self._network * NETWORK_STEP_SECONDS)
             self._network += 1
         elif disconnect.kind == "rate_limit":
-            wait = min(RATE_LIMIT_CEILING_SECONDS, RATE_LIMIT_START_SECONDS * 2.0 ** min(self._rate_limit, 32))
+            wait = doubled(RATE_LIMIT_START_SECONDS, RATE_LIMIT_CEILING_SECONDS, self._rate_limit)
             self._rate_limit += 1
         else:
-            wait = min(HTTP_CEILING_SECONDS, HTTP_START_SECONDS * 2.0 ** min(self._http, 32))
+            wait = doubled(HTTP_START_SECONDS, HTTP_CEILING_SECONDS, self._http)
             self._http += 1
         return max(wait, disconnect.retry_after_seconds or 0.0) * (1.0 + JITTER_SHARE * jitter)

@@ -101,5 +101,9 @@ def _wait_seconds(attempt: int, failure: Failure, jitter: float) -> float:
         start, ceiling = RATE_LIMIT_BACKOFF_SECONDS, RATE_LIMIT_BACKOFF_CEILING_SECONDS
         # Full jitter could retry at once, while the limit is certainly still exhausted.
         jitter = 0.5 + jitter / 2
-    doublings = min(attempt - 1, 32)
-    return jitter * min(ceiling, start * 2.0**doublings)
+    return jitter * doubled(start, ceiling, attempt - 1)
+
+
+def doubled(start_seconds: float, ceiling_seconds: float, failures: int) -> float:
+    """Returns a wait that has doubled with each earlier failure, up to a ceiling."""
+    return min(ceiling_seconds, start_seconds * 2.0 ** min(failures, 32))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.request import proxy_bypass_environment
 
 import attrs
 
@@ -104,8 +105,8 @@ class Proxies:
         name, text = self.by_scheme.get(scheme, ("", ""))
         if not text or is_loopback(host):
             return None
-        at = port or _DEFAULT_PORTS[scheme]
-        return None if any(_is_meant(each, host, at) for each in self.exempt) else read_proxy(name, text)
+        is_exempt = _is_exempt(host, port or _DEFAULT_PORTS[scheme], self.exempt)
+        return None if is_exempt else read_proxy(name, text)
 
     def __repr__(self) -> str:
         return f"Proxies({self.given or ', '.join(name for name, _ in self.by_scheme.values()) or 'none'})"
@@ -121,45 +122,25 @@ def _variable(environ: Mapping[str, str], name: str) -> tuple[str, str]:
     return name, environ.get(name, "").strip()
 
 
-def _is_meant(entry: str, host: str, port: int) -> bool:
-    """Returns whether an entry of `NO_PROXY` matches the host.
-
-    An entry is a domain with all its subdomains, an address, a network or `*`, optionally with a
-    port.
+def _is_exempt(host: str, port: int, entries: Sequence[str]) -> bool:
+    """Returns whether an entry of `NO_PROXY` matches the host: a domain with all its subdomains or an
+    address, each with or without a port, a network, or `*`.
     """
-    if entry == "*":
+    if "*" in entries:
         return True
-    name, colon, at = _without_port(entry)
-    if colon and not (at.isascii() and at.isdecimal() and int(at[:6]) == port):
-        return False
-    address = _address(host)
-    if address is not None:
-        return _is_in(address, name)
-    name = name.removeprefix("*").strip(".").lower()
-    host = host.rstrip(".").lower()
-    return bool(name) and (host == name or host.endswith(f".{name}"))
-
-
-def _without_port(entry: str) -> tuple[str, str, str]:
-    """Returns the name, a colon if there is a port, and the port. The colons of an IPv6 address do
-    not count.
-    """
-    if entry.startswith("["):
-        name, _, rest = entry[1:].partition("]")
-        return name, rest[:1], rest[1:]
-    return entry.partition(":") if entry.count(":") == 1 else (entry, "", "")
-
-
-def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        return ipaddress.ip_address(host)
+        address = ipaddress.ip_address(host)
     except ValueError:
-        return None
+        domains = ",".join(entry.removeprefix("*") for entry in entries)
+        return bool(proxy_bypass_environment(f"{host.rstrip('.')}:{port}", {"no": domains}))
+    # `urllib` compares addresses as text, and knows no networks.
+    shown = f"[{host}]" if address.version == 6 else host
+    return shown in entries or f"{shown}:{port}" in entries or any(_is_in(address, entry) for entry in entries)
 
 
-def _is_in(address: ipaddress.IPv4Address | ipaddress.IPv6Address, name: str) -> bool:
+def _is_in(address: ipaddress.IPv4Address | ipaddress.IPv6Address, network: str) -> bool:
     try:
-        return address in ipaddress.ip_network(name, strict=False)
+        return address in ipaddress.ip_network(network, strict=False)
     except ValueError:
         return False
 

@@ -52,7 +52,7 @@ async def test_the_page_on_networks_does_what_it_says(tmp_path: Path) -> None:
 
 
 def test_the_page_names_every_variable_that_is_read() -> None:
-    source = (PAGE.parents[1] / "socialapi" / "network.py").read_text("utf-8")
+    source = (PAGE.parents[1] / "socialapi" / "session" / "network.py").read_text("utf-8")
     read = set(re.findall(r'"((?:SSL|SOCIALAPI)_[A-Z_]+)"', source))
     assert len(read) == 7
     assert read <= set(re.findall(r"`([A-Z_]+)`", PAGE.read_text("utf-8")))

@@ -1,4 +1,4 @@
-"""A lock file beside a file, so that only one job at a time uses it.
+"""A lock file next to a file, so that only one job at a time uses it.
 
 The operating system releases the lock when the process ends, however it ends. A lock file that is
 left behind has no effect. While the lock is held, the file names its holder.
@@ -9,26 +9,30 @@ import datetime
 import json
 import os
 import time
-import weakref
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import attrs
 
 from socialapi.internal.records import FrozenRecord
 
+if TYPE_CHECKING:
+    import filelock
+
 SUFFIX: Final = ".lock"
 
 _MARK: Final = b' {"socialapi_lock": '
-"""How a lock file begins. The blank is the byte that Windows locks, which nobody else can read."""
+"""How a lock file begins. The blank is the byte that Windows locks, which no other process can
+read.
+"""
 _MAX_BYTES: Final = 512
 _NOTED_WITHIN_SECONDS: Final = 0.1
 """How long to wait until a process that has just taken the lock has written its note."""
 _POLL_SECONDS: Final = 0.002
 _ATTEMPTS: Final = 100
 
-_held: "Final[weakref.WeakSet[FileLock]]" = weakref.WeakSet()
-"""The locks that this process holds."""
+_HELD: "Final[set[filelock.FileLock]]" = set()
+"""The locks of this process. filelock would release one that is no longer referenced."""
 
 
 @attrs.frozen
@@ -55,8 +59,7 @@ class FileLock:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._locked = Path(path)
-        self._path = Path()
-        self._descriptor: int | None = None
+        self._lock: filelock.FileLock | None = None
 
     def take(self) -> Holder | None:
         """Takes the lock until `release`. Returns the holder if another process or task has it.
@@ -64,66 +67,48 @@ class FileLock:
         Raises OSError if the lock file cannot be created or another file is in its place, and
         ValueError if the path is invalid.
         """
-        self._path = lock_path(self._locked)
+        path = lock_path(self._locked)
         try:
-            return self._take()
+            return self._take(path)
         except FileNotFoundError:  # the folder is missing, which concerns the file itself
             raise
         except OSError as problem:
             says = f"the lock file beside it cannot be made: {problem.strerror}"
-            raise OSError(problem.errno, says, str(self._path)) from None
+            raise OSError(problem.errno, says, str(path)) from None
 
-    def _take(self) -> Holder | None:
+    def _take(self, path: Path) -> Holder | None:
+        from filelock import FileLock, Timeout  # imported here: it takes a tenth of aiohttp's import time
+
+        path.parent.stat()  # filelock 3 would create a missing folder
+        lock = FileLock(path, mode=0o600, thread_local=False, on_acquired=_note)
         for _ in range(_ATTEMPTS):
-            descriptor = self._open()
+            _refuse_other_file(path)
             try:
-                if not _lock(descriptor):
-                    return _holder(descriptor)
-                if not self._is_at_path(descriptor):
-                    continue  # the former holder removed the file after it was opened here
-                _note(descriptor, self._path)
-                self._descriptor = descriptor
-                _held.add(self)
+                lock.acquire(blocking=False)
+            except Timeout:
+                holder = _holder(path)
+                if holder is not None:
+                    return holder
+            else:
+                self._lock = lock
+                _HELD.add(lock)
                 return None
-            finally:
-                if self._descriptor is None:
-                    os.close(descriptor)
         return Holder()
 
     def release(self) -> None:
         """Releases the lock and removes its file. Safe to call twice."""
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is None:
+        lock, self._lock = self._lock, None
+        if lock is None:
             return
-        from filelock import unlock_descriptor
-
-        _held.discard(self)
-        # Removed before it is unlocked: whoever opens it later creates a new one, and whoever has
-        # it open notices.
-        # Windows does not remove an open file; it stays, without effect.
+        _HELD.discard(lock)
+        if not lock.is_locked:  # it belongs to the process that forked this one
+            return
+        # Removed before it is unlocked: whoever opens it later creates a new one, and filelock
+        # notices if it has opened the old one. Windows does not remove an open file; it stays,
+        # without effect.
         with contextlib.suppress(OSError):
-            self._path.unlink()
-        try:
-            unlock_descriptor(descriptor)
-        finally:
-            os.close(descriptor)
-
-    def forget(self) -> None:
-        """Closes the lock file without releasing the lock, which belongs to the parent process."""
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is not None:
-            with contextlib.suppress(OSError):
-                os.close(descriptor)
-
-    def _open(self) -> int:
-        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
-        return os.open(self._path, flags, 0o600)
-
-    def _is_at_path(self, descriptor: int) -> bool:
-        try:
-            return os.path.samestat(os.fstat(descriptor), self._path.stat())
-        except FileNotFoundError:
-            return False
+            Path(lock.lock_file).unlink()
+        lock.release()
 
 
 def lock_path(path: str | os.PathLike[str]) -> Path:
@@ -136,27 +121,15 @@ def is_lock_file(path: str | os.PathLike[str]) -> bool:
     if not os.fsdecode(path).endswith(SUFFIX):
         return False
     try:
-        with Path(path).open("rb") as file:
-            return _is_ours(file.read(_MAX_BYTES))
+        return _is_ours(_read(path))
     except (OSError, ValueError):
         return False
 
 
-def _lock(descriptor: int) -> bool:
-    from filelock import lock_descriptor  # imported here: it takes a tenth of aiohttp's import time
-
-    return lock_descriptor(descriptor, blocking=False)
-
-
-def _note(descriptor: int, path: Path) -> None:
-    """Writes who holds the lock. Raises OSError if the file is not a lock file."""
-    if not _is_ours(os.read(descriptor, _MAX_BYTES)):
-        raise OSError(0, f"{path} holds something else")
-    now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
-    said = json.dumps({"socialapi_lock": {"pid": os.getpid(), "since": now.isoformat().replace("+00:00", "Z")}})
-    os.ftruncate(descriptor, 0)
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    os.write(descriptor, f" {said}\n".encode())
+def _read(path: str | os.PathLike[str], start: int = 0) -> bytes:
+    with Path(path).open("rb", buffering=0) as file:
+        file.seek(start)
+        return file.read(_MAX_BYTES)
 
 
 def _is_ours(content: bytes) -> bool:
@@ -164,22 +137,44 @@ def _is_ours(content: bytes) -> bool:
     return not content.strip() or content.startswith(_MARK)
 
 
-def _holder(descriptor: int) -> Holder:
-    """Returns the holder of the lock. Waits briefly, because the note is written after locking."""
+def _refuse_other_file(path: Path) -> None:
+    """Raises OSError if the file is not a lock file. A link is left to filelock, which follows none."""
+    with contextlib.suppress(FileNotFoundError, PermissionError):  # Windows does not read a locked file
+        if not _is_ours(_read(path)):
+            raise OSError(0, f"{path} holds something else")
+
+
+def _note(descriptor: int) -> None:
+    """Writes who holds the lock."""
+    now = datetime.datetime.now(datetime.UTC).replace(microsecond=0)
+    note = json.dumps({"socialapi_lock": {"pid": os.getpid(), "since": now.isoformat().replace("+00:00", "Z")}})
+    os.ftruncate(descriptor, 0)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    os.write(descriptor, f" {note}\n".encode())
+
+
+def _holder(path: Path) -> Holder | None:
+    """Returns the holder of a lock; None if the file is gone, because it was just released.
+
+    Waits briefly, because the note is written after locking.
+    """
     until = time.monotonic() + _NOTED_WITHIN_SECONDS
     while True:
-        found = _noted(descriptor)
+        try:
+            found = _noted(_read(path, start=1))  # after the byte that Windows lets no other process read
+        except FileNotFoundError:
+            return None
         if (found is not None and _is_alive(found)) or time.monotonic() >= until:
             return found or Holder()
         time.sleep(_POLL_SECONDS)
 
 
-def _noted(descriptor: int) -> Holder | None:
+def _noted(note: bytes) -> Holder | None:
+    """Returns the holder in a note; None if it cannot be read."""
     try:
-        os.lseek(descriptor, 1, os.SEEK_SET)  # after the byte that Windows lets nobody read
-        said: Any = json.loads(os.read(descriptor, _MAX_BYTES))["socialapi_lock"]
+        said: Any = json.loads(note)["socialapi_lock"]
         return Holder(int(said["pid"]), str(said["since"])[:32])
-    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 
@@ -194,17 +189,3 @@ def _is_alive(holder: Holder) -> bool:
     except (OSError, OverflowError):  # it exists, under another user
         return True
     return True
-
-
-def _let_go() -> None:
-    """Closes inherited lock files in a forked process, which would otherwise keep the locks.
-
-    The locks forget the descriptor too, because the child may reuse its number for another file.
-    """
-    for lock in list(_held):
-        lock.forget()
-    _held.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_let_go)

@@ -74,8 +74,8 @@ def test_a_mode_that_cannot_be_set_is_said(tmp_path: Path, monkeypatch: pytest.M
 def test_where_a_mode_cannot_be_set_the_file_is_written_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(os, "fchmod")  # as on Windows
     file = RejectsFile(tmp_path / "rejects.csv")
+    monkeypatch.delattr(os, "fchmod")  # as on Windows; filelock, which has locked the file, has another way there
     file.begin()
     file.close()
     assert (tmp_path / "rejects.csv").read_bytes() == b"row,field,reason\r\n"

@@ -21,7 +21,7 @@ from socialapi.cli.credential_store import CredentialStore, Login
 from socialapi.cli.emulator import _Background, _check_env_file
 from socialapi.cli.jobs import Registry, _time
 from socialapi.errors import ConfigurationError
-from socialapi.internal.file_lock import FileLock, _is_alive, _noted, is_lock_file, lock_path
+from socialapi.internal.file_lock import FileLock, _is_alive, _noted, _read, is_lock_file, lock_path
 from socialapi.internal.sqlite_file import application_id_of
 from socialapi.session.token_cache import FileTokenCache
 from socialapi.webhooks.inbox import Inbox
@@ -294,8 +294,7 @@ def _check_lock(data: bytes) -> None:
     """A lock file of anybody is never overwritten, and one of ours says who holds it."""
     noted = scratch_folder() / "noted"
     noted.write_bytes(data)
-    with noted.open("rb") as file:
-        holder = _noted(file.fileno())
+    holder = _noted(_read(noted, start=1))
     assert holder is None or (str(holder) and _is_alive(holder) in (True, False))
     path = scratch_folder() / "locked"
     lock_file = lock_path(path)

@@ -239,9 +239,9 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         cli/emulator.py _Background.holder FileLock
         cli/emulator.py _Background.noted FileLock
         internal/file_lock.py _holder sleep
-        internal/file_lock.py _note read
-        internal/file_lock.py _noted read
-        internal/file_lock.py is_lock_file read
+        internal/file_lock.py FileLock._take FileLock
+        internal/file_lock.py FileLock._take acquire
+        internal/file_lock.py _read read
         internal/sqlite_file.py SqliteFile.__init__ FileLock
         webhooks/inbox_owner.py InboxOwner.hold FileLock
         """
@@ -644,7 +644,7 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         """
         internal/fairness.py - WeakKeyDictionary
         internal/fairness.py _Loop waiting
-        internal/file_lock.py - WeakSet
+        internal/file_lock.py - _HELD
         session/budget.py InFlightBudget.__init__ WeakKeyDictionary
         session/session.py Session.__init__ _tasks
         session/telemetry.py Telemetry.__init__ _connections

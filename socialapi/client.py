@@ -188,7 +188,7 @@ class Client:
             if "_session" in self.__dict__:
                 await self._session.aclose()
             else:
-                self._open = _stay_closed  # nothing was opened, and closing must not open it
+                self._open = _refuse_closed  # nothing was opened, and closing must not open it
 
     def with_options(
         self,
@@ -528,5 +528,5 @@ def _is_list(value: object) -> TypeGuard[Iterable[object]]:
     return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 
-def _stay_closed(environ: Mapping[str, str], own: bool) -> NoReturn:
+def _refuse_closed(environ: Mapping[str, str], own: bool) -> NoReturn:
     raise RuntimeError("this client is closed")

@@ -124,7 +124,7 @@ class AppOnlyAuthenticator:
         self._clock = clock
         self._fetch = fetch
         self._key = cache_key(host, credential.api_key)
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._token: str | None = None
         self._failure: SocialApiError | None = None
         self._failures = 0
@@ -139,7 +139,7 @@ class AppOnlyAuthenticator:
     async def token(self, options: CallOptions | None = None) -> str:
         """Returns the token from memory, the cache, or the service, in this order."""
         failures = self._failures
-        async with self._turn:
+        async with self._lock:
             if self._token is None and self._failures > failures:
                 self._raise_failure_for(options)
             if self._token is None:
@@ -198,7 +198,7 @@ class AppOnlyAuthenticator:
 
     async def forget(self, token: str) -> None:
         """Drops this token, and no other, from memory and from the cache."""
-        async with self._turn:
+        async with self._lock:
             if self._token == token:
                 self._token = None
             await self._cache.discard(self._key, token)

@@ -72,13 +72,13 @@ class Forwarder:
         more than once.
         """
         failures = 0
-        told: int | str | None = None
+        reported: int | str | None = None
         while True:
             outcome = await self._once(content, headers)
             if isinstance(outcome, int) and outcome < 500 and outcome not in _LATER:
                 break
-            if outcome != told:
-                told = outcome
+            if outcome != reported:
+                reported = outcome
                 problem = outcome if isinstance(outcome, str) else f"HTTP {outcome}"
                 self._tell(f"{self.host}: {problem}; events wait until it takes them")
             # Not `retry.decide`: it waits for a random share, and gives up.
@@ -93,15 +93,15 @@ class Forwarder:
         """Returns the status of the answer, or the reason why there is none."""
         if self._session is None:
             self._session = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), timeout=self._timeout)
-        way = await self._network.options_for(self._url.scheme, self.host, self._url.port)
+        connection = await self._network.options_for(self._url.scheme, self.host, self._url.port)
         try:
             async with self._session.post(
                 self._url,
                 data=content,
-                headers={**headers, **way.headers},
+                headers={**headers, **connection.headers},
                 allow_redirects=False,
                 raise_for_status=False,
-                **way.options,
+                **connection.options,
             ) as response:
                 await response.content.read(MAX_BYTES_READ)
                 return response.status

@@ -88,9 +88,9 @@ class Proxies:
         is set.
         """
         found = {scheme: _variable(environ, f"{scheme.upper()}_PROXY") for scheme in _DEFAULT_PORTS}
-        ours = environ.get("SOCIALAPI_PROXY", "").strip() if own else ""
-        if ours:
-            found = dict.fromkeys(_DEFAULT_PORTS, ("SOCIALAPI_PROXY", ours))
+        proxy = environ.get("SOCIALAPI_PROXY", "").strip() if own else ""
+        if proxy:
+            found = dict.fromkeys(_DEFAULT_PORTS, ("SOCIALAPI_PROXY", proxy))
         exempt = _variable(environ, "NO_PROXY")[1].replace(",", " ").split()
         return cls(by_scheme={scheme: each for scheme, each in found.items() if each[1]}, exempt=tuple(exempt))
 
@@ -178,14 +178,14 @@ class Certificates:
             text = environ.get(name, "").strip() if wanted else ""
             return (name, text) if text else None
 
-        ours = read("SOCIALAPI_CA_FILE", own)
+        authorities = read("SOCIALAPI_CA_FILE", own)
         client, key = read("SOCIALAPI_CLIENT_CERT", own), read("SOCIALAPI_CLIENT_KEY", own)
         if key is not None and client is None:
             raise ConfigurationError("SOCIALAPI_CLIENT_KEY is of no use without SOCIALAPI_CLIENT_CERT")
         found = cls(
-            authorities=ours or read("SSL_CERT_FILE", common),
-            directory=None if ours else read("SSL_CERT_DIR", common),
-            alone=ours is not None,
+            authorities=authorities or read("SSL_CERT_FILE", common),
+            directory=None if authorities else read("SSL_CERT_DIR", common),
+            alone=authorities is not None,
             client=client,
             key=key,
             password=environ.get("SOCIALAPI_CLIENT_KEY_PASSWORD") or None if own else None,

@@ -126,7 +126,7 @@ class OAuth2UserAuthenticator:
         self._clock = clock
         self._ask = ask
         self._key = pair_key(host, credential)
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._pair: TokenPair | None = None
         self._unsaved: TokenPair | None = None
         self._refusal: tuple[str, ApiError] | None = None
@@ -150,7 +150,7 @@ class OAuth2UserAuthenticator:
         return pair.access_token != dead.token
 
     async def _load(self) -> TokenPair:
-        async with self._turn:
+        async with self._lock:
             if self._pair is None:
                 self._pair = TokenPair.from_text(await self._cache.load(self._key)) or self._given
             return self._pair

@@ -90,11 +90,11 @@ class SlidingWindow:
         if reading is None:
             self._unaccounted += 1
         else:
-            self._learn(now, reading)
+            self._read(now, reading)
         if refused_for_seconds is not None:
             self._blocked_until = max(self._blocked_until, now + refused_for_seconds)
 
-    def _learn(self, now: float, reading: LimitReading) -> None:
+    def _read(self, now: float, reading: LimitReading) -> None:
         if reading.limit:
             self.limit = self._documented.corrected(reading.limit) if self._documented else reading.limit
         if reading.remaining is None or reading.resets_in_seconds is None:
@@ -116,8 +116,8 @@ class SlidingWindow:
         seconds, so that waiting for it would leave up to two seconds of every window unused.
         """
         opened = self._reported_reset - window_seconds - SAME_RESET_SECONDS
-        ours = self.in_flight + len(self._replies) - bisect.bisect_left(self._replies, opened)
-        return used <= ours
+        own = self.in_flight + len(self._replies) - bisect.bisect_left(self._replies, opened)
+        return used <= own
 
     def _is_overtaken(self, now: float, remaining: int, reset: float) -> bool:
         """Returns whether a newer report arrived before this one: it had less remaining in the same
@@ -170,18 +170,18 @@ class SlidingWindow:
         return min(self.limit - 1, max(1, math.ceil(self.limit * self._reserve_share)))
 
     def _by_our_count(self, now: float, limit: int, window_seconds: float, reserve: int, ahead: int) -> float:
-        places = limit - reserve
-        free = places - self.in_flight - self._recent(now)
+        slots = limit - reserve
+        free = slots - self.in_flight - self._recent(now)
         # Slots become free one window after their replies, in that order. Requests in flight are
         # assumed to be answered now.
-        turns, place = divmod(ahead, places)
-        if place < free:
+        windows, slot = divmod(ahead, slots)
+        if slot < free:
             first = 0.0
-        elif place - free < len(self._replies):
-            first = self._replies[place - free] + window_seconds - now
+        elif slot - free < len(self._replies):
+            first = self._replies[slot - free] + window_seconds - now
         else:
             first = window_seconds
-        return first + turns * window_seconds
+        return first + windows * window_seconds
 
     def _recent(self, now: float) -> int:
         """Returns how many requests were answered within the last window."""
@@ -243,33 +243,33 @@ class Pacer(Protocol):
         """Returns the sustained rate that the limit allows, or None while it is unknown."""
 
 
-class _Lane:
+class _Queue:
     """The queue of one kind of caller. Bulk jobs wait in their own, so that they never delay
     interactive calls.
     """
 
     def __init__(self) -> None:
-        self.turn = asyncio.Lock()
+        self.lock = asyncio.Lock()
         self.waiting = 0
 
 
-class _LimitQueue:
+class _PacedWindow:
     """A window with its waiting callers."""
 
     def __init__(self, window: SlidingWindow) -> None:
         self.window = window
         self.changed = asyncio.Event()
-        self.lanes = {False: _Lane(), True: _Lane()}
+        self.queues = {False: _Queue(), True: _Queue()}
 
     @property
     def idle(self) -> bool:
-        return self.window.idle and not any(lane.waiting for lane in self.lanes.values())
+        return self.window.idle and not any(queue.waiting for queue in self.queues.values())
 
 
 # Not frozen, because each field of a frozen class costs a call when an instance is made.
 @attrs.define(eq=False)
 class _WindowSlot:
-    paced: _LimitQueue
+    paced: _PacedWindow
     clock: Clock
 
     def replied(self, reading: LimitReading | None, *, refused_for_seconds: float | None = None) -> None:
@@ -292,16 +292,16 @@ class SlidingWindowPacer:
     def __init__(self, config: Config | None = None, clock: Clock | None = None) -> None:
         self._config = config or Config()
         self._clock = clock or SystemClock()
-        self._windows: dict[str, _LimitQueue] = {}
+        self._windows: dict[str, _PacedWindow] = {}
 
-    def _paced(self, key: str, documented: RateLimit | None) -> _LimitQueue:
+    def _paced(self, key: str, documented: RateLimit | None) -> _PacedWindow:
         paced = self._windows.pop(key, None)
         if paced is None:
             if len(self._windows) >= MAX_WINDOWS:
                 self._forget_one()
             limit = documented.configured(self._config.rate_limits) if documented else None
             window = SlidingWindow(limit, reserve_share=self._config.interactive_reserve)
-            paced = _LimitQueue(window)
+            paced = _PacedWindow(window)
         self._windows[key] = paced  # reinserted at the end, so that the order is that of use
         return paced
 
@@ -318,32 +318,34 @@ class SlidingWindowPacer:
         when that time is up.
         """
         paced = self._paced(key, documented)
-        lane = paced.lanes[bulk]
+        queue = paced.queues[bulk]
         begin = self._clock.monotonic()
-        if not lane.waiting and paced.window.try_take(begin, bulk=bulk):
+        if not queue.waiting and paced.window.try_take(begin, bulk=bulk):
             # Nobody is waiting and a slot is free: no need for the queue.
             return _WindowSlot(paced, self._clock)
         await self._until_probed(paced, begin + max_wait_seconds)
-        self._refuse_if_too_long(key, paced.window.wait_seconds(begin, bulk=bulk, ahead=lane.waiting), max_wait_seconds)
-        lane.waiting += 1
+        self._refuse_if_too_long(
+            key, paced.window.wait_seconds(begin, bulk=bulk, ahead=queue.waiting), max_wait_seconds
+        )
+        queue.waiting += 1
         try:
-            if not await acquire_with_timeout(self._clock, lane.turn, max_wait_seconds):
+            if not await acquire_with_timeout(self._clock, queue.lock, max_wait_seconds):
                 raise self._too_long(key, max_wait_seconds)
             try:
                 await self._until_free(key, paced, bulk=bulk, deadline=begin + max_wait_seconds)
                 paced.window.take(self._clock.monotonic())
             finally:
-                lane.turn.release()
+                queue.lock.release()
         finally:
-            lane.waiting -= 1
+            queue.waiting -= 1
         return _WindowSlot(paced, self._clock)
 
-    async def _until_probed(self, paced: _LimitQueue, deadline: float) -> None:
+    async def _until_probed(self, paced: _PacedWindow, deadline: float) -> None:
         while (now := self._clock.monotonic()) < deadline and (seconds := paced.window.probe_seconds(now)) > 0:
             paced.changed.clear()
             await wait_for_event(self._clock, paced.changed, min(seconds, deadline - now))
 
-    async def _until_free(self, key: str, paced: _LimitQueue, *, bulk: bool, deadline: float) -> None:
+    async def _until_free(self, key: str, paced: _PacedWindow, *, bulk: bool, deadline: float) -> None:
         while True:
             now = self._clock.monotonic()
             wait_seconds = paced.window.wait_seconds(now, bulk=bulk)

@@ -228,7 +228,7 @@ class Transport:
         self._network = network or Network()
         self._closed = False
         self._live: weakref.WeakSet[LiveReply] = weakref.WeakSet()
-        self._ways: dict[str, ConnectionOptions] = {}
+        self._connection_options: dict[str, ConnectionOptions] = {}
 
     def _open(self) -> aiohttp.ClientSession:
         if self._closed:
@@ -294,8 +294,11 @@ class Transport:
         """Sends the request, returns what `finish` makes of the response, translates errors."""
         url = _url_of(request)
         connect_seconds = min(self._config.connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds)
-        way = self._ways.get(request.origin) or await self._find_way(request.origin, url)
-        sent = {"User-Agent": self._user_agent, **request.headers, **headers, **way.headers}
+        connection = self._connection_options.get(request.origin)
+        if connection is None:
+            connection = await self._network.options_for(url.scheme, url.host or "", url.port)
+            self._connection_options[request.origin] = connection  # by origin, so that no URL has to be parsed
+        sent = {"User-Agent": self._user_agent, **request.headers, **headers, **connection.headers}
         check_headers(sent)
         error: TransportError | ConfigurationError
         try:
@@ -307,10 +310,10 @@ class Transport:
                 timeout=_timeout(total_seconds, connect_seconds),
                 read_bufsize=buffer_bytes,
                 **_OPTIONS,
-                **way.options,
+                **connection.options,
             )
             reply = await finish(response)
-            if not (way.is_relayed and getattr(reply, "status", None) == PROXY_REFUSAL):
+            if not (connection.is_relayed and getattr(reply, "status", None) == PROXY_REFUSAL):
                 return reply
             error = _not_sent(url, _why_not_relayed(PROXY_REFUSAL), is_lasting=True)
         except _TunnelFailed:
@@ -328,15 +331,8 @@ class Transport:
         except LOST as problem:
             error = OutcomeUnknown(_why_lost(problem, timeout_seconds), url.host or "", port=url.port)
         # Raised outside the handlers: aiohttp's error may hold the headers of the request, so it
-        # must not be the context of ours.
+        # must not be the context of this one.
         raise error
-
-    async def _find_way(self, origin: str, url: yarl.URL) -> ConnectionOptions:
-        """Returns the connection options for a host, and keeps them by its origin, for which no URL
-        has to be taken apart.
-        """
-        way = self._ways[origin] = await self._network.options_for(url.scheme, url.host or "", url.port)
-        return way
 
     async def _reply(self, response: aiohttp.ClientResponse) -> Reply:
         """Returns the response. Of a success that is too large, and of a refusal, only the

@@ -189,7 +189,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         routes/undeclared.py _pattern cache
         session/session.py Session.__init__ _plans
         session/telemetry.py Telemetry.__init__ _known
-        session/transport.py Transport.__init__ _ways
+        session/transport.py Transport.__init__ _connection_options
         wire/oauth1.py OAuth1Signer.__init__ _hosts
         """
     ),

@@ -140,20 +140,14 @@ class AppOnlyAuthenticator:
         """Returns the token from memory, the cache, or the service, in this order."""
         failures = self._failures
         async with self._lock:
-            if self._token is None and self._failures > failures:
-                self._raise_failure_for(options)
+            failure = self._failure if self._token is None and self._failures > failures else None
+            # The fetch that this call waited for has failed. After a transient failure, a call with
+            # other options tries it itself.
+            if failure is not None and (options == self._failed_with or not isinstance(failure, _TRANSIENT_ERRORS)):
+                raise copy.copy(failure)
             if self._token is None:
                 self._token = await self._cached() or await self._fetch_once(options)
             return self._token
-
-    def _raise_failure_for(self, options: CallOptions | None) -> None:
-        """Raises the failure of the fetch that this call waited for.
-
-        Does nothing if the failure may pass and this call has other options: then it tries itself.
-        """
-        if self._failure is None or (isinstance(self._failure, _TRANSIENT_ERRORS) and options != self._failed_with):
-            return
-        raise copy.copy(self._failure)
 
     async def _cached(self) -> str | None:
         """Returns the token in the cache, or None if there is none or it cannot be sent as a

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from socialapi.config import Config
-from socialapi.credentials import AppOnly, Bearer, Credentials, OAuth1, OAuth2User, by_kind
+from socialapi.credentials import AppOnly, Bearer, Credentials, OAuth1, by_kind
 from socialapi.errors import ConfigurationError
 from socialapi.routes.route import Family
 from socialapi.session.auth import AppOnlyAuthenticator, Authenticator, Fetch, OAuth1Authenticator, StaticAuthenticator
@@ -80,9 +80,6 @@ class Authenticators:
             return OAuth1Authenticator(credential, clock)
         if isinstance(credential, Bearer):
             return StaticAuthenticator(bearer_header(credential.token))
-        return self._of_user(credential, cache, clock)
-
-    def _of_user(self, credential: OAuth2User, cache: TokenCache, clock: Clock) -> Authenticator:
         if credential.refresh_token is None:
             return StaticAuthenticator(bearer_header(credential.access_token))
         from socialapi.session.oauth2_user import OAuth2UserAuthenticator

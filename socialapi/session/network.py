@@ -44,7 +44,7 @@ def read_proxy(name: str, text: object) -> Proxy:
     Raises ConfigurationError, which does not show the address; `name` is the argument or variable
     that held it.
     """
-    parts = _split(text)
+    parts = _parse_proxy(text)
     if parts is None:
         raise ConfigurationError(f"{name} must be the address of an HTTP proxy: http://[user:password@]host[:port]")
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
@@ -56,7 +56,7 @@ def read_proxy(name: str, text: object) -> Proxy:
     return Proxy(f"{parts.scheme}://{host}{port}", header)
 
 
-def _split(text: object) -> SplitResult | None:
+def _parse_proxy(text: object) -> SplitResult | None:
     """Returns the parts of a proxy's address; None if it is invalid."""
     if not isinstance(text, str) or not text.isascii() or not text.isprintable() or " " in text or "\\" in text:
         return None
@@ -202,12 +202,9 @@ class Certificates:
         _use(name, lambda: contexts.append(ssl_module.create_default_context(cafile=file, capath=folder)))
         (context,) = contexts
         context.set_alpn_protocols(["http/1.1"])  # the same as aiohttp's own context
-        if self.client is not None:
-            self._show(context, *self.client)
-        return context
-
-    def _show(self, context: ssl_module.SSLContext, name: str, certificate: str) -> None:
-        """Loads the client certificate into the context."""
+        if self.client is None:
+            return context
+        name, certificate = self.client
         key = self.key[1] if self.key else None
         asked: list[bool] = []
 
@@ -217,6 +214,7 @@ class Certificates:
             return self.password or ""
 
         _use(name, lambda: context.load_cert_chain(certificate, key, tell_password), asked)
+        return context
 
     def _trusted(self) -> tuple[str | None, str | None]:
         """Returns the file and the directories of trusted authorities; None and None for the
@@ -242,26 +240,22 @@ class Certificates:
 
 
 def _use(name: str, load: Callable[[], None], asked_for_password: Sequence[bool] = ()) -> None:
-    reason = _why_not(load)
-    if reason is not None:
-        raise ConfigurationError(f"{name}: {_LOCKED if asked_for_password else reason}")
-
-
-def _why_not(load: Callable[[], None]) -> str | None:
+    """Loads a file. Raises ConfigurationError, which names the variable and says what is wrong with the file."""
     try:
         load()
     except ssl_module.SSLError as problem:
+        reason = "the file holds no certificate (and key) in PEM format that can be read"
         if problem.reason == "KEY_VALUES_MISMATCH":
-            return "the key does not belong to the certificate"
-        return "the file holds no certificate (and key) in PEM format that can be read"
+            reason = "the key does not belong to the certificate"
     except OSError as problem:
-        return f"the file cannot be read ({problem.strerror or type(problem).__name__})"
+        reason = f"the file cannot be read ({problem.strerror or type(problem).__name__})"
     except ValueError:
-        return "is not a path"
-    return None
-
-
-_LOCKED: Final = "the key is encrypted: set SOCIALAPI_CLIENT_KEY_PASSWORD to its password"
+        reason = "is not a path"
+    else:
+        return
+    if asked_for_password:
+        reason = "the key is encrypted: set SOCIALAPI_CLIENT_KEY_PASSWORD to its password"
+    raise ConfigurationError(f"{name}: {reason}")
 
 
 # Both

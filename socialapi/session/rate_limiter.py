@@ -142,7 +142,9 @@ class SlidingWindow:
 
         0 means now, `UNKNOWN` that it depends on a reply.
         """
-        reserve = self._reserve() if bulk else 0
+        reserve = 0
+        if bulk and self.limit is not None and self._reserve_share:
+            reserve = min(self.limit - 1, max(1, math.ceil(self.limit * self._reserve_share)))
         wait_seconds = max(0.0, self._blocked_until - now)
         if self.limit is not None and self.window_seconds is not None:
             wait_seconds = max(wait_seconds, self._by_our_count(now, self.limit, self.window_seconds, reserve, ahead))
@@ -163,11 +165,6 @@ class SlidingWindow:
         Sending earlier costs nothing but perhaps a 429.
         """
         return 0.0 if self._answered or self.in_flight == 0 else max(0.0, self._probed_until - now)
-
-    def _reserve(self) -> int:
-        if self.limit is None or not self._reserve_share:
-            return 0
-        return min(self.limit - 1, max(1, math.ceil(self.limit * self._reserve_share)))
 
     def _by_our_count(self, now: float, limit: int, window_seconds: float, reserve: int, ahead: int) -> float:
         slots = limit - reserve
@@ -298,17 +295,14 @@ class SlidingWindowPacer:
         paced = self._windows.pop(key, None)
         if paced is None:
             if len(self._windows) >= MAX_WINDOWS:
-                self._forget_one()
+                unused = next((other for other, each in self._windows.items() if each.idle), None)
+                if unused is not None:
+                    del self._windows[unused]
             limit = documented.configured(self._config.rate_limits) if documented else None
             window = SlidingWindow(limit, reserve_share=self._config.interactive_reserve)
             paced = _PacedWindow(window)
         self._windows[key] = paced  # reinserted at the end, so that the order is that of use
         return paced
-
-    def _forget_one(self) -> None:
-        unused = next((key for key, paced in self._windows.items() if paced.idle), None)
-        if unused is not None:
-            del self._windows[unused]
 
     async def acquire(self, key: str, documented: RateLimit | None, *, bulk: bool, max_wait_seconds: float) -> Slot:
         """Waits for a slot in the window of `key`. Callers of one kind are served in order of
@@ -323,7 +317,10 @@ class SlidingWindowPacer:
         if not queue.waiting and paced.window.try_take(begin, bulk=bulk):
             # Nobody is waiting and a slot is free: no need for the queue.
             return _WindowSlot(paced, self._clock)
-        await self._until_probed(paced, begin + max_wait_seconds)
+        deadline = begin + max_wait_seconds
+        while (now := self._clock.monotonic()) < deadline and (seconds := paced.window.probe_seconds(now)) > 0:
+            paced.changed.clear()
+            await wait_for_event(self._clock, paced.changed, min(seconds, deadline - now))
         self._refuse_if_too_long(
             key, paced.window.wait_seconds(begin, bulk=bulk, ahead=queue.waiting), max_wait_seconds
         )
@@ -332,18 +329,13 @@ class SlidingWindowPacer:
             if not await acquire_with_timeout(self._clock, queue.lock, max_wait_seconds):
                 raise self._too_long(key, max_wait_seconds)
             try:
-                await self._until_free(key, paced, bulk=bulk, deadline=begin + max_wait_seconds)
+                await self._until_free(key, paced, bulk=bulk, deadline=deadline)
                 paced.window.take(self._clock.monotonic())
             finally:
                 queue.lock.release()
         finally:
             queue.waiting -= 1
         return _WindowSlot(paced, self._clock)
-
-    async def _until_probed(self, paced: _PacedWindow, deadline: float) -> None:
-        while (now := self._clock.monotonic()) < deadline and (seconds := paced.window.probe_seconds(now)) > 0:
-            paced.changed.clear()
-            await wait_for_event(self._clock, paced.changed, min(seconds, deadline - now))
 
     async def _until_free(self, key: str, paced: _PacedWindow, *, bulk: bool, deadline: float) -> None:
         while True:

@@ -220,7 +220,12 @@ class Telemetry(Instrumentation):
         route = request.target.route
         found = self._known.get(route)
         if found is None:
-            found = _attributes(route, request.origin)
+            at = urlsplit(request.origin)
+            # The template, because the values in a path may be personal data.
+            found = {METHOD: route.method, TEMPLATE: route.shown, "server.address": at.hostname or ""}
+            port = at.port or _DEFAULT_PORTS.get(at.scheme)
+            if port is not None:
+                found["server.port"] = port
             if not route.label:  # a route written out by the caller is new for every call
                 self._known[route] = found
         return found
@@ -328,16 +333,6 @@ def _fail(api: _Api, span: "Span", problem: BaseException) -> None:
         span.set_attribute(STATUS, status)
     if not isinstance(problem, asyncio.CancelledError | GeneratorExit):
         span.set_status(api.trace.StatusCode.ERROR)
-
-
-def _attributes(route: Route[Any], origin: str) -> Attributes:
-    """Returns what spans and metrics say of a route: its template, because the values in a path may
-    be personal data.
-    """
-    at = urlsplit(origin)
-    found: Attributes = {METHOD: route.method, TEMPLATE: route.shown, "server.address": at.hostname or ""}
-    port = at.port or _DEFAULT_PORTS.get(at.scheme)
-    return found if port is None else found | {"server.port": port}
 
 
 def _reply_attributes(reply: object) -> Attributes:

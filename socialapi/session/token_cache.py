@@ -94,7 +94,9 @@ class FileTokenCache:
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         if path is not None and not is_file_path(path):
             raise ConfigurationError("the path of a token cache must be a text or a path that a file can have")
-        self.path: Path = Path(path) if path is not None else _default_path()
+        if path is None:
+            path = user_folder("cache", "pass the path of the token cache") / "tokens.json"
+        self.path: Path = Path(path)
 
     async def load(self, key: str) -> str | None:
         """Returns the token, or None. Raises ConfigurationError if the file cannot be read."""
@@ -189,7 +191,3 @@ class FileTokenCache:
 
     def __repr__(self) -> str:
         return f"FileTokenCache({str(self.path)!r})"
-
-
-def _default_path() -> Path:
-    return user_folder("cache", "pass the path of the token cache") / "tokens.json"

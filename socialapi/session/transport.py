@@ -294,10 +294,7 @@ class Transport:
         """Sends the request, returns what `finish` makes of the response, translates errors."""
         url = _url_of(request)
         connect_seconds = min(self._config.connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds)
-        connection = self._connection_options.get(request.origin)
-        if connection is None:
-            connection = await self._network.options_for(url.scheme, url.host or "", url.port)
-            self._connection_options[request.origin] = connection  # by origin, so that no URL has to be parsed
+        connection = self._connection_options.get(request.origin) or await self._options_for(request.origin, url)
         sent = {"User-Agent": self._user_agent, **request.headers, **headers, **connection.headers}
         check_headers(sent)
         error: TransportError | ConfigurationError
@@ -334,6 +331,13 @@ class Transport:
         # must not be the context of this one.
         raise error
 
+    async def _options_for(self, origin: str, url: yarl.URL) -> ConnectionOptions:
+        """Returns the connection options of a host, and keeps them by its origin, so that no URL has to
+        be parsed for the next request.
+        """
+        found = self._connection_options[origin] = await self._network.options_for(url.scheme, url.host or "", url.port)
+        return found
+
     async def _reply(self, response: aiohttp.ClientResponse) -> Reply:
         """Returns the response. Of a success that is too large, and of a refusal, only the
         beginning.
@@ -344,7 +348,11 @@ class Transport:
                 return Reply(response.status, _headers_of(response), await self._read_refusal(response))
             body = await response.content.readany()
             if not response.content.at_eof():  # it did not arrive at once
-                body = await _read_rest(response.content, body, limit)
+                chunks, size = [body], len(body)
+                while size <= limit and (chunk := await response.content.readany()):
+                    size += len(chunk)
+                    chunks.append(chunk)
+                body = b"".join(chunks)
         except BaseException:
             response.close()
             raise
@@ -393,15 +401,6 @@ def _url_of(request: Request[Any]) -> yarl.URL:
     scheme, _, authority = request.origin.partition("://")
     path, _, query = request.url[len(request.origin) :].partition("?")
     return yarl.URL.build(scheme=scheme, authority=authority, path=path, query_string=query, encoded=True)
-
-
-async def _read_rest(content: aiohttp.StreamReader, begun: bytes, limit: int) -> bytes:
-    """Returns a body from its beginning on, at least as much as `limit` if it is longer."""
-    chunks, size = [begun], len(begun)
-    while size <= limit and (chunk := await content.readany()):
-        size += len(chunk)
-        chunks.append(chunk)
-    return b"".join(chunks)
 
 
 def _is_success(status: int) -> bool:

@@ -13,7 +13,8 @@ def check_handler(name: str, handler: object) -> None:
     Classes and generator functions are refused too: calling a generator would run nothing.
     """
     if not callable(handler) or inspect.isclass(handler):
-        raise InvalidInput(f"{name} must be a function, not {_what(handler)}")
+        kind = f"the class {handler.__name__}" if inspect.isclass(handler) else type(handler).__name__
+        raise InvalidInput(f"{name} must be a function, not {kind}")
     runs = type(handler).__call__  # for a callable object
     if any(is_one(each) for is_one in _GENERATORS for each in (handler, runs)):
         raise InvalidInput(f"{name} must be a function without yield: a generator would not run")
@@ -27,7 +28,3 @@ async def call_handler(handler: Callable[..., Any], *given: Any) -> None:
     result = handler(*given)
     if inspect.isawaitable(result):
         await result
-
-
-def _what(value: object) -> str:
-    return f"the class {value.__name__}" if inspect.isclass(value) else type(value).__name__

@@ -254,8 +254,9 @@ class Stream(Generic[T]):
         dropped.
         """
         identity = identity_of_item(item, self._paths)
-        if identity is None:
-            self._warn_once()
+        if identity is None and not self._has_warned:
+            self._has_warned = True
+            logger.warning("%s: %s", self._shown, NO_EVENT_ID, extra={"socialapi_route": self._shown})
         if identity is None or self._seen is None:
             return False
         if identity in self._seen:
@@ -266,9 +267,3 @@ class Stream(Generic[T]):
         if len(self._seen) > REMEMBERED_IDS:
             self._seen.popitem(last=False)
         return False
-
-    def _warn_once(self) -> None:
-        """Warns, once, of events without an id."""
-        if not self._has_warned:
-            self._has_warned = True
-            logger.warning("%s: %s", self._shown, NO_EVENT_ID, extra={"socialapi_route": self._shown})

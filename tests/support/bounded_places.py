@@ -18,7 +18,6 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "an answer, decompressed": _places(
         """
         session/transport.py Transport._reply readany
-        session/transport.py _read_rest readany
         """
     ),
     "a refusal (any answer but 2xx)": _places(
@@ -166,7 +165,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "the first answer, of which the limit is learned": _places(
         """
-        session/rate_limiter.py SlidingWindowPacer._until_probed wait_for_event
+        session/rate_limiter.py SlidingWindowPacer.acquire wait_for_event
         """
     ),
     "limits that are kept, by account and user": _places(

@@ -13,7 +13,7 @@ KEPT_FREE: Final = 0.25
 
 @attrs.define(eq=False)
 class Room:
-    """Room for one batch of a job, to be taken before it is sent and given back afterwards.
+    """Room for one batch of a job. Take it before sending the batch, and give it back afterwards.
 
     `holder` stands for the job, and is compared by identity.
     """
@@ -22,26 +22,26 @@ class Room:
     holder: object = attrs.field(repr=False)
     rows: int
     size_bytes: int
-    turn: asyncio.Future[bool] | None = attrs.field(default=None, repr=False)
-    """Tells whether the room is taken (True), or nobody waits for it any more (False)."""
+    granted: asyncio.Future[bool] | None = attrs.field(default=None, repr=False)
+    """True once the room is taken, False if `give_back` was called while it was waited for."""
 
     async def take(self) -> bool:
-        """Returns once there is room: True, or False after `give_back`. Taking it twice is taking
-        it once.
+        """Waits for room. Returns False if `give_back` was called meanwhile. Taking it twice counts
+        once.
         """
-        if self.turn is None:
-            self.turn = self.budget.ask(self)
+        if self.granted is None:
+            self.granted = self.budget.ask(self)
         try:
-            return await self.turn
+            return await self.granted
         except asyncio.CancelledError:
-            self.give_back()  # also where the turn came in the very moment of the cancellation
+            self.give_back()  # which may have come just after the room was granted
             raise
 
     def give_back(self) -> None:
-        """Gives the room to others, or stops waiting for it. Idempotent."""
-        turn, self.turn = self.turn, None
-        if turn is not None:
-            self.budget.leave(self, turn)
+        """Gives the room back, or stops waiting for it. Safe to call twice."""
+        granted, self.granted = self.granted, None
+        if granted is not None:
+            self.budget.leave(self, granted)
 
 
 @attrs.define(eq=False)
@@ -58,10 +58,10 @@ class _InUse:
 class InFlightBudget:
     """Bounds the rows and bytes in flight of all jobs together.
 
-    The first to ask is the first to get room. A batch that is larger than all of the room is sent
-    when nothing else is in flight, and until then nobody gets ahead of it. A job that has a batch
-    in flight already is passed over while there is no room for another one, and leaves a quarter of
-    the room to jobs that have none: so jobs that wait for a rate limit do not keep out the others.
+    Room is granted in order of arrival. A batch that is larger than all of the room is sent when
+    nothing else is in flight, and no later one is sent before it. A job that already has a batch in
+    flight is skipped while there is no room for another one, and leaves a quarter of the room to jobs
+    that have none, so that jobs that wait for a rate limit do not block the others.
     """
 
     def __init__(self, max_rows: int, max_bytes: int) -> None:
@@ -71,7 +71,7 @@ class InFlightBudget:
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _InUse] = WeakKeyDictionary()
 
     def room(self, holder: object, rows: int, size_bytes: int) -> Room:
-        """Returns room for a batch of a job, which is not taken yet."""
+        """Returns room for a batch of a job. It is not taken yet."""
         return Room(self, holder, rows, size_bytes)
 
     @property
@@ -85,27 +85,27 @@ class InFlightBudget:
         return self._here().size_bytes
 
     def ask(self, room: Room) -> asyncio.Future[bool]:
-        """Queues for room. Returns a future that is done once there is some."""
-        used, turn = self._here(), asyncio.get_running_loop().create_future()
-        used.waiting.append((room, turn))
+        """Queues for room. Returns a future that is done once it is granted."""
+        used, granted = self._here(), asyncio.get_running_loop().create_future()
+        used.waiting.append((room, granted))
         self._admit(used)
-        return turn
+        return granted
 
-    def leave(self, room: Room, turn: asyncio.Future[bool]) -> None:
-        """Gives back what the turn has given, or withdraws from the queue."""
-        used = self._loops.get(turn.get_loop())
+    def leave(self, room: Room, granted: asyncio.Future[bool]) -> None:
+        """Gives back room that was granted, or leaves the queue."""
+        used = self._loops.get(granted.get_loop())
         if used is None:
             return
-        if turn.done() and not turn.cancelled():
+        if granted.done() and not granted.cancelled():
             used.rows -= room.rows
             used.size_bytes -= room.size_bytes
             used.batches[room.holder] -= 1
             if not used.batches[room.holder]:
                 del used.batches[room.holder]
         else:
-            used.waiting.remove((room, turn))
-            if not turn.done():
-                turn.set_result(False)
+            used.waiting.remove((room, granted))
+            if not granted.done():
+                granted.set_result(False)
         self._admit(used)
 
     def _here(self) -> _InUse:
@@ -116,16 +116,16 @@ class InFlightBudget:
         return used
 
     def _admit(self, used: _InUse) -> None:
-        for room, turn in list(used.waiting):
+        for room, granted in list(used.waiting):
             has_some = room.holder in used.batches
-            if not turn.done() and self._fits(used, room, has_some=has_some):
-                used.waiting.remove((room, turn))
+            if not granted.done() and self._fits(used, room, has_some=has_some):
+                used.waiting.remove((room, granted))
                 used.rows += room.rows
                 used.size_bytes += room.size_bytes
                 used.batches[room.holder] += 1
-                turn.set_result(True)
-            elif not turn.done() and not has_some:
-                return  # whoever comes after this one waits for it
+                granted.set_result(True)
+            elif not granted.done() and not has_some:
+                return  # later ones wait until this one fits
 
     def _fits(self, used: _InUse, room: Room, *, has_some: bool) -> bool:
         if not used.batches:

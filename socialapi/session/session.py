@@ -425,7 +425,7 @@ class Session:
 
 
 def _facts(call: Call[Any], outcome: Outcome) -> dict[str, object]:
-    """Returns what a log record says of an attempt, as attributes of their own."""
+    """Returns the attributes of the log record of an attempt."""
     facts: dict[str, object] = {
         "socialapi_method": call.request.method,
         "socialapi_route": call.request.target.route.shown,

@@ -1,10 +1,10 @@
-"""Spans and metrics by OpenTelemetry, for clients that are asked for them.
+"""Spans and metrics by OpenTelemetry, for clients that have telemetry switched on.
 
-The only module that imports the library, when it is asked for. A client without telemetry has None
-in its place, so that nothing costs more than to look whether there is one.
+No other module imports the library. A client without telemetry has None in place of `Telemetry`, so
+that it costs one comparison.
 
-What is emitted names routes, classes of errors, statuses and counts. It never holds a URL, a
-message, a body or a value, which may be personal data or secrets.
+Spans and metrics name routes, classes of errors, statuses and counts. They never hold a URL, a
+message, a body or a value, because these may be personal data or secrets.
 """
 
 import asyncio
@@ -44,18 +44,16 @@ DISCONNECT_REASON: Final = "socialapi.stream.disconnect.reason"
 DURATION_BUCKETS: Final = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10)
 """In seconds, as the semantic conventions advise for `http.client.request.duration`."""
 WAIT_BUCKETS: Final = (0.01, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 900, 1800)
-"""In seconds: limits are counted by windows of a minute to a quarter of an hour, and streams wait
-up to 16 minutes.
-"""
+"""In seconds. Windows of rate limits last from one to 15 minutes, and streams wait up to 16 minutes."""
 SHORTEST_WAIT_SECONDS: Final = 0.001
-"""What takes less was no wait: there was room at once."""
+"""Anything shorter counts as no wait, because a slot was free."""
 
 _DEFAULT_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 
 
 class Instrumentation:
-    """Makes spans and instruments, with the tracer and meter providers that the application has set. Without any,
-    nothing is recorded.
+    """Creates spans and instruments with the tracer and meter providers that the application has
+    set. Without any, nothing is recorded.
 
     Raises ConfigurationError if OpenTelemetry is not installed.
     """
@@ -67,10 +65,10 @@ class Instrumentation:
 
     @contextmanager
     def span(self, name: str, attributes: Attributes, kind: "SpanKind | None" = None) -> "Iterator[Span]":
-        """Makes a span the current one, and ends it, with the class of what was raised."""
+        """Starts a span, makes it the current one and ends it, with the class of an error that was raised."""
         trace = self._api.trace
         span = self._tracer.start_span(name, attributes=attributes, kind=kind or trace.SpanKind.INTERNAL)
-        # What an exception says may quote the service, so the library must not record it.
+        # The message of an exception may quote the service, so the library must not record it.
         with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
             try:
                 yield span
@@ -79,12 +77,12 @@ class Instrumentation:
                 raise
 
     def counter(self, name: str, unit: str, description: str) -> "Counter":
-        """Returns a counter of the meter of the package."""
+        """Returns a counter of this package's meter."""
         counter: Counter = self._meter.create_counter(name, unit, description)
         return counter
 
     def set_attribute(self, name: str, value: str) -> None:
-        """Notes something in the current span."""
+        """Sets an attribute of the current span."""
         self._api.trace.get_current_span().set_attribute(name, value)
 
     def _add_event(self, name: str, attributes: Attributes) -> None:
@@ -92,8 +90,8 @@ class Instrumentation:
 
 
 class Telemetry(Instrumentation):
-    """The spans and metrics of a client. Each method wraps a piece of work that is awaited, or
-    records one event. None of them raises, but for what the work itself raises.
+    """The spans and metrics of a client. Each method wraps an awaitable, or records one event. They
+    raise only what the awaitable raises.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -135,7 +133,7 @@ class Telemetry(Instrumentation):
                 self._instruments.refusals.add(1, _by_route(attributes))
 
     async def limit_wait(self, request: Request[Any], acquiring: Awaitable[T]) -> T:
-        """Returns the slot for an attempt, and records how long it was waited for."""
+        """Returns the slot for an attempt, and records how long the attempt waited for it."""
         started = self._clock.monotonic()
         try:
             return await acquiring
@@ -146,11 +144,11 @@ class Telemetry(Instrumentation):
                 self._add_event("socialapi.rate_limit.wait", {"socialapi.wait.duration": seconds})
 
     def record_retry(self, call: Call[Any], failure: Failure, *, wait_seconds: float) -> None:
-        """Records that an attempt failed, and is repeated after a wait."""
+        """Records that a failed attempt is retried after a wait."""
         self._count_retry(call, _reason_of(failure), wait_seconds)
 
     def record_renewal(self, call: Call[Any]) -> None:
-        """Records that an attempt is repeated with another token."""
+        """Records that an attempt is retried with another token."""
         self._count_retry(call, "token_renewed", 0.0)
 
     def _count_retry(self, call: Call[Any], reason: str, wait_seconds: float) -> None:
@@ -158,7 +156,7 @@ class Telemetry(Instrumentation):
         self._add_event("socialapi.retry", {RETRY_REASON: reason, "socialapi.wait.duration": wait_seconds})
 
     async def job(self, kind: str, running: Awaitable[T], counts: Callable[[], Mapping[str, int]]) -> T:
-        """Returns what the job returns, in a span with its counts at the end, however it ended."""
+        """Returns the result of a job, in a span that holds its counts, however the job ends."""
         with self.span("socialapi.job", {JOB_KIND: kind}) as span:
             try:
                 return await running
@@ -166,7 +164,7 @@ class Telemetry(Instrumentation):
                 span.set_attributes({f"socialapi.job.{name}": count for name, count in counts().items()})
 
     async def batch(self, settling: Awaitable[T], *, number: int, rows: int, size_bytes: int) -> T:
-        """Returns what the work returns, in a span of one batch of a job."""
+        """Returns the result of settling one batch of a job, in a span."""
         attributes: Attributes = {
             "socialapi.batch.number": number,
             "socialapi.batch.rows": rows,
@@ -176,14 +174,14 @@ class Telemetry(Instrumentation):
             return await settling
 
     def count_rows(self, kind: str, counts: Mapping[str, int]) -> None:
-        """Counts rows of a job that have had their outcomes since this was called last."""
+        """Counts the rows of a job that got their outcome since the last call."""
         for outcome, rows in counts.items():
             if rows > 0:
                 self._instruments.rows.add(rows, {JOB_KIND: kind, OUTCOME: outcome})
 
     def connection(self, request: Request[Any], former: "ConnectionSpan | None") -> "ConnectionSpan":
-        """Returns the span of a connection of a stream, which has begun. It is linked to the one
-        before it.
+        """Starts and returns the span of a stream's connection, with a link to the span of the
+        `former` one.
         """
         trace = self._api.trace
         links = [] if former is None else [trace.Link(former.span.get_span_context())]
@@ -194,25 +192,25 @@ class Telemetry(Instrumentation):
         return connection
 
     async def run_within(self, span: "Span", work: Awaitable[T]) -> T:
-        """Returns what the work returns. The spans that it makes are below this one."""
+        """Returns the result of the work, with this span as the parent of its spans."""
         with self._api.trace.use_span(span, record_exception=False, set_status_on_exception=False):
             return await work
 
     def record_failure(self, span: "Span", problem: BaseException) -> None:
-        """Notes in a span the class of what ended it."""
+        """Records in a span the class of the error that ended it."""
         _fail(self._api, span, problem)
 
     def record_reconnect(self, attributes: Attributes, *, gap_seconds: float) -> None:
-        """Counts a connection that takes the place of another, and the time in between."""
+        """Counts a connection that replaces a lost one, and records the time in between."""
         self._instruments.reconnects.add(1, attributes)
         self._instruments.gap.record(gap_seconds, attributes)
 
     def forget(self, connection: "ConnectionSpan") -> None:
-        """Lets go of a connection whose span is ended."""
+        """Forgets a connection whose span has ended."""
         self._connections.pop(connection, None)
 
     def close(self) -> None:
-        """Ends the spans of connections that nobody has closed. Safe to call twice."""
+        """Ends the spans of connections that are still open. Safe to call twice."""
         for connection in list(self._connections):
             connection.end()
 
@@ -240,7 +238,7 @@ class ConnectionSpan:
         self._by_route = by_route
 
     async def open(self, work: Awaitable[T]) -> T:
-        """Returns the answer of the service. If there is none, the span ends."""
+        """Returns the answer of the service. Ends the span if there is none."""
         try:
             return await self._telemetry.run_within(self.span, work)
         except BaseException as problem:
@@ -249,7 +247,7 @@ class ConnectionSpan:
             raise
 
     def record_reconnect(self, reason: str, *, gap_seconds: float, attempts: int) -> None:
-        """Records that this connection ends a gap, and what the gap began with."""
+        """Records that this connection ends a gap, and the reason of the gap."""
         self._telemetry.record_reconnect(self._by_route | {DISCONNECT_REASON: reason}, gap_seconds=gap_seconds)
         gap: Attributes = {
             DISCONNECT_REASON: reason,
@@ -259,8 +257,8 @@ class ConnectionSpan:
         self.span.add_event("socialapi.stream.gap", gap)
 
     def end_lost(self, reason: str, problem: BaseException | None, *, received_bytes: int) -> None:
-        """Ends the span, with the kind of the disconnect and the class of its error. One that is ended
-        stays as it is.
+        """Ends the span with the kind of the disconnect and the class of its error, unless it has
+        ended already.
         """
         if not self.span.is_recording():
             return
@@ -324,7 +322,7 @@ def _api() -> _Api:
 
 
 def _fail(api: _Api, span: "Span", problem: BaseException) -> None:
-    """Notes the class of an error, and its status if it has one. To be cancelled is no error."""
+    """Records the class of an error, and its status if it has one. A cancellation is no error."""
     if not span.is_recording():
         return
     span.set_attribute(ERROR_TYPE, _type_of(problem))
@@ -347,13 +345,13 @@ def _by_route(attributes: Attributes) -> Attributes:
 
 
 def _type_of(problem: BaseException) -> str:
-    """Returns the class of an error; of a stopped job that of what stopped it."""
+    """Returns the class of an error; for a stopped job, of the error that stopped it."""
     cause = problem.__cause__ if isinstance(problem, BulkError) else None
     return type(cause or problem).__name__
 
 
 def _reason_of(failure: Failure) -> str:
-    """Returns why an attempt is repeated: a status, or that there was no usable answer."""
+    """Returns why an attempt is retried: its status, or that there was no usable answer."""
     if failure.status is None:
         return "not_sent" if failure.executed == "no" else "no_answer"
     return str(failure.status) if failure.status >= 300 else "answer_not_accepted"

@@ -1,4 +1,4 @@
-"""The HTTP transport: sends one request with aiohttp and classifies what became of it."""
+"""The HTTP transport: sends one request with aiohttp and classifies the outcome."""
 
 import contextlib
 import functools
@@ -38,17 +38,17 @@ PROXY_REFUSAL: Final = 407
 """The status of a proxy that requires authentication (RFC 9110, section 15.5.8)."""
 
 CONNECTING_SHARE: Final = 0.9
-"""The connect timeout as a share of the total one. It must end first: after the total timeout
-nobody could tell whether the request was sent.
+"""The connect timeout as a share of the total one. It must end first, because after the total timeout
+it is unknown whether the request was sent.
 """
 
 
 MAX_REFUSAL_BYTES: Final = 1_000_000
-"""How much is read of an answer without success."""
+"""How much of a refusal is read."""
 
 LIVE_READ_BYTES: Final = 2**15
-"""How much of what has arrived is taken at once. It may be in pieces of a byte or two, each of
-which aiohttp joins.
+"""How many arrived bytes are read at once. They may be in pieces of a byte or two, which aiohttp
+joins.
 """
 LIVE_BUFFER_BYTES: Final = 2**16
 """The read buffer for an answer that does not end. aiohttp stops reading when more than twice as
@@ -339,7 +339,7 @@ class Transport:
         return found
 
     async def _reply(self, response: aiohttp.ClientResponse) -> Reply:
-        """Returns the response. Of a success that is too large, and of a refusal, only the
+        """Returns the response. If it is a refusal, or a success that is too large, only its
         beginning.
         """
         limit = self._config.max_response_bytes
@@ -363,8 +363,8 @@ class Transport:
         return Reply(response.status, _headers_of(response), body[:limit], max_bytes=limit)
 
     async def _read_refusal(self, response: aiohttp.ClientResponse) -> bytes:
-        """Returns the beginning of the body of a refusal. The rest is not waited for, and a broken
-        connection is ignored.
+        """Returns the beginning of the body of a refusal, without waiting for the rest. Ignores a
+        broken connection.
         """
         limit = min(MAX_REFUSAL_BYTES, self._config.max_response_bytes)
         content = b""
@@ -376,7 +376,7 @@ class Transport:
         return content[:limit]
 
     async def aclose(self) -> None:
-        """Closes the connections of its own session, and live replies in any case. Safe to call
+        """Closes all live replies, and the connections unless the session is the user's. Safe to call
         twice.
         """
         self._closed = True
@@ -397,7 +397,7 @@ def _timeout(total_seconds: float | None, connect_seconds: float) -> aiohttp.Cli
 
 
 def _url_of(request: Request[Any]) -> yarl.URL:
-    """Returns the address, whose parts are known: taking a new one apart costs three times as much."""
+    """Returns the URL, built from its known parts: parsing it would take three times as long."""
     scheme, _, authority = request.origin.partition("://")
     path, _, query = request.url[len(request.origin) :].partition("?")
     return yarl.URL.build(scheme=scheme, authority=authority, path=path, query_string=query, encoded=True)
@@ -497,7 +497,7 @@ def _not_sent(url: yarl.URL, reason: str, *, is_lasting: bool) -> TransportError
 
 
 def _is_lasting(problem: Exception) -> bool:
-    """Returns whether a new attempt would fail the same way. With a proxy, repeating might even
+    """Returns whether a new attempt would fail the same way. With a proxy, a retry might even
     lock the account.
     """
     if isinstance(problem, aiohttp.ClientHttpProxyError):

@@ -303,7 +303,7 @@ class Link:
 
     @property
     def _facts(self) -> dict[str, object]:
-        """What log records say of this stream, as attributes of their own."""
+        """The attributes of log records of this stream."""
         return {"socialapi_method": self._target.route.method, "socialapi_route": self._target.route.shown}
 
     def _refused(self, refusal: ApiError) -> Disconnect:

@@ -89,7 +89,7 @@ class Crowd:
     def _check(self, job: Job, work: Work, room: Room) -> None:
         earlier = self.waiting[: self.waiting.index((job, room))]
         # Whoever is passed over has a batch on its way, or had one until this very moment.
-        passed_over = [other for other, its in earlier if its.turn is not None and not its.turn.done()]
+        passed_over = [other for other, its in earlier if its.granted is not None and not its.granted.done()]
         assert all(other.in_flight or other.idle_since == self.clock.monotonic() for other in passed_over)
         self.rows += work.rows
         self.size_bytes += work.size_bytes

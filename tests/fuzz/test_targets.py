@@ -59,7 +59,7 @@ WITHOUT_TARGET: Final[dict[str, str]] = {
     "cli.jobs:_moment": "shows a time of a journal, whose lines have checksums",
     "emulator.catalogs.state:Stock.fields": _OWN,
     "emulator.platform.post_routing:PostRouter.missed": _OWN,
-    "session.telemetry:_attributes": "takes the address of a host apart, which Config has checked",
+    "session.telemetry:Telemetry._attributes_of": "takes the address of a host apart, which Config has checked",
 }
 """Functions that call one of these, and why they have no target."""
 READ_ONCE: Final = frozenset({"emulator.seed.records:contents"})

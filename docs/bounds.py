@@ -507,7 +507,7 @@ EMULATOR: Final = (
         *both(fixed(challenges.MAX_ANSWER_BYTES, size), fixed(challenges.CHALLENGE_SECONDS, seconds)),
         "the webhook is invalid",
     ),
-    Bound("posts that were published", *fixed(state.PACKED_POSTS), "the oldest is forgotten"),
+    Bound("posts that were published", *fixed(state.PUBLISHED_POSTS), "the oldest is forgotten"),
     Bound("requests in the ledger", *fixed(ledger.LOG_LENGTH), "the oldest is forgotten"),
     Bound("nonces of OAuth 1.0a", *fixed(oauth1.NONCES_REMEMBERED), "the oldest is forgotten"),
     Bound("a stall that was scripted", *fixed(faults.LONGEST_STALL_SECONDS, seconds), "the connection is closed"),

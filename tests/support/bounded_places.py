@@ -543,7 +543,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "posts that were published": _places(
         """
-        emulator/platform/state.py PostStore._forget defaultdict
+        emulator/platform/state.py PostStore.__init__ deque
         """
     ),
     "lines that wait for a stream": _places(
@@ -627,6 +627,7 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/audiences/normalize.py _other_emails cache
         cli/options.py started_at cache
         emulator/dashboard.py dashboard cache
+        emulator/seed/posts.py _timeline_ids cache
         emulator/seed/records.py contents cache
         emulator/seed/records.py live_ids cache
         emulator/seed/tables.py _media_keys cache

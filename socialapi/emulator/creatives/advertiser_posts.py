@@ -48,16 +48,15 @@ async def create_post(call: Call) -> Answer:
     in no timeline or stream.
     """
     query = call.query
-    author, nullcast = call.state.users[_author_id(query)], query.get("nullcast", True)
-    post = new_post(call.state, author, query.get("text", ""), listed=not nullcast)
+    author = call.state.users[_author_id(query)]
+    further: dict[str, Any] = {}
     if media_keys := query.get("media_keys"):
-        post.fields["attachments"] = {"media_keys": list(media_keys)}
+        further["attachments"] = {"media_keys": media_keys}
         _use(call, media_keys)
-    if not nullcast:
-        call.service.publishing.post_created(call.state, post)
+    post = new_post(call.state, author, query.get("text", ""), nullcast=query.get("nullcast", True), **further)
+    call.service.publishing.post_created(call.state, post)
     kept = {name: list(value) if isinstance(value, tuple) else value for name, value in query.items() if name in _KEPT}
-    made = _record(post, nullcast=nullcast) | kept
-    _table(call).add(made)
+    made = _table(call).add(_record(post) | kept)
     return ads_data(_shown(made, author, query), call.echo)
 
 
@@ -117,16 +116,16 @@ def _of_account(call: Call, post_id: str) -> Record:
     author = call.state.users.get(post.author_id) if post else None
     if post is None or author is None or call.account_id not in author.account_ids:
         raise ads_not_found("tweet_id")
-    return _table(call).add(_record(post, nullcast=False))
+    return _table(call).add(_record(post))
 
 
-def _record(post: PostRecord, *, nullcast: bool) -> Record:
+def _record(post: PostRecord) -> Record:
     """Returns the record of a post that an account keeps."""
     return {
         "id": post.id,
         "author_id": post.author_id,
         "text": post.fields["text"],
-        "nullcast": nullcast,
+        "nullcast": post.nullcast,
         "created_at": timestamp(post.created_at),
     }
 

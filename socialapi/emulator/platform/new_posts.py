@@ -4,8 +4,11 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+import attrs
+
 from socialapi.emulator.clock import milliseconds
-from socialapi.emulator.platform.state import PostRecord
+from socialapi.emulator.platform.state import PostRecord, PostStore
+from socialapi.emulator.responses import packed_json
 from socialapi.emulator.state import State, User
 
 Found = dict[str, Any]
@@ -102,12 +105,12 @@ def new_post(
     answered: PostRecord | None = None,
     quoted: PostRecord | None = None,
     previous: PostRecord | None = None,
-    listed: bool = True,
+    nullcast: bool = False,
+    shared_with_followers: bool = False,
+    **further: Any,
 ) -> PostRecord:
-    """Creates and stores a post. The posts that it refers to count it, and the versions before it
-    name it.
-
-    One that is not `listed` is found by its id alone.
+    """Creates and stores a post, which may have `further` fields. The posts that it refers to count
+    it, and the versions before it name it.
     """
     now = state.clock.now()
     post_id = str(state.platform.new_id(now))
@@ -117,19 +120,17 @@ def new_post(
         references.append({"type": "replied_to", "id": answered.id})
         fields["conversation_id"] = answered.fields["conversation_id"]
         fields["in_reply_to_user_id"] = answered.author_id
-        state.platform.posts.count(answered, "reply_count")
+        state.platform.posts.count(answered.id, "reply_count")
     if quoted is not None:
         references.append({"type": "quoted", "id": quoted.id})
-        state.platform.posts.count(quoted, "quote_count")
+        state.platform.posts.count(quoted.id, "quote_count")
     if references:
         fields["referenced_tweets"] = references
-    post = PostRecord(id=post_id, author_id=author.id, created_at=now, fields=fields)
     if previous is not None:
-        _follow(state, post, previous)
-    if listed:
-        state.platform.posts.add(post, in_place_of=previous.id if previous else None)
-    else:
-        state.platform.posts.keep(post)
+        nullcast = previous.nullcast
+        _follow(state.platform.posts, fields, previous)
+    post = PostRecord.of(fields | further, now, nullcast=nullcast, shared_with_followers=shared_with_followers)
+    state.platform.posts.put(post)
     return post
 
 
@@ -162,15 +163,18 @@ def post_fields(state: State, author: User, post_id: str, text: str, at: float) 
     return fields
 
 
-def _follow(state: State, post: PostRecord, previous: PostRecord) -> None:
-    """Has all versions of a post list each other, and share its conversation and the end of
-    its editing time.
+def _follow(posts: PostStore, fields: dict[str, Any], previous: PostRecord) -> None:
+    """Makes a post the next version of the previous one. All versions list each other, and share
+    the conversation and the end of the time for edits.
     """
-    history = [*previous.fields["edit_history_tweet_ids"], post.id]
-    for version in (*state.platform.posts.known(map(int, history[:-1])), post):
-        version.fields["edit_history_tweet_ids"] = history
-        if version is not post:
-            state.platform.posts.keep(version)
-    controls = previous.fields["edit_controls"]
-    post.fields["edit_controls"] = {**controls, "edits_remaining": controls["edits_remaining"] - 1}
-    post.fields |= {name: previous.fields[name] for name in _KEPT_BY_EDITS if name in previous.fields}
+    before = previous.fields
+    history = [*before["edit_history_tweet_ids"], fields["id"]]
+    for version in posts.known(history):
+        if version.author_id == previous.author_id:  # the control plane may have given any history
+            content = packed_json(version.fields | {"edit_history_tweet_ids": history})
+            replaced = version.replaced or version.id == previous.id
+            posts.put(attrs.evolve(version, content=content, replaced=replaced))
+    controls = before["edit_controls"]
+    fields["edit_history_tweet_ids"] = history
+    fields["edit_controls"] = {**controls, "edits_remaining": controls["edits_remaining"] - 1}
+    fields |= {name: before[name] for name in _KEPT_BY_EDITS if name in before}

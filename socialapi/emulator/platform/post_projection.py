@@ -10,6 +10,9 @@ from socialapi.emulator.state import Caller, State, User
 
 EMAIL_SCOPE: Final = "users.email"
 
+Fields = Mapping[str, Any]
+"""The fields of a post."""
+
 
 def may_read(author: User, reader: User | None) -> bool:
     """Returns whether the reader may read the author's posts: protected ones are for
@@ -51,7 +54,7 @@ class Includes:
         self._found: dict[str, dict[str, Any]] = {kind: {} for kind in ("users", "tweets", "media", "polls", "places")}
         self.errors: list[dict[str, Any]] = []
 
-    def add(self, post: PostRecord) -> None:
+    def add(self, post: Fields) -> None:
         """Adds the objects that the post refers to."""
         expansions = dict.fromkeys(self._selected.expansions)
         for expansion in expansions:
@@ -71,12 +74,12 @@ class Includes:
         """Returns the objects by kind, without kinds that have none."""
         return {kind: list(objects.values()) for kind, objects in self._found.items() if objects}
 
-    def _add_users(self, post: PostRecord, expansion: str) -> None:
+    def _add_users(self, post: Fields, expansion: str) -> None:
         if expansion == "entities.mentions.username":
-            mentions = post.fields.get("entities", {}).get("mentions", ())
+            mentions = post.get("entities", {}).get("mentions", ())
             ids = [mention["id"] for mention in mentions if "id" in mention]
         else:
-            ids = [post.fields[expansion]] if expansion in post.fields else []
+            ids = [post[expansion]] if expansion in post else []
         for user_id in ids:
             self._add_user(user_id)
 
@@ -99,18 +102,18 @@ class Includes:
             fields["confirmed_email"] = f"{user.username.lower()}@mail.example"
         return {name: value for name, value in fields.items() if name not in hidden}
 
-    def _add_attachments(self, post: PostRecord, name: str) -> None:
+    def _add_attachments(self, post: Fields, name: str) -> None:
         platform = self._state.platform
         held, kind, names = {
             "media_keys": (platform.media, "media", self._selected.media),
             "poll_ids": (platform.polls, "polls", self._selected.poll),
         }[name]
-        for key in post.fields.get("attachments", {}).get(name, ()):
+        for key in post.get("attachments", {}).get(name, ()):
             if key in held:
                 self._found[kind][key] = pick_fields(held[key], names)
 
-    def _add_place(self, post: PostRecord) -> None:
-        place = self._state.platform.places.get(post.fields.get("geo", {}).get("place_id", ""))
+    def _add_place(self, post: Fields) -> None:
+        place = self._state.platform.places.get(post.get("geo", {}).get("place_id", ""))
         if place is not None:
             self._found["places"][place["id"]] = pick_fields(place, self._selected.place)
 
@@ -119,8 +122,8 @@ class Includes:
         if found is not None:
             self._add_post(found, "pinned_tweet_id")
 
-    def _add_referenced(self, post: PostRecord, expansion: str) -> None:
-        for reference in post.fields.get("referenced_tweets", ()):
+    def _add_referenced(self, post: Fields, expansion: str) -> None:
+        for reference in post.get("referenced_tweets", ()):
             found = self._state.platform.posts.get(reference["id"])
             if found is None:
                 self._miss(expansion, reference["id"])
@@ -153,7 +156,6 @@ class Includes:
             self.errors.append(found)
 
 
-Fields = Mapping[str, Any]
 MatchingRules = Sequence[Mapping[str, str]]
 
 _SELECTING: Final = ("tweet.fields", "expansions", "media.fields", "poll.fields", "user.fields", "place.fields")
@@ -176,9 +178,7 @@ class PostShape:
         errors: list[Any] = []
         if self._selected.expansions:
             includes = Includes(state, problem_base_url, self._selected)
-            includes.add(
-                PostRecord(id=fields["id"], author_id=fields["author_id"], created_at=0.0, fields=dict(fields))
-            )
+            includes.add(fields)
             if shown := includes.shown():
                 content["includes"] = shown
             errors = includes.errors

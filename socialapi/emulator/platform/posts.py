@@ -60,9 +60,10 @@ def posts_answer(
 ) -> Answer:
     """Returns an answer with the posts and the objects that they refer to."""
     expanded = Includes(call.state, call.service.problem_base_url, selected, caller=call.caller)
-    for post in posts:
-        expanded.add(post)
-    shown = [pick_fields(post.fields, selected.post) for post in posts]
+    fields = [post.fields for post in posts]
+    for each in fields:
+        expanded.add(each)
+    shown = [pick_fields(each, selected.post) for each in fields]
     return data(shown, includes=expanded.shown(), meta=meta, errors=[*errors, *expanded.errors])
 
 
@@ -81,13 +82,21 @@ async def create_post(call: Call) -> Answer:
     quoted = _target(call, body.get("quote_tweet_id"), "quote_tweet_id")
     if answered is not None:
         _check_summoned(call, author, answered)
-    post = new_post(call.state, author, body.get("text", ""), answered=answered, quoted=quoted, previous=previous)
-    if media_keys:
-        post.fields["attachments"] = {"media_keys": media_keys}
-    post.fields |= {name: body[name] for name in ("community_id", "paid_partnership") if name in body}
-    post.shared_with_followers = body.get("share_with_followers", False)
+    text = body.get("text", "")
+    further: dict[str, Any] = {"attachments": {"media_keys": media_keys}} if media_keys else {}
+    further |= {name: body[name] for name in ("community_id", "paid_partnership") if name in body}
+    post = new_post(
+        call.state,
+        author,
+        text,
+        answered=answered,
+        quoted=quoted,
+        previous=previous,
+        shared_with_followers=body.get("share_with_followers", False),
+        **further,
+    )
     call.service.publishing.post_created(call.state, post)
-    return data({"id": post.id, "text": post.fields["text"]}, call.success_status)
+    return data({"id": post.id, "text": text}, call.success_status)
 
 
 def _media_keys(state: State, body: Mapping[str, Any]) -> list[str]:
@@ -117,10 +126,11 @@ def _check_summoned(call: Call, replier: User, post: PostRecord) -> None:
     """
     if call.caller.app.tier == "enterprise" or post.author_id == replier.id:
         return
-    mentions = post.fields.get("entities", {}).get("mentions", ())
+    fields = post.fields
+    mentions = fields.get("entities", {}).get("mentions", ())
     if any(mention.get("id") == replier.id for mention in mentions):
         return
-    for reference in post.fields.get("referenced_tweets", ()):
+    for reference in fields.get("referenced_tweets", ()):
         quoted = call.state.platform.posts.get(reference["id"]) if reference["type"] == "quoted" else None
         if quoted is not None and quoted.author_id == replier.id:
             return
@@ -135,8 +145,9 @@ def _check_edit(call: Call, author: User, body: Mapping[str, Any]) -> PostRecord
     parameter = "edit_options.previous_post_id"
     previous = _target(call, body["edit_options"]["previous_post_id"], parameter)
     assert previous is not None
-    versions = previous.fields["edit_history_tweet_ids"]
-    first = next(iter(call.state.platform.posts.known([int(versions[0])])), None)
+    fields = previous.fields
+    versions = fields["edit_history_tweet_ids"]
+    first = call.state.platform.posts.get(versions[0])
     if previous.author_id != author.id:
         raise _no_edit("it is somebody else's")
     if not author.is_premium:
@@ -145,7 +156,7 @@ def _check_edit(call: Call, author: User, body: Mapping[str, Any]) -> PostRecord
         raise _no_edit("it was not created within the last hour")
     if versions[-1] != previous.id:
         raise _no_edit(f"it was edited already, into {versions[-1]}")
-    if previous.fields["edit_controls"]["edits_remaining"] < 1:
+    if fields["edit_controls"]["edits_remaining"] < 1:
         raise _no_edit(f"it was edited {MAX_EDITS} times, as often as it may be")
     for name in _FIXED_BY_EDITS:
         if name in body:

@@ -15,7 +15,6 @@ from socialapi.emulator.platform.post_projection import PostShape
 from socialapi.emulator.platform.post_routing import PostRouter
 from socialapi.emulator.platform.publish_requests import Draft, read_drafts
 from socialapi.emulator.platform.state import PostRecord
-from socialapi.emulator.responses import packed_json
 from socialapi.emulator.state import State, User
 from socialapi.errors import InvalidInput
 
@@ -56,13 +55,11 @@ class Publishing:
         return self._events.missed(state, app_key, seconds)
 
     def post_created(self, state: State, post: PostRecord) -> None:
-        """Publishes the post to everybody who subscribed to it, but not one by a
-        protected author.
+        """Publishes the post to everybody who subscribed to it, but not one by a protected author,
+        and not one that is only shown as an ad.
         """
-        if state is not self._state_now() or _is_protected(state.users.get(post.author_id)):
-            return
-        lines = self._of_post(state, post.fields, packed_json(post.fields))
-        hand_over(lines, self._deliveries)
+        if state is self._state_now() and not post.nullcast:
+            hand_over(self._of_post(state, post), self._deliveries)
 
     async def publish(self, body: Any) -> dict[str, Any]:
         """Publishes one event or post, or many, and returns where each of them went.
@@ -90,16 +87,20 @@ class Publishing:
             lines = self._events.lines(state, event, also_unsubscribed=True)
         else:
             assert draft.post is not None
-            author = _author(state, draft.post)
-            fields, packed = _keep_post(state, author, draft.post)
-            named = {"post_id": fields["id"]}
-            lines = iter(()) if _is_protected(author) else self._of_post(state, fields, packed)
+            post = _store_post(state, _author(state, draft.post), draft.post)
+            named = {"post_id": post.id}
+            lines = self._of_post(state, post)
         count = await publish_with_backpressure(lines, self._deliveries, draft.copies)
         return {**named, "streams": count.streams, "webhooks": count.webhooks}
 
-    def _of_post(self, state: State, fields: Fields, packed: bytes) -> Iterator[StreamLine]:
-        """Yields the lines of the post, and of the activity event of its author."""
-        yield from self._posts.lines(state, fields, packed)
+    def _of_post(self, state: State, post: PostRecord) -> Iterator[StreamLine]:
+        """Yields the lines of the post and of the activity event of its author, unless the author
+        is protected.
+        """
+        if state.users[post.author_id].profile.get("protected"):
+            return
+        fields = post.fields
+        yield from self._posts.lines(state, fields, post.content)
         if state.platform.subscriptions:
             event = ActivityEvent(
                 event_id=str(state.platform.new_id(state.clock.now())),
@@ -125,10 +126,8 @@ def _activity_event(state: State, draft: Fields) -> ActivityEvent:
     )
 
 
-def _keep_post(state: State, author: User, draft: Fields) -> tuple[dict[str, Any], bytes]:
-    """Stores a post with the given fields and those that every post has. Returns its
-    fields, also as JSON.
-    """
+def _store_post(state: State, author: User, draft: Fields) -> PostRecord:
+    """Stores a post with the given fields and those that every post has."""
     now = state.clock.now()
     platform = state.platform
     post_id = draft.get("id") or str(platform.new_id(now))
@@ -139,9 +138,9 @@ def _keep_post(state: State, author: User, draft: Fields) -> tuple[dict[str, Any
         fields[name] = made[name] | {each: value for each, value in fields[name].items() if value is not None}
     fields["author_id"] = author.id
     fields["id"] = post_id
-    packed = packed_json(fields)
-    platform.posts.add_packed(post_id, author.id, now, packed)
-    return fields, packed
+    post = PostRecord.of(fields, now)
+    platform.posts.put_published(post)
+    return post
 
 
 def _author(state: State, draft: Fields) -> User:
@@ -153,7 +152,3 @@ def _author(state: State, draft: Fields) -> User:
     if author is None:
         raise InvalidInput("author_id names no user")
     return author
-
-
-def _is_protected(user: User | None) -> bool:
-    return user is None or bool(user.profile.get("protected"))

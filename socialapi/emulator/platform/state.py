@@ -1,89 +1,82 @@
 """The state of the platform API."""
 
-import itertools
 from bisect import bisect_left, insort
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Any, Final, Protocol, overload
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol, Self
 
 import attrs
 import orjson
 
+from socialapi.emulator.responses import packed_json
 from socialapi.models.streams import MAX_RULES
 
-PACKED_POSTS: Final = 100_000
+PUBLISHED_POSTS: Final = 100_000
 """The number of posts given through the control plane that are kept; the oldest of
 more are dropped.
 """
-_FORGOTTEN_AT_ONCE: Final = 10_000
 
 
-@attrs.define(kw_only=True)
+@attrs.frozen(kw_only=True)
 class PostRecord:
-    """A post. `fields` holds all that can be shown; `shared_with_followers` is set when it is
-    created.
+    """A post. A change of one is another record, which `PostStore.put` stores in its place.
+
+    A `nullcast` post is only shown as an ad, so no timeline lists it, nor a post that a later
+    version has `replaced`.
     """
 
     id: str
     author_id: str
     created_at: float
-    fields: dict[str, Any] = attrs.field(repr=False)
+    content: bytes = attrs.field(repr=False)
+    """The fields that can be shown, as JSON, which takes little memory."""
+    nullcast: bool = False
+    replaced: bool = False
     shared_with_followers: bool = False
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any], created_at: float, **flags: bool) -> Self:
+        """Returns a post with the fields."""
+        return cls(
+            id=fields["id"], author_id=fields["author_id"], created_at=created_at, content=packed_json(fields), **flags
+        )
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """A copy of the fields that can be shown."""
+        fields: dict[str, Any] = orjson.loads(self.content)
+        return fields
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the post is in the timeline of its author."""
+        return not (self.nullcast or self.replaced)
 
 
 class Generated(Protocol):
-    """Generated posts of one author, older than any stored ones."""
+    """Posts of one author that are made when they are read."""
 
     author_id: str
+    ids: Sequence[int]
+    """In ascending order."""
 
-    def __len__(self) -> int: ...
-
-    def __getitem__(self, index: int) -> int:
-        """Returns the id of a post, the oldest first."""
-
-    def record(self, post_id: int) -> PostRecord | None:
+    def record(self, post_id: str) -> PostRecord | None:
         """Returns the post, if it is one of these."""
 
 
-class Timeline(Sequence[int]):
-    """The ids of an author's posts, ascending, so oldest first."""
-
-    def __init__(self, generated: Generated | None = None) -> None:
-        self._generated = generated
-        self._older = 0 if generated is None else len(generated)
-        self.kept: list[int] = []
-
-    def __len__(self) -> int:
-        return self._older + len(self.kept)
-
-    @overload
-    def __getitem__(self, index: int) -> int: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[int]: ...
-    def __getitem__(self, index: int | slice) -> int | list[int]:
-        if isinstance(index, slice):
-            return [self[each] for each in range(*index.indices(len(self)))]
-        position = range(len(self))[index]
-        if self._generated is not None and position < self._older:
-            return self._generated[position]
-        return self.kept[position - self._older]
-
-
 class PostStore:
-    """Posts by id and by author. Changes to a generated or packed post must be stored with
-    `keep`.
-    """
+    """Posts by id, and the timelines of their authors, which follow from the posts."""
 
     def __init__(self) -> None:
-        self._packed: dict[str, tuple[str, float, bytes]] = {}
-        self._kept: dict[str, PostRecord] = {}
-        self._timelines: dict[str, Timeline] = {}
+        self._posts: dict[str, PostRecord] = {}
+        self._timelines: dict[str, list[int]] = {}
+        self._published: deque[str] = deque()
         self._generated: Generated | None = None
 
     def generate(self, generated: Generated) -> None:
         """Starts an author's timeline with generated posts."""
         self._generated = generated
-        self._timelines[generated.author_id] = Timeline(generated)
+        self._timelines[generated.author_id] = list(generated.ids)
 
     @property
     def total(self) -> int:
@@ -92,68 +85,44 @@ class PostStore:
 
     def get(self, post_id: str) -> PostRecord | None:
         """Returns the post, or None if there is none."""
-        if (found := self._kept.get(post_id)) is not None:
-            return found
-        if (packed := self._packed.get(post_id)) is not None:
-            author_id, created_at, content = packed
-            return PostRecord(id=post_id, author_id=author_id, created_at=created_at, fields=orjson.loads(content))
-        if self._generated is None or not (post_id.isascii() and post_id.isdigit() and len(post_id) < 20):
-            return None
-        return self._generated.record(int(post_id)) if str(int(post_id)) == post_id else None
+        found = self._posts.get(post_id)
+        return self._generated.record(post_id) if found is None and self._generated is not None else found
 
-    def known(self, ids: Iterable[int]) -> list[PostRecord]:
-        """Returns the posts with ids that are known to exist."""
+    def known(self, ids: Iterable[int | str]) -> list[PostRecord]:
+        """Returns those of the posts that exist."""
         return [found for post_id in ids if (found := self.get(str(post_id))) is not None]
 
-    def timeline(self, author_id: str) -> Timeline:
-        """Returns the ids of the author's posts; an edited post is there only in
-        its latest version.
-        """
-        return self._timelines.get(author_id) or Timeline()
+    def timeline(self, author_id: str) -> Sequence[int]:
+        """Returns the ids of the author's listed posts, ascending, so oldest first."""
+        return self._timelines.get(author_id, ())
 
-    def add(self, record: PostRecord, *, in_place_of: str | None = None) -> None:
-        """Adds a post as the newest of its author; the version that it replaces
-        leaves the timeline.
-        """
-        self._kept[record.id] = record
-        kept = self._timelines.setdefault(record.author_id, Timeline()).kept
-        if in_place_of is not None:
-            del kept[bisect_left(kept, int(in_place_of))]
-        kept.append(int(record.id))
+    def put(self, post: PostRecord) -> None:
+        """Stores a post, in place of the one with its id if there is one."""
+        self._unlist(self.get(post.id))
+        self._posts[post.id] = post
+        if post.is_listed:
+            insort(self._timelines.setdefault(post.author_id, []), int(post.id))
 
-    def add_packed(self, post_id: str, author_id: str, created_at: float, content: bytes) -> None:
-        """Adds a post as the JSON of its fields, which takes little memory; the oldest of too
-        many are dropped.
-        """
-        kept = self._timelines.setdefault(author_id, Timeline()).kept
-        number = int(post_id)
-        if not kept or kept[-1] < number:
-            kept.append(number)
-        elif self.get(post_id) is None:
-            insort(kept, number)
-        self._kept.pop(post_id, None)
-        self._packed[post_id] = author_id, created_at, content
-        if len(self._packed) > PACKED_POSTS:
-            self._forget()
+    def put_published(self, post: PostRecord) -> None:
+        """Stores a post given through the control plane. The oldest of too many are dropped."""
+        if self.get(post.id) is None:
+            self._published.append(post.id)
+        self.put(post)
+        if len(self._published) > PUBLISHED_POSTS:
+            self._unlist(self._posts.pop(self._published.popleft()))
 
-    def count(self, record: PostRecord, metric: str) -> None:
-        """Adds one to a public count."""
-        record.fields["public_metrics"][metric] += 1
-        self.keep(record)
+    def count(self, post_id: str, metric: str) -> None:
+        """Adds one to a public count of an existing post."""
+        post = self.get(post_id)
+        assert post is not None
+        fields = post.fields
+        fields["public_metrics"][metric] += 1
+        self.put(attrs.evolve(post, content=packed_json(fields)))
 
-    def keep(self, record: PostRecord) -> None:
-        """Stores a post that has been changed."""
-        self._packed.pop(record.id, None)
-        self._kept[record.id] = record
-
-    def _forget(self) -> None:
-        gone: dict[str, set[int]] = defaultdict(set)
-        for post_id in list(itertools.islice(self._packed, _FORGOTTEN_AT_ONCE)):
-            author_id, _, _ = self._packed.pop(post_id)
-            gone[author_id].add(int(post_id))
-        for author_id, ids in gone.items():
-            timeline = self._timelines[author_id]
-            timeline.kept = [post_id for post_id in timeline.kept if post_id not in ids]
+    def _unlist(self, post: PostRecord | None) -> None:
+        if post is not None and post.is_listed:
+            timeline = self._timelines[post.author_id]
+            del timeline[bisect_left(timeline, int(post.id))]
 
 
 Fields = dict[str, Any]
@@ -175,6 +144,11 @@ _EPOCH_MS: Final = 1_262_304_000_000  # 2010-01-01
 def id_at(milliseconds: int) -> int:
     """Returns the first id of a millisecond: ids grow with time."""
     return (milliseconds - _EPOCH_MS) << _ID_SHIFT
+
+
+def time_of_id(number: int) -> float:
+    """Returns the time of an id, in epoch seconds."""
+    return ((number >> _ID_SHIFT) + _EPOCH_MS) / 1_000
 
 
 @attrs.define(kw_only=True)

@@ -3,11 +3,13 @@ rules, connections.
 """
 
 import uuid
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 from socialapi.emulator.advertising.state import Record
 from socialapi.emulator.platform.new_posts import post_fields
-from socialapi.emulator.platform.state import PostRecord, StreamConnection, id_at
+from socialapi.emulator.platform.state import PostRecord, StreamConnection, id_at, time_of_id
 from socialapi.emulator.seed.records import contents, derived, epoch, filled, records
 from socialapi.emulator.state import App, State, User
 
@@ -34,7 +36,7 @@ def plant_platform(state: State) -> dict[str, list[str]]:
     platform.news = {int(story["id"]): _with_posts(story, posts) for story in records("posts", "news")}
     platform.powerstream_rules = {int(rule["id"]): rule for rule in records("posts", "powerstream_rules")}
     public = [post.id for post in posts.values() if not state.users[post.author_id].profile["protected"]]
-    newest = [str(timeline[len(timeline) - 1 - index]) for index in range(POSTS_LISTED - len(public))]
+    newest = [str(post_id) for post_id in timeline.ids[: len(public) - POSTS_LISTED - 1 : -1]]
     return {
         "post_ids": public + newest,
         "media_keys": list(platform.media),
@@ -74,9 +76,8 @@ def _plant_posts(state: State) -> dict[str, PostRecord]:
         for kind in _REFERENCES:
             if kind in row:
                 _refer(fields, kind, row.pop(kind), planted)
-        post = PostRecord(id=fields["id"], author_id=author.id, created_at=at_ms / 1000, fields=fields | row)
-        planted[name] = post
-        state.platform.posts.add(post)
+        planted[name] = PostRecord.of(fields | row, at_ms / 1000)
+        state.platform.posts.put(planted[name])
     state.platform.last_id = max(int(post.id) for post in planted.values())
     return planted
 
@@ -112,27 +113,18 @@ class SeedTimeline:
         self.author_id: str = author.id
         self._author = author
         self._state = state
-        self._count = count
         self._media = sorted(state.platform.media)
         self._content = contents("timeline")
-        self._first_ms = epoch(self._content["first_at"]) * 1_000
-        self._step_ms: int = self._content["seconds_apart"] * 1_000
+        self.ids, self._indexes = _timeline_ids(count)
 
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, index: int) -> int:
-        return id_at(self._time_ms(index)) + index % 4096
-
-    def record(self, post_id: int) -> PostRecord | None:
+    def record(self, post_id: str) -> PostRecord | None:
         """Returns the post with the id, if it is one of these."""
-        milliseconds = (post_id >> 22) - (id_at(0) >> 22)
-        index = (milliseconds - self._first_ms) // self._step_ms
-        if not 0 <= index < self._count or self[index] != post_id:
+        index = self._indexes.get(post_id)
+        if index is None:
             return None
-        at, words = self._time_ms(index) / 1000, self._words(index)
+        at, words = time_of_id(int(post_id)), self._words(index)
         text = filled({"text": self._content["texts"][index % len(self._content["texts"])]}, **words)["text"]
-        fields = post_fields(self._state, self._author, str(post_id), text, at)
+        fields = post_fields(self._state, self._author, post_id, text, at)
         likes = _mixed(index, 10) % 900
         fields["public_metrics"] = _metrics(likes, retweets=7, replies=19, quotes=31, impressions=41)
         fields["public_metrics"]["impression_count"] += 600
@@ -143,7 +135,7 @@ class SeedTimeline:
         if index % 6 == 1 and words["place"] in self._content["place_ids"]:
             fields["geo"] = {"place_id": self._content["place_ids"][words["place"]]}
         self._refer(index, fields)
-        return PostRecord(id=str(post_id), author_id=self.author_id, created_at=at, fields=fields)
+        return PostRecord.of(fields, at)
 
     def _words(self, index: int) -> dict[str, Any]:
         lists = self._content["words"].items()
@@ -157,14 +149,21 @@ class SeedTimeline:
     def _refer(self, index: int, fields: Record) -> None:
         """Adds references: some posts reply to an earlier one, some quote one."""
         if index % 6 == 5 and index >= 7:
-            earlier = str(self[index - 7])
+            earlier = str(self.ids[index - 7])
             fields["referenced_tweets"] = [{"type": "replied_to", "id": earlier}]
             fields["conversation_id"], fields["in_reply_to_user_id"] = earlier, self.author_id
         elif index % 6 == 4 and index >= 9:
-            fields["referenced_tweets"] = [{"type": "quoted", "id": str(self[index - 9])}]
+            fields["referenced_tweets"] = [{"type": "quoted", "id": str(self.ids[index - 9])}]
 
-    def _time_ms(self, index: int) -> int:
-        return self._first_ms + index * self._step_ms + _mixed(index, 0) % self._step_ms
+
+@cache
+def _timeline_ids(count: int) -> tuple[Sequence[int], Mapping[str, int]]:
+    """Returns the ids of the timeline, which are the same every time, and their indexes."""
+    content = contents("timeline")
+    first, step = epoch(content["first_at"]) * 1_000, content["seconds_apart"] * 1_000
+    times = (first + index * step + _mixed(index, 0) % step for index in range(count))
+    ids = [id_at(at) + index % 4096 for index, at in enumerate(times)]
+    return ids, {str(post_id): index for index, post_id in enumerate(ids)}
 
 
 def _mixed(index: int, salt: int) -> int:

@@ -52,10 +52,22 @@ async def test_only_organic_posts_are_published(ads: Ads) -> None:
     headers = {"Authorization": f"Bearer {ads.ask.emulator.ready['bearer_token']}"}
     async with ads.ask.session.get(path, headers=headers) as stream:
         assert stream.status == 200
-        await create(ads, text="Snow as an ad")
+        ad = await create(ads, text="Snow as an ad")
+        edit = {"text": "Snow, edited", "edit_options": {"previous_post_id": ad.data["id"]}}
+        assert (await ads.ask.signed("POST", "/2/tweets", json=edit)).status == 201
         organic = await create(ads, text="Snow for all", nullcast="false")
         line = await anext(line async for line in stream.content if line.strip())
         assert organic.data["id"].encode() in line
+
+
+async def test_an_edited_ad_is_still_an_ad(ads: Ads) -> None:
+    before, ad = await timeline(ads), (await create(ads)).data["id"]
+    for text in ("Better", "Best"):
+        edit = {"text": text, "edit_options": {"previous_post_id": ad}}
+        ad = (await ads.ask.signed("POST", "/2/tweets", json=edit)).data["id"]
+        assert (await on_platform(ads, ad))["data"] == [{"id": ad, "text": text}]
+    assert await timeline(ads) == before
+    assert (await ads.put(f"/tweets/{ad}/name", name="Ad")).data["nullcast"] is True
 
 
 async def test_the_author_is_a_user_of_the_account(ads: Ads) -> None:

@@ -193,7 +193,7 @@ async def test_what_makes_no_sense_is_refused_before_anything_is_published(ask: 
     reply = await ask.control("POST", "events", thing)
     assert reply.status == 400
     assert says in reply.text
-    assert not ask.emulator.state.platform.posts._packed
+    assert not ask.emulator.state.platform.posts._published
 
 
 async def test_joins_and_leaves_are_delivered_with_who_joined_or_left(ask: Asker) -> None:

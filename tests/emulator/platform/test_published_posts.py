@@ -57,8 +57,7 @@ async def test_all_fields_can_be_given(ask: Asker) -> None:
 
 
 async def test_the_oldest_of_too_many_are_forgotten(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "PACKED_POSTS", 100)
-    monkeypatch.setattr(state, "_FORGOTTEN_AT_ONCE", 10)
+    monkeypatch.setattr(state, "PUBLISHED_POSTS", 100)
     user = ask.emulator.seed["user_ids"][0]
     posts = ask.emulator.state.platform.posts
     before = len(posts.timeline(user))

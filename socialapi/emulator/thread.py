@@ -1,20 +1,18 @@
-"""`EmulatorThread`: runs the service on a thread of its own, for code without an event loop."""
+"""`EmulatorThread`: runs the service on a separate thread, for code without an event loop."""
 
 import asyncio
+import functools
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, MutableMapping
 from concurrent.futures import CancelledError, Future
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Concatenate, Final, Generic, Never, ParamSpec, Self, TypeVar, overload
 
-from socialapi.config import Config
-from socialapi.credentials import Credentials
 from socialapi.emulator.faults import Fault, FaultKind
-from socialapi.emulator.ledger import RequestRecord
-from socialapi.emulator.platform.fan_out import SHUTDOWN
 from socialapi.emulator.server import Emulator
 from socialapi.errors import ConfigurationError
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 START_SECONDS: Final = 30.0
@@ -24,8 +22,38 @@ CALL_SECONDS: Final = 120.0
 _NOT_RUNNING: Final = "the emulator is not running: use `with EmulatorThread() as …`"
 
 
+class _Read(property, Generic[T]):
+    """A property of `Emulator`, which is read on the thread of the emulator."""
+
+    def __init__(self, read: Callable[[Emulator], T]) -> None:
+        super().__init__(lambda thread: thread.call(read))
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.__doc__ = getattr(Emulator, name).__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type | None = None, /) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None, /) -> T: ...
+    def __get__(self, instance: Any, owner: type | None = None, /) -> Any:
+        return super().__get__(instance, owner)
+
+    def __set__(self, instance: object, value: Never, /) -> None:
+        super().__set__(instance, value)
+
+
+def _called(method: Callable[Concatenate[Emulator, P], T]) -> "Callable[Concatenate[EmulatorThread, P], T]":
+    """Returns a method like that of `Emulator`, which is called on the thread of the emulator."""
+
+    @functools.wraps(method)
+    def called(self: "EmulatorThread", /, *arguments: P.args, **options: P.kwargs) -> T:
+        return self.call(lambda emulator: method(emulator, *arguments, **options))
+
+    return called
+
+
 class EmulatorThread:
-    """An `Emulator` on a thread and an event loop of its own, running while the `with` block does.
+    """An `Emulator` on a separate thread with an event loop, running while the `with` block does.
 
         with EmulatorThread() as emulator:
             environment = os.environ | emulator.environment
@@ -95,32 +123,20 @@ class EmulatorThread:
             raise ConfigurationError(_NOT_RUNNING)
         return self._run
 
-    @property
-    def ready(self) -> dict[str, str]:
-        """The addresses and credentials, all of them valid, as in the line that
-        `socialapi emulator` prints.
-        """
-        return self.call(lambda emulator: emulator.ready)
+    ready = _Read(lambda emulator: emulator.ready)
+    environment = _Read(lambda emulator: emulator.environment)
+    config = _Read(lambda emulator: emulator.config)
+    credentials = _Read(lambda emulator: emulator.credentials)
+    seed = _Read(lambda emulator: emulator.seed)
+    requests = _Read(lambda emulator: tuple(emulator.requests))
 
-    @property
-    def environment(self) -> dict[str, str]:
-        """The `SOCIALAPI_*` variables with which `Client.from_env` is a client of this emulator."""
-        return self.call(lambda emulator: emulator.environment)
-
-    @property
-    def config(self) -> Config:
-        """The configuration of a client of this emulator."""
-        return self.call(lambda emulator: emulator.config)
-
-    @property
-    def credentials(self) -> Sequence[Credentials]:
-        """The credentials of the first app, and of the first user by it."""
-        return self.call(lambda emulator: emulator.credentials)
-
-    @property
-    def seed(self) -> Mapping[str, Sequence[str]]:
-        """The ids of the seed data by kind; account-scoped ones are those of the first account."""
-        return self.call(lambda emulator: emulator.seed)
+    ledger = _called(Emulator.ledger)
+    members = _called(Emulator.members)
+    do_not_reach_members = _called(Emulator.do_not_reach_members)
+    products = _called(Emulator.products)
+    advance = _called(Emulator.advance)
+    end_streams = _called(Emulator.end_streams)
+    reset = _called(Emulator.reset)
 
     @property
     def faults(self) -> "ThreadFaults":
@@ -128,44 +144,11 @@ class EmulatorThread:
         return ThreadFaults(self)
 
     @property
-    def requests(self) -> Sequence[RequestRecord]:
-        """Every request to the service since the start or the last reset, the oldest first."""
-        return self.call(lambda emulator: tuple(emulator.requests))
-
-    def ledger(self) -> dict[str, Any]:
-        """Returns what the service holds and the requests it received, as
-        `GET /_emulator/ledger` answers.
-        """
-        return self.call(lambda emulator: emulator.ledger())
-
-    def members(self, account_id: str, audience_id: str) -> set[tuple[str, str]]:
-        """Returns the (kind, value) identifiers of a custom audience in force. Raises KeyError if
-        there is no such audience.
-        """
-        return self.call(lambda emulator: emulator.members(account_id, audience_id))
-
-    def do_not_reach_members(self, account_id: str, list_id: str) -> set[tuple[str, str]]:
-        """Returns the (kind, value) identifiers of a do-not-reach list in force. Raises KeyError if
-        there is no such list.
-        """
-        return self.call(lambda emulator: emulator.do_not_reach_members(account_id, list_id))
-
-    def products(self, catalog_id: str) -> dict[str, dict[str, Any]]:
-        """Returns all fields of the products of a catalog, by id. Raises KeyError if there is
-        no such catalog.
-        """
-        return self.call(lambda emulator: emulator.products(catalog_id))
-
-    @property
     def advanced_seconds(self) -> float:
         """The seconds by which the clock was moved forward."""
         # A number can be read from any thread, and a `FollowingClock` asks for it often.
         self._running()
         return self._emulator.advanced_seconds
-
-    def advance(self, seconds: float) -> None:
-        """Moves the emulator's clock forward, as `Emulator.advance` does."""
-        self.call(lambda emulator: emulator.advance(seconds))
 
     def settle(self) -> None:
         """Waits until everything that is due by the emulator's clock is done, written to streams,
@@ -182,22 +165,10 @@ class EmulatorThread:
         """
         return self._wait(self._emulator.publish(things))
 
-    def end_streams(self, disconnect_type: str = SHUTDOWN, *, abruptly: bool = False) -> int:
-        """Ends every open stream, with a problem of this type or in the middle of the answer.
-        Returns how many there were.
-        """
-        return self.call(lambda emulator: emulator.end_streams(disconnect_type, abruptly=abruptly))
-
     @property
     def webhook_targets(self) -> MutableMapping[str, str]:
         """The local address to which requests to a webhook's URL are really sent, by that URL."""
         return _WebhookTargets(self)
-
-    def reset(self) -> None:
-        """Restores the seed data; also clears faults, log, the advance of the clock, and webhook
-        targets but for those that were given at the start.
-        """
-        self.call(lambda emulator: emulator.reset())
 
 
 class ThreadFaults:

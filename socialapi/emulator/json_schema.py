@@ -13,8 +13,6 @@ from annotated_types import Ge, Gt, Le, Lt, MaxLen, MinLen
 
 from socialapi.internal.unset import Unset
 from socialapi.models.accounts import AnyFeatureKey, FeaturesAdded
-from socialapi.models.cards import App, Button, CardChanges, CardDraft, Details
-from socialapi.models.catalogs import ProductSetDraft
 from socialapi.models.content import ArticleDraft
 from socialapi.models.events import (
     DEPRECATED_EVENT_TYPES,
@@ -23,10 +21,17 @@ from socialapi.models.events import (
     SubscriptionDraft,
 )
 from socialapi.models.oauth import AppOnlyTokenRequest, InvalidateTokenRequest, OAuth2TokenRequest
-from socialapi.models.posts import PostDraft
 from socialapi.models.products import MAX_PRODUCTS, Product, ProductsBody
-from socialapi.models.streams import RulesChange
-from socialapi.models.validation import IsId, Pattern, Tagged, WholeText, members_by_tag, value_type, wire_name
+from socialapi.models.validation import (
+    Alternatives,
+    IsId,
+    Pattern,
+    Tagged,
+    WholeText,
+    members_by_tag,
+    value_type,
+    wire_name,
+)
 
 Schema = dict[str, Any]
 
@@ -47,47 +52,11 @@ _ALSO_BLANK: Final = r"\u001c-\u001f\u0085"
 """Characters that are blanks to Python's expressions, and not to those of JSON Schema."""
 _NOT_BLANK: Final = rf"[^\s{_ALSO_BLANK}]"
 
-_MEDIA: Final[Schema] = {"properties": {"type": {"enum": ["MEDIA", "SWIPEABLE_MEDIA"]}}}
-_ACTION: Final[Schema] = {"properties": {"type": {"enum": ["DETAILS", "BUTTON"]}}}
-_FACE: Final[Schema] = {
-    "minItems": 2,
-    "maxItems": 2,
-    "oneOf": [{"prefixItems": [_MEDIA, _ACTION]}, {"prefixItems": [_ACTION, _MEDIA]}],
-}
-_LAYOUT: Final[Schema] = {"components": _FACE, "slides": {"items": _FACE}}
-
-_ACROSS_FIELDS: Final[Mapping[type, Schema]] = {
-    App: {
-        "anyOf": [{"required": ["android_store_app_id"]}, {"required": ["ios_app_store_identifier"]}],
-        "dependentRequired": {
-            "android_store_deep_link": ["android_store_app_id"],
-            "ios_deep_link": ["ios_app_store_identifier"],
-        },
-    },
-    CardDraft: {"properties": _LAYOUT, "oneOf": [{"required": ["components"]}, {"required": ["slides"]}]},
-    CardChanges: {"properties": _LAYOUT, "not": {"required": ["components", "slides"]}},
-    Product: {"anyOf": [{"required": ["brand"]}, {"required": ["gtin"]}, {"required": ["mpn"]}]},
-    AppOnlyTokenRequest: {"required": ["grant_type"]},
-    ArticleDraft: {"properties": {"title": {"pattern": _NOT_BLANK}}},
-    Button: {"properties": {"destination": {"properties": {"type": {"const": "APP"}}}}},
-    Details: {"properties": {"destination": {"properties": {"type": {"const": "WEBSITE"}}}}},
-    InvalidateTokenRequest: {"properties": {"access_token": {"minLength": 1}}},
-    PostDraft: {
-        "anyOf": [{"required": ["text"], "properties": {"text": {"pattern": _NOT_BLANK}}}, {"required": ["media"]}]
-    },
-    ProductSetDraft: {
-        "oneOf": [
-            {"properties": {"type": {"const": "MANUAL"}}, "required": ["product_keys"]},
-            {"properties": {"type": {"const": "FILTERED"}}, "required": ["filters"]},
-        ]
-    },
-    RulesChange: {"oneOf": [{"required": ["add"]}, {"required": ["delete"]}]},
-}
-"""The rules in `conditions` of classes, as far as JSON Schema can express them."""
-
 _EVENT_TYPES: Final = (*typing.get_args(EventType), *DEPRECATED_EVENT_TYPES, *EVENT_TYPE_ALIASES)
 _NARROWED: Final[Mapping[tuple[type, str], Any]] = {
+    (ArticleDraft, "title"): Annotated[str, IsId()],
     (FeaturesAdded, "feature_keys"): Annotated[tuple[AnyFeatureKey, ...], MinLen(1)],
+    (InvalidateTokenRequest, "access_token"): Annotated[str, MinLen(1)],
     (SubscriptionDraft, "event_type"): Literal[_EVENT_TYPES],
     (ProductsBody, "products"): Annotated[tuple[Product, ...], MinLen(1), MaxLen(MAX_PRODUCTS)],
 }
@@ -144,7 +113,7 @@ class JsonSchemas:
             schema["required"] = required
         if not is_open(cls):
             schema["additionalProperties"] = False
-        return schema | {"allOf": [_ACROSS_FIELDS[cls]]} if cls in _ACROSS_FIELDS else schema
+        return schema | _given_alternatives(cls)
 
     def _annotated(self, base: Any, *rules: Any) -> Schema:
         if isinstance(rules[0], Tagged):
@@ -171,6 +140,17 @@ class JsonSchemas:
             return rest | {"examples": [value for member in known for value in typing.get_args(member)]}
         schemas = [self.of(member) for member in members]
         return schemas[0] if len(schemas) == 1 else _either(schemas)
+
+
+def _given_alternatives(cls: Any) -> Schema:
+    """Returns the keywords for fields of which one must be given, or one at most."""
+    alternatives: Alternatives | None = getattr(cls, "alternatives", None)
+    if alternatives is None:
+        return {}
+    each = [{"required": [name]} for name in alternatives.names]
+    if not alternatives.exclusive:
+        return {"anyOf": each}
+    return {"oneOf": each if alternatives.required else [*each, {"not": {"anyOf": each}}]}
 
 
 def _simple(declared: Any, origin: Any, arguments: Sequence[Any]) -> Schema:

@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import attrs
 from annotated_types import Ge, Le, MaxLen, MinLen
@@ -11,7 +11,7 @@ from socialapi.internal.records import Record
 from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.model import Model
 from socialapi.models.queries import CursorQuery, Element, Ids, SortBy
-from socialapi.models.validation import AnyId, ListOf, Pattern, Tagged
+from socialapi.models.validation import Alternatives, AnyId, ListOf, Pattern, Tagged
 from socialapi.problems import BrokenRule
 
 CardType = Literal[
@@ -65,14 +65,11 @@ class App(Record):
     type: Literal["APP"] = "APP"
     extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
 
+    alternatives: ClassVar = Alternatives(("android_store_app_id", "ios_app_store_identifier"))
+
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields the broken rules: one of the ids is required, and a deep link needs the id of its
-        store.
-        """
-        if not {"android_store_app_id", "ios_app_store_identifier"} & data.keys():
-            reason = "or ios_app_store_identifier is required"
-            yield BrokenRule(path="android_store_app_id", reason=reason, code="MISSING_PARAMETER")
+        """Yields a broken rule for each deep link without the id of its store."""
         for link, store_id in _STORE_OF.items():
             if link in data and store_id not in data:
                 yield BrokenRule(path=link, reason=f"goes only with {store_id}")
@@ -183,11 +180,9 @@ class Card(Model):
 
 
 def _layout_rules(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
-    """Yields the broken rules of a layout: components or slides, each with one media and one
-    destination.
+    """Yields the broken rules of components or slides, which show one medium or several, and lead
+    to one destination.
     """
-    if "components" in data and "slides" in data:
-        yield BrokenRule(path="slides", reason="cannot go with components", code="EXCLUSIVE_PARAMETERS")
     if "components" in data:
         yield from _face_rules("components", data["components"])
     for index, slide in enumerate(data.get("slides", ())):
@@ -209,11 +204,11 @@ class CardDraft(Record):
     components: Components | Unset = UNSET
     slides: Annotated[tuple[Components, ...], MinLen(1)] | Unset = UNSET
 
+    alternatives: ClassVar = Alternatives(("components", "slides"), exclusive=True)
+
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields the broken rules: either components or slides, with valid contents."""
-        if "components" not in data and "slides" not in data:
-            yield BrokenRule(path="components", reason="or slides is required", code="MISSING_PARAMETER")
+        """Yields the broken rules of the components or slides."""
         yield from _layout_rules(data)
 
 
@@ -224,6 +219,8 @@ class CardChanges(Record):
     name: CardName | Unset = UNSET
     components: Components | Unset = UNSET
     slides: Annotated[tuple[Components, ...], MinLen(1)] | Unset = UNSET
+
+    alternatives: ClassVar = Alternatives(("components", "slides"), required=False, exclusive=True)
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:

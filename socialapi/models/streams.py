@@ -3,8 +3,8 @@
 """
 
 import datetime
-from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Final
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, ClassVar, Final
 
 import attrs
 from annotated_types import MaxLen, MinLen
@@ -13,8 +13,8 @@ from socialapi.internal.records import Record
 from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.model import Model
 from socialapi.models.queries import Element
-from socialapi.models.validation import AnyId, Pattern
-from socialapi.problems import BrokenRule, Problem, ServiceError
+from socialapi.models.validation import Alternatives, AnyId, Pattern
+from socialapi.problems import Problem, ServiceError
 
 MAX_RULE_LENGTH: Final = 2_048
 MAX_RULES: Final = 25_000
@@ -52,13 +52,7 @@ class RulesChange(Record):
     add: Annotated[tuple[RuleDraft, ...], MinLen(1)] | Unset = UNSET
     delete: RuleIds | Unset = UNSET
 
-    @staticmethod
-    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a broken rule unless exactly one of them is given."""
-        if "add" not in data and "delete" not in data:
-            yield BrokenRule(path="add", reason="is required where nothing is deleted", code="MISSING_PARAMETER")
-        elif "add" in data and "delete" in data:
-            yield BrokenRule(path="delete", reason="cannot go with add", code="EXCLUSIVE_PARAMETERS")
+    alternatives: ClassVar = Alternatives(("add", "delete"), exclusive=True)
 
 
 @attrs.define(kw_only=True)

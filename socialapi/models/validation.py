@@ -3,8 +3,8 @@
 A rule is `Annotated` metadata of a field: `Ge`, `Gt`, `Le`, `Lt`, `MinLen` and `MaxLen` of
 annotated-types, or `Pattern`, `WholeText` and `IsId` of this module. The type is a rule too: a
 `Literal` is an enumeration, and a field without a default is required. Rules about several fields
-are in a static method `conditions(data, now)` of the class, or in `Conditions` beside a TypedDict;
-both yield broken rules. The data are JSON-shaped (`dict`, `list`, `str`, …), so the same
+are the `alternatives` of a class, or in its static method `conditions(data, now)`, or in
+`Conditions` beside a TypedDict; the last two yield broken rules. The data are JSON-shaped (`dict`, `list`, `str`, …), so the same
 declarations validate what is sent and what was received.
 """
 
@@ -14,7 +14,7 @@ import functools
 import re
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
 
 import annotated_types
@@ -31,6 +31,8 @@ Path = str | tuple["Path", str | int]
 rule.
 """
 Check = Callable[[Any, Path, Report, datetime.datetime], None]
+Condition = Callable[[Any, datetime.datetime], Iterable[BrokenRule]]
+"""Yields the rules about several fields that a record breaks."""
 Test = Callable[[Any], object]
 """Returns something true for a value that keeps a rule."""
 
@@ -39,7 +41,27 @@ Test = Callable[[Any], object]
 class Conditions:
     """Rules about several parameters of a TypedDict, which cannot have a method `conditions`."""
 
-    check: Callable[[Any, datetime.datetime], Iterable[BrokenRule]]
+    check: Condition
+
+
+@attrs.frozen
+class Alternatives:
+    """Fields of a class of which at least one must be given if they are `required`, and at most one
+    if they are `exclusive`.
+    """
+
+    names: tuple[str, ...]
+    required: bool = True
+    exclusive: bool = False
+
+    def broken(self, data: Mapping[str, Any]) -> Iterator[BrokenRule]:
+        """Yields a broken rule if too few or too many of the fields are in the data."""
+        first, *others = self.names
+        given = [name for name in self.names if name in data]
+        if self.required and not given:
+            yield BrokenRule(path=first, reason=f"or {' or '.join(others)} is required", code="MISSING_PARAMETER")
+        if self.exclusive and len(given) > 1:
+            yield BrokenRule(path=given[1], reason=f"cannot go with {given[0]}", code="EXCLUSIVE_PARAMETERS")
 
 
 @attrs.frozen
@@ -440,7 +462,12 @@ def _object(declared: Any) -> Check:
     is_open = any(field.name == "extra" for field in fields)
     checks = {wire_name(field): checker(field.type) for field in fields if field.name != "extra"}
     required = tuple(wire_name(field) for field in fields if field.default is attrs.NOTHING)
-    return _record(checks, required, is_open=is_open, conditions=getattr(cls, "conditions", None))
+    conditions: list[Condition] = []
+    if (alternatives := getattr(cls, "alternatives", None)) is not None:
+        conditions.append(lambda data, _: alternatives.broken(data))
+    if hasattr(cls, "conditions"):
+        conditions.append(cls.conditions)
+    return _record(checks, required, is_open=is_open, conditions=conditions)
 
 
 def _parameters(declared: Any) -> Check:
@@ -464,7 +491,7 @@ def _record(
     required: tuple[str, ...],
     *,
     is_open: bool,
-    conditions: Callable[[Any, datetime.datetime], Iterable[BrokenRule]] | None = None,
+    conditions: Sequence[Condition] = (),
 ) -> Check:
     def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
         # The test for the abstract class is slow.
@@ -484,10 +511,11 @@ def _record(
                 _anything(each, (path, printable_name(name)), report, now)
             else:
                 report.append(BrokenRule(path=_text((path, printable_name(name))), reason=UNKNOWN_FIELD))
-        if conditions is not None and len(report) == before:
+        if conditions and len(report) == before:
             report.extend(
                 attrs.evolve(rule, path=_text((path, rule.path) if rule.path else path))
-                for rule in conditions(value, now)
+                for condition in conditions
+                for rule in condition(value, now)
             )
 
     return check

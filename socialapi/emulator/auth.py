@@ -108,7 +108,10 @@ def any_caller(state: State, received: Received, path_parameters: Mapping[str, s
     header = received.headers.get("Authorization", "")
     scheme, _, credentials = header.partition(" ")
     if scheme.lower() == "bearer":
-        caller = _by_bearer(state, credentials.strip())
+        found = state.bearers.get(credentials.strip())
+        if found is None or (found.expires_at is not None and state.clock.now() >= found.expires_at):
+            raise expired_token()
+        caller = found
     elif scheme.lower() == "oauth":
         caller = signing_token(state, received).caller
     else:
@@ -162,13 +165,6 @@ def basic_pair(received: Received) -> tuple[str, str] | None:
 def has_secret(app: App | None, secret: str) -> bool:
     """Returns whether this is the secret of the app. The comparison takes constant time."""
     return hmac.compare_digest((app.api_key_secret if app else "").encode(), secret.encode())
-
-
-def _by_bearer(state: State, token: str) -> Caller:
-    caller = state.bearers.get(token)
-    if caller is None or (caller.expires_at is not None and state.clock.now() >= caller.expires_at):
-        raise expired_token()
-    return caller
 
 
 def expired_token() -> Refusal:

@@ -424,7 +424,12 @@ async def _respond(service: Service, request: web.BaseRequest) -> Answer | Lines
     match = await CONTROLS.find(request)
     if match.entry is None:
         raise match.refusal()
-    raw = await _read(request, match.entry.max_body_bytes)
+    raw = await read_body(request, match.entry.max_body_bytes)
+    if raw is None:
+        raise Refusal(400, "INVALID_PARAMETER", f"the body has more than {match.entry.max_body_bytes:,} bytes")
+    if raw and request.content_type in _FORM_TYPES:
+        message = f"the control plane takes no {request.content_type}: send the body as application/json"
+        raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", message)
     try:
         body = decode_json(raw or b"null")
         return await match.entry.serve(ControlRequest(service, dict(match.parameters), request.query, body))
@@ -432,16 +437,6 @@ async def _respond(service: Service, request: web.BaseRequest) -> Answer | Lines
         raise Refusal(400, "INVALID_PARAMETER", str(problem)) from None
     except ValueError:
         raise Refusal(400, "INVALID_PARAMETER", "the body is not valid JSON, or nested too deeply") from None
-
-
-async def _read(request: web.BaseRequest, most: int) -> bytes:
-    raw = await read_body(request, most)
-    if raw is None:
-        raise Refusal(400, "INVALID_PARAMETER", f"the body has more than {most:,} bytes")
-    if raw and request.content_type in _FORM_TYPES:
-        message = f"the control plane takes no {request.content_type}: send the body as application/json"
-        raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", message)
-    return raw
 
 
 def _members(request: ControlRequest, found: Any) -> Lines:

@@ -124,19 +124,17 @@ class ControlAccess:
         own = parse_authority(hosts[0]) if len(hosts) == 1 else None
         if own is None:
             raise forbidden("a request to the control plane needs exactly one valid Host header")
-        if not self._is_allowed(own.host):
+        host = own.host
+        if parse_address(host) is None and not is_localhost(host) and host.removesuffix(".") not in self._allowed:
             raise forbidden(
-                f"the control plane does not answer to the host {own.host!r}: if it is a name of this emulator, "
-                f"start it with --allow-host {own.host} (allow_hosts= of Emulator)"
+                f"the control plane does not answer to the host {host!r}: if it is a name of this emulator, "
+                f"start it with --allow-host {host} (allow_hosts= of Emulator)"
             )
         origins = headers.getall("Origin", [])
         if any(not _is_same_origin(origin, own) for origin in origins):
             raise forbidden("the control plane does not answer to web pages of another origin")
         if not origins and headers.get("Sec-Fetch-Site", "").strip().lower() in ("cross-site", "same-site"):
             raise forbidden("the control plane does not answer to requests from another site")
-
-    def _is_allowed(self, host: str) -> bool:
-        return parse_address(host) is not None or is_localhost(host) or host.removesuffix(".") in self._allowed
 
 
 def _is_same_origin(origin: str, own: Authority) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import attrs
 
 from socialapi.emulator.advertising.audience_members import Checksum, Members
-from socialapi.emulator.catalogs.state import ProductChecksum, Stock
+from socialapi.emulator.catalogs.state import ProductChecksum
 from socialapi.emulator.platform.deliveries import Deliveries
 from socialapi.emulator.state import Audience, DoNotReach, OwnedId, State
 
@@ -155,14 +155,11 @@ class Ledger:
                 yield
             entry |= {"members": total.count, "checksum": str(total)}
         for catalog_id, stock in self._stocks:
-            yield from self._count(catalog_id, stock)
-
-    def _count(self, catalog_id: str, stock: Stock) -> Iterator[None]:
-        total = ProductChecksum()
-        for items in stock.slices():
-            total.add(items)
-            yield
-        self.result["products"][catalog_id] = {"count": total.count, "checksum": str(total)}
+            products = ProductChecksum()
+            for items in stock.slices():
+                products.add(items)
+                yield
+            self.result["products"][catalog_id] = {"count": products.count, "checksum": str(products)}
 
     def _by_account(self, held: Mapping[OwnedId, Audience] | Mapping[OwnedId, DoNotReach]) -> dict[str, Entry]:
         nested: dict[str, Entry] = {}

@@ -7,7 +7,7 @@ signs an address other than the one it requests is refused, as by the service.
 import base64
 import hashlib
 import hmac
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 from urllib.parse import parse_qsl, quote, unquote
 
@@ -134,16 +134,10 @@ def base_string(signed: Signed, protocol: Mapping[str, str]) -> str:
     parameters += parse_qsl(signed.query, keep_blank_values=True)
     if signed.is_form and signed.body is not None:
         parameters += parse_qsl(signed.body.decode("utf-8", "replace"), keep_blank_values=True)
+    encoded = sorted((_encoded(name), _encoded(value)) for name, value in parameters)
+    normalised = "&".join(f"{name}={value}" for name, value in encoded)
     host = signed.host.lower().removesuffix(":80")
-    return "&".join(
-        (_encoded(signed.method.upper()), _encoded(f"http://{host}{signed.path}"), _encoded(_normalised(parameters)))
-    )
-
-
-def _normalised(parameters: Iterable[tuple[str, str]]) -> str:
-    return "&".join(
-        f"{name}={value}" for name, value in sorted((_encoded(name), _encoded(value)) for name, value in parameters)
-    )
+    return "&".join(map(_encoded, (signed.method.upper(), f"http://{host}{signed.path}", normalised)))
 
 
 def _encoded(text: str) -> str:

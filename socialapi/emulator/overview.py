@@ -6,8 +6,7 @@ import heapq
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from socialapi.emulator.catalogs.state import Catalog
-from socialapi.emulator.rate_limits import RateLimits, Window
+from socialapi.emulator.rate_limits import RateLimits
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Audience, DoNotReach, OwnedId
 
@@ -24,6 +23,9 @@ def overview(service: Service) -> Row:
     webhooks and faults.
     """
     state = service.state
+    live_lists = [owned_id for owned_id, each in state.do_not_reach_lists.items() if not each.deleted]
+    catalogs = list(state.catalogs.all())
+    fullest = heapq.nlargest(MAX_ROWS, catalogs, key=lambda catalog: catalog.stock.size)
     return {
         **clock(service),
         "resets": service.resets,
@@ -36,8 +38,14 @@ def overview(service: Service) -> Row:
         "posts": state.platform.posts.total,
         "accounts": sum(1 for _ in state.advertising.accounts.live()),
         "audiences": _owned(state.audiences, list(state.audiences)),
-        "do_not_reach_lists": _owned(state.do_not_reach_lists, _live(state.do_not_reach_lists)),
-        "catalogs": _catalogs(list(state.catalogs.all())),
+        "do_not_reach_lists": _owned(state.do_not_reach_lists, live_lists),
+        "catalogs": {
+            "total": len(catalogs),
+            "rows": [
+                {"id": each.id, "user_id": each.user_id, "name": each.name, "products": each.stock.size}
+                for each in fullest
+            ],
+        },
     }
 
 
@@ -48,13 +56,12 @@ def clock(service: Service) -> Row:
 
 def limits(windows: RateLimits) -> Row:
     """Returns the windows of rate limits that have not ended."""
-    rows = [_window(name, key, window) for (name, *key), window in windows.open_windows()]
+    rows: list[Row] = [
+        {"name": name, "key": key, "used": window.used, "limit": window.requests, "resets_at": window.ends_at}
+        for (name, *key), window in windows.open_windows()
+    ]
     fullest = heapq.nlargest(MAX_ROWS, rows, key=lambda row: row["used"] / (row["limit"] or 1))
     return {"limits": fullest, "total": len(rows)}
-
-
-def _window(name: str, key: Sequence[str], window: Window) -> Row:
-    return {"name": name, "key": key, "used": window.used, "limit": window.requests, "resets_at": window.ends_at}
 
 
 def webhooks(service: Service) -> Row:
@@ -76,25 +83,12 @@ def webhooks(service: Service) -> Row:
     return {"webhooks": rows, "targets": dict(targets)}
 
 
-def _live(lists: Mapping[OwnedId, DoNotReach]) -> list[OwnedId]:
-    return [owned_id for owned_id, each in lists.items() if not each.deleted]
-
-
 def _owned(held: Mapping[OwnedId, Audience] | Mapping[OwnedId, DoNotReach], ids: Sequence[OwnedId]) -> Row:
     # The ids are ordered rather than rows of them all, because there may be many thousands.
     fullest = heapq.nlargest(MAX_ROWS, ids, key=lambda owned_id: held[owned_id].members.held)
-    return {"total": len(ids), "rows": [_owned_row(owned_id, held[owned_id]) for owned_id in fullest]}
-
-
-def _owned_row(owned_id: OwnedId, record: Audience | DoNotReach) -> Row:
-    account_id, own_id = owned_id
-    return {"account_id": account_id, "id": own_id, "name": record.name, "identifiers": record.members.held}
-
-
-def _catalogs(catalogs: Sequence[Catalog]) -> Row:
-    fullest = heapq.nlargest(MAX_ROWS, catalogs, key=lambda catalog: catalog.stock.size)
-    return {"total": len(catalogs), "rows": [_catalog_row(each) for each in fullest]}
-
-
-def _catalog_row(catalog: Catalog) -> Row:
-    return {"id": catalog.id, "user_id": catalog.user_id, "name": catalog.name, "products": catalog.stock.size}
+    records = [(*owned_id, held[owned_id]) for owned_id in fullest]
+    rows = [
+        {"account_id": account_id, "id": own_id, "name": record.name, "identifiers": record.members.held}
+        for account_id, own_id, record in records
+    ]
+    return {"total": len(ids), "rows": rows}

@@ -55,10 +55,6 @@ class Usage:
         return {prefix + name: value for prefix in prefixes for name, value in values.items()}
 
 
-def _is_assumed(route: Route[Any]) -> bool:
-    return route.family is OAUTH and route is not APP_ONLY_TOKEN
-
-
 class RateLimits:
     """The windows in use. `overrides` maps the name or route of a limit to (requests, seconds)."""
 
@@ -70,7 +66,8 @@ class RateLimits:
     def of_route(self, route: Route[Any]) -> RateLimit | None:
         """Returns the limit of a route that documents none, if one was configured or is assumed."""
         key = route_key(route)
-        chosen = self._overrides.get(key) or (ASSUMED_OF_OAUTH if _is_assumed(route) else None)
+        is_assumed = route.family is OAUTH and route is not APP_ONLY_TOKEN
+        chosen = self._overrides.get(key) or (ASSUMED_OF_OAUTH if is_assumed else None)
         return None if chosen is None else RateLimit(key, *chosen)
 
     def take(self, limit: RateLimit, key: tuple[str, ...]) -> Usage:

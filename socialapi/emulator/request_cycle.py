@@ -58,7 +58,9 @@ class Exchange:
         """Returns the response. If the connection was cut, it cannot be sent any more."""
         if not await self._receive():
             return self._unanswered()
-        picked = self._pick_fault()
+        own_faults = self._match.entry.faults if self._match.entry is not None else ()
+        picked = self._service.faults.pick(self._received.method, self._received.path, own_faults)
+        self._record.fault = picked.name
         if picked.delay_seconds:
             await self._service.pauses.pause(picked.delay_seconds)
         fault = picked.fault
@@ -69,7 +71,12 @@ class Exchange:
             answer = INSTEAD[fault.fault](fault, self._style, self._match.parameters, self._service.problem_base_url)
             return await self._deliver(answer, picked)
         made = await self._process(picked)
-        return await (self._deliver(made, picked) if isinstance(made, Answer) else self._stream(made))
+        if isinstance(made, Answer):
+            return await self._deliver(made, picked)
+        self._close_record(200)
+        response = web.StreamResponse(headers=self._headers | {"Content-Type": "application/json"})
+        await made.serve(self._request, response)
+        return response
 
     async def _receive(self) -> bool:
         """Reads the body. One over the limit is drained and not kept. Returns False if the client
@@ -88,12 +95,6 @@ class Exchange:
         if self._match.entry is not None and self._match.entry.measure is not None:
             self._record.operations, self._record.users = self._match.entry.measure(self._received)
         return True
-
-    def _pick_fault(self) -> Picked:
-        own = self._match.entry.faults if self._match.entry is not None else ()
-        picked = self._service.faults.pick(self._received.method, self._received.path, own)
-        self._record.fault = picked.name
-        return picked
 
     async def _process(self, picked: Picked) -> Answer | StreamAnswer:
         endpoint = self._match.entry
@@ -169,12 +170,6 @@ class Exchange:
         response = web.StreamResponse(status=answer.status, headers=headers)
         response.content_length = len(answer.body)
         await DELIVERY[fault.fault](self._request, response, answer.body, fault, self._service.pauses)
-        return response
-
-    async def _stream(self, answer: StreamAnswer) -> web.StreamResponse:
-        self._close_record(200)
-        response = web.StreamResponse(headers=self._headers | {"Content-Type": "application/json"})
-        await answer.serve(self._request, response)
         return response
 
     def _unanswered(self) -> web.StreamResponse:

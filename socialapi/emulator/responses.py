@@ -103,12 +103,11 @@ def ads_not_found(*parameters: str) -> Refusal:
     """Returns the refusal of a request about something that does not exist or is not the caller's,
     by the parameters that name it.
     """
-    errors = [{"code": "NOT_FOUND", "message": _nothing(name), "parameter": name} for name in parameters]
+    kinds = [name.rpartition(".")[2].removesuffix("_id").replace("_", " ") for name in parameters]
+    errors = [
+        _ads_error("NOT_FOUND", f"there is no such {kind}", name) for kind, name in zip(kinds, parameters, strict=True)
+    ]
     return Refusal(404, "NOT_FOUND", errors[0]["message"], parameter=parameters[0], errors=errors)
-
-
-def _nothing(parameter: str) -> str:
-    return f"there is no such {parameter.rpartition('.')[2].removesuffix('_id').replace('_', ' ')}"
 
 
 def forbidden(message: str, parameter: str | None = None) -> Refusal:
@@ -173,7 +172,8 @@ def refused(refusal: Refusal, style: ApiStyle, echo: Mapping[str, Any], problem_
     elif style in ("platform", "oauth"):
         body = {"errors": [_token_error(refusal)]}
     else:
-        body = _operation_errors(refusal) or {"errors": _ads_errors(refusal)}
+        operation_errors = list(refusal.operation_errors)
+        body = {"operation_errors": operation_errors} if operation_errors else {"errors": _ads_errors(refusal)}
         body |= {"request": {"params": dict(echo)}} if style == "ads" else {}
     return Answer(refusal.status, orjson.dumps(body), refusal.headers, PROBLEM if "type" in body else JSON)
 
@@ -186,10 +186,6 @@ def _problem(refusal: Refusal, problem_base_url: str) -> dict[str, Any]:
             for rule in refusal.broken
         ]
     return made | ({"parameter": refusal.parameter} if refusal.parameter else {}) | dict(refusal.extra)
-
-
-def _operation_errors(refusal: Refusal) -> dict[str, Any]:
-    return {"operation_errors": list(refusal.operation_errors)} if refusal.operation_errors else {}
 
 
 def _ads_errors(refusal: Refusal) -> list[dict[str, Any]]:

@@ -50,7 +50,8 @@ class Dispatcher(Generic[E]):
     def __init__(self, rows: Iterable[tuple[str, str, E]]) -> None:
         self._dispatcher = web.UrlDispatcher()
         self._entries: dict[web.AbstractRoute, tuple[str, E]] = {}
-        for method, template, entry in sorted(rows, key=lambda row: (_rank(row[1]), row[1])):
+        by_rank = sorted(rows, key=lambda row: ([part.startswith("{") for part in row[1].split("/")], row[1]))
+        for method, template, entry in by_rank:
             added = self._dispatcher.add_resource(template).add_route(method, _unused)
             self._entries[added] = template, entry
 
@@ -64,10 +65,6 @@ class Dispatcher(Generic[E]):
             return Match(None)
         template, entry = self._entries[found.route]
         return Match(entry, template, dict(found))
-
-
-def _rank(template: str) -> tuple[bool, ...]:
-    return tuple(segment.startswith("{") for segment in template.split("/"))
 
 
 async def _unused(request: web.Request) -> web.StreamResponse:

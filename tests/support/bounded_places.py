@@ -553,8 +553,8 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "a client that reads nothing": _places(
         """
-        emulator/platform/streaming.py LiveStream._cut wait
         emulator/platform/streaming.py LiveStream._run wait
+        emulator/platform/streaming.py LiveStream._write_all wait
         emulator/platform/streaming.py LiveStream._write_lines wait
         emulator/platform/streaming.py LiveStream.room wait
         """

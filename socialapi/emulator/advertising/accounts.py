@@ -154,8 +154,13 @@ async def list_history(call: Call) -> Answer:
     def is_asked_for(entry: Record) -> bool:
         return start <= entry["change_time"] < end and user_id in (None, entry["change_by"]["user_id"])
 
+    def show(entry: Record) -> Record:
+        model = _SNAPSHOTS.get(entry["entity"])
+        entity_data = to_wire(entry["entity_data"], model) if model else entry["entity_data"]
+        return to_wire(entry, HistoryEntry) | {"entity_data": entity_data}
+
     changes = call.state.advertising.history.of(query["entity_type"], entity)
-    return collection(call, changes, where=is_asked_for, show=_shown)
+    return collection(call, changes, where=is_asked_for, show=show)
 
 
 def _moment(text: str) -> str:
@@ -165,9 +170,3 @@ def _moment(text: str) -> str:
     parsed = parse_timestamp(text)
     assert parsed is not None, "the rules have checked it"
     return timestamp(parsed.timestamp())
-
-
-def _shown(entry: Record) -> Record:
-    model = _SNAPSHOTS.get(entry["entity"])
-    entity_data = to_wire(entry["entity_data"], model) if model else entry["entity_data"]
-    return to_wire(entry, HistoryEntry) | {"entity_data": entity_data}

@@ -68,7 +68,19 @@ async def delete_do_not_reach_list(call: Call) -> Answer:
     found = _list(call)
     found.deleted = True
     found.updated_at = call.state.clock.now()
-    return ads_data(_list_record(found, found.updated_at), call.path)
+    size = found.members.count(found.updated_at)
+    record = {
+        "id": found.id,
+        "name": found.name,
+        "description": found.description,
+        "targetable": False,
+        "reasons_not_targetable": ["TOO_SMALL"] if size < SMALLEST_TARGETABLE_LIST else [],
+        "list_size": size,
+        "created_at": timestamp(found.created_at),
+        "updated_at": timestamp(found.updated_at),
+        "deleted": True,
+    }
+    return ads_data(record, call.path)
 
 
 def _list(call: Call) -> DoNotReach:
@@ -79,44 +91,21 @@ def _list(call: Call) -> DoNotReach:
     return found
 
 
-def _list_record(found: DoNotReach, now: float) -> dict[str, Any]:
-    size = found.members.count(now)
-    too_small = size < SMALLEST_TARGETABLE_LIST
-    return {
-        "id": found.id,
-        "name": found.name,
-        "description": found.description,
-        "targetable": not (too_small or found.deleted),
-        "reasons_not_targetable": ["TOO_SMALL"] if too_small else [],
-        "list_size": size,
-        "created_at": timestamp(found.created_at),
-        "updated_at": timestamp(found.updated_at),
-        "deleted": found.deleted,
-    }
-
-
 def _upload(call: Call, members: Members) -> list[int]:
     """Checks the whole batch, then applies the whole batch. Returns the number of users
     of each operation.
     """
     operations = call.body
-    _check(call, operations)
+    # The number is checked first, so that the operations of an oversized batch are not looked at.
+    if isinstance(operations, list) and len(operations) > MAX_OPERATIONS:
+        raise Refusal(400, "INVALID_PARAMETER", f"a batch has at most {MAX_OPERATIONS:,} operations")
+    if broken := broken_rules(call.route.body, operations, now=call.state.clock.datetime()):
+        errors = list(_operation_errors(broken))
+        raise Refusal(400, "INVALID_PARAMETER", f"the body {broken[0].reason}", operation_errors=errors)
     # A scripted count mismatch accepts the batch and loses it.
     if call.fault is None:
         _apply(call, operations, members)
     return [len(operation["params"]["users"]) for operation in operations]
-
-
-def _check(call: Call, operations: Any) -> None:
-    # The number is checked first, so that the operations of an oversized batch are not looked at.
-    if isinstance(operations, list) and len(operations) > MAX_OPERATIONS:
-        raise Refusal(400, "INVALID_PARAMETER", f"a batch has at most {MAX_OPERATIONS:,} operations")
-    broken = broken_rules(call.route.body, operations, now=call.state.clock.datetime())
-    if not broken:
-        return
-    raise Refusal(
-        400, "INVALID_PARAMETER", f"the body {broken[0].reason}", operation_errors=list(_operation_errors(broken))
-    )
 
 
 _IN_OPERATION: Final = re.compile(r"\[(\d+)\]\.?(.*)", re.DOTALL)
@@ -217,7 +206,11 @@ async def grant(call: Call) -> Answer:
         raise ads_not_found("granted_account_id")
     if granted_id == call.account_id:
         raise invalid("granted_account_id", "owns the audience")
-    _check_business(call, granted)
+    owner = call.state.advertising.accounts.get(call.account_id)
+    assert owner is not None, "who calls was found by it"
+    if granted["business_id"] != owner["business_id"] and SHARING not in owner["features"]:
+        message = f"the accounts are not under one business, and the owner has no feature {SHARING}"
+        raise forbidden(message, "granted_account_id")
     if any(each["granted_account_id"] == granted_id for each in permissions(call.state, audience_id)):
         raise invalid("granted_account_id", "has been granted the audience already")
     permission = new_record(call, tailored_audience_id=audience_id, **call.query)
@@ -249,11 +242,3 @@ def _check_owner(call: Call) -> None:
         raise ads_not_found("tailored_audience_id")
     if owner != call.account_id:
         raise forbidden("the account does not own the audience", "tailored_audience_id")
-
-
-def _check_business(call: Call, granted: Record) -> None:
-    owner = call.state.advertising.accounts.get(call.account_id)
-    assert owner is not None, "who calls was found by it"
-    if granted["business_id"] != owner["business_id"] and SHARING not in owner["features"]:
-        message = f"the accounts are not under one business, and the owner has no feature {SHARING}"
-        raise forbidden(message, "granted_account_id")

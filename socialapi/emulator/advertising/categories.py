@@ -56,11 +56,9 @@ async def get_line_item_curated_category(call: Call) -> Answer:
     return answer_record(call, require_record(call, _KIND, _ID, with_deleted=with_deleted))
 
 
-def _new_pair(call: Call) -> Iterable[BrokenRule]:
-    return _pair_rules(call, call.query, call.query, None)
-
-
-@serves(routes.LINE_ITEM_CURATED_CATEGORY_CREATE, rules=_new_pair)
+@serves(
+    routes.LINE_ITEM_CURATED_CATEGORY_CREATE, rules=lambda call: _pair_rules(call, call.query, call.query, changed=None)
+)
 async def create_line_item_curated_category(call: Call) -> Answer:
     """Creates a record by which a line item runs beside a curated category, and returns it."""
     return answer_record(call, _table(call).add(new_record(call, **call.query)))
@@ -71,7 +69,7 @@ def _changed_pair(call: Call) -> Iterable[BrokenRule]:
     if not call.query:
         return ()
     pair = {name: call.query.get(name, record[name]) for name in ("line_item_id", "curated_category_id")}
-    return _pair_rules(call, call.query, pair, record)
+    return _pair_rules(call, call.query, pair, changed=record)
 
 
 @serves(routes.LINE_ITEM_CURATED_CATEGORY_UPDATE, rules=_changed_pair)
@@ -96,7 +94,7 @@ def _table(call: Call) -> Table:
 
 
 def _pair_rules(
-    call: Call, given: Mapping[str, Any], pair: Mapping[str, Any], changed: Record | None
+    call: Call, given: Mapping[str, Any], pair: Mapping[str, Any], *, changed: Record | None
 ) -> Iterable[BrokenRule]:
     """Yields a broken rule if the resulting pair is not new. Raises Refusal if a given
     record does not exist.

@@ -69,7 +69,9 @@ async def search_keywords(call: Call) -> Answer:
         _volume(keywords, _folded(query.get("negative_keywords", ())), country, start + number * unit, unit)
         for number in range(math.ceil((end - start) / unit))
     ]
-    return ads_data({"related_keywords": _related(keywords), "tweet_volume": volume}, call.echo)
+    others = [word for word in _WORDS if word not in keywords]
+    related = sorted(others, key=lambda word: _number(keywords, word))[:RELATED]
+    return ads_data({"related_keywords": related, "tweet_volume": volume}, call.echo)
 
 
 def _folded(keywords: Iterable[str]) -> list[str]:
@@ -85,11 +87,6 @@ def _epoch(text: str) -> float:
 
 def _number(*about: object) -> int:
     return int.from_bytes(hashlib.sha256(repr(about).encode()).digest()[:4])
-
-
-def _related(keywords: list[str]) -> list[str]:
-    others = [word for word in _WORDS if word not in keywords]
-    return sorted(others, key=lambda word: _number(keywords, word))[:RELATED]
 
 
 def _volume(keywords: list[str], negative: list[str], country: str, begins: float, unit: int) -> int:

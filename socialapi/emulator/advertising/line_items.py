@@ -22,25 +22,21 @@ _MAX_BUSINESS_CATEGORIES: Final = 2
 
 
 def _rules(call: Call) -> Iterable[BrokenRule]:
-    """Yields the rules that a change breaks together with what is stored."""
+    """Yields the rules that a change breaks together with what is stored. Raises Refusal for a user
+    that does not exist, and if the app may not name an advertiser (section 4.4).
+    """
     stored = require_record(call, "line_items", "line_item_id")
     campaign = call.state.advertising.table(call.account_id, "campaigns").get(stored["campaign_id"], with_deleted=True)
     optimization = campaign["budget_optimization"] if campaign else None
     yield from rules_with_stored(call.query, stored, optimization)
-    if call.query.get("advertiser_user_id") is not None:
-        _check_advertiser(call, call.query["advertiser_user_id"])
+    if (user_id := call.query.get("advertiser_user_id")) is not None:
+        if not call.caller.app.names_advertisers:
+            reason = "advertiser_user_id is restricted to certain apps, of which this is none"
+            raise forbidden(reason, "advertiser_user_id")
+        if user_id not in call.state.users:
+            raise ads_not_found("advertiser_user_id")
     if stored["objective"] == "PREROLL_VIEWS" and "categories" in call.query:
         yield from _preroll_categories(call, call.query["categories"] or ())
-
-
-def _check_advertiser(call: Call, user_id: str) -> None:
-    """Refuses a user that does not exist, and an app that may not name an
-    advertiser (section 4.4).
-    """
-    if not call.caller.app.names_advertisers:
-        raise forbidden("advertiser_user_id is restricted to certain apps, of which this is none", "advertiser_user_id")
-    if user_id not in call.state.users:
-        raise ads_not_found("advertiser_user_id")
 
 
 def _preroll_categories(call: Call, categories: Iterable[str]) -> Iterable[BrokenRule]:
@@ -106,7 +102,8 @@ async def list_targeting_campaigns(call: Call) -> Answer:
     target the audience.
     """
     account_id, audience_id = call.account_id, call.path["custom_audience_id"]
-    targeting = _targeting(call.state, account_id, audience_id)
+    criteria = call.state.advertising.table(account_id, "targeting_criteria").live()
+    targeting = [each for each in criteria if each["custom_audience_id"] == audience_id]
     if not (may_target(call.state, account_id, audience_id) or targeting):
         raise ads_not_found("custom_audience_id")
     advertising = call.state.advertising
@@ -181,8 +178,3 @@ def target(state: State, account_id: str, line_item_id: str, audience_id: str) -
             "deleted": False,
         }
     )
-
-
-def _targeting(state: State, account_id: str, audience_id: str) -> list[Record]:
-    criteria = state.advertising.table(account_id, "targeting_criteria").live()
-    return [each for each in criteria if each["custom_audience_id"] == audience_id]

@@ -77,17 +77,11 @@ def collection(
         record = rows[position]
         return (with_deleted or not record.get("deleted")) and (where is None or where(record))
 
-    page = paginate(call, TableRows(table, _order(call.query.get("sort_by"))), accepts, default=default_count)
+    field, _, direction = call.query.get("sort_by", "").rpartition("-")
+    order = Order(field, direction == "desc") if field else None
+    page = paginate(call, TableRows(table, order), accepts, default=default_count)
     present = show or (lambda record: to_wire(record, item_of(call.route)))
     beside: dict[str, Any] = {"next_cursor": page.next_token}
     if always_total or call.query.get("with_total_count"):
         beside["total_count"] = sum(map(accepts, range(len(rows))))
     return ads_data([present(rows[position]) for position in page.positions], call.echo, **beside)
-
-
-def _order(sort_by: str | None) -> Order | None:
-    """Returns the order of a parameter that the rules have checked."""
-    if sort_by is None:
-        return None
-    field, _, direction = sort_by.rpartition("-")
-    return Order(field, direction == "desc")

@@ -95,7 +95,11 @@ class Table:
         """
         if order is None:
             return iter(range(0 if place is None else place.position + 1, len(self.rows)))
-        entries = self._sorted(order)
+        entries = self._orders.get(order)
+        if entries is None:
+            entries = self._orders[order] = sorted(
+                _entry(order, record.get(order.field), position) for position, record in enumerate(self.rows)
+            )
         at = None if place is None else _entry(order, place.value, place.position)
         if order.descending:
             last = len(entries) if at is None else bisect_left(entries, at)
@@ -107,14 +111,6 @@ class Table:
         """Returns the place behind the record at a position, as it is now."""
         value = None if order is None else _key(self.rows[position].get(order.field))
         return Place(value[-1] if value else None, position)
-
-    def _sorted(self, order: Order) -> list[tuple[Key, int]]:
-        entries = self._orders.get(order)
-        if entries is None:
-            entries = [_entry(order, record.get(order.field), position) for position, record in enumerate(self.rows)]
-            entries.sort()
-            self._orders[order] = entries
-        return entries
 
 
 def _entry(order: Order, value: Any, position: int) -> tuple[Key, int]:
@@ -150,7 +146,7 @@ class History:
     """The changes of each entity, oldest first. `seeded` returns those before the start."""
 
     def __init__(self) -> None:
-        self.seeded: Seeded = _nothing
+        self.seeded: Seeded = lambda *_: ()
         self._of: dict[tuple[str, str], Table] = {}
 
     def of(self, entity_type: str, entity: Record) -> Table:
@@ -161,7 +157,7 @@ class History:
         table = self._of.get(key)
         if table is None:
             entries = list(self.seeded(entity_type, entity))
-            table = self._of[key] = Table(lambda: _numbered(entries))
+            table = self._of[key] = Table(lambda: ({"id": str(n), **each} for n, each in enumerate(entries)))
         return table
 
     def note(self, entity_type: str, before: Record, after: Record, *, at: str, user_id: str) -> None:
@@ -173,10 +169,6 @@ class History:
             change = "DELETE" if "deleted" in changes else "UPDATE"
             made = entry(entity_type, after, change, at=at, by=(user_id, "API"), changes=changes)
             table.add({"id": str(len(table.rows)), **made})
-
-
-def _nothing(entity_type: str, entity: Record) -> Iterable[Record]:
-    return ()
 
 
 def entry(
@@ -198,10 +190,6 @@ def entry(
         "changes": changes or {},
         "change_by": {"user_id": by[0], "platform": by[1]},
     }
-
-
-def _numbered(entries: list[Record]) -> Iterable[Record]:
-    return ({"id": str(number), **each} for number, each in enumerate(entries))
 
 
 _FIRST_ID: Final = 36**5

@@ -96,12 +96,12 @@ async def put_products(call: Call) -> Answer:
     is repeated there.
     """
     stock, products = the_catalog(call).stock, call.body["products"]
-    repeated = _repeated(products)
+    counts = Counter(map(_id_of, products))
     lost, refused = _of_fault(call.fault, "product_missing"), _of_fault(call.fault, "product_error")
     results = [
         _failed(stock, product, [_SCRIPTED]) if index == refused else _put(call, stock, product)
         for index, product in enumerate(products)
-        if index != lost and _id_of(product) not in repeated
+        if index != lost and ((product_id := _id_of(product)) is None or counts[product_id] == 1)
     ]
     return ads_data({"products_response": results}, call.path)
 
@@ -158,12 +158,6 @@ def _result(
     product_id: str | None, key: str | None, status: str, *, warnings: Sequence[Any] = (), errors: Sequence[Any] = ()
 ) -> Result:
     return {"id": product_id, "product_key": key, "status": status, "warnings": warnings, "errors": errors}
-
-
-def _repeated(products: Sequence[Any]) -> frozenset[str | None]:
-    """Returns the ids that occur more than once."""
-    counts = Counter(product_id for product in products if (product_id := _id_of(product)) is not None)
-    return frozenset(product_id for product_id, count in counts.items() if count > 1)
 
 
 def _id_of(product: Any) -> str | None:

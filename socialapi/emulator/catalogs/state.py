@@ -124,8 +124,12 @@ class Stock:
             group = self._groups.get(self._group_ids.get(group_key, ""))
             positions = [] if group is None else group.positions
             return iter(positions[bisect_right(positions, behind) :])
-        items = ((position, self._rows[position]) for position in range(behind + 1, len(self._rows)))
-        return (position for position, item in items if item is not None and self._is_first(position, item))
+        return (
+            position
+            for position in range(behind + 1, len(self._rows))
+            if (item := self._rows[position]) is not None
+            and (item.group_id is None or self._groups[item.group_id].positions[0] == position)
+        )
 
     def slices(self) -> Iterator[list[Item]]:
         """Yields all products in lists of at most `SLICE`. Those added after the start
@@ -134,9 +138,6 @@ class Stock:
         rows = list(self._rows)
         for start in range(0, len(rows), SLICE):
             yield [item for item in rows[start : start + SLICE] if item is not None]
-
-    def _is_first(self, position: int, item: Item) -> bool:
-        return item.group_id is None or self._groups[item.group_id].positions[0] == position
 
     def _leave_group(self, position: int) -> None:
         item = self._rows[position]

@@ -71,11 +71,7 @@ def _layout_rules(call: Call, layout: Layout) -> Iterable[BrokenRule]:
             yield BrokenRule(path=place, reason="must have a component of type MEDIA and one of type DETAILS")
 
 
-def _draft_rules(call: Call) -> Iterable[BrokenRule]:
-    return _layout_rules(call, call.body)
-
-
-@serves(routes.CARD_CREATE, rules=_draft_rules)
+@serves(routes.CARD_CREATE, rules=lambda call: _layout_rules(call, call.body))
 async def create_card(call: Call) -> Answer:
     """Creates a card, and returns it."""
     card = new_record(call, name=call.body["name"], is_legacy=False, **_laid_out(call, call.body))
@@ -231,11 +227,7 @@ def _media_rules(call: Call, given: Mapping[str, Any]) -> Iterable[BrokenRule]:
             yield from kind_rules(media[name], ("IMAGE",), name)
 
 
-def _conversation_draft_rules(call: Call) -> Iterable[BrokenRule]:
-    return _media_rules(call, call.query)
-
-
-@serves(routes.VIDEO_CONVERSATION_CARD_CREATE, rules=_conversation_draft_rules)
+@serves(routes.VIDEO_CONVERSATION_CARD_CREATE, rules=lambda call: _media_rules(call, call.query))
 async def create_conversation_card(call: Call) -> Answer:
     """Creates a card, and returns it."""
     card = new_record(call, card_type="VIDEO_CONVERSATION", **{name: call.query.get(name) for name in _SAID})

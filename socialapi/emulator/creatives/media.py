@@ -163,11 +163,10 @@ async def add_medium(call: Call) -> Answer:
     return answer_record(call, medium)
 
 
-def _changed_medium(call: Call) -> Iterable[BrokenRule]:
-    return _video_rules(call, call.query, require_record(call, LIBRARY, "media_key"))
-
-
-@serves(routes.LIBRARY_MEDIA_UPDATE, rules=_changed_medium)
+@serves(
+    routes.LIBRARY_MEDIA_UPDATE,
+    rules=lambda call: _video_rules(call, call.query, require_record(call, LIBRARY, "media_key")),
+)
 async def update_medium(call: Call) -> Answer:
     """Changes the metadata of the medium, and returns it."""
     medium = require_record(call, LIBRARY, "media_key")

@@ -76,13 +76,14 @@ def consent_page(call: Call, question: Question, *, error: str = "", status: int
     user = signed_in(call, question)
     app_name = question.app.name
     fields = {**question.fields, SEAL: _seal(call, browser, question.fields)}
+    names = [user.username for user in call.state.users.values()]
     content = (
         f"<p><strong>{escape(app_name)}</strong> would like to use your account.</p>\n"
         + html.bullets("It will be able to", "may", question.may)
         + html.bullets("It will not be able to", "may-not", question.may_not)
         + f'<form method="post" action="{escape(question.action)}">\n'
         + html.hidden_fields(fields)
-        + (_who(user) if user else html.name_field(question.screen_name, _names(call), error))
+        + (_who(user) if user else html.name_field(question.screen_name, names, error))
         + html.BUTTONS
         + "</form>"
     )
@@ -138,10 +139,6 @@ def _cookie(browser: str) -> dict[str, str]:
 def _seal(call: Call, browser: str, fields: Mapping[str, str]) -> str:
     content = repr((browser, sorted(fields.items()))).encode()
     return hmac.digest(call.state.sign_ins.form_key, content, "sha256").hex()
-
-
-def _names(call: Call) -> list[str]:
-    return [user.username for user in call.state.users.values()]
 
 
 def _who(user: User) -> str:
@@ -208,7 +205,10 @@ async def decide(call: Call) -> Answer:
     check_seal(call, question, form)
     user = approver(call, question, form)
     if user is None:
-        return _denied(token)
+        token.state = "denied"
+        if token.callback == OUT_OF_BAND:
+            return html.message_page("Access denied", "The app cannot use your account. You can close this window.")
+        return html.redirect(with_parameters(token.callback, {"denied": token.token}))
     return _approved(call, token, user, sign_in(call, user))
 
 
@@ -216,7 +216,7 @@ def _open_token(call: Call, name: str) -> RequestToken:
     token = call.state.sign_ins.request_tokens.get(name)
     if token is None or not is_open(call.state, token):
         sentence = "It was used already, has expired, or never existed. Go back to the app and start again."
-        raise PageShown(html.message_page("This link is of no use any more", sentence, status=403))
+        raise PageShown(html.message_page("This link has expired", sentence, status=403))
     return token
 
 
@@ -250,10 +250,3 @@ def _approved(call: Call, token: RequestToken, user: User, headers: Mapping[str,
     token.verifier = secrets.token_urlsafe(24)
     given = {"oauth_token": token.token, "oauth_verifier": token.verifier}
     return html.redirect(with_parameters(token.callback, given), headers)
-
-
-def _denied(token: RequestToken) -> Answer:
-    token.state = "denied"
-    if token.callback == OUT_OF_BAND:
-        return html.message_page("Access denied", "The app cannot use your account. You can close this window.")
-    return html.redirect(with_parameters(token.callback, {"denied": token.token}))

@@ -183,26 +183,20 @@ class TokenError(Exception):
 async def create_tokens(call: Call) -> Answer:
     """Returns an access token that expires, and a refresh token that can be used once."""
     try:
-        form = _form(call)
-        app = _client(call, form)
-        _check_token(call, form)
-        return _issued(call, _redeemed(call, app, form))
+        return _issued(call, _redeemed(call, *_client_and_form(call)))
     except TokenError as refusal:
         body = {"error": refusal.error, "error_description": refusal.description}
         headers = {"WWW-Authenticate": "Basic"} if refusal.status == 401 else {}
         return _uncached(answer(body, refusal.status), headers)
 
 
-def _form(call: Call) -> dict[str, str]:
+def _client_and_form(call: Call) -> tuple[App, Mapping[str, str]]:
+    """Returns the parameters, and the app by its key and secret, or by its key alone, since PKCE
+    proves that it is the same one throughout.
+    """
     if call.received.content_type != FORM or not call.received.complete:
         raise TokenError("invalid_request", f"the body must be sent as {FORM}")
-    return dict(parse_qsl(call.received.body.decode("utf-8", "replace"), keep_blank_values=True))
-
-
-def _client(call: Call, form: dict[str, str]) -> App:
-    """Returns the app, by its key and secret, or by its key alone, since PKCE proves that it is the
-    same one throughout.
-    """
+    form = dict(parse_qsl(call.received.body.decode("utf-8", "replace"), keep_blank_values=True))
     pair = basic_pair(call.received)
     if "client_secret" in form:
         pair = (form.get("client_id", ""), form.pop("client_secret"))
@@ -214,14 +208,11 @@ def _client(call: Call, form: dict[str, str]) -> App:
         raise TokenError("invalid_client", "there is no app with this client_id and secret", 401)
     if app is None:
         raise TokenError("invalid_request", "client_id: is required")
-    return app
-
-
-def _check_token(call: Call, form: Mapping[str, str]) -> None:
     known = {name: value for name, value in form.items() if name in _TOKEN_PARAMETERS}
     if broken := broken_rules(call.route.body, known, now=call.state.clock.datetime()):
         unknown = broken[0].path == "grant_type" and "grant_type" in form
         raise TokenError("unsupported_grant_type" if unknown else "invalid_request", str(broken[0]))
+    return app, form
 
 
 def _redeemed(call: Call, app: App, form: Mapping[str, str]) -> RefreshGrant:

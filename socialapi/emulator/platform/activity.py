@@ -1,6 +1,6 @@
 """The handler for activity subscriptions (platform sections 4.4 and 6.2)."""
 
-from typing import Any, Final, get_args
+from typing import Final, get_args
 
 from socialapi.emulator.auth import require_scopes
 from socialapi.emulator.handlers import Call, serves
@@ -23,7 +23,10 @@ async def create_subscription(call: Call) -> Answer:
     if event_type not in EVENT_TYPES:
         raise invalid("event_type", "is none of those that exist", given[:100])
     require_scopes(call.caller, [scope] if (scope := scope_of_event(event_type)) else [])
-    _check_webhook(call, body)
+    if (webhook_id := body.get("webhook_id")) is not None:
+        webhook = call.state.platform.webhooks.get(str(webhook_id))
+        if webhook is None or webhook.app_key != call.caller.app.api_key:
+            raise platform_not_found("webhook", "webhook_id", str(webhook_id)[:100])
     platform, app_key = call.state.platform, call.caller.app.api_key
     for other in platform.subscriptions.values():
         if (other.app_key, other.event_type, other.filter) == (app_key, event_type, wanted):
@@ -33,13 +36,3 @@ async def create_subscription(call: Call) -> Answer:
     )
     platform.subscriptions[made.id] = made
     return data({**body, "subscription_id": made.id, "event_type": event_type, "filter": wanted}, call.success_status)
-
-
-def _check_webhook(call: Call, body: dict[str, Any]) -> None:
-    """Refuses a webhook that is not the app's. The subscription need not name one."""
-    webhook_id = body.get("webhook_id")
-    if webhook_id is None:
-        return
-    webhook = call.state.platform.webhooks.get(str(webhook_id))
-    if webhook is None or webhook.app_key != call.caller.app.api_key:
-        raise platform_not_found("webhook", "webhook_id", str(webhook_id)[:100])

@@ -69,16 +69,15 @@ class Challenges:
         token = secrets.token_urlsafe(24)
         try:
             async with asyncio.timeout(CHALLENGE_SECONDS):
-                return _judged(*await self._answer(target, token), expected_token(token, consumer_secret))
+                async with self._outgoing.client.get(
+                    target, params={"crc_token": token}, allow_redirects=False
+                ) as response:
+                    body = await _read_answer(response)
+                return _judged(response.status, body, expected_token(token, consumer_secret))
         except TimeoutError:
             return f"no answer came within {CHALLENGE_SECONDS:g} s"
         except (aiohttp.ClientError, OSError, ValueError) as reason:
             return f"the request failed: {type(reason).__name__}"
-
-    async def _answer(self, target: str, token: str) -> tuple[int, bytes | None]:
-        parameters = {"crc_token": token}
-        async with self._outgoing.client.get(target, params=parameters, allow_redirects=False) as response:
-            return response.status, await _read_answer(response)
 
     async def _check_again(self, state: State, webhook: Webhook) -> None:
         """Challenges a webhook. One that fails becomes invalid; only a PUT makes it valid

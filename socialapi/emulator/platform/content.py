@@ -72,7 +72,8 @@ async def search_news(call: Call) -> Answer:
     names = news_selection(call.query)
     words = call.query.get("query", "").lower().split()
     stories = call.state.platform.news
-    found = {key: story for key, story in stories.items() if all(word in _text(story) for word in words)}
+    texts = {key: f"{story['name']} {story['summary']}".lower() for key, story in stories.items()}
+    found = {key: stories[key] for key, text in texts.items() if all(word in text for word in words)}
     shown, meta = paginate_items(call, found, lambda story: pick_fields(story, names))
     return data(shown, meta=meta)
 
@@ -86,11 +87,6 @@ async def news_story(call: Call) -> Answer:
         if story["id"] == wanted:
             return data(pick_fields(story, names))
     raise platform_not_found("news", "id", wanted)
-
-
-def _text(story: dict[str, Any]) -> str:
-    text: str = f"{story['name']} {story['summary']}"
-    return text.lower()
 
 
 @serves(routes.NOTE_EVALUATE)

@@ -37,8 +37,17 @@ def entities_of(text: str, id_of: Callable[[str], str | None]) -> dict[str, list
     if "@" in text or "#" in text or "://" in text:
         for kind, each in _tokens(text, id_of):
             found.setdefault(kind, []).append(each)
-    if names := list(_annotations(text)):
-        found["annotations"] = names
+    if names := list(_NAMED.finditer(text)):
+        found["annotations"] = [
+            {
+                "start": match.start(),
+                "end": match.end(),
+                "probability": 0.97,
+                "type": "Place",
+                "normalized_text": match[0],
+            }
+            for match in names
+        ]
     return found
 
 
@@ -72,17 +81,6 @@ def _link(url: str) -> Found:
         "unwound_url": url,
         "images": [{"url": image, "width": 1200, "height": 630}, {"url": image, "width": 150, "height": 150}],
     }
-
-
-def _annotations(text: str) -> Iterator[Found]:
-    for match in _NAMED.finditer(text):
-        yield {
-            "start": match.start(),
-            "end": match.end(),
-            "probability": 0.97,
-            "type": "Place",
-            "normalized_text": match[0],
-        }
 
 
 EDIT_SECONDS: Final = 3_600.0

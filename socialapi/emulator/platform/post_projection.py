@@ -63,12 +63,15 @@ class Includes:
             elif expansion.startswith("attachments."):
                 self._add_attachments(post, expansion.removeprefix("attachments."))
             elif expansion == "geo.place_id":
-                self._add_place(post)
+                place = self._state.platform.places.get(post.get("geo", {}).get("place_id", ""))
+                if place is not None:
+                    self._found["places"][place["id"]] = pick_fields(place, self._selected.place)
             elif expansion != "pinned_tweet_id":
                 self._add_users(post, expansion)
         if "pinned_tweet_id" in expansions:  # of the users that the others have brought
-            for user_id in self._found["users"]:
-                self._add_pinned(self._state.users[user_id])
+            pinned = [self._state.users[user_id].profile.get("pinned_tweet_id") for user_id in self._found["users"]]
+            for found in self._state.platform.posts.known(filter(None, pinned)):
+                self._add_post(found, "pinned_tweet_id")
 
     def shown(self) -> dict[str, list[Any]]:
         """Returns the objects by kind, without kinds that have none."""
@@ -112,21 +115,11 @@ class Includes:
             if key in held:
                 self._found[kind][key] = pick_fields(held[key], names)
 
-    def _add_place(self, post: Fields) -> None:
-        place = self._state.platform.places.get(post.get("geo", {}).get("place_id", ""))
-        if place is not None:
-            self._found["places"][place["id"]] = pick_fields(place, self._selected.place)
-
-    def _add_pinned(self, user: User) -> None:
-        found = self._state.platform.posts.get(user.profile.get("pinned_tweet_id") or "")
-        if found is not None:
-            self._add_post(found, "pinned_tweet_id")
-
     def _add_referenced(self, post: Fields, expansion: str) -> None:
         for reference in post.get("referenced_tweets", ()):
             found = self._state.platform.posts.get(reference["id"])
             if found is None:
-                self._miss(expansion, reference["id"])
+                self._note(not_found_problem(self._problem_base_url, "tweet", expansion, reference["id"]))
             elif expansion == "referenced_tweets.id":
                 self._add_post(found, expansion)
             else:
@@ -138,9 +131,6 @@ class Includes:
         else:
             base = self._problem_base_url
             self._note(not_authorized(base, expansion, post.id, "tweet", section="includes"))
-
-    def _miss(self, expansion: str, post_id: str) -> None:
-        self._note(not_found_problem(self._problem_base_url, "tweet", expansion, post_id))
 
     def _hide_email(self, user: User) -> None:
         """Notes that the caller may not read the e-mail address: only a user's own OAuth 2.0 token

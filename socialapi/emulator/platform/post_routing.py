@@ -74,7 +74,10 @@ class PostRouter:
         for link in state.platform.links.values():
             webhook = state.platform.webhooks.get(link.webhook_id)
             if link.app_key == app_key and webhook is not None and webhook.valid:
-                shape = self._shape_of(link)
+                found = self._link_shapes.get(link.webhook_id)
+                if found is None or found[0] is not link:
+                    found = self._link_shapes[link.webhook_id] = link, PostShape(link.parameters)
+                shape = found[1]
                 by_shape.setdefault(shape.key, (shape, [], []))[2].append(self._deliveries.outbox(webhook))
         for shape, streams, outboxes in by_shape.values():
             yield StreamLine(shape.encoded(state, self._problem_base_url(), fields, matching), streams, outboxes)
@@ -97,17 +100,7 @@ class PostRouter:
         """
         compiled = self._compiled.get(app_key)
         if compiled is None or compiled.rules is not rules:
-            matchers = [(matcher_of(rule.value), _shown(rule)) for rule in rules.values()]
+            # Clients read the tag of a matching rule without checking that there is one.
+            matchers = [(matcher_of(rule.value), {"id": rule.id, "tag": rule.tag or ""}) for rule in rules.values()]
             compiled = self._compiled[app_key] = _Compiled(rules, matchers)
         return compiled.matchers
-
-    def _shape_of(self, link: StreamLink) -> PostShape:
-        found = self._link_shapes.get(link.webhook_id)
-        if found is None or found[0] is not link:
-            found = self._link_shapes[link.webhook_id] = link, PostShape(link.parameters)
-        return found[1]
-
-
-def _shown(rule: Rule) -> dict[str, str]:
-    # Clients read the tag of a matching rule without checking that there is one.
-    return {"id": rule.id, "tag": rule.tag or ""}

@@ -253,10 +253,12 @@ class LiveStream:
         try:
             await self._write_lines()
             assert self.ending is not None
-            if self.ending.abruptly or self.silent:
-                await self._cut()
-            else:
+            if not (self.ending.abruptly or self.silent):
                 await self._finish(self.ending)
+            elif self._request is not None and self._request.transport is not None:
+                # In the middle of the answer, after what was written has been sent.
+                self._request.transport.close()
+                await self._gone.wait()
         except _CLIENT_LEFT:
             self._left()
 
@@ -268,12 +270,16 @@ class LiveStream:
                 await script.play(self)
                 continue
             lines = self._take(_LINES_AT_ONCE if script is None else script.after_lines - self._delivered)
-            if lines:
-                await self._write_these(lines)
-            else:
+            if not lines:
                 self.idle.set()
                 self._some.clear()
                 await self._some.wait()
+            elif self.drip_seconds:
+                for line in lines:
+                    await self._drip(line)
+            else:
+                await self.write(b"".join(lines))
+            self._delivered += sum(line is not KEEP_ALIVE for line in lines)
 
     def _take(self, most: int) -> list[bytes]:
         """Returns some of the waiting lines; those published before the stream began come first."""
@@ -289,14 +295,6 @@ class LiveStream:
         if not self._room.is_set() and not self.is_crowded:
             self._room.set()
         return taken
-
-    async def _write_these(self, lines: list[bytes]) -> None:
-        if self.drip_seconds:
-            for line in lines:
-                await self._drip(line)
-        else:
-            await self.write(b"".join(lines))
-        self._delivered += sum(line is not KEEP_ALIVE for line in lines)
 
     async def write(self, content: bytes) -> None:
         """Writes bytes to the connection, and waits until it takes more."""
@@ -327,12 +325,3 @@ class LiveStream:
         if transport is not None:
             transport.set_write_buffer_limits(0)
         await writer.drain()
-
-    async def _cut(self) -> None:
-        """Closes the connection in the middle of the answer, after what was
-        written has been sent.
-        """
-        assert self._request is not None
-        if self._request.transport is not None:
-            self._request.transport.close()
-            await self._gone.wait()

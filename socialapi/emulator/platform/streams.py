@@ -78,7 +78,18 @@ async def list_connections(call: Call) -> Answer:
     platform = call.state.platform
     everybody = enumerate(platform.connections, platform.connections_forgotten)
     own = {key: each for key, each in everybody if _is_own(call, each)}
-    shown, meta = paginate_items(call, own, _shown)
+
+    def show(connection: StreamConnection) -> dict[str, Any]:
+        shown = {
+            "id": connection.id,
+            "endpoint_name": connection.endpoint_id,
+            "connected_at": milliseconds(connection.connected_at),
+        }
+        if (ended_at := connection.disconnected_at) is None:
+            return shown
+        return shown | {"disconnected_at": milliseconds(ended_at), "disconnect_reason": connection.disconnect_reason}
+
+    shown, meta = paginate_items(call, own, show)
     return data(shown, meta=meta)
 
 
@@ -124,16 +135,3 @@ def _active(call: Call) -> list[StreamConnection]:
 
 def _is_own(call: Call, connection: StreamConnection) -> bool:
     return connection.app_key == call.caller.app.api_key
-
-
-def _shown(connection: StreamConnection) -> dict[str, Any]:
-    ended_at = connection.disconnected_at
-    return {
-        "id": connection.id,
-        "endpoint_name": connection.endpoint_id,
-        "connected_at": milliseconds(connection.connected_at),
-    } | (
-        {}
-        if ended_at is None
-        else {"disconnected_at": milliseconds(ended_at), "disconnect_reason": connection.disconnect_reason}
-    )

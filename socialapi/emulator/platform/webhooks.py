@@ -38,7 +38,8 @@ def _bad_id(refusal: InvalidRequest) -> Refusal:
 async def create_webhook(call: Call) -> Answer:
     """Creates the webhook after its owner has answered the challenge, and returns it."""
     url, app = call.body["url"], call.caller.app
-    _check_public(url)
+    if not is_public(urlsplit(url).hostname or ""):  # the pattern of the field cannot tell
+        raise rejected("UrlValidationFailed", "the host of the url is not a public one")
     _check_room(call, url)
     if reason := await call.service.challenges.failure(url, app.api_key_secret):
         raise rejected("CrcValidationFailed", reason)
@@ -137,15 +138,14 @@ def _time(body: Mapping[str, Any], name: str, default: float) -> float:
     given = body.get(name)
     if given is None:
         return default
-    for read in (datetime.datetime.fromisoformat, _from_digits):
+    for read in (
+        datetime.datetime.fromisoformat,
+        lambda text: datetime.datetime.strptime(text, "%Y%m%d%H%M").replace(tzinfo=datetime.UTC),
+    ):
         with contextlib.suppress(ValueError, OverflowError):
             moment = read(str(given))
             return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
     raise invalid(name, "is not a time in ISO 8601", str(given)[:100])
-
-
-def _from_digits(text: str) -> datetime.datetime:
-    return datetime.datetime.strptime(text, "%Y%m%d%H%M").replace(tzinfo=datetime.UTC)
 
 
 def _own(call: Call) -> list[Webhook]:
@@ -158,14 +158,6 @@ def _webhook(call: Call) -> Webhook:
         if webhook.id == call.path["webhook_id"]:
             return webhook
     raise rejected("WebhookIdInvalid", "the app has no webhook with this id")
-
-
-def _check_public(url: str) -> None:
-    """Refuses a host that is no public name or address, which the pattern of the
-    field cannot tell.
-    """
-    if not is_public(urlsplit(url).hostname or ""):
-        raise rejected("UrlValidationFailed", "the host of the url is not a public one")
 
 
 def _check_room(call: Call, url: str) -> None:

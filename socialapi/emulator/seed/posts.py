@@ -5,7 +5,7 @@ rules, connections.
 import uuid
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from socialapi.emulator.advertising.state import Record
 from socialapi.emulator.platform.new_posts import post_fields
@@ -33,7 +33,9 @@ def plant_platform(state: State) -> dict[str, list[str]]:
     posts = _plant_posts(state)
     platform.notable_posts = [int(posts[name].id) for name in contents("posts")["notable"]]
     author.profile["pinned_tweet_id"] = posts[contents("posts")["pinned"]].id
-    platform.news = {int(story["id"]): _with_posts(story, posts) for story in records("posts", "news")}
+    for story in records("posts", "news"):
+        clustered = [{"post_id": posts[name].id} for name in story["cluster_posts_results"]]
+        platform.news[int(story["id"])] = story | {"cluster_posts_results": clustered}
     platform.powerstream_rules = {int(rule["id"]): rule for rule in records("posts", "powerstream_rules")}
     public = [post.id for post in posts.values() if not state.users[post.author_id].profile["protected"]]
     newest = [str(post_id) for post_id in timeline.ids[: len(public) - POSTS_LISTED - 1 : -1]]
@@ -57,10 +59,6 @@ def plant_connections(state: State, app: App) -> None:
             disconnect_reason=past["disconnect_reason"],
         )
         state.platform.connections.append(connection)
-
-
-def _with_posts(story: Record, posts: dict[str, PostRecord]) -> Record:
-    return story | {"cluster_posts_results": [{"post_id": posts[name].id} for name in story["cluster_posts_results"]]}
 
 
 def _plant_posts(state: State) -> dict[str, PostRecord]:
@@ -122,7 +120,9 @@ class SeedTimeline:
         index = self._indexes.get(post_id)
         if index is None:
             return None
-        at, words = time_of_id(int(post_id)), self._words(index)
+        at, lists = time_of_id(int(post_id)), self._content["words"]
+        words = {name: each[_mixed(index, salt) % len(each)] for salt, (name, each) in enumerate(lists.items(), 1)}
+        words["number"] = index + 1
         text = filled({"text": self._content["texts"][index % len(self._content["texts"])]}, **words)["text"]
         fields = post_fields(self._state, self._author, post_id, text, at)
         likes = _mixed(index, 10) % 900
@@ -131,20 +131,12 @@ class SeedTimeline:
         if index % 5 == 0:
             fields["attachments"] = {"media_keys": [self._media[index // 5 % len(self._media)]]}
         if index % 3 == 0:
-            fields["context_annotations"] = [self._annotation(words["product"])]
+            entity = {"id": str(1000 + lists["product"].index(words["product"])), "name": words["product"]}
+            fields["context_annotations"] = [{"domain": derived(self._content["domain"], {}), "entity": entity}]
         if index % 6 == 1 and words["place"] in self._content["place_ids"]:
             fields["geo"] = {"place_id": self._content["place_ids"][words["place"]]}
         self._refer(index, fields)
         return PostRecord.of(fields, at)
-
-    def _words(self, index: int) -> dict[str, Any]:
-        lists = self._content["words"].items()
-        chosen = {name: words[_mixed(index, salt) % len(words)] for salt, (name, words) in enumerate(lists, 1)}
-        return {"number": index + 1, **chosen}
-
-    def _annotation(self, product: str) -> Record:
-        number = self._content["words"]["product"].index(product)
-        return {"domain": derived(self._content["domain"], {}), "entity": {"id": str(1000 + number), "name": product}}
 
     def _refer(self, index: int, fields: Record) -> None:
         """Adds references: some posts reply to an earlier one, some quote one."""

@@ -24,47 +24,29 @@ def plant_advertising(advertising: Advertising, account_ids: list[str], user_ids
     advertising.history.seeded = partial(_seeded, user_ids)
     advertising.business_categories = Table(_business_categories)
     advertising.curated_categories = Table(partial(records, "categories", "curated_categories"))
-    advertising.uploads = Table(_uploads)
+    # Those of the library, those in no library yet, and one of another user.
+    kinds = ("library", "uploaded", "uploaded_by_others")
+    advertising.uploads = Table(lambda: (upload for kind in kinds for upload in records("media", kind)))
     for account_id in others:
         _plant_all(advertising, account_id, _campaigns(account_id))
     apps = {"account_apps": partial(records, "accounts", "account_apps")}
-    _plant_all(advertising, first, {**apps, **_campaigns(first), **_of_line_items(first), **_creatives()})
-    return _listed_ids(first)
-
-
-def _plant_all(advertising: Advertising, account_id: str, loads: Mapping[str, Load]) -> None:
-    for kind, load in loads.items():
-        advertising.plant(account_id, kind, load)
-
-
-def _campaigns(account_id: str) -> dict[str, Load]:
-    funding = contents("accounts")["funding"][account_id]
-    return {kind: partial(records, kind, kind, account_id, **funding) for kind in ("campaigns", "line_items")}
-
-
-def _of_line_items(account_id: str) -> dict[str, Load]:
-    targeting = partial(records, "line_items", "targeting_criteria", many_line_items=_many_line_items(account_id))
-    return {
+    many = _many_line_items(first)
+    of_line_items: dict[str, Load] = {
         "promoted_tweets": partial(records, "line_items", "promoted_tweets"),
-        "targeting_criteria": targeting,
-        "line_item_curated_categories": partial(_line_item_curated_categories, account_id),
+        "targeting_criteria": partial(records, "line_items", "targeting_criteria", many_line_items=many),
+        "line_item_curated_categories": partial(_line_item_curated_categories, first),
     }
-
-
-def _creatives() -> dict[str, Load]:
-    return {
+    of_creatives: dict[str, Load] = {
         creatives.LIBRARY: _library,
         creatives.ACCOUNT_MEDIA: partial(records, "media", "account_media", **_media_keys()),
         creatives.CARDS: _cards,
         creatives.POLLS: _poll_cards,
         creatives.CONVERSATIONS: _conversation_cards,
     }
-
-
-def _listed_ids(account_id: str) -> dict[str, list[str]]:
+    _plant_all(advertising, first, {**apps, **_campaigns(first), **of_line_items, **of_creatives})
     return {
-        "campaign_ids": list(live_ids("campaigns", "campaigns", account_id)),
-        "line_item_ids": list(live_ids("line_items", "line_items", account_id)),
+        "campaign_ids": list(live_ids("campaigns", "campaigns", first)),
+        "line_item_ids": list(live_ids("line_items", "line_items", first)),
         "curated_category_ids": list(live_ids("categories", "curated_categories")),
         "line_item_curated_category_ids": _line_item_curated_category_ids(),
         "account_app_ids": list(live_ids("accounts", "account_apps")),
@@ -75,6 +57,16 @@ def _listed_ids(account_id: str) -> dict[str, list[str]]:
         "poll_card_ids": list(live_ids("cards", "poll_cards")),
         "video_conversation_card_ids": list(live_ids("cards", "video_conversation_cards")),
     }
+
+
+def _plant_all(advertising: Advertising, account_id: str, loads: Mapping[str, Load]) -> None:
+    for kind, load in loads.items():
+        advertising.plant(account_id, kind, load)
+
+
+def _campaigns(account_id: str) -> dict[str, Load]:
+    funding = contents("accounts")["funding"][account_id]
+    return {kind: partial(records, kind, kind, account_id, **funding) for kind in ("campaigns", "line_items")}
 
 
 def _business_categories() -> Iterator[Record]:
@@ -138,14 +130,6 @@ def _budget_changes(user_ids: list[str], campaign: Record) -> Iterator[Record]:
         changes = {"daily_budget_amount_local_micro": {"before": before, "after": budget}} if number else {}
         by = (user_ids[1], "API") if number % 5 == 4 else (user_ids[0], "WEB")
         yield entry("CAMPAIGN", snapshot, "UPDATE" if number else "CREATE", at=at, by=by, changes=changes)
-
-
-def _uploads() -> Iterator[Record]:
-    """Yields all uploads: those of the library, those in no library yet, and one
-    of another user.
-    """
-    for kind in ("library", "uploaded", "uploaded_by_others"):
-        yield from records("media", kind)
 
 
 @cache

@@ -94,7 +94,7 @@ async def test_a_token_that_is_unknown_used_or_expired_leads_to_a_page_that_says
     for path in (AUTHORIZE, AUTHENTICATE):
         for name in ("unknown", begun["oauth_token"], late["oauth_token"]):
             dead = await browser.open(path, oauth_token=name)
-            assert (dead.reply.status, dead.heading) == (403, "This link is of no use any more")
+            assert (dead.reply.status, dead.heading) == (403, "This link has expired")
     assert again.reply.status == 403
     assert_refused(await app.access_token(late, "1234567"), 401, 89)
 

@@ -88,7 +88,7 @@ async def test_denial(ask: Asker, app: App, chromium: Chromium, callback: str) -
     assert await chromium.text("h1") == "Back in the app"
     assert dict(parse_qsl(urlsplit(await chromium.url()).query)) == {"kept": "yes", "denied": begun["oauth_token"]}
     await chromium.open(page_of(ask.emulator, begun))
-    assert await chromium.text("h1") == "This link is of no use any more"
+    assert await chromium.text("h1") == "This link has expired"
 
 
 async def test_a_name_is_required_and_a_wrong_one_is_said(ask: Asker, app: App, chromium: Chromium) -> None:

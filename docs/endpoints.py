@@ -19,7 +19,7 @@ import socialapi.routes.line_items
 import socialapi.routes.oauth
 import socialapi.routes.platform
 from socialapi import Client, resources
-from socialapi.emulator.endpoints import endpoints
+from socialapi.emulator.handlers import endpoints
 from socialapi.routes.route import Route
 
 ROOT: Final = Path(__file__).parents[1]

@@ -9,10 +9,9 @@ import orjson
 from aiohttp import web
 from annotated_types import Ge, Le
 
-from socialapi.emulator import overview
+from socialapi.emulator import dashboard
 from socialapi.emulator.advertising.audience_members import Members
 from socialapi.emulator.arguments import typed
-from socialapi.emulator.dashboard import dashboard
 from socialapi.emulator.hosts import split_target
 from socialapi.emulator.ledger import Ledger
 from socialapi.emulator.platform.fan_out import SHUTDOWN
@@ -122,7 +121,7 @@ _LINES_AT_ONCE: Final = 1_000
 @control("GET", "")
 async def get_dashboard(request: ControlRequest) -> Answer:
     """The page that shows all of this."""
-    return dashboard()
+    return dashboard.page()
 
 
 async def redirect_to_dashboard(request: ControlRequest) -> Answer:
@@ -209,13 +208,13 @@ async def requests(request: ControlRequest) -> Lines:
 @control("GET", "overview")
 async def get_overview(request: ControlRequest) -> Answer:
     """Returns counts of what the service holds and of the requests that it received."""
-    return answer(overview.overview(request.service))
+    return answer(dashboard.overview(request.service))
 
 
 @control("GET", "limits")
 async def get_limits(request: ControlRequest) -> Answer:
     """Returns the windows of rate limits that are in use."""
-    return answer(overview.limits(request.service.state.limits))
+    return answer(dashboard.limits(request.service.state.limits))
 
 
 @control("GET", "streams")
@@ -227,7 +226,7 @@ async def get_streams(request: ControlRequest) -> Answer:
 @control("GET", "webhooks")
 async def get_webhooks(request: ControlRequest) -> Answer:
     """Returns the webhooks and their deliveries."""
-    return answer(overview.webhooks(request.service))
+    return answer(dashboard.webhooks(request.service))
 
 
 @control("GET", "faults")
@@ -264,13 +263,13 @@ async def advance_clock(request: ControlRequest) -> Answer:
     body = checked(Advance, request)
     request.service.advance(body["advance"])
     await request.service.settle()
-    return answer(overview.clock(request.service))
+    return answer(dashboard.clock(request.service))
 
 
 @control("GET", "clock")
 async def get_clock(request: ControlRequest) -> Answer:
     """Returns the time."""
-    return answer(overview.clock(request.service))
+    return answer(dashboard.clock(request.service))
 
 
 @attrs.define

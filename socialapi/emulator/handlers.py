@@ -1,11 +1,15 @@
 """The registration of handlers for routes, and the calls that handlers get."""
 
+import functools
+import importlib
+import pkgutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, Final, Protocol, get_origin
 
 import attrs
 from aiohttp import web
 
+from socialapi.emulator import advertising, catalogs, creatives, oauth, platform
 from socialapi.emulator.auth import Authenticate, caller_of
 from socialapi.emulator.faults import STREAM_FAULTS, Fault
 from socialapi.emulator.request import Received
@@ -103,8 +107,19 @@ class Endpoint:
         return STREAM_FAULTS if self.is_stream else self.own_faults
 
 
-ENDPOINTS: Final[list[Endpoint]] = []
-"""Everything registered by `serves` so far; `endpoints.endpoints()` has all of it."""
+_REGISTERED: Final[list[Endpoint]] = []
+_AREAS: Final = (platform, advertising, creatives, catalogs, oauth)
+
+
+@functools.cache
+def endpoints() -> tuple[Endpoint, ...]:
+    """Returns everything that the emulator serves. A handler registers itself when its module is
+    imported.
+    """
+    for area in _AREAS:
+        for module in pkgutil.iter_modules(area.__path__, f"{area.__name__}."):
+            importlib.import_module(module.name)
+    return tuple(_REGISTERED)
 
 
 def serves(
@@ -129,7 +144,7 @@ def serves(
     """
 
     def register(handler: Handler) -> Handler:
-        ENDPOINTS.append(
+        _REGISTERED.append(
             Endpoint(
                 route=route,
                 handler=handler,

@@ -8,7 +8,7 @@ from typing import Any, Final, get_args
 import attrs
 
 from socialapi.emulator.arguments import sortable_fields, without_conditions
-from socialapi.emulator.endpoints import endpoints
+from socialapi.emulator.handlers import endpoints
 from socialapi.emulator.json_schema import (
     JsonSchemas,
     Schema,

@@ -19,9 +19,8 @@ from socialapi.credentials import AppOnly, Credentials, OAuth1
 from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.connections import Listener
 from socialapi.emulator.control import is_control, serve_control
-from socialapi.emulator.endpoints import endpoints
 from socialapi.emulator.faults import Faults
-from socialapi.emulator.handlers import Endpoint
+from socialapi.emulator.handlers import Endpoint, endpoints
 from socialapi.emulator.hosts import DeliveryTargets, is_loopback
 from socialapi.emulator.ledger import Ledger, RequestRecord
 from socialapi.emulator.oauth.oauth2 import APP_ONLY_TOKENS

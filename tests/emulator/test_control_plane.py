@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from socialapi.emulator import Emulator, overview
+from socialapi.emulator import Emulator, dashboard
 from tests.emulator.asking import Asker, digest, eventually, operation, updates
 from tests.emulator.platform.reading import add_rules, reading
 
@@ -200,7 +200,7 @@ async def test_the_overview_counts_what_is_there(ask: Asker) -> None:
 
 
 async def test_only_the_fullest_of_many_are_told_of(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(overview, "MAX_ROWS", 2)
+    monkeypatch.setattr(dashboard, "MAX_ROWS", 2)
     await ask.upload(updates(1))
     found = (await ask.control("GET", "overview")).json["audiences"]
     assert (found["total"], [row["identifiers"] for row in found["rows"]]) == (5, [1, 0])

@@ -23,8 +23,7 @@ import pytest
 
 from socialapi.emulator import Emulator
 from socialapi.emulator.arguments import takes_json, without_conditions
-from socialapi.emulator.endpoints import endpoints
-from socialapi.emulator.handlers import Endpoint
+from socialapi.emulator.handlers import Endpoint, endpoints
 from socialapi.emulator.routing import mounted_path
 from socialapi.models.validation import broken_rules, value_type, wire_name
 from socialapi.routes.route import OAUTH, Route

@@ -10,7 +10,7 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from socialapi.emulator import Emulator
-from socialapi.emulator.endpoints import endpoints
+from socialapi.emulator.handlers import endpoints
 from socialapi.emulator.json_schema import JsonSchemas
 from socialapi.emulator.routing import mounted_path
 from socialapi.models.audiences import Operations

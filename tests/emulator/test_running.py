@@ -25,7 +25,7 @@ import socialapi.routes.platform
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, OAuth1
 from socialapi.emulator import Emulator
-from socialapi.emulator.endpoints import endpoints
+from socialapi.emulator.handlers import endpoints
 from socialapi.emulator.oauth import authorize, oauth2
 from socialapi.emulator.routing import Dispatcher, mounted_path
 from socialapi.emulator.server import ENDPOINT_TABLE

@@ -183,7 +183,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "plans, ways and addresses": _places(
         """
-        emulator/endpoints.py endpoints cache
+        emulator/handlers.py endpoints cache
         routes/undeclared.py _limited cache
         routes/undeclared.py _pattern cache
         session/session.py Session.__init__ _plans
@@ -626,7 +626,7 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         """
         bulk/audiences/normalize.py _other_emails cache
         cli/options.py started_at cache
-        emulator/dashboard.py dashboard cache
+        emulator/dashboard.py page cache
         emulator/seed/posts.py _timeline_ids cache
         emulator/seed/records.py contents cache
         emulator/seed/records.py live_ids cache
@@ -659,7 +659,7 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "It reads a file of this package.": _places(
         """
-        emulator/dashboard.py dashboard read_text
+        emulator/dashboard.py page read_text
         emulator/seed/records.py contents read_bytes
         integrations/redis_server.py RedisServer.script read_text
         """

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from socialapi.emulator.platform.activity import EVENT_TYPES
 from socialapi.emulator.platform.state import StreamConnection
+from socialapi.emulator.platform.streams import EVENT_TYPES
 from socialapi.models.events import DEPRECATED_EVENT_TYPES
 from tests.emulator.asking import Asker, Reply
 

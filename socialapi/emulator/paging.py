@@ -1,6 +1,6 @@
 """Pages of collections, and the opaque tokens that lead from one to another.
 
-A token names the item that a page begins behind (or ends before), and what it was sorted by then.
+A token names the item that a page begins after (or ends before), and what it was sorted by then.
 So no item is repeated or left out when others are created or deleted in the meantime.
 """
 
@@ -25,51 +25,51 @@ _SEAL_BYTES: Final = 9
 class Rows(Protocol):
     """The order of a collection. Items are known by their positions, which are numbers."""
 
-    def after(self, place: Any) -> Iterator[int]:
-        """Returns the positions behind a place, or all of them for None."""
+    def after(self, cursor: Any) -> Iterator[int]:
+        """Returns the positions after a cursor, or all of them for None."""
 
-    def before(self, place: Any) -> Iterator[int]:
-        """Returns the positions before a place, the nearest first; none where pages
+    def before(self, cursor: Any) -> Iterator[int]:
+        """Returns the positions before a cursor, the nearest first; none where pages
         only lead forward.
         """
 
-    def place_of(self, position: int) -> Any:
-        """Returns the place of an item, as JSON, by which its neighbours are found later."""
+    def cursor_of(self, position: int) -> Any:
+        """Returns the cursor of an item, as JSON, by which its neighbours are found later."""
 
 
 class ForwardRows:
     """The base of orders whose pages only lead forward."""
 
-    def before(self, place: Any) -> Iterator[int]:
+    def before(self, cursor: Any) -> Iterator[int]:
         """Returns nothing, because pages only lead forward."""
         return iter(())
 
 
 @attrs.frozen
 class Numbered:
-    """Items by ascending numbers, which are their positions and their places."""
+    """Items by ascending numbers, which are their positions and their cursors."""
 
     numbers: Sequence[int]
     newest_first: bool = False
 
-    def after(self, place: Any) -> Iterator[int]:
-        """Returns the numbers behind a place."""
-        return self._falling(place) if self.newest_first else self._rising(place)
+    def after(self, cursor: Any) -> Iterator[int]:
+        """Returns the numbers after a cursor."""
+        return self._falling(cursor) if self.newest_first else self._rising(cursor)
 
-    def before(self, place: Any) -> Iterator[int]:
-        """Returns the numbers before a place, the nearest first."""
-        return self._rising(place) if self.newest_first else self._falling(place)
+    def before(self, cursor: Any) -> Iterator[int]:
+        """Returns the numbers before a cursor, the nearest first."""
+        return self._rising(cursor) if self.newest_first else self._falling(cursor)
 
-    def place_of(self, position: int) -> int:
+    def cursor_of(self, position: int) -> int:
         """Returns the number itself."""
         return position
 
-    def _rising(self, place: int | None) -> Iterator[int]:
-        first = 0 if place is None else bisect_right(self.numbers, place)
+    def _rising(self, cursor: int | None) -> Iterator[int]:
+        first = 0 if cursor is None else bisect_right(self.numbers, cursor)
         return (self.numbers[index] for index in range(first, len(self.numbers)))
 
-    def _falling(self, place: int | None) -> Iterator[int]:
-        end = len(self.numbers) if place is None else bisect_left(self.numbers, place)
+    def _falling(self, cursor: int | None) -> Iterator[int]:
+        end = len(self.numbers) if cursor is None else bisect_left(self.numbers, cursor)
         return (self.numbers[index] for index in range(end - 1, -1, -1))
 
 
@@ -119,14 +119,14 @@ def paginate(
     parameters = _PAGE_PARAMETERS[style_of(call.route.family)]
     size, name = _size(call, parameters, default), _collection_name(call, parameters)
     token = call.query.get(parameters.token)
-    backward, place = (False, None) if token is None else _opened(token, name, parameters)
-    found = list(islice(_accepted(accepts, (rows.before if backward else rows.after)(place)), size + 1))
+    backward, cursor = (False, None) if token is None else _opened(token, name, parameters)
+    found = list(islice(_accepted(accepts, (rows.before if backward else rows.after)(cursor)), size + 1))
     is_cut, shown = len(found) > size, found[:size]
     if backward:
         shown.reverse()
     if not shown:
         return Page(())
-    first, last = rows.place_of(shown[0]), rows.place_of(shown[-1])
+    first, last = rows.cursor_of(shown[0]), rows.cursor_of(shown[-1])
     has_next = any(True for _ in _accepted(accepts, rows.after(last))) if backward else is_cut
     has_previous = is_cut if backward else any(True for _ in _accepted(accepts, rows.before(first)))
     return Page(
@@ -165,13 +165,13 @@ def _collection_name(call: Call, parameters: _PageParameters) -> str:
     return repr((call.route.path, sorted(call.path.items()), filters))
 
 
-def _sealed(backward: bool, place: Any, name: str) -> str:
-    content = orjson.dumps([backward, place])
+def _sealed(backward: bool, cursor: Any, name: str) -> str:
+    content = orjson.dumps([backward, cursor])
     return base64.urlsafe_b64encode(_seal(content, name) + content).decode().rstrip("=")
 
 
 def _opened(token: str, name: str, parameters: _PageParameters) -> tuple[bool, Any]:
-    """Returns the direction and the place of a token, which must have been made here
+    """Returns the direction and the cursor of a token, which must have been made here
     for the collection.
     """
     try:
@@ -181,8 +181,8 @@ def _opened(token: str, name: str, parameters: _PageParameters) -> tuple[bool, A
     content = raw[_SEAL_BYTES:]
     if not hmac.compare_digest(raw[:_SEAL_BYTES], _seal(content, name)):
         raise invalid(parameters.token, "is not one of this collection with these parameters", token[:100])
-    backward, place = orjson.loads(content)
-    return backward, place
+    backward, cursor = orjson.loads(content)
+    return backward, cursor
 
 
 def _seal(content: bytes, name: str) -> bytes:

@@ -117,14 +117,14 @@ def _operation_errors(broken: Iterable[BrokenRule]) -> Iterable[dict[str, Any]]:
     """
     listed: dict[int, int] = {}
     for rule in broken:
-        if (place := _IN_OPERATION.fullmatch(rule.path)) is None:
+        if (found := _IN_OPERATION.fullmatch(rule.path)) is None:
             continue
-        index = int(place[1])
+        index = int(found[1])
         listed[index] = listed.get(index, 0) + 1
         if listed[index] > ERRORS_PER_OPERATION:
             continue
         yield {"index": index, "code": rule.code, "message": rule.reason} | (
-            {"parameter": place[2]} if place[2] else {}
+            {"parameter": found[2]} if found[2] else {}
         )
 
 

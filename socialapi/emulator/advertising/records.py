@@ -5,7 +5,7 @@ from typing import Any
 
 import attrs
 
-from socialapi.emulator.advertising.state import Order, Place, Record, Table
+from socialapi.emulator.advertising.state import Cursor, Order, Record, Table
 from socialapi.emulator.arguments import item_of, wire_fields
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.handlers import Call
@@ -50,13 +50,13 @@ class TableRows(ForwardRows):
     table: Table
     order: Order | None
 
-    def after(self, place: Any) -> Iterator[int]:
-        """Yields the positions behind a place."""
-        return self.table.behind(self.order, None if place is None else Place(*place))
+    def after(self, cursor: Any) -> Iterator[int]:
+        """Yields the positions after a cursor."""
+        return self.table.after(self.order, None if cursor is None else Cursor(*cursor))
 
-    def place_of(self, position: int) -> Any:
+    def cursor_of(self, position: int) -> Any:
         """Returns the value that the record is sorted by now, and its position."""
-        return list(attrs.astuple(self.table.place_of(self.order, position)))
+        return list(attrs.astuple(self.table.cursor_of(self.order, position)))
 
 
 def collection(

@@ -26,8 +26,8 @@ class Order:
 
 
 @attrs.frozen
-class Place:
-    """A place behind a record in an order: its value at that time, and its position among all
+class Cursor:
+    """The position after a record in an order: its value at that time, and its position among all
     records.
     """
 
@@ -71,7 +71,7 @@ class Table:
         return rows[position]
 
     def add(self, record: Record) -> Record:
-        """Adds a record behind all others, and returns it."""
+        """Adds a record after all others, and returns it."""
         position = len(self.rows)
         assert record["id"] not in self._positions, "ids are given once"
         self._rows.append(record)
@@ -89,28 +89,28 @@ class Table:
                 insort(entries, _entry(order, changes[order.field], position))
         record.update(changes)
 
-    def behind(self, order: Order | None, place: Place | None) -> Iterator[int]:
-        """Yields the positions of the records behind a place, or of all. Without an order they
+    def after(self, order: Order | None, cursor: Cursor | None) -> Iterator[int]:
+        """Yields the positions of the records after a cursor, or of all. Without an order they
         come by creation.
         """
         if order is None:
-            return iter(range(0 if place is None else place.position + 1, len(self.rows)))
+            return iter(range(0 if cursor is None else cursor.position + 1, len(self.rows)))
         entries = self._orders.get(order)
         if entries is None:
             entries = self._orders[order] = sorted(
                 _entry(order, record.get(order.field), position) for position, record in enumerate(self.rows)
             )
-        at = None if place is None else _entry(order, place.value, place.position)
+        at = None if cursor is None else _entry(order, cursor.value, cursor.position)
         if order.descending:
             last = len(entries) if at is None else bisect_left(entries, at)
             return (-entries[index][1] for index in range(last - 1, -1, -1))
         first = 0 if at is None else bisect_right(entries, at)
         return (entries[index][1] for index in range(first, len(entries)))
 
-    def place_of(self, order: Order | None, position: int) -> Place:
-        """Returns the place behind the record at a position, as it is now."""
+    def cursor_of(self, order: Order | None, position: int) -> Cursor:
+        """Returns the cursor after the record at a position, as it is now."""
         value = None if order is None else _key(self.rows[position].get(order.field))
-        return Place(value[-1] if value else None, position)
+        return Cursor(value[-1] if value else None, position)
 
 
 def _entry(order: Order, value: Any, position: int) -> tuple[Key, int]:

@@ -68,13 +68,13 @@ class ProductRows(ForwardRows):
     stock: Stock
     group_key: str | None
 
-    def after(self, place: int | None) -> Iterator[int]:
+    def after(self, cursor: int | None) -> Iterator[int]:
         """Yields the positions of the first product of each group, or of all
         products of the group.
         """
-        return self.stock.positions(-1 if place is None else place, self.group_key)
+        return self.stock.positions(-1 if cursor is None else cursor, self.group_key)
 
-    def place_of(self, position: int) -> int:
+    def cursor_of(self, position: int) -> int:
         """Returns the position itself, because products keep theirs."""
         return position
 

@@ -74,7 +74,7 @@ class Stock:
         return None if product_id is None else self.get(product_id)
 
     def put(self, item: Item, new_group_key: str) -> None:
-        """Adds a product behind all others, or replaces the content of one, which keeps its place.
+        """Adds a product after all others, or replaces the content of one, which keeps its place.
 
         `new_group_key` is for its group, if it is the first in it.
         """
@@ -116,17 +116,17 @@ class Stock:
         assert item is not None
         return item
 
-    def positions(self, behind: int, group_key: str | None) -> Iterator[int]:
-        """Yields the positions behind another one: of the first product of each group, or of all
+    def positions(self, after: int, group_key: str | None) -> Iterator[int]:
+        """Yields the positions after another one: of the first product of each group, or of all
         products of one group.
         """
         if group_key is not None:
             group = self._groups.get(self._group_ids.get(group_key, ""))
             positions = [] if group is None else group.positions
-            return iter(positions[bisect_right(positions, behind) :])
+            return iter(positions[bisect_right(positions, after) :])
         return (
             position
-            for position in range(behind + 1, len(self._rows))
+            for position in range(after + 1, len(self._rows))
             if (item := self._rows[position]) is not None
             and (item.group_id is None or self._groups[item.group_id].positions[0] == position)
         )

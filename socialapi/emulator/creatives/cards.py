@@ -60,15 +60,15 @@ def _layout_rules(call: Call, layout: Layout) -> Iterable[BrokenRule]:
     medium and leads to a website.
     """
     library = call.state.advertising.table(call.account_id, LIBRARY)
-    given = [(place, library.get(key)) for place, key in media_keys(layout)]
-    if missing := [place for place, medium in given if medium is None]:
+    given = [(path, library.get(key)) for path, key in media_keys(layout)]
+    if missing := [path for path, medium in given if medium is None]:
         raise ads_not_found(*missing)
-    for place, medium in given:
+    for path, medium in given:
         assert medium is not None, "it is not missing"
-        yield from kind_rules(medium, ("IMAGE", "VIDEO"), place)
-    for place, components in faces(layout):
-        if place != "components" and {component["type"] for component in components} != {"MEDIA", "DETAILS"}:
-            yield BrokenRule(path=place, reason="must have a component of type MEDIA and one of type DETAILS")
+        yield from kind_rules(medium, ("IMAGE", "VIDEO"), path)
+    for path, components in faces(layout):
+        if path != "components" and {component["type"] for component in components} != {"MEDIA", "DETAILS"}:
+            yield BrokenRule(path=path, reason="must have a component of type MEDIA and one of type DETAILS")
 
 
 @serves(routes.CARD_CREATE, rules=lambda call: _layout_rules(call, call.body))

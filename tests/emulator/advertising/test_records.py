@@ -16,7 +16,7 @@ STEPS = st.lists(
 
 
 def walked(table: Table, order: Order | None) -> list[str]:
-    return [table.rows[position]["id"] for position in table.behind(order, None)]
+    return [table.rows[position]["id"] for position in table.after(order, None)]
 
 
 def expected(rows: list[Record], order: Order | None) -> list[str]:
@@ -38,16 +38,16 @@ def test_pages_lose_and_double_nothing_that_stands_still(
     rows = table.rows
     moved: set[str] = set()
     seen: list[str] = []
-    place = None
+    cursor = None
     ended = False
     for number, (step, which, value) in enumerate(steps + [("page", 0, None)] * 60):
         if step == "add":
             moved.add(table.add({"id": f"a{number}", "rank": value, "deleted": False})["id"])
         elif step == "page" and not ended:
-            page = list(table.behind(order, place))[:size]
+            page = list(table.after(order, cursor))[:size]
             seen += (rows[position]["id"] for position in page if not rows[position]["deleted"])
             ended = not page
-            place = table.place_of(order, page[-1]) if page else place
+            cursor = table.cursor_of(order, page[-1]) if page else cursor
         elif rows and step in ("change", "delete"):
             row = rows[which % len(rows)]
             moved.add(row["id"])
@@ -76,9 +76,9 @@ def test_texts_are_compared_by_their_beginnings_so_that_cursors_stay_short() -> 
         lambda: [{"id": "a", "name": "x" * 300 + "b"}, {"id": "b", "name": "x" * 300 + "a"}, {"id": "c", "name": "w"}]
     )
     assert walked(table, Order("name")) == ["c", "a", "b"]
-    place = table.place_of(Order("name"), 0)
-    assert place.value == "x" * 200
-    assert [table.rows[position]["id"] for position in table.behind(Order("name"), place)] == ["b"]
+    cursor = table.cursor_of(Order("name"), 0)
+    assert cursor.value == "x" * 200
+    assert [table.rows[position]["id"] for position in table.after(Order("name"), cursor)] == ["b"]
 
 
 def test_an_id_is_given_once() -> None:

@@ -220,7 +220,7 @@ def typed(declared: Any, texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def without_conditions(declared: Any) -> Any:
-    """Returns the bare class of a declaration, without rules that span several fields."""
+    """Returns the plain class of a declaration, without rules that span several fields."""
     return typing.get_args(declared)[0] if typing.get_origin(declared) is typing.Annotated else declared
 
 
@@ -239,7 +239,7 @@ def wire_fields(model: Any) -> Mapping[str, Any]:
 
 
 def sortable_fields(route: Route[Any]) -> Collection[str]:
-    """The fields that the items of a collection can be sorted by: those with a single value."""
+    """Returns the fields that the items of a collection can be sorted by: those with one value."""
     return tuple(name for name, kind in wire_fields(item_of(route)).items() if _is_scalar(kind))
 
 

@@ -69,7 +69,7 @@ def _unsupported(message: str) -> Refusal:
 
 
 def account_user(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns the user behind a call about an ad account, which must be associated with them
+    """Returns the user who calls about an ad account, which must be associated with them
     (advertising section 5).
 
     The scheme is not documented: OAuth 1.0a is taken, and the OAuth 2.0 bearer token of a user.
@@ -78,7 +78,7 @@ def account_user(state: State, received: Received, path_parameters: Mapping[str,
 
 
 def account_user_even_deleted(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns the user behind a call about an ad account, which may be a deleted one."""
+    """Returns the user who calls about an ad account, which may be a deleted one."""
     return _associated(state, received, path_parameters, with_deleted=True)
 
 

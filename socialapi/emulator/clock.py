@@ -35,7 +35,7 @@ class EmulatorClock:
         return datetime.datetime.fromtimestamp(self.now(), datetime.UTC)
 
     def advance(self, seconds: float) -> None:
-        """Move time forward. Raises InvalidInput for a time that is not a number, goes back, or is
+        """Moves time forward. Raises InvalidInput for a time that is not a number, goes back, or is
         beyond `LATEST`.
         """
         if not (seconds >= 0 and self.now() + seconds <= LATEST):

@@ -105,7 +105,7 @@ def checked(declared: Any, request: ControlRequest) -> dict[str, Any]:
 
 
 def checked_query(declared: Any, request: ControlRequest) -> dict[str, Any]:
-    """The query as its declared types, which has to keep the declared rules."""
+    """Returns the query as its declared types. Raises Refusal if it breaks their rules."""
     values = typed(declared, request.query)
     if broken := broken_rules(declared, values, now=request.service.clock.datetime()):
         raise InvalidInput("the query breaks rules", broken)
@@ -120,12 +120,12 @@ _LINES_AT_ONCE: Final = 1_000
 
 @control("GET", "")
 async def get_dashboard(request: ControlRequest) -> Answer:
-    """The page that shows all of this."""
+    """Returns the dashboard."""
     return dashboard.page()
 
 
 async def redirect_to_dashboard(request: ControlRequest) -> Answer:
-    """The page asks for what is beside it, so its address has to end with a slash."""
+    """Redirects to the address with a slash at its end, which the links of the page are relative to."""
     return Answer(307, b"", {"Location": PREFIX})
 
 
@@ -291,7 +291,7 @@ class NewApp(AppSettings):
 
 @control("POST", "apps")
 async def new_app(request: ControlRequest) -> Answer:
-    """Creates another app, with credentials of its own, and returns these."""
+    """Creates another app, and returns its credentials."""
     body = checked(NewApp, request)
     users = request.service.state.users
     user = users.get(body.get("user_id") or request.service.seed["user_ids"][0])

@@ -26,7 +26,7 @@ Row = dict[str, Any]
 
 @functools.cache
 def page() -> Answer:
-    """The page, which may load nothing, and run nothing but its own script."""
+    """Returns the page, which may load nothing, and run nothing but its own script."""
     text = importlib.resources.files(__package__).joinpath("dashboard.html").read_text("utf-8")
     policy = (
         f"default-src 'none'; script-src {_allowed('script', text)}; style-src {_allowed('style', text)}; "

@@ -248,7 +248,7 @@ class _Armed:
         if self._segments is None:
             return True
         return len(segments) == len(self._segments) and all(
-            ours in ("*", theirs) for ours, theirs in zip(self._segments, segments, strict=True)
+            expected in ("*", given) for expected, given in zip(self._segments, segments, strict=True)
         )
 
 

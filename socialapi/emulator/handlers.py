@@ -137,7 +137,7 @@ def serves(
     The style of the route's API decides who may call it, how its arguments are read and how
     refusals are worded. `caller` replaces the kinds of credentials that the route declares. `rules`
     yields the broken rules that depend on what is stored; it is called when no other rule is
-    broken, and may raise a refusal of its own. `refuse` may replace the refusal of broken rules.
+    broken, and may raise Refusal. `refuse` may replace the refusal of broken rules.
     With `checks_body=False` the handler checks the body itself. `measure` counts the operations and
     users of an upload, for the log. `faults` are those that apply to this route and not to every
     one.

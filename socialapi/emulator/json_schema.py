@@ -1,4 +1,4 @@
-"""JSON Schemas of declared types: of the models, and of the rules beside their fields."""
+"""JSON Schemas of declared types: of the models, and of the rules of their fields."""
 
 import datetime
 import inspect

@@ -74,7 +74,7 @@ class NonceMemory:
 
 
 def header_parameters(header: str) -> dict[str, str]:
-    """The protocol parameters of `Authorization: OAuth …`, decoded, without the realm; refuses a
+    """Returns the protocol parameters of `Authorization: OAuth …`, decoded, without the realm; refuses a
     malformed header.
     """
     if not header.isascii():

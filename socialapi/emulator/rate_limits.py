@@ -13,7 +13,7 @@ from socialapi.routes.route import OAUTH, RateLimit, Route
 
 ASSUMED_OF_OAUTH: Final = (300, 900.0)
 """The limit of each OAuth endpoint: they are said to be rate limited, without a number (platform
-section 8). That of app-only tokens has another one, with a code of its own.
+section 8). That of app-only tokens has another one, with a special code.
 """
 
 

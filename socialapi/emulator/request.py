@@ -38,7 +38,7 @@ class Received:
         return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
     def parameters(self) -> dict[str, str]:
-        """The query and form parameters. The last one counts if a name is repeated."""
+        """Returns the query and form parameters. The last one counts if a name is repeated."""
         found = dict(parse_qsl(self.query, keep_blank_values=True))
         if self.content_type == FORM:
             found.update(parse_qsl(self.body.decode("utf-8", "replace"), keep_blank_values=True))
@@ -60,7 +60,7 @@ class Received:
 
 
 def decode_json(content: bytes) -> Any:
-    """The value of a JSON text. Raises ValueError, also for one that is nested too deeply for an
+    """Returns the value of a JSON text. Raises ValueError, also for one that is nested too deeply for an
     answer to repeat it: orjson reads 1,024 levels and writes 254.
     """
     value = orjson.loads(content)

@@ -102,7 +102,7 @@ class Exchange:
             return await self._handle(endpoint, picked)
         except Refusal as refusal:
             return refused(refusal, self._style, self._echo, self._service.problem_base_url)
-        except Exception:  # noqa: BLE001  # whatever a handler raises is a fault of the emulator, and told as one
+        except Exception:  # noqa: BLE001  # an unexpected error of a handler is a bug of the emulator
             _LOG.exception("the emulator failed at %s", self._match.template)
             failure = Refusal(500, code_of(500), "the emulator failed: this is a fault of its own, please report it")
             return refused(failure, self._style, self._match.parameters, self._service.problem_base_url)
@@ -118,7 +118,7 @@ class Exchange:
 
     @functools.cached_property
     def _echo(self) -> Mapping[str, Any]:
-        """Returns the parameters that the answer repeats, and that decide about the rate limit."""
+        """The parameters that the answer repeats, and that decide about the rate limit."""
         endpoint = self._match.entry
         if endpoint is None or endpoint.style != "ads":
             return self._match.parameters
@@ -130,8 +130,8 @@ class Exchange:
         parameters = self._match.parameters
         caller = endpoint.authenticate(self._state, self._received, parameters)
         self._take_slot(endpoint, parameters, caller)
-        # The handler gets faults of its own; a stream gets all of them, because it has no single
-        # answer.
+        # The handler gets the faults that it declares; a stream gets all of them, because it has no
+        # single answer.
         is_own = picked.fault is not None and (picked.fault.fault in endpoint.faults or endpoint.is_stream)
         fault = picked.fault if is_own else None
         call = Call(

@@ -19,7 +19,7 @@ def packed_json(value: Any, *, sort_keys: bool = False) -> bytes:
 
 
 ApiStyle = Literal["ads", "control", "oauth", "platform"]
-"""How an API words its answers: with `request` and cursors, as bare values (the control plane and
+"""How an API words its answers: with `request` and cursors, as plain values (the control plane and
 OAuth, whose codes are integers), or with problems and page tokens.
 """
 
@@ -124,7 +124,7 @@ def platform_not_found(kind: str, parameter: str, value: str) -> Refusal:
 
 
 def answer(data: Any, status: int = 200) -> Answer:
-    """Returns an answer that is the bare JSON value."""
+    """Returns an answer that is the plain JSON value."""
     return Answer(status, orjson.dumps(data))
 
 
@@ -143,13 +143,13 @@ def ads_data(data: Any, parameters: Mapping[str, Any], **beside: Any) -> Answer:
 
 
 def problem(problem_base_url: str, slug: str, title: str, detail: str, **extra: Any) -> dict[str, Any]:
-    """Returns a problem to be listed beside data or sent in a stream (platform section 7.1)."""
+    """Returns a problem to be listed next to data or sent in a stream (platform section 7.1)."""
     kind = f"{problem_base_url}/{slug}" if slug else "about:blank"
     return {"type": kind, "title": title, "detail": detail, **extra}
 
 
 def not_found_problem(problem_base_url: str, kind: str, parameter: str, value: str) -> dict[str, Any]:
-    """Returns the problem, beside data, of something that does not exist."""
+    """Returns the problem, to be listed next to data, of something that does not exist."""
     slug, about = _resource(kind, parameter, value)
     detail = f"no {kind} was found for {parameter}: {value}"
     return problem(problem_base_url, slug, "Not Found", detail, **about, **({} if slug else {"status": 404}))

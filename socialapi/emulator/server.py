@@ -1,4 +1,4 @@
-"""The `Emulator`: runs the service in this process, on a port of its own."""
+"""The `Emulator`: runs the service in this process, on its own port."""
 
 import asyncio
 import contextlib
@@ -50,7 +50,7 @@ class Emulator:
 
     It starts with two ad accounts and their audiences, users and posts, whose ids are in `seed`.
     With `empty=True` it has one user and one account, and every audience and list is unknown. With
-    `lenient_fields=True` it passes over fields, expansions and parameters that the documentation
+    `lenient_fields=True` it ignores fields, expansions and parameters that the documentation
     does not know, as programs written for the public API send them; otherwise they are refused.
     `port=0` takes a free port. `clock` is a function that returns epoch seconds and replaces the
     wall clock. `rate_limits` overrides limits with (requests, window in seconds), by the name of a
@@ -303,8 +303,8 @@ def limit_names() -> frozenset[str]:
 
 
 _EXPOSED: Final = (
-    "socialapi: warning: the emulator listens on {host}, so whoever reaches this machine over the network can use it "
-    "and its control plane, without a password\n"
+    "socialapi: warning: the emulator listens on {host}, so anyone who can reach this machine over the network can use "
+    "it and its control plane without a password\n"
 )
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 

@@ -18,7 +18,7 @@ Access = Literal["read", "write"]
 Tier = Literal["not-enrolled", "self-serve", "enterprise"]
 
 REGISTERED_CALLBACK: Final = "https://app.example/callback"
-"""The callback address that every app has registered. Loopback addresses are allowed beside it."""
+"""The callback address that every app has registered. Loopback addresses are allowed, too."""
 
 
 @attrs.define

@@ -33,7 +33,7 @@ Counts = dict[str, int]
 
 
 def count_operations(received: Received) -> tuple[int | None, int | None]:
-    """Returns how many operations and users a body has, or None where it cannot be told."""
+    """Returns how many operations and users a body has, or None if it cannot be read."""
     try:
         operations = received.json()
         return len(operations), sum(len(operation["params"]["users"]) for operation in operations)

@@ -52,7 +52,7 @@ Result = dict[str, Any]
 
 
 def count_products(received: Received) -> tuple[int | None, int | None]:
-    """Returns how many products a body has, or None where it cannot be told. The number
+    """Returns how many products a body has, or None if it cannot be read. The number
     of users is None.
     """
     try:

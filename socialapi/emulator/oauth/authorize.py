@@ -63,7 +63,7 @@ def browser_of(call: Call) -> str:
 
 def signed_in(call: Call, question: Question) -> User | None:
     """Returns the user who has signed in with this browser, unless the sign-in must be shown or is
-    for somebody else.
+    for another user.
     """
     user = call.state.users.get(call.state.sign_ins.browsers.get(browser_of(call), ""))
     wanted = call.state.user_named(question.screen_name) if question.screen_name else user

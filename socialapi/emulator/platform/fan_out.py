@@ -226,9 +226,8 @@ class StreamHub:
         return self.line_of("operational-disconnect", detail, {"disconnect_type": disconnect_type})
 
     def line_of(self, slug: str, detail: str, fields: Mapping[str, Any]) -> bytes:
-        """A problem as a line."""
-        told = problem(self._problem_base_url(), slug, slug, detail)
-        return orjson.dumps({"errors": [told | dict(fields)]})
+        """Returns a problem as a line."""
+        return orjson.dumps({"errors": [problem(self._problem_base_url(), slug, slug, detail) | dict(fields)]})
 
     def _forget(self, stream: LiveStream) -> None:
         connection, ending = stream.connection, stream.ending

@@ -24,7 +24,7 @@ def may_read(author: User, reader: User | None) -> bool:
 def not_authorized(
     problem_base_url: str, parameter: str, value: str, kind: str, *, section: str = "data"
 ) -> dict[str, Any]:
-    """Returns the problem, beside data, of something protected."""
+    """Returns the problem, to be listed next to data, of something protected."""
     return problem(
         problem_base_url,
         "not-authorized-for-resource",

@@ -111,7 +111,7 @@ def _media_keys(state: State, body: Mapping[str, Any]) -> list[str]:
 
 
 def _target(call: Call, post_id: str | None, parameter: str) -> PostRecord | None:
-    """The post that a parameter names, which has to be one that the caller may read."""
+    """Returns the post that a parameter names. Raises Refusal if the caller may not read it."""
     if post_id is None:
         return None
     found = call.state.platform.posts.get(post_id)

@@ -80,7 +80,7 @@ class PostStore:
 
     @property
     def total(self) -> int:
-        """Returns the number of posts in all timelines."""
+        """The number of posts in all timelines."""
         return sum(map(len, self._timelines.values()))
 
     def get(self, post_id: str) -> PostRecord | None:

@@ -17,7 +17,7 @@ from socialapi.routes import platform as routes
 
 
 def rejected(reason: WebhookFailure, message: str) -> Refusal:
-    """A failure of section 7.2: the reason is the title, and begins the detail."""
+    """Returns a refusal of section 7.2: the reason is the title, and begins the detail."""
     return Refusal(400, "INVALID_PARAMETER", f"{reason}: {message}", extra={"title": reason})
 
 
@@ -170,7 +170,7 @@ def _check_room(call: Call, url: str) -> None:
 
 
 def _address(url: str) -> tuple[str, str, str]:
-    """What two texts have in common that are the same address."""
+    """Returns what is equal in two spellings of one address."""
     parts = urlsplit(url)
     return (parts.hostname or "").removesuffix("."), parts.path or "/", parts.query
 

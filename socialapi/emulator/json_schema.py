@@ -172,15 +172,14 @@ def _either(schemas: Sequence[Schema]) -> Schema:
 
 def fields_of(cls: Any) -> dict[str, Any]:
     """Returns the types of the fields by their names on the wire, as the emulator takes them."""
-    return {name: _NARROWED.get((cls, name), kind) for name, kind in _declared_fields(cls).items()}
-
-
-def _declared_fields(cls: Any) -> dict[str, Any]:
     if typing.is_typeddict(cls):
         hints = typing.get_type_hints(cls, include_extras=True)
-        return {name: value_type(kind) for name, kind in hints.items() if name != "extra"}
-    attrs.resolve_types(cls, include_extras=True)
-    return {wire_name(field): field.type for field in attrs.fields(cls) if field.init and field.name != "extra"}
+        declared = {name: value_type(kind) for name, kind in hints.items() if name != "extra"}
+    else:
+        attrs.resolve_types(cls, include_extras=True)
+        fields = [field for field in attrs.fields(cls) if field.init and field.name != "extra"]
+        declared = {wire_name(field): field.type for field in fields}
+    return {name: _NARROWED.get((cls, name), kind) for name, kind in declared.items()}
 
 
 def required_of(cls: Any) -> list[str]:

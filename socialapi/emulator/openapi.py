@@ -48,13 +48,16 @@ def openapi_document(base_url: str) -> dict[str, Any]:
     """Returns the OpenAPI 3.1 document of everything that the emulator serves at this address."""
     schemas = JsonSchemas()
     schemas.components.update(error_schemas(f"{base_url}/problems"))
-    routes = [endpoint.route for endpoint in endpoints()]
+    routes = sorted((endpoint.route for endpoint in endpoints()), key=mounted_path)
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        paths.setdefault(mounted_path(route), {})[route.method.lower()] = _operation(route, routes, schemas)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Emulator of the platform, advertising and catalog APIs", "version": __version__},
         "servers": [{"url": base_url}],
         "tags": [{"name": tag} for tag in _TAGS],
-        "paths": _paths(routes, schemas),
+        "paths": paths,
         "components": {
             "schemas": schemas.components,
             "headers": HEADERS,
@@ -62,13 +65,6 @@ def openapi_document(base_url: str) -> dict[str, Any]:
             "securitySchemes": _security_schemes(base_url, routes),
         },
     }
-
-
-def _paths(routes: Sequence[Route[Any]], schemas: JsonSchemas) -> dict[str, Any]:
-    paths: dict[str, dict[str, Any]] = {}
-    for route in sorted(routes, key=mounted_path):
-        paths.setdefault(mounted_path(route), {})[route.method.lower()] = _operation(route, routes, schemas)
-    return paths
 
 
 def _operation(route: Route[Any], routes: Sequence[Route[Any]], schemas: JsonSchemas) -> dict[str, Any]:
@@ -120,48 +116,37 @@ def _query_parameters(route: Route[Any], schemas: JsonSchemas) -> Iterator[dict[
             () if route.family is OAUTH and route.body_in == "query" and route.query is None else required_of(cls)
         )
         for name, kind in fields_of(cls).items():
-            yield _query_parameter(name, _in_text(name, kind, route, schemas), required=name in required)
-
-
-def _query_parameter(name: str, schema: Schema, *, required: bool) -> dict[str, Any]:
-    parameter: dict[str, Any] = {"name": name, "in": "query", "schema": schema}
-    if required:
-        parameter["required"] = True
-    if schema.get("type") == "array":
-        parameter |= {"style": "form", "explode": False}
-    return parameter
+            parameter: dict[str, Any] = {"name": name, "in": "query", "schema": _in_text(name, kind, route, schemas)}
+            if name in required:
+                parameter["required"] = True
+            if parameter["schema"].get("type") == "array":
+                parameter |= {"style": "form", "explode": False}
+            yield parameter
 
 
 def _in_text(name: str, kind: Any, route: Route[Any], schemas: JsonSchemas) -> Schema:
     """Returns the schema of a parameter. In a query an empty value is null, and
     commas separate items.
     """
-    is_nullable = type(None) in typing.get_args(kind)
-    schema = schemas.of(_without_null(kind))
+    members = typing.get_args(kind)
+    is_nullable = type(None) in members
+    if is_nullable:
+        kind = typing.Union[tuple(each for each in members if each is not type(None))]  # noqa: UP007  # computed
+    schema = schemas.of(kind)
     if name == "max_results" and kind is int:
         schema |= _UNDOCUMENTED_PAGE
     if name == "sort_by":
-        schema = {"type": "string", "enum": [*_orders(route)]}
+        orders = [f"{field}-{direction}" for field in sortable_fields(route) for direction in ("asc", "desc")]
+        schema = {"type": "string", "enum": orders}
     if schema.get("type") == "array":
         schema["items"] = _item_in_text(name, schema["items"])
     return schema | {"description": "An empty value clears the field."} if is_nullable else schema
-
-
-def _without_null(kind: Any) -> Any:
-    members = [member for member in typing.get_args(kind) if member is not type(None)]
-    is_nullable = len(members) < len(typing.get_args(kind))
-    return typing.Union[tuple(members)] if is_nullable else kind  # noqa: UP007  # its members are computed
 
 
 def _item_in_text(name: str, schema: Schema) -> Schema:
     if (known := KNOWN_NAMES.get(name)) is not None:
         return {"type": "string", "enum": [*known]}
     return {"pattern": portable_pattern(r"[^,\s]+")} | schema if "enum" not in schema else schema
-
-
-def _orders(route: Route[Any]) -> Iterator[str]:
-    for name in sortable_fields(route):
-        yield from (f"{name}-asc", f"{name}-desc")
 
 
 def _request_body(route: Route[Any], schemas: JsonSchemas) -> dict[str, Any] | None:
@@ -190,7 +175,12 @@ def _links(route: Route[Any], routes: Sequence[Route[Any]], schemas: JsonSchemas
     key = next((name for name in ("id", "media_key") if name in fields), None)
     if key is None:
         return {}
-    return {_named(other)[1]: _link(route, other, name, key) for other, name in _followers(route, routes)}
+    links: dict[str, Any] = {}
+    for other, name in _followers(route, routes):
+        parameters = {each: f"$request.path.{each}" for each in _parameters_in(other.path)}
+        parameters[name] = f"$response.body#/data/{key}"
+        links[_named(other)[1]] = {"operationId": _named(other)[1], "parameters": parameters}
+    return links
 
 
 def _followers(route: Route[Any], routes: Iterable[Route[Any]]) -> Iterator[tuple[Route[Any], str]]:
@@ -201,11 +191,6 @@ def _followers(route: Route[Any], routes: Iterable[Route[Any]]) -> Iterator[tupl
             yield other, names[0]
     name, others = _ALSO_LINKED.get(route, ("", ()))
     yield from ((other, name) for other in others)
-
-
-def _link(route: Route[Any], other: Route[Any], made: str, key: str) -> dict[str, Any]:
-    parameters = {name: f"$request.path.{name}" for name in _parameters_in(other.path)}
-    return {"operationId": _named(other)[1], "parameters": {**parameters, made: f"$response.body#/data/{key}"}}
 
 
 # Security

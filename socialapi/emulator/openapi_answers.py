@@ -41,13 +41,10 @@ def responses_of(route: Route[Any], links: Mapping[str, Any], schemas: JsonSchem
     done = _response("The result", {media_type: _answer(route, schemas)})
     if links:
         done["links"] = links
-    return dict.fromkeys(_successes(route), done) | _refusals(route)
-
-
-def _successes(route: Route[Any]) -> tuple[str, ...]:
-    if route in _MAY_CREATE:
-        return "200", "201"
-    return ("201",) if route.created else ("200",)
+    successes = ("200", "201") if route in _MAY_CREATE else ("201",) if route.created else ("200",)
+    kind = "OAuth2" if route is oauth.OAUTH2_TOKEN else _KINDS[style_of(route.family)]
+    refusals = {status: {"$ref": f"#/components/responses/{kind}{status}"} for status in _REFUSED}
+    return dict.fromkeys(successes, done) | refusals
 
 
 def _response(description: str, schemas: Mapping[str, Schema]) -> dict[str, Any]:
@@ -70,9 +67,12 @@ def _answer(route: Route[Any], schemas: JsonSchemas) -> Schema:
     is_page = route.is_paged
     item = schemas.of(item_of(route))
     data = {"type": "array", "items": item} if is_page or route in _IN_LISTS else item
-    if style_of(route.family) == "ads":
-        return _ads_answer(data, is_page=is_page)
-    return _platform_answer(data, schemas, is_page=is_page)
+    if style_of(route.family) != "ads":
+        return _platform_answer(data, schemas, is_page=is_page)
+    properties: Schema = {"request": _ref("RequestEcho"), "data": data}
+    if is_page:
+        properties |= {"next_cursor": {"type": ["string", "null"]}, "total_count": {"type": "integer", "minimum": 0}}
+    return {"type": "object", "properties": properties, "required": ["data", "request"]}
 
 
 def _platform_answer(data: Schema, schemas: JsonSchemas, *, is_page: bool) -> Schema:
@@ -85,13 +85,6 @@ def _platform_answer(data: Schema, schemas: JsonSchemas, *, is_page: bool) -> Sc
         properties |= {"includes": schemas.of(Includes), "meta": _ref("PageMeta")}
     either = [{"required": ["data"]}, {"required": ["errors"]}]
     return {"type": "object", "properties": properties, "anyOf": either}
-
-
-def _ads_answer(data: Schema, *, is_page: bool) -> Schema:
-    properties: Schema = {"request": _ref("RequestEcho"), "data": data}
-    if is_page:
-        properties |= {"next_cursor": {"type": ["string", "null"]}, "total_count": {"type": "integer", "minimum": 0}}
-    return {"type": "object", "properties": properties, "required": ["data", "request"]}
 
 
 def _streamed(item: Any, schemas: JsonSchemas) -> Schema:
@@ -194,11 +187,6 @@ _REFUSED: Final[Mapping[str, str]] = {
 }
 
 
-def _refusals(route: Route[Any]) -> dict[str, Any]:
-    kind = "OAuth2" if route is oauth.OAUTH2_TOKEN else _KINDS[style_of(route.family)]
-    return {status: {"$ref": f"#/components/responses/{kind}{status}"} for status in _REFUSED}
-
-
 _KINDS: Final[Mapping[ApiStyle, str]] = {"ads": "Advertising", "oauth": "OAuth", "platform": "Platform"}
 """The names of the styles in those of components."""
 
@@ -278,18 +266,16 @@ def _problem_schemas(problem_base_url: str) -> dict[str, Schema]:
     return schemas.components | {names[url]: schema for url, schema in by_type.items()} | {"Problem": union}
 
 
-def _closed(name: str, schema: Schema) -> Schema:
-    """Returns the schema of a field of problems, which has one of the documented values."""
-    values = sorted(RESOURCE_TYPES) if name == "resource_type" else schema.get("examples")
-    return {"type": "string", "enum": values} if values else schema
-
-
 def _problem(schemas: JsonSchemas, cls: type[Problem], url: str, required: Sequence[str]) -> Schema:
+    properties = schemas.properties(cls)
+    for name, each in properties.items():
+        # The emulator sends only documented values, where a model accepts any.
+        if values := sorted(RESOURCE_TYPES) if name == "resource_type" else each.get("examples"):
+            properties[name] = {"type": "string", "enum": values}
     return {
         "type": "object",
         "title": cls.__name__,
         "description": " ".join(inspect.cleandoc(cls.__doc__ or "").split()),
         "required": ["type", "title", *required],
-        "properties": {name: _closed(name, each) for name, each in schemas.properties(cls).items()}
-        | {"type": {"const": url}},
+        "properties": properties | {"type": {"const": url}},
     }

@@ -216,7 +216,7 @@ class Fault:
     problem_fields: Mapping[str, Any] | None = None
 
 
-class _Armed:
+class _ScriptedFault:
     """A fault, and the numbers of requests that it still lets pass, and can still apply to."""
 
     def __init__(self, fault: Fault, ordinal: int) -> None:
@@ -266,7 +266,7 @@ class Faults:
     """The scripted faults, in the order they were added. A request gets the first that matches."""
 
     def __init__(self) -> None:
-        self._armed: list[_Armed] = []
+        self._scripted: list[_ScriptedFault] = []
         self._added = 0
 
     def add(self, fault: FaultKind | str, **options: Any) -> Fault:
@@ -281,7 +281,7 @@ class Faults:
         if broken := broken_rules(Fault, given, now=datetime.datetime.now(datetime.UTC)):
             raise InvalidInput("this fault makes no sense", broken)
         fault = _with_times(Fault(**given))
-        self._armed.append(_Armed(fault, self._added))
+        self._scripted.append(_ScriptedFault(fault, self._added))
         self._added += 1
         return fault
 
@@ -289,29 +289,29 @@ class Faults:
         """Returns the faults that can still apply, each with how often it can; null
         means without end.
         """
-        return [{**attrs.asdict(armed.fault), "left": armed.left} for armed in self._armed]
+        return [{**attrs.asdict(each.fault), "left": each.left} for each in self._scripted]
 
     def clear(self) -> None:
         """Removes all faults; those that are being played run their course."""
-        self._armed.clear()
+        self._scripted.clear()
         self._added = 0
 
     def pick(self, method: str, path: str, own: Collection[str] = ()) -> Picked:
         """Returns the faults of a request. `own` are those that apply to its endpoint and
         not to every one.
         """
-        if not self._armed:
+        if not self._scripted:
             return _NOTHING
         segments = path.split("/")
         delay, hit, name = 0.0, None, None
-        for armed in self._armed:
-            kind = armed.fault.fault
+        for each in self._scripted:
+            kind = each.fault.fault
             if kind == "latency":
-                if armed.hits(method, segments):
-                    delay += 1.0 if armed.fault.delay_seconds is None else armed.fault.delay_seconds
+                if each.hits(method, segments):
+                    delay += 1.0 if each.fault.delay_seconds is None else each.fault.delay_seconds
                     name = name or "latency"
-            elif hit is None and (kind not in _PECULIAR or kind in own) and armed.hits(method, segments):
-                hit, name = armed.fault, kind
+            elif hit is None and (kind not in _PECULIAR or kind in own) and each.hits(method, segments):
+                hit, name = each.fault, kind
         self._drop_used()
         return Picked(delay, hit, name)
 
@@ -319,14 +319,14 @@ class Faults:
         """Returns the fault of a delivery to a webhook. Deliveries have no path, so all
         of them are alike.
         """
-        if not self._armed:
+        if not self._scripted:
             return None
-        hit = next((each for each in self._armed if each.fault.fault in DELIVERY_FAULTS and each.draws()), None)
+        hit = next((each for each in self._scripted if each.fault.fault in DELIVERY_FAULTS and each.draws()), None)
         self._drop_used()
         return None if hit is None else hit.fault
 
     def _drop_used(self) -> None:
-        self._armed = [armed for armed in self._armed if armed.left != 0]
+        self._scripted = [each for each in self._scripted if each.left != 0]
 
 
 def _with_times(fault: Fault) -> Fault:

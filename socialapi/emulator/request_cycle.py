@@ -32,7 +32,7 @@ MAX_BYTES_READ: Final = 64_000_000
 """The number of bytes at which reading the body of a refused request stops."""
 
 
-class Exchange:
+class RequestCycle:
     """Serves one request. `run` takes the steps in the order of the service."""
 
     def __init__(self, service: Service, request: web.BaseRequest, match: Match[Endpoint]) -> None:

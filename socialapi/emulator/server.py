@@ -27,7 +27,7 @@ from socialapi.emulator.oauth.oauth2 import APP_ONLY_TOKENS
 from socialapi.emulator.platform.fan_out import SHUTDOWN
 from socialapi.emulator.platform.state import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_WEBHOOKS
 from socialapi.emulator.rate_limits import route_key
-from socialapi.emulator.request_cycle import CLIENT_LEFT, Exchange
+from socialapi.emulator.request_cycle import CLIENT_LEFT, RequestCycle
 from socialapi.emulator.routing import Dispatcher, mounted_path
 from socialapi.emulator.service import Service, Settings
 from socialapi.emulator.state import OwnedId, State
@@ -132,7 +132,7 @@ class Emulator:
         try:
             if is_control(request):
                 return await serve_control(self._service, request)
-            return await Exchange(self._service, request, await ENDPOINT_TABLE.find(request)).run()
+            return await RequestCycle(self._service, request, await ENDPOINT_TABLE.find(request)).run()
         except CLIENT_LEFT:
             # The client has gone, so nobody reads this response.
             return web.Response(status=400)

@@ -18,11 +18,11 @@ from socialapi.emulator.catalogs.state import _amounts
 from socialapi.emulator.control import CONTROLS, _respond, is_control
 from socialapi.emulator.hosts import is_public, parse_authority, split_target
 from socialapi.emulator.oauth.three_legged import _parts, with_parameters
-from socialapi.emulator.platform.challenges import _judged
+from socialapi.emulator.platform.challenges import _challenge_failure
 from socialapi.emulator.platform.webhooks import _address
 from socialapi.emulator.rate_limits import RateLimits
 from socialapi.emulator.request import Received, decode_json
-from socialapi.emulator.request_cycle import Exchange
+from socialapi.emulator.request_cycle import RequestCycle
 from socialapi.emulator.responses import Refusal
 from socialapi.emulator.server import ENDPOINT_TABLE, Emulator
 from socialapi.models.validation import broken_rules
@@ -135,7 +135,7 @@ async def _ask(method: str, target: str, authorization: str, kind: str, body: by
         return
     assert not is_control(request)
     match = await ENDPOINT_TABLE.find(request)
-    response = await Exchange(service, request, match).run()
+    response = await RequestCycle(service, request, match).run()
     assert isinstance(response, web.Response)
     assert response.status < 500, (response.status, response.body)
     is_page = match.entry is not None and match.entry.route.family is OAUTH
@@ -202,7 +202,7 @@ async def _ask_control(service: Any, method: str, target: str, kind: str, body: 
     "emulator-texts",
     "emulator.oauth.three_legged:with_parameters",
     "emulator.hosts:is_public",
-    "emulator.platform.challenges:_judged",
+    "emulator.platform.challenges:_challenge_failure",
     "emulator.catalogs.state:_amounts",
     refusals=(),
     hides=False,
@@ -216,7 +216,7 @@ def _emulator_texts(data: bytes) -> None:
     if not broken_rules(WebhookUrl, text, now=NOW):
         assert "?" in text[:-1] or _address(text) == _address(text.removesuffix("?"))
         assert is_public(urlsplit(text).hostname or "") in (True, False)
-    reason = _judged(200, data, "sha256=x")
+    reason = _challenge_failure(200, data, "sha256=x")
     assert (reason is None) == (b'"sha256=x"' in data and _is_answer(data))
     matches = _amounts("EQUAL_TO", text) or _amounts("GREATER_THAN", text)
     assert matches is None or matches(other) in (True, False)

@@ -73,7 +73,7 @@ class Challenges:
                     target, params={"crc_token": token}, allow_redirects=False
                 ) as response:
                     body = await _read_answer(response)
-                return _judged(response.status, body, expected_token(token, consumer_secret))
+                return _challenge_failure(response.status, body, expected_token(token, consumer_secret))
         except TimeoutError:
             return f"no answer came within {CHALLENGE_SECONDS:g} s"
         except (aiohttp.ClientError, OSError, ValueError) as reason:
@@ -120,7 +120,7 @@ async def _read_answer(response: aiohttp.ClientResponse) -> bytes | None:
     return body
 
 
-def _judged(status: int, body: bytes | None, expected: str) -> str | None:
+def _challenge_failure(status: int, body: bytes | None, expected: str) -> str | None:
     if status != 200:
         return f"the answer has status {status}, not 200"
     if body is None:

@@ -38,7 +38,7 @@ class FanOutCount:
     webhooks: int = 0
 
 
-def hand_over(lines: Iterable[StreamLine], deliveries: Deliveries) -> None:
+def publish_at_once(lines: Iterable[StreamLine], deliveries: Deliveries) -> None:
     """Adds the lines to the queues at once. A stream whose queue is full ends, and a webhook whose
     queue is full misses the event.
     """

@@ -9,7 +9,7 @@ from typing import Any, Final
 from socialapi.emulator.clock import milliseconds
 from socialapi.emulator.platform.activity_events import ActivityEvent, EventRouter
 from socialapi.emulator.platform.deliveries import Deliveries
-from socialapi.emulator.platform.fan_out import StreamHub, StreamLine, hand_over, publish_with_backpressure
+from socialapi.emulator.platform.fan_out import StreamHub, StreamLine, publish_at_once, publish_with_backpressure
 from socialapi.emulator.platform.new_posts import post_fields
 from socialapi.emulator.platform.post_projection import PostShape
 from socialapi.emulator.platform.post_routing import PostRouter
@@ -59,7 +59,7 @@ class Publishing:
         and not one that is only shown as an ad.
         """
         if state is self._state_now() and not post.nullcast:
-            hand_over(self._of_post(state, post), self._deliveries)
+            publish_at_once(self._of_post(state, post), self._deliveries)
 
     async def publish(self, body: Any) -> dict[str, Any]:
         """Publishes one event or post, or many, and returns where each of them went.

@@ -24,7 +24,7 @@ from socialapi.routes import platform as routes
 
 
 @attrs.frozen
-class Opened:
+class AcceptedStream:
     """A stream that was accepted."""
 
     stream: LiveStream
@@ -56,7 +56,7 @@ async def stream_activity(call: Call) -> StreamAnswer:
     return _open(call, ACTIVITY_STREAM, missed)
 
 
-def _open(call: Call, endpoint_id: str, missed: Iterator[bytes], shape: PostShape | None = None) -> Opened:
+def _open(call: Call, endpoint_id: str, missed: Iterator[bytes], shape: PostShape | None = None) -> AcceptedStream:
     hub = call.service.streams
     stream = hub.admit(
         call.state,
@@ -67,7 +67,7 @@ def _open(call: Call, endpoint_id: str, missed: Iterator[bytes], shape: PostShap
         backfill=missed,
         script=script_of(call.fault, hub),
     )
-    return Opened(stream, hub.connection_watch)
+    return AcceptedStream(stream, hub.connection_watch)
 
 
 EVENT_TYPES: Final = frozenset(get_args(EventType))

@@ -5,6 +5,7 @@ are left with.
 import asyncio
 import contextlib
 import random
+import re
 import time
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, Self
@@ -12,30 +13,26 @@ from typing import Any, Self
 import aiohttp
 import attrs
 
-from socialapi import Bearer, Client
+from socialapi import Bearer, Client, OAuth1
 from socialapi.credentials import Credentials
 from socialapi.emulator import Emulator
 from socialapi.emulator.ledger import RequestRecord
+from socialapi.emulator.routing import mounted_path
 from socialapi.errors import SocialApiError
-from socialapi.routes import oauth
-from socialapi.routes.route import Route
+from socialapi.routes.route import OAUTH
 from tests.emulator.platform.receiving import Owner, owner_of_webhook
-from tests.matrix.calls import Stage, Way, mounted, on_the_wire, user_of
 from tests.matrix.documented import RETRIES, WHATEVER_COMES, Script
-from tests.resources.ads_rows import DIGEST
-from tests.resources.agreeing import name_of
 from tests.support.clock import VirtualClock
-from tests.support.independent import Independent
+from tests.support.endpoint_table import DIGEST, Row, Scene
 from tests.support.planted import told_by
+from tests.support.routes import ROUTES, name_of
 
 PROCESSED = ("latency", "slow", "truncate", "reset_after", "count_mismatch", "product_missing", "product_error", None)
 """Faults of requests that the emulator carries out all the same."""
 
 MANY = (100_000, 900.0)
 TOTAL_COUNTS = {"total_count_reads": MANY}
-_OF_OAUTH = tuple(
-    name_of(route) for route in vars(oauth).values() if isinstance(route, Route) and route.method == "POST"
-)
+_OF_OAUTH = tuple(name_of(route) for route in ROUTES if route.family is OAUTH and route.method == "POST")
 
 
 @attrs.frozen
@@ -53,7 +50,7 @@ class CallResult:
 
 
 class Bench:
-    """Tries one way of the client against faults. Its emulator has the client's clock, and limits
+    """Tries one call of the client against faults. Its emulator has the client's clock, and limits
     that no pair reaches.
     """
 
@@ -62,9 +59,9 @@ class Bench:
         limits = {**dict.fromkeys(_OF_OAUTH, MANY), **TOTAL_COUNTS, "app_only_tokens": MANY}
         self.emulator = Emulator(clock=self._time, rate_limits=limits)
         self.client: Client
-        self._stage = Stage(self.emulator, owner, http)
-        self.scene: Any = None
-        self._way: Way | None = None
+        self._owner, self._http = owner, http
+        self.scene: Scene
+        self._row: Row
         self._auth = ""
         self._closing = contextlib.AsyncExitStack()
 
@@ -76,25 +73,19 @@ class Bench:
         await self._closing.aclose()
         await self.emulator.__aexit__(None, None, None)
 
-    @property
-    def plain(self) -> Independent:
-        return self._stage.plain
-
     def _time(self) -> float:
         """By the clock of the client that is there now."""
         return self.clock.time()
 
-    async def set_up(self, way: Way, auth: str = "") -> None:
-        """The seed data, what the way needs, and a client with these credentials that has asked
+    async def set_up(self, row: Row, auth: str = "") -> None:
+        """The seed data, what the call needs, and a client with these credentials that has asked
         nothing yet.
         """
         await self._closing.aclose()
         # It has run ahead, and others sign with the time of day.
         self.clock = VirtualClock(start=time.time())
-        self.emulator.reset()
-        self._stage.owner.secret = self.emulator.ready["api_key_secret"]
-        self._way, self._auth = way, auth
-        self.scene = await way.prepare(self._stage)
+        self._row, self._auth = row, auth
+        self.scene = await row.prepare(self.emulator, self._owner, self._http)
         settings = attrs.evolve(self.emulator.config, retries=RETRIES, retry_budget=1_000_000, rate_limits=TOTAL_COUNTS)
         client = Client(settings, self._credentials(), clock=self.clock, rng=random.Random(1))  # jitter
         self.client = await self._closing.enter_async_context(client)
@@ -103,23 +94,24 @@ class Bench:
     def _credentials(self) -> Sequence[Credentials]:
         if self._auth == "app":
             return [Bearer(self.emulator.ready["bearer_token"])]
-        return [user_of(self.emulator)] if self._auth == "user" else self.emulator.credentials
+        if self._auth == "user":
+            return [each for each in self.emulator.credentials if isinstance(each, OAuth1)]
+        return self.emulator.credentials
 
     async def renew(self) -> None:
         """As it was before the last call."""
-        assert self._way is not None
-        await self.set_up(self._way, self._auth)
+        await self.set_up(self._row, self._auth)
 
     async def meet(self, script: Script, *, always: bool = False, after_requests: int = 0) -> CallResult:
         """Has the first attempt after so many, or every one, meet the fault."""
-        assert self._way is not None
-        route = self._way.route
+        route = self._row.route
+        path = re.sub(r"{\w+}", "*", mounted_path(route))
         fields = {**script.fields, "times": WHATEVER_COMES if always else 1, "after_requests": after_requests}
-        self.emulator.faults.add(script.fault, method=route.method, path=on_the_wire(route), **fields)
+        self.emulator.faults.add(script.fault, method=route.method, path=path, **fields)
         before = self._newest()
         client = self.client.with_options(timeout_seconds=script.timeout_seconds) if script.timeout_seconds else None
         try:
-            result, error = await self._way.ask(client or self.client, self.scene), None
+            result, error = await self._row.ask(client or self.client, self.scene), None
         except SocialApiError as problem:
             result, error = None, problem
         finally:
@@ -130,18 +122,16 @@ class Bench:
         return self.emulator.requests[-1].number if self.emulator.requests else 0
 
     def _attempts(self, before: int) -> Sequence[RequestRecord]:
-        assert self._way is not None
-        asked = (self._way.route.method, mounted(self._way.route))
+        asked = (self._row.route.method, mounted_path(self._row.route))
         return [each for each in self.emulator.requests if each.number > before and (each.method, each.route) == asked]
 
     async def works(self) -> None:
         """Asks once more without a fault. Raises what comes of it."""
-        assert self._way is not None
-        if self._way.kind in ("read", "replace", "upload", "products"):
-            await self._way.ask(self.client, self.scene)
-        elif self._way.is_of_platform:
+        if self._row.kind in ("read", "replace", "upload", "products"):
+            await self._row.ask(self.client, self.scene)
+        elif self._row.is_of_platform:
             await self.client.news.get(self.emulator.seed["news_ids"][0])
-        elif self._way.route.family.envelope:
+        elif self._row.route.family.envelope:
             await self.client.ads.account("18ce54d4x5t").curated_categories.get("cc0007")
         else:
             await self.client.oauth.request_token("oob")

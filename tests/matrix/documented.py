@@ -12,7 +12,7 @@ import attrs
 
 from socialapi import errors
 from socialapi.emulator.faults import PROBLEM_FIELDS, FaultKind
-from tests.matrix.calls import Kind, Way
+from tests.support.endpoint_table import Kind, Row
 
 Happened = Literal["not executed", "refused", "unknown", "unreadable", "nothing"]
 """What the client can know of an attempt: it was not executed; it was refused for good; it may have
@@ -73,8 +73,8 @@ class Script:
         """The wait that the answer names, where it counts. Zero counts as none."""
         return self.fields.get("retry_after_seconds") or None if self.happened == "not executed" else None
 
-    def applies_to(self, way: Way) -> bool:
-        return self.only in ("", "platform" if way.is_of_platform else way.kind)
+    def applies_to(self, row: Row) -> bool:
+        return self.only in ("", "platform" if row.is_of_platform else row.kind)
 
 
 def _happened(status: int) -> Happened:

@@ -11,10 +11,10 @@ import pytest
 from socialapi import errors
 from socialapi.emulator.faults import DELIVERY_FAULTS, PROBLEM_FIELDS, STREAM_FAULTS, FaultKind
 from tests.matrix.bench import Bench, CallResult, open_bench
-from tests.matrix.calls import PAGES, STREAMS, WAYS, Way, declared
 from tests.matrix.documented import COVERING, SCRIPTS, Promise, Script, promise, wait_bounds
-from tests.resources.agreeing import name_of
+from tests.support.endpoint_table import CALLS, PAGES, Row
 from tests.support.full_size import FULL_SIZE
+from tests.support.routes import name_of
 
 AUTHS: Final = ("", "app", "user")
 """Both credentials of the app and the user, or one of them alone."""
@@ -26,12 +26,12 @@ async def bench() -> AsyncIterator[Bench]:
         yield bench
 
 
-def judge(way: Way, script: Script, promised: Promise, call: CallResult) -> list[str]:
+def judge(row: Row, script: Script, promised: Promise, call: CallResult) -> list[str]:
     """What is other than promised."""
     wrong: list[str] = []
     if len(call.attempts) != promised.attempts:
         wrong.append(f"{len(call.attempts)} attempts arrived, not {promised.attempts}")
-    if way.kind == "write" and call.executed > 1:
+    if row.kind == "write" and call.executed > 1:
         wrong.append(f"it was executed {call.executed} times")
     if promised.error is None:
         if call.error is not None:
@@ -79,11 +79,11 @@ def judge_waits(script: Script, call: CallResult) -> list[str]:
     return wrong
 
 
-async def try_pair(bench: Bench, way: Way, script: Script, *, always: bool) -> tuple[str, list[str]]:
+async def try_pair(bench: Bench, row: Row, script: Script, *, always: bool) -> tuple[str, list[str]]:
     """What came of the pair, in a word, and what is wrong with it."""
-    promised = promise(way.kind, script, always=always)
+    promised = promise(row.kind, script, always=always)
     call = await bench.meet(script, always=always)
-    wrong = judge(way, script, promised, call)
+    wrong = judge(row, script, promised, call)
     if call.error is not None and (leaked := bench.leaks(call.error)):
         wrong.append(f"the error tells {leaked}")
     if isinstance(call.error, errors.RateLimitTooLong):
@@ -93,38 +93,38 @@ async def try_pair(bench: Bench, way: Way, script: Script, *, always: bool) -> t
     except Exception as problem:  # noqa: BLE001  # whatever it is, the client is not as it was
         wrong.append(f"the client does not work any more: {problem!r}")
     wrong += [f"{name} is still in flight" for name in bench.left_behind()]
-    if call.executed and way.is_undone:
+    if call.executed and row.kind in ("write", "token"):
         await bench.renew()
     outcome = type(call.error).__name__ if call.error else "repeated" if promised.attempts > 1 else "succeeded"
     return outcome, wrong
 
 
-def scripts_of(way: Way) -> list[tuple[Script, bool]]:
+def scripts_of(row: Row) -> list[tuple[Script, bool]]:
     """The scripts for a route, each for its first attempt and for all."""
-    chosen = [script for script in SCRIPTS if script.applies_to(way) and (FULL_SIZE or script.name in COVERING)]
+    chosen = [script for script in SCRIPTS if script.applies_to(row) and (FULL_SIZE or script.name in COVERING)]
     return [(script, always) for script in chosen for always in ((False, True) if FULL_SIZE else (False,))]
 
 
-def auths_of(way: Way) -> tuple[str, ...]:
+def auths_of(row: Row) -> tuple[str, ...]:
     """The credentials with which a route is asked: with both, and where either is enough, with one
     of them.
     """
-    has_both = {"Bearer", "OAuth1"} <= set(way.route.family.credentials)
-    return AUTHS if FULL_SIZE and way.is_of_platform and has_both else ("",)
+    has_both = {"Bearer", "OAuth1"} <= set(row.route.family.credentials)
+    return AUTHS if FULL_SIZE and row.is_of_platform and has_both else ("",)
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+@pytest.mark.parametrize("row", CALLS, ids=lambda row: row.name)
 async def test_a_call_that_meets_a_fault_ends_as_documented(
-    way: Way, bench: Bench, record_property: Callable[[str, object], None]
+    row: Row, bench: Bench, record_property: Callable[[str, object], None]
 ) -> None:
     wrong: list[str] = []
     outcomes: Counter[str] = Counter()
-    for auth in auths_of(way):
-        await bench.set_up(way, auth)
-        for script, always in scripts_of(way):
-            outcome, found = await try_pair(bench, way, script, always=always)
+    for auth in auths_of(row):
+        await bench.set_up(row, auth)
+        for script, always in scripts_of(row):
+            outcome, found = await try_pair(bench, row, script, always=always)
             outcomes[outcome] += 1
-            pair = f"{way.name} with {script.name}{', every time' * always}{f' as {auth}' * bool(auth)}"
+            pair = f"{row.name} with {script.name}{', every time' * always}{f' as {auth}' * bool(auth)}"
             wrong += [f"{pair}: {each}" for each in found]
     record_property("emulator pairs", dict(outcomes))
     assert wrong == [], "\n" + "\n".join(wrong)
@@ -132,20 +132,11 @@ async def test_a_call_that_meets_a_fault_ends_as_documented(
 
 @pytest.mark.parametrize("route", PAGES, ids=name_of)
 async def test_the_address_of_a_page_is_told_whatever_the_service_does(route: Any, bench: Bench) -> None:
-    await bench.set_up(WAYS[0])
+    await bench.set_up(CALLS[0])
     for fault in get_args(FaultKind):
         bench.emulator.faults.add(fault)
         assert PAGES[route](bench.client).startswith(f"{bench.emulator.ready['base_url']}{route.path}?"), fault
     assert len(bench.emulator.requests) == 0
-
-
-def test_every_route_is_in_the_matrix_once() -> None:
-    held = [*(way.route for way in WAYS), *STREAMS, *PAGES]
-    without = {name_of(route) for route in set(declared()) - set(held)}
-    assert not without, f"without a row: {', '.join(sorted(without))}; add it to tests/matrix/calls.py"
-    assert set(held) == set(declared()), "rows of tests/matrix/calls.py whose route is not in socialapi/routes"
-    several = {name_of(route) for route, count in Counter(held).items() if count > 1}
-    assert not several, f"more than one row of tests/matrix/calls.py: {', '.join(sorted(several))}"
 
 
 def test_every_fault_is_in_the_matrix() -> None:

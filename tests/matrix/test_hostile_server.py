@@ -14,11 +14,11 @@ from socialapi import Bearer, Client, errors
 from socialapi.credentials import Credentials
 from socialapi.routes import oauth
 from tests.matrix.bench import open_bench
-from tests.matrix.calls import WAYS, Kind, Way
 from tests.matrix.documented import CLASSES, REPEATED, WRITES, Promise
 from tests.matrix.hostile import HOSTILE, MAX_RESPONSE_BYTES, TIMEOUT_SECONDS, Hostile
 from tests.support.clients import OPERATION, PRODUCT
 from tests.support.clock import VirtualClock
+from tests.support.endpoint_table import CALLS, Kind, Row
 from tests.support.full_size import FULL_SIZE
 from tests.support.planted import APP, SECRETS, USER, client_for, leaks, told_by
 from tests.support.server import Received, Server, Step, answer
@@ -166,24 +166,24 @@ def beside_tokens(step: Step) -> Step:
     return service
 
 
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
+@pytest.mark.parametrize("row", CALLS, ids=lambda row: row.name)
 async def test_every_route_takes_a_hostile_answer_for_what_it_is(
-    way: Way, clock: VirtualClock, record_property: Callable[[str, object], None]
+    row: Row, clock: VirtualClock, record_property: Callable[[str, object], None]
 ) -> None:
     wrong: list[str] = []
     outcomes: Counter[str] = Counter()
     async with open_bench() as bench, Server() as server:
-        await bench.set_up(way)
-        credentials = (USER, APP) if way.route in OF_THE_KEY else CREDENTIALS
-        asked = Asked(way.kind, lambda client: way.ask(client, bench.scene), b"", credentials)
+        await bench.set_up(row)
+        credentials = (USER, APP) if row.route in OF_THE_KEY else CREDENTIALS
+        asked = Asked(row.kind, lambda client: row.ask(client, bench.scene), b"", credentials)
         for hostile in HOSTILE:
             if FULL_SIZE or hostile.name in OF_EVERY_ROUTE:
                 async with hostile_client(server, clock, asked.credentials) as client:
-                    has_token_request = way.route is oauth.INVALIDATE_APP_ONLY_TOKEN
+                    has_token_request = row.route is oauth.INVALIDATE_APP_ONLY_TOKEN
                     met = attrs.evolve(hostile, step=beside_tokens(hostile.step)) if has_token_request else hostile
                     what, found = await try_answer(asked, met, server, client, has_token_request=has_token_request)
                 outcomes[what] += 1
-                wrong += [f"{way.name} with {hostile.name}: {each}" for each in found]
+                wrong += [f"{row.name} with {hostile.name}: {each}" for each in found]
     record_property("hostile pairs", dict(outcomes))
     assert wrong == [], "\n" + "\n".join(wrong)
 

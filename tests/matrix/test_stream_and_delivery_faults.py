@@ -17,16 +17,17 @@ import pytest
 from socialapi import Client, errors
 from socialapi.emulator import Emulator
 from socialapi.emulator.faults import DELIVERY_FAULTS, STREAM_FAULTS, FaultKind
+from socialapi.emulator.routing import mounted_path
 from socialapi.routes.route import Route
 from socialapi.streams import ActivityEvent, Gap, MatchedPost
 from socialapi.streams.stream import Stream
 from socialapi.types import Undecoded
 from socialapi.webhooks import Receiver
-from tests.matrix.calls import STREAMS, mounted
 from tests.matrix.documented import CLASSES, SCRIPTS, Script
-from tests.resources.agreeing import name_of
 from tests.support.clock import VirtualClock
+from tests.support.endpoint_table import STREAMS
 from tests.support.planted import told_by
+from tests.support.routes import name_of
 from tests.support.waiting import until
 from tests.webhooks.posting import running, take
 
@@ -60,10 +61,10 @@ class Reader:
 
     @property
     def attempts(self) -> list[Any]:
-        return [each for each in self.emulator.requests if each.route == mounted(self.route)]
+        return [each for each in self.emulator.requests if each.route == mounted_path(self.route)]
 
     def fault(self, kind: FaultKind, **fields: Any) -> None:
-        self.emulator.faults.add(kind, path=mounted(self.route), **fields)
+        self.emulator.faults.add(kind, path=mounted_path(self.route), **fields)
 
 
 def number_of(item: Any) -> int:

@@ -10,8 +10,9 @@ from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.rate_limits import RateLimits, route_key
 from socialapi.errors import ConfigurationError
 from socialapi.routes import audiences, oauth
-from socialapi.routes.route import RateLimit, Route
+from socialapi.routes.route import OAUTH, RateLimit, Route
 from tests.emulator.asking import Asker, operation, updates
+from tests.support.routes import ROUTES
 
 
 @pytest.fixture
@@ -99,9 +100,7 @@ def test_an_unknown_limit_cannot_be_overridden() -> None:
         Emulator(rate_limits={"uploads": (1, 1.0)})
 
 
-@pytest.mark.parametrize(
-    "route", [row for row in vars(oauth).values() if isinstance(row, Route) and row is not oauth.APP_ONLY_TOKEN]
-)
+@pytest.mark.parametrize("route", [row for row in ROUTES if row.family is OAUTH and row is not oauth.APP_ONLY_TOKEN])
 async def test_every_endpoint_of_oauth_is_rate_limited(emulator: Emulator, route: Route[object]) -> None:
     """Platform section 8 says so without a number; that of app-only tokens has a code of its own."""
     assert emulator.state.limits.of_route(route) == RateLimit(route_key(route), 300, 900.0)

@@ -2,17 +2,14 @@
 
 import datetime
 import functools
-import importlib
 import json
 import math
-import pkgutil
 import typing
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import orjson
 
-import socialapi.routes
 from socialapi.errors import ApiError, DecodeError, InvalidInput
 from socialapi.internal.records import Exported
 from socialapi.models.events import ActivityEvent, MatchedPost, Streamed
@@ -22,8 +19,7 @@ from socialapi.models.pages import Page, Undecoded
 from socialapi.models.posts import Post
 from socialapi.models.validation import format_timestamp, parse_timestamp
 from socialapi.problems import Problem, ServiceError
-from socialapi.routes import oauth as oauth_routes
-from socialapi.routes.route import Route
+from socialapi.routes.route import OAUTH, Route
 from socialapi.session.oauth2_user import TokenPair
 from socialapi.wire import scalars
 from socialapi.wire.decode import decode_json, read_partial_error
@@ -34,6 +30,7 @@ from socialapi.wire.paging import Position, ReadTokens, Split
 from socialapi.wire.rate_limit_headers import LimitHeaders
 from socialapi.wire.response import Reply, read_error, read_result
 from tests.fuzz.target import Pieces, in_pieces, outcome, target
+from tests.support.routes import ROUTES
 
 NOW: Final = 1_800_000_000.0
 
@@ -41,12 +38,10 @@ NOW: Final = 1_800_000_000.0
 @functools.cache
 def every_route() -> Sequence[Route[Any]]:
     """The routes of all areas, those whose answers hold tokens last."""
-    names = [each.name for each in pkgutil.iter_modules(socialapi.routes.__path__, "socialapi.routes.")]
     found = {
         (each.method, each.path): each
-        for name in names
-        for each in vars(importlib.import_module(name)).values()
-        if isinstance(each, Route) and each.result is not object and typing.get_origin(each.result) is not Streamed
+        for each in ROUTES
+        if each.result is not object and typing.get_origin(each.result) is not Streamed
     }
     return sorted(found.values(), key=lambda route: (not route.family.envelope, route.path, route.method))
 
@@ -238,9 +233,7 @@ def _tokens(data: bytes) -> None:
     refusal.
     """
     pieces = Pieces(data)
-    route: Route[Any] = pieces.one_of(
-        *(each for each in vars(oauth_routes).values() if isinstance(each, Route) and each.method == "POST")
-    )
+    route: Route[Any] = pieces.one_of(*(each for each in ROUTES if each.family is OAUTH and each.method == "POST"))
     content = pieces.rest()
     pair = TokenPair.from_text(content.decode("utf-8", "replace"))
     if pair is not None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from socialapi.config import ADS_VERSIONS
-from socialapi.routes import ads, audiences, catalogs, creatives, line_items, oauth, platform
+from socialapi.routes import ads, audiences, oauth, platform
 from socialapi.routes.route import (
     ADS,
     ADS_SANDBOX,
@@ -20,31 +20,17 @@ from socialapi.routes.route import (
     Target,
     encode_segment,
 )
-
-ROUTES = [
-    each
-    for module in (ads, audiences, catalogs, creatives, line_items, oauth, platform)
-    for each in vars(module).values()
-    if isinstance(each, Route)
-]
-REPEATABLE_POSTS = (
-    oauth.APP_ONLY_TOKEN,
-    oauth.REQUEST_TOKEN,
-    audiences.CUSTOM_AUDIENCE_USERS,
-    audiences.DO_NOT_REACH_USERS,
-)
-"""Twice is as once."""
-PAGES_OF_A_BROWSER = (oauth.AUTHORIZE, oauth.AUTHENTICATE, oauth.OAUTH2_AUTHORIZE)
-"""The SDK makes their URLs and never asks for them."""
+from tests.support.endpoint_table import CALLS, STREAMS
+from tests.support.routes import ROUTES, name_of
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
-def test_reads_and_puts_may_be_repeated_and_no_other_request_but_those_that_are_as_good_twice(
-    route: Route[Any],
-) -> None:
-    """Methods and paths are spelt by hand in the independent clients, which leave no route out."""
-    is_read_or_put = route.method in ("GET", "PUT") and route not in PAGES_OF_A_BROWSER
-    assert route.repeatable == (is_read_or_put or route in REPEATABLE_POSTS)
+@pytest.mark.parametrize("route", ROUTES, ids=name_of)
+def test_whatever_is_no_write_may_be_repeated(route: Route[Any]) -> None:
+    """Methods and paths are spelled by hand in the table of endpoints, which leaves no route out."""
+    kinds = [row.kind for row in CALLS if row.route is route] or ["read" if route in STREAMS else "write"]
+    assert route.repeatable == (kinds != ["write"]), (
+        f"{name_of(route)}: `repeatable` of the route, or `kind` of its row"
+    )
     assert route.section
 
 

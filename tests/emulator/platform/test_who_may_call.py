@@ -4,19 +4,18 @@ import re
 
 import pytest
 
-from socialapi.routes import platform as routes
 from socialapi.routes.route import PLATFORM_APP, PLATFORM_USER, Route
 from tests.emulator.asking import Asker
+from tests.support.routes import ROUTES, name_of
 
-ROUTES = [row for row in vars(routes).values() if isinstance(row, Route)]
-NAMES = [f"{row.method} {row.path}" for row in ROUTES]
+PLATFORM_ROUTES = [row for row in ROUTES if row.family.name.startswith("platform")]
 
 
 def path_of(route: Route[object]) -> str:
     return re.sub(r"\{\w+\}", "17", route.path.replace("{endpoint_id}", "filtered_stream"))
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=NAMES)
+@pytest.mark.parametrize("route", PLATFORM_ROUTES, ids=name_of)
 async def test_without_a_credential_or_with_a_dead_one_nothing_is_done(ask: Asker, route: Route[object]) -> None:
     reply = await ask.send(route.method, path_of(route), json={})
     assert (reply.status, reply.json["type"]) == (401, "about:blank")
@@ -24,7 +23,7 @@ async def test_without_a_credential_or_with_a_dead_one_nothing_is_done(ask: Aske
     assert (reply.status, reply.json) == (401, {"errors": [{"code": 89, "message": "Invalid or expired token."}]})
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=NAMES)
+@pytest.mark.parametrize("route", PLATFORM_ROUTES, ids=name_of)
 async def test_each_route_takes_the_kinds_of_credentials_of_its_family_and_no_others(
     ask: Asker, route: Route[object]
 ) -> None:

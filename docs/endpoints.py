@@ -1,10 +1,11 @@
-"""Writes `endpoints.md`: every endpoint, its method here, and whether the emulator serves it. Run
-it after a change.
+"""Writes `endpoints.md`: every endpoint, with its method here. Run it after a change.
 
 python docs/endpoints.py
 """
 
 import ast
+import inspect
+import typing
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -18,8 +19,7 @@ import socialapi.routes.creatives
 import socialapi.routes.line_items
 import socialapi.routes.oauth
 import socialapi.routes.platform
-from socialapi import Client, resources
-from socialapi.emulator.handlers import endpoints
+from socialapi import Client, resources, types
 from socialapi.routes.route import Route
 
 ROOT: Final = Path(__file__).parents[1]
@@ -51,7 +51,7 @@ def _groups(cls: type, path: str) -> Iterator[tuple[str, str]]:
 
 GROUPS: Final = dict(_groups(Client, "client"))
 
-BY_THE_SESSION: Final = {("socialapi.routes.oauth", "APP_ONLY_TOKEN"): ["client.oauth.app_only_token"]}
+BY_THE_SESSION: Final = {("socialapi.routes.oauth", "APP_ONLY_TOKEN"): ["`client.oauth.app_only_token`"]}
 """Routes that the session calls where a method needs what they give."""
 
 SHAPES_OF_OURS: Final = ("4.4", "5.4")
@@ -77,7 +77,6 @@ class Row:
     name: str
     route: Route[Any]
     methods: tuple[str, ...]
-    emulated: bool
 
     @property
     def shape(self) -> str:
@@ -87,10 +86,18 @@ class Row:
 
     def line(self) -> str:
         """The row in Markdown."""
-        methods = ", ".join(f"`{each}`" for each in self.methods)
-        served = "yes" if self.emulated else "no"
-        cells = (self.route.method, f"`{self.route.path}`", self.route.section, methods, self.credential, served)
-        return f"| {' | '.join(cells)} | {self.shape} |"
+        cells = (self.route.method, f"`{self.route.path}`", self.route.section, "; ".join(self.methods))
+        return f"| {' | '.join(cells)} | {self.result} | {self.credential} | {self.shape} |"
+
+    @property
+    def result(self) -> str:
+        """The class of what comes back, in the plural if it is a collection."""
+        kind = self.route.result
+        if kind is object:
+            return "a page"
+        of = [each for each in typing.get_args(kind) if each is not ...]
+        item = of[0] if of else kind
+        return f"`{getattr(item, '__name__', item)}`" + "s" * (kind is not item)
 
     @property
     def credential(self) -> str:
@@ -101,14 +108,13 @@ class Row:
 
 def rows() -> list[Row]:
     """A row for each route, in the order of the route modules."""
-    served = {endpoint.route for endpoint in endpoints()}
     methods = _methods()
     found = []
     for area, module in ((area, module) for area, modules in AREAS.items() for module in modules):
         for name, route in vars(module).items():
             if isinstance(route, Route):
                 used_by = methods.get((module.__name__, name), [])
-                found.append(Row(area, name, route, tuple(dict.fromkeys(used_by)), route in served))
+                found.append(Row(area, name, route, tuple(dict.fromkeys(used_by))))
     return found
 
 
@@ -125,8 +131,29 @@ def _methods() -> dict[tuple[str, str], list[str]]:
         }
         for cls in (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name in GROUPS):
             for method, module, name in _uses(cls, modules):
-                found.setdefault((module, name), []).append(f"{GROUPS[cls.name]}.{method}")
+                arguments = _arguments(getattr(getattr(resources, cls.name), method))
+                found.setdefault((module, name), []).append(f"`{GROUPS[cls.name]}.{method}`{arguments}")
     return found
+
+
+def _arguments(method: Any) -> str:
+    """The arguments of a method, optional ones in brackets. The options of jobs have pages of their
+    own.
+    """
+    required, optional = list[str](), list[str]()
+    for name, parameter in inspect.signature(method).parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            unpacked = next(iter(typing.get_args(parameter.annotation)), dict)
+            fields: Any = getattr(types, getattr(unpacked, "__forward_arg__", ""), unpacked)
+            if not typing.is_typeddict(fields) or fields.__name__.endswith("Keywords"):
+                optional.append(f"**{name}")
+                continue
+            for each in typing.get_type_hints(fields):
+                (required if each in fields.__required_keys__ else optional).append(each)
+        elif name != "self":
+            (required if parameter.default is parameter.empty else optional).append(name)
+    listed = [", ".join(f"`{each}`" for each in names) for names in (required, optional)]
+    return f" {listed[0]}".rstrip() + (f" [{listed[1]}]" if optional else "")
 
 
 def _uses(cls: ast.ClassDef, modules: dict[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -157,11 +184,13 @@ def markdown() -> str:
     lines = [
         "# Endpoints",
         "",
-        "Every endpoint, made from the code by `docs/endpoints.py`. *Section* is that of the service's",
-        "documentation. *Shape* says where the shape of requests and answers comes from: `specified` is the",
-        "documentation, `ours` is a [choice](choices.md) where it is silent. *Credential* says whose it is:",
-        "the app's app-only token, or a user's OAuth 1.0a or OAuth 2.0 token, with the scopes that an OAuth",
-        "2.0 token needs. Activity subscriptions also need the scope of the event, such as `dm.read`.",
+        "Every endpoint, made from the code by `docs/endpoints.py`. The emulator serves all of them.",
+        "*Section* is that of the service's documentation. *SDK* is the method with its arguments; those in",
+        "brackets are optional. An answer in the plural is a [collection](calls.md#collections). *Credential*",
+        "says whose it is: the app's app-only token, or a user's OAuth 1.0a or OAuth 2.0 token, with the",
+        "scopes that an OAuth 2.0 token needs. Activity subscriptions also need the scope of the event, such",
+        "as `dm.read`. *Shape* says where the shape of requests and answers comes from: `specified` is the",
+        "documentation, `ours` is a [choice](choices.md) where it is silent.",
     ]
     area = ""
     for row in rows():
@@ -171,7 +200,7 @@ def markdown() -> str:
                 "",
                 f"## {area}",
                 "",
-                "| Method | Path | Section | SDK | Credential | Emulator | Shape |",
+                "| Method | Path | Section | SDK | Answers | Credential | Shape |",
                 "|---|---|---|---|---|---|---|",
             ]
         lines.append(row.line())

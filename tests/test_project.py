@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import sys
 import tomllib
-import typing
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -22,19 +21,6 @@ from socialapi.bulk.sync.job import SyncOptions
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.emulator import Emulator
-from socialapi.resources.ads import AccountResource, Accounts, Ads, Sandbox
-from socialapi.resources.audiences import AudiencePermissions, CustomAudience
-from socialapi.resources.catalogs import Catalogs, ProductSets
-from socialapi.resources.creatives import (
-    AccountMediaResource,
-    AdvertiserPosts,
-    Cards,
-    MediaLibrary,
-    PollCards,
-    VideoConversationCards,
-)
-from socialapi.resources.line_items import CuratedCategories, LineItemCuratedCategories, LineItems
-from socialapi.resources.products import Products
 from socialapi.routes import audiences
 from socialapi.routes.route import TOTAL_COUNT_READS
 from socialapi.streams.link import LinkOptions
@@ -289,74 +275,6 @@ def test_every_override_that_the_choices_name_exists() -> None:
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row[2])}
     assert named
     assert named <= fields | others
-
-
-ADS_METHODS: Final[dict[str, type]] = {
-    "ads": Ads,
-    "ads.accounts": Accounts,
-    "ads.sandbox": Sandbox,
-    "account": AccountResource,
-    "account.curated_categories": CuratedCategories,
-    "account.line_items": LineItems,
-    "account.line_item_curated_categories": LineItemCuratedCategories,
-    "account.tailored_audience(id).permissions": AudiencePermissions,
-    "account.custom_audience(id)": CustomAudience,
-}
-CREATIVE_METHODS: Final[dict[str, type]] = {
-    "account.media": AccountMediaResource,
-    "account.media_library": MediaLibrary,
-    "account.cards": Cards,
-    "account.poll_cards": PollCards,
-    "account.video_conversation_cards": VideoConversationCards,
-    "account.posts": AdvertiserPosts,
-    "client.catalogs": Catalogs,
-    "client.catalog(id).products": Products,
-    "client.catalog(id).product_sets": ProductSets,
-}
-NOT_IN_THE_TABLE: Final = frozenset(
-    {
-        *("ads.account", "account.tailored_audience", "account.custom_audience", "account.do_not_reach_list"),
-        *(f"account.custom_audience(id).{name}" for name in ("send", "upload", "lint")),
-    }
-)
-"""What sends nothing, and uploads, which stand elsewhere."""
-
-
-def arguments_of(method: Any) -> set[str]:
-    """The names of the arguments, those of an unpacked TypedDict among them."""
-    found = set[str]()
-    for name, parameter in inspect.signature(method).parameters.items():
-        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            unpacked = typing.get_args(typing.get_type_hints(method)[name])[0]
-            found |= unpacked.__required_keys__ | unpacked.__optional_keys__
-        elif name != "self":
-            found.add(name)
-    return found
-
-
-def methods_in(page: Path) -> dict[str, set[str]]:
-    """The methods in the tables of a page with the names of their arguments."""
-    found: dict[str, set[str]] = {}
-    is_table = False
-    for line in page.read_text("utf-8").splitlines():
-        is_table = line.startswith("|") and (is_table or line == "| Method | Arguments | Answers |")
-        if is_table and line.startswith("| `"):
-            _, name, arguments, *_ = line.split("|")
-            assert name.strip(" `") not in found
-            found[name.strip(" `")] = set(re.findall(r"`(\w+)`", arguments))
-    return found
-
-
-def test_the_pages_list_every_advertising_method_with_its_arguments() -> None:
-    listed = methods_in(ROOT / "docs" / "advertising.md") | methods_in(ROOT / "docs" / "catalogs.md")
-    expected = {
-        f"{place}.{name}": arguments_of(method)
-        for place, group in (ADS_METHODS | CREATIVE_METHODS).items()
-        for name, method in vars(group).items()
-        if inspect.isfunction(method) and not name.startswith("_")
-    }
-    assert listed == {name: found for name, found in expected.items() if name not in NOT_IN_THE_TABLE}
-    assert expected.keys() >= NOT_IN_THE_TABLE
 
 
 def test_a_table_of_the_choices_is_in_one_piece() -> None:

@@ -30,7 +30,7 @@ def test_models_and_enumerations_of_the_advertising_api_are_exported(module: obj
         or typing.get_origin(value) is typing.Literal
     }
     assert own
-    assert own <= set(NAMES)
+    assert own <= set(NAMES), f"socialapi.types lacks {', '.join(sorted(own - set(NAMES)))}"
     for name in own:
         assert getattr(types, name) is getattr(module, name)
 

@@ -1,22 +1,30 @@
-"""The optional extension in C.
+"""The loops over rows and objects: one interface with two implementations.
 
-Every function of the extension has a twin in Python that does the same, and is the reference: the
-tests hold them equal. Modules that have such a twin take one of them when they are imported, by
-`IS_ENABLED`.
+`_native`, in C, is used where it was built; else `reference`, in plain Python, which is its
+specification and slower. Nobody else knows which one it is: names, signatures and results are the
+same, and tests/speedups holds them equal.
 
-An install without a C compiler succeeds, and has no extension. `SOCIALAPI_NO_SPEEDUPS=1` switches
-it off for a process, and leaves it out of a wheel that is built.
+An install without a C compiler succeeds, and has no `_native`. `SOCIALAPI_NO_SPEEDUPS=1` switches it
+off for a process, and leaves it out of a wheel that is built. `SOCIALAPI_HASHING=hashlib` leaves the
+hashing alone to hashlib.
 """
 
+import hashlib
 import importlib
 import os
 import sys
-from typing import Final
+import warnings
+from typing import TYPE_CHECKING, Any, Final
 
 SWITCH: Final = "SOCIALAPI_NO_SPEEDUPS"
-INTERFACE: Final = 3
-"""The number of the functions that Python calls. An extension with another one was built from other
-sources, and is not used.
+HASHING: Final = "SOCIALAPI_HASHING"
+INTERFACE: Final = 4
+"""The number of the interface in C. An extension with another one was built from other sources, and
+is not used.
+"""
+_TESTED_BYTES: Final = (1, 55, 56, 64, 119, 120, 183, 184, 247)
+"""Of the texts of the self-test: the shortest and longest of each number of blocks, hashed in pairs
+and alone.
 """
 
 
@@ -31,18 +39,58 @@ def _why_disabled() -> str:
         return "not built: an install with a C compiler builds it (pip install --no-cache-dir --force-reinstall)"
     except ImportError as problem:
         return f"cannot be loaded: {problem}"
-    return "" if native.INTERFACE == INTERFACE else "built for another version: install the package again"
+    if native.INTERFACE != INTERFACE:
+        return "built for another version: install the package again"
+    return _failure_of_self_test(native)
+
+
+def _failure_of_self_test(native: Any) -> str:
+    texts = ["~" * size for size in _TESTED_BYTES]
+    if list(native.hash_column(texts, "device_id")) == [hashlib.sha256(text.encode()).hexdigest() for text in texts]:
+        return ""
+    why = "its SHA-256 is not that of hashlib"
+    warnings.warn(f"the extension in C of socialapi is not used: {why}", RuntimeWarning, stacklevel=2)
+    return why
+
+
+def _why_hashlib() -> str:
+    if os.environ.get(HASHING, ""):  # whatever it says: a misspelt word must not leave the hashing to C
+        return f"set by {HASHING}"
+    try:
+        import _hashlib
+    except ImportError:  # a Python without OpenSSL
+        return ""
+    return "OpenSSL is in FIPS mode" if _hashlib.get_fips_mode() else ""
 
 
 WHY_DISABLED: Final = _why_disabled()
 """Why the extension is not used; empty if it is."""
 IS_ENABLED: Final = not WHY_DISABLED
+WHY_HASHLIB: Final = _why_hashlib()
+"""Why columns are hashed by hashlib though the extension is used; empty if they are hashed in C."""
+
+if TYPE_CHECKING or IS_ENABLED:
+    from socialapi._speedups._native import Digests, IdentifierTable, ObjectReader, Users, add_phone_plan, hash_column
+else:
+    from socialapi._speedups.reference import Digests, IdentifierTable, Users, add_phone_plan, hash_column
+
+if IS_ENABLED and WHY_HASHLIB:
+    from socialapi._speedups.reference import add_phone_plan, digests_of
+
+    def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, /) -> Digests:
+        """Returns the column that is hashed in C otherwise."""
+        return Digests(digests_of(cells, kind))
 
 
 def description() -> str:
     """Returns whether the extension is used, and how it hashes, as a line for people."""
     if WHY_DISABLED:
         return f"without speedups ({WHY_DISABLED})"
+    if WHY_HASHLIB:
+        return f"with speedups (SHA-256 by hashlib: {WHY_HASHLIB})"
     from socialapi._speedups import _native
 
     return f"with speedups ({_native.sha256_implementation()})"
+
+
+__all__ = ("Digests", "IdentifierTable", "ObjectReader", "Users", "add_phone_plan", "hash_column")

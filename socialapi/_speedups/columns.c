@@ -1,7 +1,7 @@
 /* Columns of identifiers: checked, normalised and hashed.
  *
  * Only what is certain is decided here: texts that are plain are hashed as they stand, or in lower
- * case. Every other cell is odd, and Python looks at it.
+ * case. Every other cell is left undecided, and Python looks at it.
  */
 #include "digests.h"
 
@@ -249,7 +249,7 @@ hash_text(Hasher *hasher, Py_ssize_t index, const uint8_t *text, Py_ssize_t size
         }
     }
     if (size > MESSAGE_BYTES || !hasher->rule(text, size, &hasher->messages[hasher->waiting >= 0])) {
-        return CELL_ODD;
+        return CELL_UNDECIDED;
     }
     hash_message(hasher, index);
     return CELL_DIGEST;
@@ -263,7 +263,7 @@ hash_object(Hasher *hasher, Py_ssize_t index, PyObject *cell)
     }
     /* Subclasses of str may mean anything. */
     if (!PyUnicode_CheckExact(cell) || !PyUnicode_IS_COMPACT_ASCII(cell)) {
-        return CELL_ODD;
+        return CELL_UNDECIDED;
     }
     return hash_text(hasher, index, PyUnicode_1BYTE_DATA(cell), PyUnicode_GET_LENGTH(cell));
 }
@@ -278,8 +278,8 @@ hash_objects(Hasher *hasher, PyObject *const *cells)
 
 PyDoc_STRVAR(hash_column_doc,
 "hash_column(cells, kind)\n\n"
-"Returns the digests of the cells in a list or tuple. Empty are an empty text and None; odd is whatever\n"
-"Python has to look at, and so everything that is no text.");
+"Returns the digests of the cells in a list or tuple. Empty are an empty text and None; undecided is\n"
+"whatever Python has to look at, and so everything that is no text.");
 
 static PyObject *
 hash_column(PyObject *Py_UNUSED(module), PyObject *arguments)
@@ -306,7 +306,7 @@ hash_column(PyObject *Py_UNUSED(module), PyObject *arguments)
     return (PyObject *)column;
 }
 
-/* Functions beside it ------------------------------------------------------------------------- */
+/* Other functions ------------------------------------------------------------------------------ */
 
 static int
 set_prefixes(PhonePlan *plan, PyObject *prefixes)

@@ -83,7 +83,7 @@ digests_length(Digests *self)
 static PyObject *
 cell_object(const Digests *self, Py_ssize_t index)
 {
-    if (self->states[index] == CELL_ODD) {
+    if (self->states[index] == CELL_UNDECIDED) {
         return Py_NewRef(Py_None);
     }
     if (self->states[index] == CELL_EMPTY) {
@@ -148,7 +148,7 @@ parse_cell(PyObject *value, uint8_t *digest)
 {
     memset(digest, 0, DIGEST_BYTES);
     if (value == Py_None) {
-        return CELL_ODD;
+        return CELL_UNDECIDED;
     }
     if (!PyUnicode_Check(value)) {
         PyErr_Format(PyExc_TypeError, "a cell holds a str or None, not %.100s", Py_TYPE(value)->tp_name);
@@ -299,20 +299,20 @@ indexes_of(const Digests *self, int state, int or_state)
     return found;
 }
 
-PyDoc_STRVAR(digests_gaps_doc, "Returns the indexes of the cells that hold no digest: of empty and odd ones.");
+PyDoc_STRVAR(digests_gaps_doc, "Returns the indexes of the cells that hold no digest: of empty and undecided ones.");
 
 static PyObject *
 digests_gaps(Digests *self, PyObject *Py_UNUSED(ignored))
 {
-    return indexes_of(self, CELL_EMPTY, CELL_ODD);
+    return indexes_of(self, CELL_EMPTY, CELL_UNDECIDED);
 }
 
-PyDoc_STRVAR(digests_odd_doc, "Returns the indexes of the odd cells, which read as None.");
+PyDoc_STRVAR(digests_undecided_doc, "Returns the indexes of the undecided cells, which read as None.");
 
 static PyObject *
-digests_odd(Digests *self, PyObject *Py_UNUSED(ignored))
+digests_undecided(Digests *self, PyObject *Py_UNUSED(ignored))
 {
-    return indexes_of(self, CELL_ODD, CELL_ODD);
+    return indexes_of(self, CELL_UNDECIDED, CELL_UNDECIDED);
 }
 
 PyDoc_STRVAR(digests_same_as_doc, "Returns the indexes of the digests that another column has in the same row.");
@@ -522,7 +522,7 @@ static PyMethodDef digests_methods[] = {
     {"same_as", (PyCFunction)digests_same_as, METH_O, digests_same_as_doc},
     {"packed", (PyCFunction)digests_packed, METH_NOARGS, digests_packed_doc},
     {"gaps", (PyCFunction)digests_gaps, METH_NOARGS, digests_gaps_doc},
-    {"odd", (PyCFunction)digests_odd, METH_NOARGS, digests_odd_doc},
+    {"undecided", (PyCFunction)digests_undecided, METH_NOARGS, digests_undecided_doc},
     {"__sizeof__", (PyCFunction)digests_sizeof, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

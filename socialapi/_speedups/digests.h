@@ -5,8 +5,8 @@
 #include "native.h"
 #include "sha256.h"
 
-/* What a cell holds. An empty one has no value; an odd one has to be looked at by Python. */
-enum { CELL_EMPTY, CELL_DIGEST, CELL_ODD };
+/* What a cell holds. An empty one has no value; an undecided one has to be looked at by Python. */
+enum { CELL_EMPTY, CELL_DIGEST, CELL_UNDECIDED };
 
 /* A sequence of `str | None`. Slices with step 1 may share the memory of the column that they were
  * cut from, and keep it alive then. The bytes of a cell without a digest are zeros. */

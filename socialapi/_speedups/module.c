@@ -1,11 +1,11 @@
 /* The module `socialapi._speedups._native`: what the other files of this folder add to it.
  *
- * Every function has a twin in Python, which is the reference. What a function here does not take
- * as it is, it hands to Python; it never guesses.
+ * reference.py has the same names, and is the specification. What a function here does not take as it
+ * is, it leaves to its caller; it never guesses.
  */
 #include "native.h"
 
-#define INTERFACE 3 /* that of __init__.py */
+#define INTERFACE 4 /* that of __init__.py */
 
 static int
 fill_module(PyObject *module)

@@ -5,17 +5,12 @@ import json
 import operator
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, TypeGuard, TypeVar, cast
+from typing import Final, Self, SupportsIndex, overload
 
 import attrs
 
-from socialapi._speedups import IS_ENABLED
+from socialapi._speedups import Digests, Users
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind, OperationType
-
-if TYPE_CHECKING or IS_ENABLED:
-    from socialapi._speedups._native import Digests, Users
-
-T = TypeVar("T", bound=str | None)
 
 
 @attrs.frozen
@@ -29,72 +24,60 @@ class Action:
     expires_at: str | None = None
 
 
+class Texts(list[str | None]):
+    """A column of values that are not hashed, with the methods of `Digests`."""
+
+    __repr__ = object.__repr__  # which shows no identifier
+
+    @overload
+    def __getitem__(self, index: SupportsIndex, /) -> str | None: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> "Texts": ...
+    def __getitem__(self, index: SupportsIndex | slice, /) -> "str | Texts | None":
+        found = super().__getitem__(index)
+        return Texts(found) if isinstance(found, list) else found
+
+    @classmethod
+    def joined(cls, columns: tuple[Sequence[str | None], ...], /) -> Self:
+        """Returns a column of the values of several columns."""
+        return cls(itertools.chain.from_iterable(columns))
+
+    def gaps(self) -> list[int]:
+        """Returns the indexes of the rows without a value."""
+        return [index for index, value in enumerate(self) if not value]
+
+    def undecided(self) -> list[int]:
+        """Returns the indexes of the values that are None."""
+        return [index for index, value in enumerate(self) if value is None]
+
+    def same_as(self, other: Sequence[str | None], /) -> list[int]:
+        """Returns the indexes of the values that another column has in the same row."""
+        rows = enumerate(zip(self, other, strict=True))
+        return [index for index, (value, another) in rows if value and value == another]
+
+    def compress(self, kept: bytes | bytearray, /) -> "Texts":
+        """Returns the values of the rows whose byte is not zero."""
+        return Texts(itertools.compress(self, kept))
+
+
 Identifier = tuple[IdentifierKind, str]
 """A kind and the normalised value, as it is sent."""
-Column = tuple[IdentifierKind, Sequence[str]]
-"""A kind and a normalised value for each row, empty where there is none: a list, or `Digests`."""
+Values = Digests | Texts
+Column = tuple[IdentifierKind, Values]
+"""A kind and a normalised value for each row, empty where there is none; None while a value is not
+decided.
+"""
 
 _as_json: Final = json.JSONEncoder(ensure_ascii=True).encode
 
 
-def are_digests(values: Sequence[str | None]) -> "TypeGuard[Digests]":
-    """Whether the values of a column are held by the extension in C."""
-    return IS_ENABLED and values.__class__ is Digests
-
-
-def are_rendered(users: Sequence[str]) -> "TypeGuard[Users]":
-    """Whether the user objects are made of their columns when they are asked for."""
-    return IS_ENABLED and users.__class__ is Users
-
-
-def gaps_of(values: Sequence[str | None]) -> list[int]:
-    """The indexes of the rows without a value."""
-    if are_digests(values):
-        return values.gaps()
-    return [at for at, value in enumerate(values) if not value] if "" in values or None in values else []
-
-
-def repeated_within_rows(values: Sequence[str | None], others: Sequence[str | None]) -> list[int]:
-    """The indexes of the rows that have the same value in both columns."""
-    if are_digests(values) and are_digests(others):
-        return values.same_as(others)
-    return [at for at, (value, other) in enumerate(zip(values, others, strict=True)) if value and value == other]
-
-
-def kept_of(values: Sequence[T], kept: bytes | bytearray) -> Sequence[T]:
-    """The values of the rows whose byte is not zero."""
-    if are_digests(values):
-        return cast("Sequence[T]", values.compress(kept))
-    return list(itertools.compress(values, kept))
-
-
-def chained(parts: Sequence[Sequence[T]]) -> Sequence[T]:
-    """The values of columns one behind the other."""
-    if parts and all(map(are_digests, parts)):
-        return cast("Sequence[T]", Digests.joined(cast("tuple[Digests, ...]", tuple(parts))))
-    return list(itertools.chain.from_iterable(parts))
-
-
-def rendered(columns: Sequence[Column]) -> "Users":
-    """The user objects of rows, of which each has a value in at least one column."""
-    found = ((kind, tuple(_in_json(values) for each, values in columns if each == kind)) for kind in IDENTIFIER_KINDS)
-    return Users(tuple(member for member in found if member[1]))
-
-
-def _in_json(values: Sequence[str]) -> "Digests | tuple[str, ...]":
-    if are_digests(values):
-        return values
-    return tuple([value and _as_json(value) for value in values])
-
-
 @attrs.define(eq=False, repr=False, weakref_slot=False)
 class Row:
-    """A row ready to be sent. `user_json` is its user object in ASCII."""
+    """A row that is ready to be sent."""
 
     number: int
     action: Action
     identifiers: tuple[Identifier, ...]
-    user_json: str
 
 
 @attrs.define(eq=False, repr=False, weakref_slot=False)
@@ -102,14 +85,14 @@ class RowBlock:
     """Consecutive rows that are ready to be sent and have the same action.
 
     Every column has one value of its kind per row, or an empty string; a kind may have several
-    columns. `users` are the user objects in ASCII. Strings, rather than an object per row, save work
-    for the garbage collector, which took 100 ms at a time for the rows in progress.
+    columns, and every row has a value in at least one column. Columns, rather than an object per row,
+    save work for the garbage collector, which took 100 ms at a time for the rows in progress.
     """
 
     action: Action
     numbers: Sequence[int]
-    users: Sequence[str]
     columns: tuple[Column, ...]
+    _users: Users | None = None
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -117,74 +100,83 @@ class RowBlock:
     def __iter__(self) -> Iterator[Row]:
         return map(self.row, range(len(self)))
 
-    def row(self, place: int) -> Row:
-        """The row at this place in the run."""
-        found = tuple([(kind, value) for kind, values in self.columns if (value := values[place])])
-        return Row(self.numbers[place], self.action, found, self.users[place])
+    @property
+    def users(self) -> Users:
+        """The user objects in ASCII JSON, made when they are first asked for: a sync sends few of its
+        rows.
+        """
+        if self._users is None:
+            columns: dict[IdentifierKind, list[Digests | tuple[str, ...]]] = {}
+            for kind, values in self.columns:
+                if isinstance(values, Texts):
+                    texts = tuple([_as_json(value) if value else "" for value in values])
+                    columns.setdefault(kind, []).append(texts)
+                else:
+                    columns.setdefault(kind, []).append(values)
+            self._users = Users(tuple([(kind, tuple(columns[kind])) for kind in IDENTIFIER_KINDS if kind in columns]))
+        return self._users
+
+    def row(self, index: int) -> Row:
+        """Returns the row at this index of the block."""
+        found = tuple([(kind, value) for kind, values in self.columns if (value := values[index])])
+        return Row(self.numbers[index], self.action, found)
 
     def part(self, start: int, stop: int) -> "RowBlock":
-        """The rows from one place up to another."""
+        """Returns the rows from one index up to another."""
         if start == 0 and stop >= len(self):
             return self
         columns = tuple([(kind, values[start:stop]) for kind, values in self.columns])
-        return RowBlock(self.action, self.numbers[start:stop], self.users[start:stop], columns)
+        users = None if self._users is None else self._users[start:stop]
+        return RowBlock(self.action, self.numbers[start:stop], columns, users)
 
 
-def rows_of(runs: Iterable[RowBlock]) -> list[Row]:
-    """Every row of the runs."""
-    return [row for run in runs for row in run]
+def rows_of(blocks: Iterable[RowBlock]) -> list[Row]:
+    """Returns every row of the blocks."""
+    return [row for block in blocks for row in block]
 
 
 def runs_of(rows: Iterable[Row]) -> list[RowBlock]:
-    """The rows as runs, in their order."""
-    return [_run(action, list(same)) for action, same in itertools.groupby(rows, key=operator.attrgetter("action"))]
+    """Returns the rows as blocks, in their order."""
+    return [_block(action, list(same)) for action, same in itertools.groupby(rows, key=operator.attrgetter("action"))]
 
 
-def joined(runs: Iterable[RowBlock]) -> list[RowBlock]:
-    """The runs, of which neighbours that are alike have become one."""
-    return [_one(list(alike)) for _, alike in itertools.groupby(runs, key=_likeness)]
-
-
-def _likeness(run: RowBlock) -> object:
-    return run.action, [kind for kind, _ in run.columns]
-
-
-def _one(runs: Sequence[RowBlock]) -> RowBlock:
-    if len(runs) == 1:
-        return runs[0]
-    columns = tuple(
-        (kind, chained([run.columns[at][1] for run in runs])) for at, (kind, _) in enumerate(runs[0].columns)
-    )
-    numbers = list(itertools.chain.from_iterable(run.numbers for run in runs))
-    if columns and all(are_rendered(run.users) for run in runs):
-        users: Sequence[str] = rendered(columns)
-    else:
-        users = list(itertools.chain.from_iterable(run.users for run in runs))
-    return RowBlock(runs[0].action, numbers, users, columns)
-
-
-def halves(runs: Sequence[RowBlock]) -> tuple[list[RowBlock], list[RowBlock]]:
-    """The first half of the rows, and the others."""
-    before, after = list[RowBlock](), list[RowBlock]()
-    left = sum(map(len, runs)) // 2
-    for run in runs:
-        if left:
-            before.append(run.part(0, left))
-        if left < len(run):
-            after.append(run.part(left, len(run)))
-        left -= min(left, len(run))
-    return before, after
-
-
-def _run(action: Action, rows: Sequence[Row]) -> RowBlock:
-    columns: dict[tuple[IdentifierKind, int], list[str]] = {}
-    for place, row in enumerate(rows):
+def _block(action: Action, rows: Sequence[Row]) -> RowBlock:
+    columns: dict[tuple[IdentifierKind, int], Texts] = {}
+    for index, row in enumerate(rows):
         seen: Counter[IdentifierKind] = Counter()
         for kind, value in row.identifiers:
             column = columns.get((kind, seen[kind]))
             if column is None:
-                column = columns[kind, seen[kind]] = [""] * len(rows)
-            column[place] = value
+                column = columns[kind, seen[kind]] = Texts([""] * len(rows))
+            column[index] = value
             seen[kind] += 1
-    found = tuple((kind, values) for (kind, _), values in columns.items())
-    return RowBlock(action, [row.number for row in rows], [row.user_json for row in rows], found)
+    return RowBlock(action, [row.number for row in rows], tuple((kind, texts) for (kind, _), texts in columns.items()))
+
+
+def joined(blocks: Iterable[RowBlock]) -> list[RowBlock]:
+    """Returns the blocks, in which neighbours with the same action and kinds have become one."""
+    found = list[RowBlock]()
+    for _, same in itertools.groupby(blocks, key=lambda block: (block.action, [kind for kind, _ in block.columns])):
+        first, *others = alike = list(same)
+        if others:
+            columns = tuple(
+                (kind, type(values).joined(tuple([block.columns[at][1] for block in alike])))
+                for at, (kind, values) in enumerate(first.columns)
+            )
+            numbers = list(itertools.chain.from_iterable(block.numbers for block in alike))
+            first = RowBlock(first.action, numbers, columns)
+        found.append(first)
+    return found
+
+
+def halves(blocks: Sequence[RowBlock]) -> tuple[list[RowBlock], list[RowBlock]]:
+    """Returns the first half of the rows, and the other rows."""
+    before, after = list[RowBlock](), list[RowBlock]()
+    left = sum(map(len, blocks)) // 2
+    for block in blocks:
+        if left:
+            before.append(block.part(0, left))
+        if left < len(block):
+            after.append(block.part(left, len(block)))
+        left -= min(left, len(block))
+    return before, after

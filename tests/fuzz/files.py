@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from socialapi.bulk.audiences.cells import user_rows
 from socialapi.bulk.audiences.columns import IdentifierColumns
-from socialapi.bulk.audiences.normalize import Unusable, column_normalizers, normalizers
+from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers, plain_value
 from socialapi.bulk.audiences.phone_numbers import check_region, starts_of
 from socialapi.bulk.audiences.prepare import Preparer
 from socialapi.bulk.inputs.feed_xml import read_xml
@@ -93,7 +93,7 @@ def users_of(block: Block[Any]) -> Iterator[Any]:
     for row in user_rows(block):
         yield row.number, row.identifiers, row.operation_type, row.expires_at, row.problem, row.unusable
     prepared = Preparer(now=NOW, default_region="US").prepare_block(block)
-    issues = [*prepared.rejects, *prepared.warnings, *prepared.mended]
+    issues = [*prepared.rejects, *prepared.warnings, *prepared.cleaned]
     yield from issues
     assert [each for each in issues if MARKER.decode() in repr(each)] == [], "an issue shows a value"
     sent, rejected = rows_of(prepared.runs), {each.row for each in prepared.rejects}
@@ -243,9 +243,10 @@ def _identifiers(data: bytes) -> None:
     pieces = Pieces(data)
     region = pieces.one_of(None, "US", "DE", "AQ")
     cells = [pieces.text() for _ in range(4)]
-    each, columns = normalizers(IDENTIFIER_KINDS, region), column_normalizers(IDENTIFIER_KINDS, region)
+    each = normalizers(IDENTIFIER_KINDS, region)
     for kind in IDENTIFIER_KINDS:
-        together = columns[kind](cells)
+        together = list(hashed_column(kind, cells)) if kind != "partner_user_id" else [None] * len(cells)
+        together = [plain_value(each[kind], cells[at]) if value is None else value for at, value in enumerate(together)]
         for cell, value in zip(cells, together, strict=True):
             try:
                 alone, remark = each[kind](cell)

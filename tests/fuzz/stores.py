@@ -9,13 +9,14 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Final
 
+from socialapi import _speedups
 from socialapi.bulk.journals.journal import JobIdentity, Outcome, RecordedBatch
 from socialapi.bulk.journals.journal_view import is_journal, look
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.bulk.products.snapshot import Digests
 from socialapi.bulk.rejects import begins_as_rejects, is_rejects_file
-from socialapi.bulk.rows import Action, Row, runs_of
+from socialapi.bulk.rows import Action, RowBlock
 from socialapi.bulk.sync.snapshot import Snapshot
 from socialapi.cli.credential_store import CredentialStore, Login
 from socialapi.cli.emulator import _Background, _check_env_file
@@ -57,8 +58,8 @@ async def _fill_journal(path: Path) -> None:
 
 
 def _row(number: int) -> Any:
-    (block,) = runs_of([Row(number, Action("Update"), (("email", bytes([number]).hex() * 32),), "")])
-    return block, 2_000_000_000
+    column = _speedups.Digests([bytes([number]).hex() * 32])
+    return RowBlock(Action("Update"), [number], (("email", column),)), 2_000_000_000
 
 
 async def _use_snapshot(path: Path) -> Any:

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import pytest
 
+from socialapi._speedups import Digests
 from socialapi.bulk.sync.buckets import KINDS
-from socialapi.bulk.sync.scratch import hex_of
 from socialapi.bulk.sync.snapshot import Snapshot
 from tests.proofs.processes import (
     Member,
@@ -152,7 +152,9 @@ def claimed(snapshot: Path, folder: Path) -> tuple[set[Member], set[Member]]:
     with contextlib.closing(sqlite3.connect(copy)) as connection:
         found = connection.execute("SELECT kind, digests, sure > 0 FROM members").fetchall()
     everything: dict[Member, bool] = {
-        (KINDS[kind], digest): is_sure for kind, packed, is_sure in found for digest in hex_of(packed)
+        (KINDS[kind], digest): is_sure
+        for kind, packed, is_sure in found
+        for digest in filter(None, Digests.unpacked(packed, []))
     }
     return {each for each, is_sure in everything.items() if is_sure}, set(everything)
 

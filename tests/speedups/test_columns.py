@@ -1,4 +1,4 @@
-"""Columns that are hashed in C are those that Python hashes, whatever their cells hold."""
+"""Columns are hashed alike in C and in Python, whatever their cells hold."""
 
 import functools
 import gc
@@ -11,20 +11,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from socialapi._speedups import IS_ENABLED
-
-if not IS_ENABLED:
-    pytest.skip("the extension is not used here", allow_module_level=True)
-
-from socialapi._speedups._native import Digests, Users, add_phone_plan, hash_column
-from socialapi.bulk.audiences import phone_numbers, prepare
+from socialapi.bulk import rows
+from socialapi.bulk.audiences import normalize, phone_numbers, prepare
 from socialapi.bulk.audiences.cells import UserBlock
-from socialapi.bulk.audiences.normalize import Unusable, hashed_plain, normalizers
+from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.rows import rows_of
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from tests.bulk.audiences.test_prepare_blocks import EXAMPLES, NOW, blocks
 from tests.bulk.blocks import user_block
+from tests.speedups.implementations import IN_C, NATIVE, REFERENCE
 
 HASHED: Final = tuple(kind for kind in IDENTIFIER_KINDS if kind != "partner_user_id")
 KINDS: Final = pytest.mark.parametrize("kind", HASHED)
@@ -85,10 +81,10 @@ def in_python(kind: IdentifierKind, cell: str) -> str | None:
 @given(cells=st.lists(TEXT | st.none() | NO_TEXT, max_size=9), is_tuple=st.booleans())
 @settings(max_examples=300)
 @example(cells=["a@b.c" + "x" * 242, "a@b.c" + "x" * 243], is_tuple=False)
-def test_a_cell_is_what_python_makes_of_it_or_left_to_python(
+def test_a_cell_is_what_the_normaliser_makes_of_it_or_left_to_it(
     kind: IdentifierKind, cells: list[Any], is_tuple: bool
 ) -> None:
-    found = hashed_plain(kind, tuple(cells) if is_tuple else cells)
+    found = hashed_column(kind, tuple(cells) if is_tuple else cells)
     assert len(found) == len(cells)
     for cell, value in zip(cells, found, strict=True):
         if cell is None or cell == "":
@@ -96,6 +92,34 @@ def test_a_cell_is_what_python_makes_of_it_or_left_to_python(
         elif value is not None:
             assert type(cell) is str
             assert value == in_python(kind, cell)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def phone_plans() -> None:
+    """Both implementations know the same countries."""
+    with pytest.MonkeyPatch.context() as patch:
+        for speedups in filter(None, (REFERENCE, NATIVE)):
+            patch.setattr(phone_numbers, "_PLANS", phone_numbers._Plans())
+            patch.setattr(phone_numbers, "add_phone_plan", speedups.add_phone_plan)
+            for start in range(1_000):
+                phone_numbers._PLANS[f"{start:03}"]
+
+
+PLANNED: Final = st.builds(
+    "{}{}".format, st.sampled_from(EXAMPLES).map(lambda number: number[:4]), st.text("0123456789", max_size=30)
+)
+
+
+@IN_C
+@KINDS
+@given(cells=st.lists(TEXT | PLANNED | st.none() | NO_TEXT, max_size=9), is_tuple=st.booleans())
+@settings(max_examples=500)
+@example(cells=["a@b.c" + "x" * 242, "a@b.c" + "x" * 243, "@" + "a" * 64, "g" * 64, "@", "+1", "+123"], is_tuple=False)
+def test_a_column_is_the_same_in_c_and_in_python(kind: IdentifierKind, cells: list[Any], is_tuple: bool) -> None:
+    given_cells = tuple(cells) if is_tuple else cells
+    found, expected = NATIVE.hash_column(given_cells, kind), REFERENCE.hash_column(given_cells, kind)
+    assert list(found) == list(expected)
+    assert (found.gaps(), found.undecided()) == (expected.gaps(), expected.undecided())
 
 
 PLAIN: Final[dict[IdentifierKind, list[tuple[str, str]]]] = {
@@ -112,26 +136,28 @@ PLAIN: Final[dict[IdentifierKind, list[tuple[str, str]]]] = {
 
 
 @KINDS
-def test_plain_cells_are_hashed_in_c(kind: IdentifierKind) -> None:
+def test_plain_cells_are_hashed_with_their_column(kind: IdentifierKind) -> None:
     raw, sent = [raw for raw, _ in PLAIN[kind]], [sent for _, sent in PLAIN[kind]]
     digests = [hashlib.sha256(each.encode()).hexdigest() for each in sent]
     for count in range(len(raw) + 1):
-        assert list(hashed_plain(kind, raw[:count])) == digests[:count]
-    assert list(hashed_plain(kind, [DIGEST, "", DIGEST.upper(), None])) == [DIGEST, "", DIGEST, ""]
+        assert list(hashed_column(kind, raw[:count])) == digests[:count]
+    assert list(hashed_column(kind, [DIGEST, "", DIGEST.upper(), None])) == [DIGEST, "", DIGEST, ""]
 
 
 @given(st.sampled_from(EXAMPLES), st.integers(0, 10**12))
-def test_a_number_is_hashed_in_c_only_if_the_numbering_plan_leaves_it_as_it_is(example: str, digits: int) -> None:
+def test_a_number_is_hashed_with_its_column_only_if_the_numbering_plan_leaves_it_as_it_is(
+    example: str, digits: int
+) -> None:
     number = example[: -len(str(digits))] + str(digits) if len(str(digits)) < len(example) - 4 else example
-    (found,) = hashed_plain("phone_number", [number])
+    (found,) = hashed_column("phone_number", [number])
     if found is not None:
         assert phone_numbers.e164(number, None) == number
         assert found == hashlib.sha256(number.encode()).hexdigest()
 
 
-def test_nearly_all_countries_have_their_numbers_hashed_in_c() -> None:
+def test_nearly_all_countries_have_their_numbers_hashed_with_their_column() -> None:
     for _ in range(len(EXAMPLES) // phone_numbers.STARTS_AT_ONCE + 1):
-        found = hashed_plain("phone_number", EXAMPLES)
+        found = hashed_column("phone_number", EXAMPLES)
     assert found.count(None) <= len(EXAMPLES) * 0.05
 
 
@@ -155,33 +181,35 @@ def test_it_is_known_with_what_a_national_prefix_begins(pattern: str, starts: tu
     assert phone_numbers.starts_of(pattern) == starts
 
 
-def in_both(block: UserBlock, **options: Any) -> tuple[PreparedBlock, PreparedBlock]:
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(prepare, "IS_ENABLED", False)
-        in_python = Preparer(now=NOW, **options).prepare_block(block)
-    return in_python, Preparer(now=NOW, **options).prepare_block(block)
-
-
 def told(prepared: PreparedBlock) -> tuple[Any, ...]:
-    rows = [(row.number, row.action, sorted(row.identifiers), row.user_json) for row in rows_of(prepared.runs)]
-    return rows, prepared.rejects, prepared.warnings, prepared.mended
+    sent = [(row.number, row.action, sorted(row.identifiers)) for row in rows_of(prepared.runs)]
+    users = [user for run in prepared.runs for user in run.users]
+    return sent, users, prepared.rejects, prepared.warnings, prepared.cleaned
 
 
+@IN_C
 @given(blocks() | blocks(has_overrides=True), st.sampled_from((None, "US")))
 @settings(max_examples=400)
-def test_a_block_is_prepared_as_in_python(block: UserBlock, region: str | None) -> None:
-    python, in_c = in_both(block, default_region=region)
-    assert told(in_c) == told(python)
-    assert all(isinstance(run.users, Users) for run in in_c.runs)
+def test_a_block_is_prepared_alike_in_c_and_in_python(block: UserBlock, region: str | None) -> None:
+    found = []
+    for speedups in (NATIVE, REFERENCE):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(normalize, "hash_column", speedups.hash_column)
+            for module in (prepare, rows):
+                patch.setattr(module, "Digests", speedups.Digests)
+            patch.setattr(rows, "Users", speedups.Users)
+            found.append(told(Preparer(now=NOW, default_region=region).prepare_block(block)))
+    assert found[0] == found[1]
 
 
 @given(blocks())
 def test_a_block_is_prepared_in_parts_as_it_is_at_once(block: UserBlock) -> None:
     preparer = Preparer(now=NOW)
     parts = list(preparer.prepare(block))
-    rows, *issues = told(preparer.prepare_block(block))
-    assert [row for part in parts for row in told(part)[0]] == rows
-    assert [[issue for part in parts for issue in told(part)[at]] for at in (1, 2, 3)] == issues
+    all_rows, users, *issues = told(preparer.prepare_block(block))
+    assert [row for part in parts for row in told(part)[0]] == all_rows
+    assert [user for part in parts for user in told(part)[1]] == users
+    assert [[issue for part in parts for issue in told(part)[at]] for at in (2, 3, 4)] == issues
 
 
 def test_a_block_of_odd_cells_is_prepared_in_steps() -> None:
@@ -192,43 +220,46 @@ def test_a_block_of_odd_cells_is_prepared_in_steps() -> None:
     assert [sum(map(len, part.runs)) for part in Preparer(now=NOW).prepare(plain)] == [700]
 
 
+@IN_C
 def test_what_is_no_column_or_kind_is_refused() -> None:
     for cells, kind in (("a@b.example", "email"), ({"a": 1}, "email"), (None, "email"), ([], 7), ([], b"email")):
         with pytest.raises(TypeError):
-            hash_column(cells, kind)  # type: ignore[arg-type]
+            NATIVE.hash_column(cells, kind)
     for name in ("partner_user_id", "", "é", "\ud800"):
         with pytest.raises(ValueError, match="no such kind"):
-            hash_column([], name)
+            NATIVE.hash_column([], name)
 
 
+@IN_C
 @pytest.mark.parametrize(
     "plan",
     [(1_000, 1, 1, ()), (-1, 1, 1, ()), (1, 0, 1, ()), (1, 4, 1, ()), (1, 1, 1, ("1234567",)), (1, 1, 1, ("1",) * 11)],
 )
 def test_a_phone_plan_for_which_there_is_no_room_is_refused(plan: tuple[Any, ...]) -> None:
     with pytest.raises(ValueError, match=r"digits|room"):
-        add_phone_plan(*plan)
+        NATIVE.add_phone_plan(*plan)
     with pytest.raises(TypeError):
-        add_phone_plan(1, 1, 1, (7,))  # type: ignore[arg-type]
+        NATIVE.add_phone_plan(1, 1, 1, (7,))
 
 
 def use_everything(cells: list[Any]) -> None:
     for kind in HASHED:
-        column = hash_column(cells, kind)
-        users = Users((("email", (column, column[:])), ("partner_user_id", (("x",) * len(cells),))))
+        column = NATIVE.hash_column(cells, kind)
+        users = NATIVE.Users((("email", (column, column[:])), ("partner_user_id", (("x",) * len(cells),))))
         list(users[1:]), users.render(b",", b"["), users.fitting(9, 1, 1_000)
-        Digests.joined((column, column[2:])).compress(bytes(2 * len(cells) - 2))
-        Digests.unpacked(column.packed(), column.gaps())
-        list(column), column[::2], column.odd(), column.same_as(column), None in column, column.count("")
+        NATIVE.Digests.joined((column, column[2:])).compress(bytes(2 * len(cells) - 2))
+        NATIVE.Digests.unpacked(column.packed(), column.gaps())
+        list(column), column[::2], column.undecided(), column.same_as(column), None in column, column.count("")
         for refused in (
-            functools.partial(hash_column, cells, "x"),
-            functools.partial(Users, (("x", (cells,)),)),  # type: ignore[arg-type]
+            functools.partial(NATIVE.hash_column, cells, "x"),
+            functools.partial(NATIVE.Users, (("x", (cells,)),)),
             functools.partial(column.compress, b""),
         ):
             with pytest.raises((TypeError, ValueError)):
                 refused()
 
 
+@IN_C
 def test_nothing_is_kept_of_what_was_given() -> None:
     cells = ["a@b.example", "é" * 9, DIGEST, "", "+14155550123", None, object(), "x" * 300]
     before = [sys.getrefcount(cell) for cell in (cells[1], cells[6], cells[7])]
@@ -236,6 +267,7 @@ def test_nothing_is_kept_of_what_was_given() -> None:
     assert [sys.getrefcount(cell) for cell in (cells[1], cells[6], cells[7])] == before
 
 
+@IN_C
 def test_no_memory_is_lost_over_many_calls() -> None:
     cells = ["a@b.example", DIGEST, "", "+14155550123", None, "x" * 300]
     count: Callable[[], int] = sys.getallocatedblocks

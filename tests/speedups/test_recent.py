@@ -1,29 +1,19 @@
-"""The table of recent identifiers in C does what its twin in Python does."""
+"""The table of recent identifiers does the same in C and in Python."""
 
 import contextlib
 import gc
 import hashlib
-import importlib
 import subprocess
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi._speedups import IS_ENABLED
-from socialapi.bulk.audiences.batches import Batch
-from socialapi.bulk.audiences.dedup import PythonIdentifierTable, RecentIdentifiers
-from socialapi.bulk.rows import Action, Row, runs_of
-from socialapi.models.audiences import IDENTIFIER_KINDS
-
-if not IS_ENABLED:
-    pytest.skip("the extension is not used here", allow_module_level=True)
-
-native: Any = importlib.import_module("socialapi._speedups._native")
+from tests.speedups.implementations import EACH, IN_C, NATIVE, REFERENCE
 
 
 def digest(text: str) -> str:
@@ -64,9 +54,10 @@ TEXTS: Final = [
     "é" + digest("a")[1:],
 ]
 VALUES: Final = st.sampled_from(["", *DIGESTS, *TEXTS])
-COLUMNS: Final = st.lists(VALUES, max_size=200) | st.lists(st.sampled_from(["", *DIGESTS]), max_size=200).map(
-    native.Digests
-)
+COLUMNS: Final = st.lists(VALUES, max_size=200).map(lambda values: ("texts", values)) | st.lists(
+    st.sampled_from(["", *DIGESTS]), max_size=200
+).map(lambda values: ("digests", values))
+"""What a column is, and its values: the texts of a list, or digests."""
 
 
 class Text(str):
@@ -83,9 +74,17 @@ PLACEMENTS: Final = [Placement() for _ in range(4)]
 TABLE: Final = st.integers(0, 2)
 
 
-def columns_of_one_length(columns: Sequence[Sequence[str]]) -> tuple[Sequence[str], ...]:
-    rows = min(map(len, columns))
-    return tuple(column[:rows] for column in columns)
+Column = tuple[str, list[str]]
+
+
+def columns_of_one_length(columns: Sequence[Column]) -> list[Column]:
+    rows = min(len(values) for _, values in columns)
+    return [(form, values[:rows]) for form, values in columns]
+
+
+def column_in(speedups: Any, column: Column) -> Any:
+    form, values = column
+    return speedups.Digests(values) if form == "digests" else values
 
 
 OPERATIONS: Final = st.one_of(
@@ -97,125 +96,63 @@ OPERATIONS: Final = st.one_of(
 )
 
 
-def done(tables: list[Any], operation: tuple[Any, ...]) -> object:
+def done(speedups: Any, tables: list[Any], operation: tuple[Any, ...]) -> object:
     name, at, *arguments = operation
     if name == "repeated":
-        return tables[at].repeated(*arguments, tuple(tables[:at] + tables[at + 1 :]))
+        columns = tuple(column_in(speedups, column) for column in arguments[0])
+        return tables[at].repeated(columns, tuple(tables[:at] + tables[at + 1 :]))
     if name == "take_over":
         arguments[0] = tables[arguments[0]]
+    if name == "put_column":
+        arguments[0] = column_in(speedups, arguments[0])
     return getattr(tables[at], name)(*arguments)
 
 
+@IN_C
 @given(st.lists(OPERATIONS, max_size=30))
-def test_every_sequence_of_operations_has_the_same_answers_as_in_python(operations: list[tuple[Any, ...]]) -> None:
-    ours: list[Any] = [native.IdentifierTable() for _ in range(3)]
-    twins: list[Any] = [PythonIdentifierTable() for _ in range(3)]
+def test_every_sequence_of_operations_has_the_same_answers_in_c_and_in_python(
+    operations: list[tuple[Any, ...]],
+) -> None:
+    tables: list[Any] = [NATIVE.IdentifierTable() for _ in range(3)]
+    twins: list[Any] = [REFERENCE.IdentifierTable() for _ in range(3)]
     for operation in operations:
-        assert done(ours, operation) == done(twins, operation)
-        for table, twin in zip(ours, twins, strict=True):
+        assert done(NATIVE, tables, operation) == done(REFERENCE, twins, operation)
+        for table, twin in zip(tables, twins, strict=True):
             assert len(table) == len(twin)
             assert table.placements() == twin.placements()
     for value in [*DIGESTS, *TEXTS]:
-        assert [table.get(value) for table in ours] == [twin.get(value) for twin in twins]
+        assert [table.get(value) for table in tables] == [twin.get(value) for twin in twins]
 
 
-UPDATE: Final = Action("Update")
-ACTIONS: Final = (UPDATE, Action("Update"), Action("Delete"), Action("Update", None, "2091-01-01T00:00:00Z"))
-ROW: Final = st.builds(
-    lambda action, identifiers: Row(1, action, tuple(dict.fromkeys(identifiers)), "{}"),
-    st.sampled_from(ACTIONS),
-    st.lists(
-        st.tuples(st.sampled_from(IDENTIFIER_KINDS[-2:]), st.sampled_from([*DIGESTS, *TEXTS[:4]])),
-        min_size=1,
-        max_size=3,
-    ),
-)
-ROWS: Final = st.lists(ROW, min_size=1, max_size=6)
-EVENTS: Final = st.one_of(
-    st.tuples(st.just("judge"), ROW),
-    st.tuples(st.just("take"), ROWS),
-    st.tuples(st.just("refuse"), st.integers(0, 20), ROW),
-    st.tuples(st.just("settle"), st.integers(0, 20)),
-    st.tuples(st.just("next batch")),
-    st.tuples(st.just("differ")),
-)
+@EACH
+def test_rows_are_repeated_that_have_an_identifier_of_a_table_or_an_earlier_row_or_one_twice(speedups: Any) -> None:
+    table, other = speedups.IdentifierTable(), speedups.IdentifierTable()
+    table.put("known", 1)
+    other.put_column(["elsewhere", ""], 2)
+    columns = (["new", "", "known", "x", "a", "b", "new"], ["", "", "y", "elsewhere", "a", "x", "z"])
+    assert table.repeated(columns, (other,)) == [2, 3, 4, 5, 6]
+    assert table.repeated(columns, ()) == [2, 4, 5, 6]
+    assert (len(table), len(other), other.get("elsewhere"), other.get("")) == (1, 1, 2, None)
 
 
-class Job:
-    """Rows that go through both windows; each answer has to be the same."""
-
-    def __init__(self, remembered: int) -> None:
-        make: Callable[[], Any] = native.IdentifierTable
-        self.ours = RecentIdentifiers(remembered, make)
-        self.twin = RecentIdentifiers(remembered, PythonIdentifierTable)
-        self.batches = [Batch(1)]
-
-    def same(self, ask: Callable[[RecentIdentifiers], Any]) -> Any:
-        answer = ask(self.ours)
-        assert answer == ask(self.twin)
-        return answer
-
-    def take(self, rows: Sequence[Row]) -> None:
-        for run in runs_of(rows):
-            start = 0
-            for place in [*self.same(lambda recent: recent.repeated(run)), len(run)]:  # noqa: B023  # asked at once
-                if start < place:
-                    new = run.part(start, place)
-                    self.same(lambda recent: recent.place_new(new, self.batches[-1]))  # noqa: B023
-                if place < len(run):
-                    self.take_repeated(run.row(place))
-                start = place + 1
-
-    def take_repeated(self, row: Row) -> None:
-        decision = self.same(lambda recent: recent.judge(row))
-        if decision.duplicate and decision.duplicate_of is None and not decision.refused:
-            self.same(lambda recent: recent.refresh(row))
-        else:
-            batch = decision.duplicate_of or self.batches[-1]
-            self.same(lambda recent: recent.place(row, batch))
-
-    def run(self, event: str, *details: Any) -> None:
-        match event:
-            case "judge":
-                self.same(lambda recent: recent.judge(details[0]))
-            case "take":
-                self.take(details[0])
-            case "refuse":
-                self.batches[details[0] % len(self.batches)].refused.update(details[1].identifiers)
-            case "settle":
-                self.batches[details[0] % len(self.batches)].settled.set()
-            case "next batch":
-                self.same(lambda recent: recent.turn())
-                self.batches.append(Batch(len(self.batches) + 1))
-            case _:
-                self.same(lambda recent: recent.begin_to_differ())
-
-
-@given(st.integers(1, 12), st.lists(EVENTS, max_size=40))
-def test_every_decision_is_the_same_as_in_python(remembered: int, events: list[tuple[Any, ...]]) -> None:
-    job = Job(remembered)
-    for event in events:
-        job.run(*event)
-        assert len(job.ours._young) == len(job.twin._young)
-        assert len(job.ours._old) == len(job.twin._old)
-        assert len(job.ours._forgotten) == len(job.twin._forgotten)
-
-
+@IN_C
 @pytest.mark.parametrize("text", ["", *DIGESTS, *TEXTS])
 def test_a_text_of_a_subclass_is_what_it_holds(text: str) -> None:
-    table: Any = native.IdentifierTable()
+    table: Any = NATIVE.IdentifierTable()
     table.put(Text(text), 1)
     assert table.get(text) == table.get(Text(text)) == (1 if text else None)
     table.put_column([text], 2)
     assert (len(table), table.placements()) == ((1, {2}) if text else (0, set()))
 
 
+@IN_C
 @pytest.mark.parametrize("found", [b"short", bytearray(32), None])
 def test_a_hash_that_is_no_digest_is_refused(found: Any) -> None:
     program = f"""
 import hashlib
+sha256 = hashlib.sha256
 class Hash:
-    def __init__(self, data): pass
+    def __init__(self, data): self.hexdigest = sha256(data).hexdigest
     def digest(self): return {found!r}
 hashlib.sha256 = Hash
 from socialapi._speedups._native import IdentifierTable
@@ -229,12 +166,13 @@ except TypeError as problem:
 
 
 def table_of(count: int) -> Any:
-    table = native.IdentifierTable()
+    table = NATIVE.IdentifierTable()
     for start in range(0, count, 1_000):
         table.put_column([digest(str(number)) for number in range(start, start + 1_000)], start)
     return table
 
 
+@IN_C
 def test_a_table_grows_with_what_it_holds_and_loses_nothing() -> None:
     table = table_of(70_000)
     assert len(table) == 70_000
@@ -243,16 +181,18 @@ def test_a_table_grows_with_what_it_holds_and_loses_nothing() -> None:
     assert table.repeated(([digest(str(number)) for number in (70_000, 69_999, 70_001, 0)],), ()) == [1, 3]
 
 
+@IN_C
 def test_an_identifier_takes_less_than_64_bytes() -> None:
     assert sys.getsizeof(table_of(50_000)) < 64 * 50_000
-    assert sys.getsizeof(native.IdentifierTable()) < 200
+    assert sys.getsizeof(NATIVE.IdentifierTable()) < 200
 
 
+@IN_C
 def test_digests_that_begin_or_end_alike_are_different() -> None:
     alike = [hexadecimal(number << shift) for shift in (0, 64, 128, 192) for number in range(1, 3_000)]
-    table = native.IdentifierTable()
+    table = NATIVE.IdentifierTable()
     assert table.repeated((alike,), ()) == []
-    table.put_column(native.Digests(alike), "placement")
+    table.put_column(NATIVE.Digests(alike), "placement")
     assert len(table) == len(alike)
     assert table.repeated((alike,), ()) == list(range(len(alike)))
     assert table.get(hexadecimal(3_000)) is None
@@ -260,6 +200,7 @@ def test_digests_that_begin_or_end_alike_are_different() -> None:
 
 # Digits of a digest are hexadecimal, two a byte: the places at which the words of 2, 4 and 8 bytes have their highest or
 # lowest bits, on machines of either byte order.
+@IN_C
 @pytest.mark.parametrize("width", [4, 8, 16])
 @pytest.mark.parametrize("offset", [0, 1, -2, -1])
 def test_digests_that_differ_in_the_same_bits_of_each_word_have_hashes_of_their_own(width: int, offset: int) -> None:
@@ -270,15 +211,16 @@ def test_digests_that_differ_in_the_same_bits_of_each_word_have_hashes_of_their_
         for place, digit in zip(places, f"{number:x}".rjust(len(places), "0"), strict=True):
             digits[place] = digit
         alike.append("".join(digits))
-    hashes = [native.identifier_hash(each) for each in alike]
+    hashes = [NATIVE.identifier_hash(each) for each in alike]
     assert len(set(hashes)) > 0.999 * len(alike)
-    table = native.IdentifierTable()
+    table = NATIVE.IdentifierTable()
     table.put_column(alike, "placement")
     assert table.repeated((alike,), ()) == list(range(len(alike)))
 
 
+@IN_C
 def test_a_placement_is_let_go_with_its_last_identifier() -> None:
-    table, first, second = native.IdentifierTable(), Placement(), Placement()
+    table, first, second = NATIVE.IdentifierTable(), Placement(), Placement()
     table.put_column([digest("a"), digest("b")], first)
     alive = weakref.ref(first)
     del first
@@ -289,8 +231,9 @@ def test_a_placement_is_let_go_with_its_last_identifier() -> None:
     assert table.placements() == {second}
 
 
+@IN_C
 def test_placements_that_come_and_go_take_no_room() -> None:
-    table = native.IdentifierTable()
+    table = NATIVE.IdentifierTable()
     for number in range(10):
         table.put(str(number), object())
     size = sys.getsizeof(table)
@@ -300,8 +243,9 @@ def test_placements_that_come_and_go_take_no_room() -> None:
     assert len(table.placements()) == 10
 
 
+@IN_C
 def test_what_a_placement_does_when_it_is_let_go_meets_a_whole_table() -> None:
-    table = native.IdentifierTable()
+    table = NATIVE.IdentifierTable()
 
     class Last:
         def __del__(self) -> None:
@@ -313,8 +257,9 @@ def test_what_a_placement_does_when_it_is_let_go_meets_a_whole_table() -> None:
     assert [table.get(each) for each in ("a", "b", "0", "499")] == ["first", "first", "last", "last"]
 
 
+@IN_C
 def test_a_table_that_is_reached_from_its_own_placement_is_collected() -> None:
-    table, placement = native.IdentifierTable(), Placement()
+    table, placement = NATIVE.IdentifierTable(), Placement()
     placement.table = table  # type: ignore[attr-defined]
     table.put("a", placement)
     alive = weakref.ref(placement)
@@ -323,11 +268,12 @@ def test_a_table_that_is_reached_from_its_own_placement_is_collected() -> None:
     assert alive() is None
 
 
+@IN_C
 def test_nothing_is_leaked() -> None:
-    placement, columns = Placement(), ([digest("a"), "", LONG, "é"], native.Digests([digest("a"), "", "", digest("b")]))
+    placement, columns = Placement(), ([digest("a"), "", LONG, "é"], NATIVE.Digests([digest("a"), "", "", digest("b")]))
 
     def use() -> None:
-        table, other = native.IdentifierTable(), native.IdentifierTable()
+        table, other = NATIVE.IdentifierTable(), NATIVE.IdentifierTable()
         for column in columns:
             table.put_column(column, placement)
         table.put(LONG, placement)
@@ -350,6 +296,7 @@ def test_nothing_is_leaked() -> None:
     assert sys.getallocatedblocks() - blocks < 250  # of a thousand rounds; Python itself keeps some
 
 
+@IN_C
 @pytest.mark.parametrize(
     ("method", "arguments", "reason"),
     [
@@ -360,26 +307,28 @@ def test_nothing_is_leaked() -> None:
         ("put_column", (1, None), "a column is a sequence"),
         ("repeated", ((["a"],), ("a table",)), "the others are IdentifierTables"),
         ("repeated", ([["a"]], ()), "tuple"),
-        ("take_over", (native.IdentifierTable(), [1]), "set"),
+        ("take_over", (NATIVE and NATIVE.IdentifierTable(), [1]), "set"),
         ("take_over", ({}, set()), "IdentifierTable"),
     ],
 )
 def test_what_is_of_another_type_is_refused(method: str, arguments: tuple[Any, ...], reason: str) -> None:
     with pytest.raises(TypeError, match=reason):
-        getattr(native.IdentifierTable(), method)(*arguments)
+        getattr(NATIVE.IdentifierTable(), method)(*arguments)
 
 
+@IN_C
 def test_columns_of_different_lengths_are_refused() -> None:
     with pytest.raises(ValueError, match="different lengths"):
-        native.IdentifierTable().repeated((["a"], ["b", "c"]), ())
+        NATIVE.IdentifierTable().repeated((["a"], ["b", "c"]), ())
 
 
+@IN_C
 def test_a_comparison_that_fails_leaves_the_tables_as_they_were() -> None:
     class Odd:
         def __hash__(self) -> int:
             raise ArithmeticError
 
-    table, other = native.IdentifierTable(), native.IdentifierTable()
+    table, other = NATIVE.IdentifierTable(), NATIVE.IdentifierTable()
     other.put("a", Odd())
     with pytest.raises(ArithmeticError):
         table.take_over(other, {1})
@@ -388,8 +337,9 @@ def test_a_comparison_that_fails_leaves_the_tables_as_they_were() -> None:
     assert (len(table), len(other)) == (0, 1)
 
 
+@IN_C
 def test_neither_table_shows_what_it_holds() -> None:
-    tables: tuple[Any, ...] = (native.IdentifierTable(), PythonIdentifierTable())
+    tables: tuple[Any, ...] = (NATIVE.IdentifierTable(), REFERENCE.IdentifierTable())
     for table in tables:
         table.put("planted", Placement())
         assert "planted" not in repr(table)

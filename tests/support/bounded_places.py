@@ -320,7 +320,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "a block of rows that is read": _places(
         """
-        bulk/audiences/prepare.py PreparedBlock mended
+        bulk/audiences/prepare.py PreparedBlock cleaned
         bulk/audiences/prepare.py PreparedBlock rejects
         bulk/audiences/prepare.py PreparedBlock runs
         bulk/audiences/prepare.py PreparedBlock warnings
@@ -388,11 +388,10 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "values that are looked up once": _places(
         """
-        bulk/audiences/phone_numbers.py _Plans.__init__ _patterns
+        _speedups/reference.py - _phone_plans
         bulk/audiences/phone_numbers.py _home_plan cache
         bulk/audiences/phone_numbers.py _plan cache
         bulk/audiences/prepare.py Preparer.__init__ lru_cache
-        bulk/audiences/prepare.py _writer cache
         bulk/inputs/keyed_rows.py _find lru_cache
         bulk/inputs/keyed_rows.py _texts lru_cache
         bulk/inputs/objects.py ObjectBlocks.__init__ lru_cache
@@ -624,7 +623,6 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "It is made once, without an argument.": _places(
         """
-        bulk/audiences/normalize.py _other_emails cache
         cli/options.py started_at cache
         emulator/dashboard.py page cache
         emulator/seed/posts.py _timeline_ids cache
@@ -698,7 +696,6 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "It holds the values of one row, or of one block of rows.": _places(
         """
-        bulk/audiences/prepare.py _Further.__init__ _columns
         bulk/products/cells.py _Reading.__init__ _names
         bulk/products/cells.py _Reading.__init__ converted
         bulk/products/cells.py _Reading.__init__ shape

@@ -1,8 +1,6 @@
 """Batches of rows for one upload request: their size in bytes, and the batches they wait for."""
 
 import asyncio
-import bisect
-import itertools
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Literal
@@ -11,7 +9,7 @@ import attrs
 
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.bulk.journals.journal import Outcome
-from socialapi.bulk.rows import Action, Identifier, Row, RowBlock, are_rendered
+from socialapi.bulk.rows import Action, Identifier, Row, RowBlock
 
 Packing = Literal["single", "packed"]
 
@@ -110,9 +108,9 @@ class Packer:
             frame = self._frames[action] = _frame(action)
         return frame
 
-    def alone_fits(self, row: Row) -> bool:
-        """Whether a request can hold the row at all."""
-        return BRACKETS + self._frame(row.action).size + len(row.user_json) <= self._max_bytes
+    def alone_fits(self, block: RowBlock, index: int) -> bool:
+        """Returns whether a request can hold the row at this index of the block at all."""
+        return BRACKETS + self._frame(block.action).size + len(block.users[index]) <= self._max_bytes
 
     def add(self, batch: Batch, run: RowBlock) -> int:
         """Adds rows of the run to the batch, from its first one on; returns how many have fitted."""
@@ -125,7 +123,7 @@ class Packer:
         return count
 
     def _room(self, batch: Batch, run: RowBlock) -> tuple[int, int]:
-        """How many rows of the run fit into the batch, and how many bytes they add."""
+        """Returns how many rows of the run fit into the batch, and how many bytes they add."""
         frame, single = self._frame(run.action).size, self._packing == "single"
         if single:
             most = min(len(run), self._max_operations - batch.row_count)
@@ -139,18 +137,11 @@ class Packer:
         # frame.
         once, each = (0 if batch.row_count else -COMMA) + (0 if single else frame), COMMA + (frame if single else 0)
         room = self._max_bytes - batch.size_bytes - once
-        if are_rendered(run.users):
-            most, added = run.users.fitting(most, each, min(room, sys.maxsize))
-            return most, added + once
-        sizes = list(map(len, run.users if most == len(run) else run.users[:most]))
-        if (added := sum(sizes) + most * each) > room:
-            ends = list(itertools.accumulate(size + each for size in sizes))
-            most = bisect.bisect_right(ends, room)
-            added = ends[most - 1] if most else 0
+        most, added = run.users.fitting(most, each, min(room, sys.maxsize))
         return most, added + once
 
     def split(self, runs: Iterable[RowBlock]) -> Iterator[list[RowBlock]]:
-        """The rows in parts that fit into a request each; each row has to fit alone."""
+        """Yields the rows in parts that fit into a request each; each row has to fit alone."""
         part = Batch()
         for run in runs:
             start = 0
@@ -163,8 +154,8 @@ class Packer:
             yield part.runs
 
     def operations(self, runs: Iterable[RowBlock]) -> list[list[RowBlock]]:
-        """The rows of each operation of the request, so that an operation's index leads back to
-        them.
+        """Returns the rows of each operation of the request, so that an operation's index leads back
+        to them.
         """
         if self._packing == "single":
             return [[run.part(place, place + 1)] for run in runs for place in range(len(run))]
@@ -174,47 +165,27 @@ class Packer:
         return list(grouped.values())
 
     def encode(self, runs: Iterable[RowBlock]) -> Iterator[bytes]:
-        """The body in parts of about `PART_BYTES`, or of `ROWS_PER_BLOCK` long rows: each is quick
-        to make.
+        """Yields the body in parts of about `PART_BYTES`, or of `ROWS_PER_BLOCK` long rows: each is
+        quick to make.
         """
-        waiting, size = [b"["], 0
-        for between, users in self._joined_by(runs):
-            # What is large is made in its place, behind the little that waits, rather than copied
-            # there.
-            if are_rendered(users) and size < SMALL_BYTES:
-                waiting, size = [users.render(between, b"".join(waiting))], 0
-            else:
-                waiting.append(_joined(between, users))
-            size += len(waiting[-1])
-            if size >= PART_BYTES:
-                yield b"".join(waiting)
-                waiting, size = [], 0
-        yield b"".join((*waiting, b"]"))
-
-    def _joined_by(self, runs: Iterable[RowBlock]) -> Iterator[tuple[bytes, Sequence[str]]]:
-        """Texts one after another, some at a time, and what stands between each two of these."""
-        first = True
-        for action, all_users in self._users(runs):
-            frame = self._frame(action)
-            between = f"{frame.behind},{frame.before}" if self._packing == "single" else ","
-            yield b"", (frame.before if first else f",{frame.before}",)
-            first, is_first = False, True
-            for users in all_users:
-                for start in range(0, len(users), ROWS_PER_BLOCK):
-                    if not is_first:
-                        yield b"", (between,)
-                    is_first = False
-                    yield between.encode(), users[start : start + ROWS_PER_BLOCK]
-            yield b"", (frame.behind,)
-
-    def _users(self, runs: Iterable[RowBlock]) -> Iterable[tuple[Action, Iterable[Sequence[str]]]]:
-        """The users that stand one after another in the request, under the same action."""
-        if self._packing == "single":
-            return ((run.action, (run.users,)) for run in runs)
-        return ((same[0].action, [run.users for run in same]) for same in self.operations(runs))
-
-
-def _joined(between: bytes, users: Sequence[str]) -> bytes:
-    if are_rendered(users):
-        return users.render(between, b"")
-    return between.decode().join(users).encode()
+        single = self._packing == "single"
+        waiting, size, before = list[bytes](), 0, "["
+        for operation in [[run] for run in runs] if single else self.operations(runs):
+            frame = self._frame(operation[0].action)
+            between = f"{frame.behind},{frame.before}" if single else ","
+            before += frame.before
+            starts = ((run.users, start) for run in operation for start in range(0, len(run), ROWS_PER_BLOCK))
+            for users, start in starts:
+                some = users[start : start + ROWS_PER_BLOCK]
+                if size < SMALL_BYTES:  # rendered after the little that waits, rather than copied there
+                    waiting = [some.render(between.encode(), b"".join((*waiting, before.encode())))]
+                    size = len(waiting[0])
+                else:
+                    waiting += (before.encode(), some.render(between.encode(), b""))
+                    size += len(before) + len(waiting[-1])
+                if size >= PART_BYTES:
+                    yield b"".join(waiting)
+                    waiting, size = [], 0
+                before = between
+            before = f"{frame.behind},"
+        yield b"".join((*waiting, before.removesuffix(",").encode(), b"]"))

@@ -8,14 +8,13 @@ batches are settled: a resumed job has to make the same batches again. Time deci
 waits for which.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Protocol, Self
+from typing import Final
 
 import attrs
 
-from socialapi._speedups import IS_ENABLED
+from socialapi._speedups import IdentifierTable
 from socialapi.bulk.audiences.batches import Batch
-from socialapi.bulk.rows import Action, Identifier, Row, RowBlock
+from socialapi.bulk.rows import Action, Identifier, Row, RowBlock, Values
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 
@@ -63,109 +62,23 @@ _NEW: Final = Decision(duplicate=False)
 _SETTLED_DUPLICATE: Final = Decision(duplicate=True)
 
 
-class IdentifierTable(Protocol):
-    """The last placement of each identifier of a kind."""
-
-    def __len__(self) -> int: ...
-
-    def get(self, identifier: str, /) -> _Placement | None:
-        """The placement of an identifier."""
-
-    def put(self, identifier: str, placement: _Placement, /) -> None:
-        """Gives an identifier another placement. An empty text is no identifier."""
-
-    def put_column(self, identifiers: Sequence[str], placement: _Placement, /) -> None:
-        """Gives every identifier of a column another placement."""
-
-    def repeated(self, columns: tuple[Sequence[str], ...], others: tuple[Self, ...], /) -> list[int]:
-        """The indexes of the rows of which this table, one of the others or an earlier row has an
-        identifier. All columns are of the kind of the tables.
-        """
-
-    def placements(self) -> set[_Placement]:
-        """All placements."""
-
-    def take_over(self, other: Self, placements: set[_Placement], /) -> None:
-        """Puts the identifiers of another table that have one of these placements."""
-
-
-class PythonIdentifierTable(dict[str, _Placement]):
-    """An `IdentifierTable` in Python."""
-
-    __repr__ = object.__repr__  # which shows no identifier
-
-    def put(self, identifier: str, placement: _Placement) -> None:
-        """As `IdentifierTable.put`."""
-        if identifier:
-            self[identifier] = placement
-
-    def put_column(self, identifiers: Sequence[str], placement: _Placement) -> None:
-        """As `IdentifierTable.put_column`."""
-        self.update(dict.fromkeys(identifiers, placement))
-        self.pop("", None)
-
-    def repeated(self, columns: tuple[Sequence[str], ...], others: tuple["PythonIdentifierTable", ...]) -> list[int]:
-        """As `IdentifierTable.repeated`."""
-        seen = {""}
-        repeats = len(columns) > 1
-        for values in columns:
-            fresh = dict.fromkeys(values)
-            repeats = repeats or (
-                len(fresh) < len(values) and len(fresh) < len(values) - values.count("") + ("" in fresh)
-            )
-            for table in (self, *others):
-                if not table.keys().isdisjoint(fresh):
-                    seen |= table.keys() & fresh
-        return list(_repeated(columns, seen)) if repeats or len(seen) > 1 else []
-
-    def placements(self) -> set[_Placement]:
-        """As `IdentifierTable.placements`."""
-        return set(self.values())
-
-    def take_over(self, other: "PythonIdentifierTable", placements: set[_Placement]) -> None:
-        """As `IdentifierTable.take_over`."""
-        self.update({identifier: each for identifier, each in other.items() if each in placements})
-
-
-def _repeated(columns: tuple[Sequence[str], ...], seen: set[str]) -> Iterator[int]:
-    """The indexes of the rows with a value that has been seen, but for empty ones."""
-    for index, row in enumerate(zip(*columns, strict=True)):
-        known = False
-        for value in row:
-            if value not in seen:
-                seen.add(value)
-            elif value:
-                known = True
-        if known:
-            yield index
-
-
-def _table_type() -> Callable[[], IdentifierTable]:
-    if not IS_ENABLED:
-        return PythonIdentifierTable
-    from socialapi._speedups import _native
-
-    return _native.IdentifierTable
-
-
-new_table: Final = _table_type()
-
-
 @attrs.define(eq=False, repr=False)
 class _Window:
     """The last placement of each identifier, by kind and value."""
 
-    by_kind: dict[IdentifierKind, IdentifierTable]
+    by_kind: dict[IdentifierKind, "IdentifierTable[_Placement]"] = attrs.field(
+        factory=lambda: {kind: IdentifierTable() for kind in IDENTIFIER_KINDS}
+    )
 
-    def __getitem__(self, kind: IdentifierKind) -> IdentifierTable:
+    def __getitem__(self, kind: IdentifierKind) -> "IdentifierTable[_Placement]":
         return self.by_kind[kind]
 
     def __len__(self) -> int:
         return sum(map(len, self.by_kind.values()))
 
     def take_over_unsettled(self, other: "_Window") -> None:
-        """What of the other is not settled, most often nothing, which is known without a look at
-        every identifier.
+        """Copies the unsettled placements of another window, most often none. Looks at each
+        identifier only if there are some.
         """
         for kind, table in other.by_kind.items():
             if unsettled := {each for each in table.placements() if each.unsettled}:
@@ -177,14 +90,13 @@ class RecentIdentifiers:
     is dropped.
     """
 
-    def __init__(self, remembered: int = REMEMBERED, new_table: Callable[[], IdentifierTable] = new_table) -> None:
+    def __init__(self, remembered: int = REMEMBERED) -> None:
         self._remembered = remembered
-        self._new_table = new_table
-        self._young = self._new_window()
-        self._old = self._new_window()
-        self._forgotten = self._new_window()
-        """What has left the window and is not settled yet: it makes nothing a duplicate, but others
-        wait for it.
+        self._young = _Window()
+        self._old = _Window()
+        self._forgotten = _Window()
+        """What has left the window and is not settled yet: it makes nothing a duplicate, but rows that
+        conflict with it wait for it.
         """
         self._shared: _Placement | None = None
         self._only: Action | None = None
@@ -206,23 +118,23 @@ class RecentIdentifiers:
         """
         self._differs = True
 
-    def repeated(self, run: RowBlock) -> list[int]:
-        """The places of the rows that have to be judged, since they repeat or contradict others or
-        may do so.
+    def repeated(self, block: RowBlock) -> list[int]:
+        """Returns the indexes of the rows that need a decision, since they repeat or contradict others
+        or may do so.
         """
-        columns: dict[IdentifierKind, tuple[Sequence[str], ...]] = {}
-        for kind, values in run.columns:
+        columns: dict[IdentifierKind, tuple[Values, ...]] = {}
+        for kind, values in block.columns:
             columns[kind] = (*columns.get(kind, ()), values)
-        if not self._differs and len(columns) == len(run.columns):
-            columns = next(({kind: (values,)} for kind, values in run.columns if "" not in values), columns)
+        if not self._differs and len(columns) == len(block.columns):
+            columns = next(({kind: (values,)} for kind, values in block.columns if "" not in values), columns)
         found = [
             self._young[kind].repeated(several, (self._old[kind], self._forgotten[kind]))
             for kind, several in columns.items()
         ]
-        return found[0] if len(found) == 1 else sorted({place for places in found for place in places})
+        return found[0] if len(found) == 1 else sorted({index for indexes in found for index in indexes})
 
-    def judge(self, row: Row) -> Decision:
-        """What the recent past means for the row."""
+    def decide(self, row: Row) -> Decision:
+        """Returns what the recent past means for the row."""
         found = [self._recent(kind, value) for kind, value in row.identifiers]
         known = [each for each in found if each is not None]
         if known and len(known) == len(found) and all(each.does(row.action) for each in known):
@@ -260,10 +172,10 @@ class RecentIdentifiers:
             assert known is not None
             self._young[kind].put(value, known)
 
-    def place_new(self, run: RowBlock, batch: Batch) -> None:
-        """As `place`, for rows none of whose identifiers is known."""
-        shared = self._placement(run.action, batch)
-        for kind, values in run.columns:
+    def place_new(self, block: RowBlock, batch: Batch) -> None:
+        """Places rows none of whose identifiers is known in the batch."""
+        shared = self._placement(block.action, batch)
+        for kind, values in block.columns:
             self._young[kind].put_column(values, shared)
 
     def _placement(self, action: Action, batch: Batch) -> _Placement:
@@ -281,13 +193,10 @@ class RecentIdentifiers:
         """
         if len(self._young) < self._remembered:
             return
-        forgotten = self._new_window()
+        forgotten = _Window()
         forgotten.take_over_unsettled(self._forgotten)
         forgotten.take_over_unsettled(self._old)
-        self._forgotten, self._old, self._young = forgotten, self._young, self._new_window()
-
-    def _new_window(self) -> _Window:
-        return _Window({kind: self._new_table() for kind in IDENTIFIER_KINDS})
+        self._forgotten, self._old, self._young = forgotten, self._young, _Window()
 
 
 def _duplicate(row: Row, placements: list[_Placement]) -> Decision:

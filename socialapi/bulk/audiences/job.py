@@ -152,8 +152,8 @@ class UploadStage(Generic[C]):
         for prepared in self._prepare(block):
             if prepared.rejects:
                 self._counters.reject(prepared.rejects)
-            if prepared.warnings or prepared.mended:
-                self._counters.warn([*prepared.warnings, *prepared.mended])
+            if prepared.warnings or prepared.cleaned:
+                self._counters.warn([*prepared.warnings, *prepared.cleaned])
             for run in prepared.runs:
                 await self._place_run(run)
             await yield_if_due()
@@ -206,7 +206,7 @@ class UploadStage(Generic[C]):
             if count := self._packer.add(self._open, rest):
                 self._recent.place_new(self._open.runs[-1], self._open)
                 start += count
-            elif self._open.runs and self._packer.alone_fits(rest.row(0)):
+            elif self._open.runs and self._packer.alone_fits(rest, 0):
                 await self._dispatch_open()
             else:
                 self._counters.reject([RowIssue(rest.numbers[0], "", TOO_LARGE)])
@@ -214,11 +214,11 @@ class UploadStage(Generic[C]):
 
     async def _place(self, run: RowBlock, place: int) -> None:
         """Places a row some of whose identifiers are known."""
-        row = run.row(place)
-        if not self._packer.alone_fits(row):
-            self._counters.reject([RowIssue(row.number, "", TOO_LARGE)])
+        if not self._packer.alone_fits(run, place):
+            self._counters.reject([RowIssue(run.numbers[place], "", TOO_LARGE)])
             return
-        decision = self._recent.judge(row)
+        row = run.row(place)
+        decision = self._recent.decide(row)
         if decision.duplicate:
             self._recent.refresh(row)
             await self._follow(row, run, place, decision)

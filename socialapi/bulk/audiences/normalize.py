@@ -14,14 +14,12 @@ import functools
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from socialapi._speedups import IS_ENABLED
+from socialapi._speedups import Digests, hash_column
 from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.cleanup import (
-    ASCII_EMAIL,
     BLANKS,
-    EMAIL,
     INVISIBLE,
     SURROGATES,
     ZERO_WIDTH,
@@ -37,9 +35,6 @@ from socialapi.bulk.audiences.cleanup import (
 from socialapi.bulk.inputs.numbers import looks_like_float
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED
-
-if TYPE_CHECKING or IS_ENABLED:
-    from socialapi._speedups._native import Digests, hash_column
 
 NORMALIZER_VERSION: Final = 2
 """Raised whenever the text that is sent for some value is another one than before: journals and
@@ -216,86 +211,25 @@ def normalizers(
     return {kind: every[kind] if kind in taken else _not_taken for kind in IDENTIFIER_KINDS}
 
 
-ColumnNormalizer = Callable[[Sequence[str]], list[str | None]]
-
-_are_ascii_emails: Final = re.compile(rf"(?:(?:{ASCII_EMAIL})?+\n)*+").fullmatch
-_are_digests: Final = re.compile(r"(?:(?:[0-9a-fA-F]{64})?+\n)*+").fullmatch
-
-
-def column_normalizers(
-    kinds: Iterable[IdentifierKind], default_region: str | None
-) -> Mapping[IdentifierKind, ColumnNormalizer]:
-    """A column normaliser for each kind. Raises InvalidInput for an unknown `default_region`."""
-    taken = frozenset(kinds)
-    fast: Mapping[IdentifierKind, Callable[[str], str | None]] = {"email": _emails, "phone_number": _phone_numbers}
-    return {
-        kind: functools.partial(
-            _column,
-            normalize,
-            fast.get(kind, _nothing) if kind in taken else _nothing,
-            kind in taken and kind != "partner_user_id",
-        )
-        for kind, normalize in normalizers(taken, default_region).items()
-    }
-
-
-def hashed_plain(kind: IdentifierKind, cells: Sequence[Any]) -> "Digests":
-    """The digests of the plain cells of a kind that is hashed; None for each that takes a look of
-    its own.
-
-    As `column_normalizers`, in C, for cells of any type.
-    """
+def hashed_column(kind: IdentifierKind, cells: Sequence[Any]) -> Digests:
+    """Returns the digests of the plain cells of a kind that is hashed; None for each other cell."""
     cells = cells if isinstance(cells, list | tuple) else list(cells)
     values = hash_column(cells, kind)
-    if kind == "phone_number" and None in values:
-        others = (cells[index] for index in values.odd())
-        if phone_numbers.learn(each for each in others if isinstance(each, str)):
+    if kind == "phone_number" and (undecided := values.undecided()):
+        others = (cells[index] for index in undecided)
+        if phone_numbers.load_plans(each for each in others if isinstance(each, str)):
             return hash_column(cells, kind)
     return values
 
 
-def _emails(lines: str) -> str | None:
-    """What is hashed of the lines, if all of them are e-mail addresses without anything around
-    them.
+def plain_value(normalize: Normalizer, text: str) -> str | None:
+    """Returns the value of a text about which there is nothing to be said, and None for each other
+    text. An empty text has an empty value.
     """
-    lines = lines.lower()
-    are_emails = _are_ascii_emails if lines.isascii() and '"' not in lines else _other_emails().fullmatch
-    return lines if are_emails(lines) else None
-
-
-@functools.cache
-def _other_emails() -> re.Pattern[str]:
-    return re.compile(rf"(?:(?:{EMAIL})?+\n)*+")
-
-
-def _phone_numbers(lines: str) -> str | None:
-    return lines if phone_numbers.are_e164(lines) else None
-
-
-def _nothing(lines: str) -> None:
-    return None
-
-
-def _column(
-    normalize: Normalizer, together: Callable[[str], str | None], hashed: bool, cells: Sequence[str]
-) -> list[str | None]:
-    lines = "\n".join(cells) + "\n"
-    if lines.count("\n") == len(cells):  # else a cell has a line end in it
-        if hashed and cells and is_digest(cells[0]) and _are_digests(lines):
-            return list(lines.lower()[:-1].split("\n"))
-        if (found := together(lines)) is not None:
-            texts = found[:-1].encode().split(b"\n")
-            if found[0] == "\n" or "\n\n" in found:
-                return [_sha256(each).hexdigest() if each else "" for each in texts]
-            return [_sha256(each).hexdigest() for each in texts]
-    return [_usable(normalize, cell) for cell in cells]
-
-
-def _usable(normalize: Normalizer, cell: str) -> str | None:
-    if not cell:
+    if not text:
         return ""
     try:
-        value, removed = normalize(cell)
+        value, remark = normalize(text)
     except Unusable:
         return None
-    return None if removed else value or None  # a cell of blanks is no identifier, which takes another look
+    return None if remark else value or None  # blanks are no identifier

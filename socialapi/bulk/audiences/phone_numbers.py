@@ -13,11 +13,8 @@ from typing import Final
 
 import attrs
 
-from socialapi._speedups import IS_ENABLED
+from socialapi._speedups import add_phone_plan
 from socialapi.errors import InvalidInput
-
-if IS_ENABLED:
-    from socialapi._speedups._native import add_phone_plan
 
 NO_REGION: Final = "has no country code: write it as +<country code>…, or give a default region"
 NOT_POSSIBLE: Final = "is not a possible phone number"
@@ -34,9 +31,6 @@ _PLUS_SIGNS: Final = ("+", "\uff0b")
 # library.
 _SHORTEST_PLAIN: Final = 5
 _LONGEST_PLAIN: Final = 32
-# One after another is tried on each number; who calls more countries has few numbers in most of
-# them.
-_PLANS_AT_ONCE: Final = 24
 # With a point or a comma, as the spreadsheet's language has it; or rounded, and written with an
 # exponent.
 _FLOAT: Final = re.compile(r"\+?[0-9][0-9 ()/-]*(?:[.,]0+|(?:[.,][0-9]*)?[eE]\+?[0-9]+)").fullmatch
@@ -83,8 +77,6 @@ class _Plan:
     is_national: Callable[[str], object]
     strip_prefix: Callable[[str], re.Match[str] | None] | None
     starts_abroad: Callable[[str], object] | None
-    pattern: str
-    """Matches, without their plus sign, the numbers that `e164` leaves as they are."""
     stripped_starts: tuple[str, ...] | None
     """With what the national numbers begin that `strip_prefix` may match; None if that is not known."""
 
@@ -123,15 +115,8 @@ def _plan(region: str, calling_code: int) -> _Plan:
         is_national=re.compile(lengths.national_number_pattern or "(?!)").fullmatch,
         strip_prefix=re.compile(strip).match if strip else None,
         starts_abroad=re.compile(abroad).match if abroad else None,
-        pattern=_pattern(calling_code, strip, judged.possible_length),
         stripped_starts=starts_of(strip) if strip else (),
     )
-
-
-def _pattern(calling_code: int, strip: str | None, lengths: Iterable[int]) -> str:
-    unstripped = f"(?!{strip})" if strip else ""
-    digits = "|".join(f"[0-9]{{{length}}}" for length in sorted(lengths, reverse=True) if length > 0)
-    return f"{calling_code}{unstripped}(?:{digits})$"
 
 
 STARTS_AT_ONCE: Final = 10
@@ -198,11 +183,6 @@ class _Plans(dict[str, _Plan | None]):
     use.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._patterns: dict[str, str] = {}
-        self._lines: Callable[[str], object] = re.compile("\n*+").fullmatch
-
     def __missing__(self, start: str) -> _Plan | None:
         if len(start) != 3 or not (start.isascii() and start.isdigit()):
             return None
@@ -212,30 +192,19 @@ class _Plans(dict[str, _Plan | None]):
         known = (code for code in codes if code in COUNTRY_CODE_TO_REGION_CODE and start[0] != "0")
         found = next((_plan(region_code_for_country_code(code), code) for code in known), None)
         self[start] = found
-        if IS_ENABLED and found is not None and found.stripped_starts is not None:
+        if found is not None and found.stripped_starts is not None:
             lengths = sum(1 << length for length in found.possible if length > 0)
             add_phone_plan(int(start), len(found.prefix) - 1, lengths, found.stripped_starts)
-        if found is not None and len(self._patterns) < _PLANS_AT_ONCE:
-            self._patterns[found.prefix] = found.pattern
-            self._lines = re.compile(
-                rf"(?:(?:\+(?:{'|'.join(self._patterns.values())}))?+\n)*+", re.MULTILINE
-            ).fullmatch
         return found
-
-    def are_plain(self, lines: str) -> bool:
-        """Whether each line is empty or a number that is in E.164 already, of a country that was
-        met before.
-        """
-        return self._lines(lines) is not None
 
 
 _PLANS: Final = _Plans()
 
 
-def learn(cells: Iterable[str]) -> bool:
-    """Looks up the countries of the numbers among the cells, and returns whether one was new.
+def load_plans(cells: Iterable[str]) -> bool:
+    """Loads the plans of the countries of the numbers among the cells; returns whether one was new.
 
-    As many are looked up as take some milliseconds; others have their turn the next time.
+    As many are loaded as take some milliseconds; the next call loads others.
     """
     known = len(_PLANS)
     starts = {cell[1:4] for cell in cells if cell[:1] == "+"} - _PLANS.keys()
@@ -243,13 +212,6 @@ def learn(cells: Iterable[str]) -> bool:
     for start in new[:STARTS_AT_ONCE]:
         _PLANS[start]
     return len(_PLANS) > known
-
-
-def are_e164(lines: str) -> bool:
-    """Whether each line, with its line end, is empty or a number that `e164` leaves as it is; False
-    if not sure.
-    """
-    return _PLANS.are_plain(lines)
 
 
 def e164(text: str, region: str | None) -> str | None:

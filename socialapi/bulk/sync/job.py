@@ -11,17 +11,16 @@ from typing import Final, Literal
 
 import attrs
 
-from socialapi._speedups import IS_ENABLED
 from socialapi.bulk.audiences.batches import Packing
 from socialapi.bulk.audiences.job import Destination, UploadOptions, UploadStage, batch_sender
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
-from socialapi.bulk.audiences.prepare import PreparedBlock, users_of
+from socialapi.bulk.audiences.prepare import PreparedBlock
 from socialapi.bulk.counters import RowCounters, report_of
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.inputs.reader import Reader
 from socialapi.bulk.job import OURS, JobContext, JobDescription, JobOptions, run_job
 from socialapi.bulk.rejects import same_file
-from socialapi.bulk.rows import RowBlock, rendered
+from socialapi.bulk.rows import RowBlock
 from socialapi.bulk.sync.reading import ReadingJob, ReadingOptions
 from socialapi.bulk.sync.snapshot import Difference, Snapshot
 from socialapi.errors import BulkError, InvalidInput, SocialApiError
@@ -171,10 +170,8 @@ class PageReader(Reader[Page]):
 
 
 def prepared_blocks(page: Page) -> Iterator[PreparedBlock]:
-    """The blocks of a page, with the users that are sent."""
-    for block in page.blocks:
-        users = rendered(block.columns) if IS_ENABLED else users_of(block.columns, len(block))
-        yield PreparedBlock([RowBlock(block.action, block.numbers, users, block.columns)])
+    """Yields the blocks of a page, which have nothing to be prepared."""
+    return map(PreparedBlock, ([block] for block in page.blocks))
 
 
 @attrs.frozen(kw_only=True)

@@ -71,7 +71,6 @@ class ReadingStage:
             default_region=options.default_region,
             kinds=tuple(CODES),
             now=now,
-            writes_users=False,
         )
         self._snapshot = snapshot
         self._counters = counters
@@ -91,7 +90,7 @@ class ReadingStage:
         _refuse_operations(block)
         for prepared in map(_explained, self._preparer.prepare(block)):
             self._counters.reject(prepared.rejects)
-            self._counters.warn([*prepared.warnings, *prepared.mended])
+            self._counters.warn([*prepared.warnings, *prepared.cleaned])
             self.doubtful += len(prepared.rejects) + sum(NOT_SYNCED not in each.reason for each in prepared.warnings)
             for run in prepared.runs:
                 self._staged.append((run, self._expiry(run.action.expires_at)))

@@ -13,56 +13,24 @@ from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 import attrs
 import orjson
 
-from socialapi._speedups import IS_ENABLED
-from socialapi.bulk.rows import Action, Column, RowBlock, are_digests, gaps_of, kept_of
+from socialapi._speedups import Digests
+from socialapi.bulk.rows import Action, Column, RowBlock, Texts
 from socialapi.bulk.sync.buckets import CODES, DIGEST_BYTES, BucketFile, Entries, ScratchFile, digests_of
-
-if TYPE_CHECKING or IS_ENABLED:
-    from socialapi._speedups._native import Digests
 
 UNCHANGED: Final = 0
 DUE: Final = 1
 """The state of a row: whether it has to be sent."""
 
-_HEX_DIGITS: Final = 2 * DIGEST_BYTES
 _BUFFER_BYTES: Final = 131_072
 
 
-def packed_of(values: Sequence[str]) -> bytes:
-    """The digests of a column, one behind the other."""
-    return values.packed() if are_digests(values) else bytes.fromhex("".join(values))
-
-
-def hex_of(packed: bytes, gaps: Sequence[int] = ()) -> Sequence[str]:
-    """The digests that stand one behind the other, as they are sent, and nothing at the ascending
-    indexes of `gaps`.
-    """
-    if IS_ENABLED:
-        return cast("Sequence[str]", Digests.unpacked(packed, list(gaps)))
-    text = packed.hex()
-    values = [text[at : at + _HEX_DIGITS] for at in range(0, len(text), _HEX_DIGITS)]
-    for at in gaps:
-        values.insert(at, "")
-    return values
-
-
-def _present(values: Sequence[str]) -> Sequence[str] | bytearray:
-    """Something that is true for each row with a value."""
-    if not are_digests(values):
-        return values
-    found = bytearray(b"\1") * len(values)
-    for gap in values.gaps():
-        found[gap] = 0
-    return found
-
-
 def ranges_of(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The first and the last of those that follow one another, of ascending numbers."""
+    """Yields the first and the last number of each stretch without a gap, of ascending numbers."""
     if numbers[-1] - numbers[0] == len(numbers) - 1:
         yield numbers[0], numbers[-1]
         return
@@ -103,7 +71,7 @@ class RowFile(ScratchFile):
             {
                 "numbers": list(ranges_of(block.numbers)),
                 "times": (block.action.effective_at, block.action.expires_at),
-                "columns": [(kind, gaps_of(values)) for kind, values in block.columns],
+                "columns": [(kind, values.gaps()) for kind, values in block.columns],
             }
         )
         sizes = self._SIZES.pack(len(block), len(description), sum(map(len, columns)))
@@ -137,17 +105,17 @@ def _block(description: bytes, packed: bytes, rows: int) -> RowBlock:
     columns, start = list[Column](), 0
     for kind, gaps in described["columns"]:
         stop = start + (rows - len(gaps)) * DIGEST_BYTES
-        columns.append((kind, hex_of(packed[start:stop], gaps)))
+        columns.append((kind, Digests.unpacked(packed[start:stop], gaps)))
         start = stop
-    return RowBlock(Action("Update", *described["times"]), numbers, [], tuple(columns))
+    return RowBlock(Action("Update", *described["times"]), numbers, tuple(columns))
 
 
 def _chosen(block: RowBlock, state: bytearray) -> RowBlock:
-    """The rows that are due."""
+    """Returns the rows that are due."""
     if UNCHANGED not in state:
         return block
-    columns = tuple((kind, kept_of(values, state)) for kind, values in block.columns)
-    return RowBlock(block.action, list(itertools.compress(block.numbers, state)), [], columns)
+    columns = tuple((kind, values.compress(state)) for kind, values in block.columns)
+    return RowBlock(block.action, list(itertools.compress(block.numbers, state)), columns)
 
 
 # What is to be removed -----------------------------------------------------------------------------------------------
@@ -263,15 +231,18 @@ class Scratch:
         start, stop = len(self.state), len(self.state) + len(block)
         columns, digests = list[Column](), list[bytes]()
         for kind, values in block.columns:
-            if not (packed := packed_of(values)):
-                continue  # the column of a kind that is never hashed, for one
+            if isinstance(values, Texts) or not (packed := values.packed()):
+                continue  # a kind that is never hashed, or no value at all
             rows: Iterable[int] = range(start, stop)
-            if len(packed) < len(block) * DIGEST_BYTES:
-                rows = itertools.compress(rows, _present(values))
+            if gaps := values.gaps():
+                has_value = bytearray(b"\1") * len(block)
+                for gap in gaps:
+                    has_value[gap] = 0
+                rows = itertools.compress(rows, has_value)
             self.entries.add(CODES[kind], Entries(packed, array("I", rows), expiry))
             columns.append((kind, values))
             digests.append(packed)
-        self.rows.append(RowBlock(block.action, block.numbers, [], tuple(columns)), digests)
+        self.rows.append(RowBlock(block.action, block.numbers, tuple(columns)), digests)
         self.state += bytes(len(block))
 
     @contextlib.contextmanager

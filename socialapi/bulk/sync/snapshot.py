@@ -13,12 +13,13 @@ from typing import Final
 
 import attrs
 
+from socialapi._speedups import Digests
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
 from socialapi.bulk.rows import Action, RowBlock
 from socialapi.bulk.sync import members
 from socialapi.bulk.sync.buckets import BUCKETS, KINDS
 from socialapi.bulk.sync.members import ACCEPTED, IN_DOUBT, NOT_SENT, Outcomes
-from socialapi.bulk.sync.scratch import DUE, RowPlace, Scratch, hex_of, ranges_of, remove_scratch, scratch_folder
+from socialapi.bulk.sync.scratch import DUE, RowPlace, Scratch, ranges_of, remove_scratch, scratch_folder
 from socialapi.errors import ConfigurationError
 from socialapi.internal.sqlite_file import Schema, SqliteFile
 from socialapi.models.audiences import OperationType
@@ -242,7 +243,7 @@ class Snapshot:
             blocks, place = self._scratch.rows.page(place, self._scratch.state, ROWS_PER_PAGE)
             numbered = list[RowBlock]()
             for block in blocks:
-                numbered.append(RowBlock(block.action, range(before + 1, before + 1 + len(block)), [], block.columns))
+                numbered.append(RowBlock(block.action, range(before + 1, before + 1 + len(block)), block.columns))
                 before += len(block)
             self._pages.append((before, place))
             _execute(connection, "UPDATE announced SET last_addition = ?", before)
@@ -258,10 +259,10 @@ class Snapshot:
         def hand_out(connection: sqlite3.Connection) -> list[RowBlock]:
             blocks = list[RowBlock]()
             for kind, packed in self._scratch.removals.page(self._removals_handed_out, ROWS_PER_PAGE):
-                values, first = hex_of(packed), self._removals_handed_out + 1
+                values, first = Digests.unpacked(packed, []), self._removals_handed_out + 1
                 self._removals_handed_out += len(values)
                 numbers = range(first, first + len(values))
-                blocks.append(RowBlock(Action("Delete"), numbers, [], ((KINDS[kind], values),)))
+                blocks.append(RowBlock(Action("Delete"), numbers, ((KINDS[kind], values),)))
             _execute(connection, "UPDATE announced SET last_removal = ?", self._removals_handed_out)
             return blocks
 

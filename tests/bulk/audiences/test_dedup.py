@@ -18,7 +18,7 @@ NEW: Final = Decision(duplicate=False)
 
 
 def row(action: Action, *values: str, kind: IdentifierKind = "partner_user_id") -> Row:
-    return Row(1, action, tuple((kind, value) for value in values), "{}")
+    return Row(1, action, tuple((kind, value) for value in values))
 
 
 def batch(number: int) -> Batch:
@@ -50,38 +50,38 @@ def remembered(recent: RecentIdentifiers) -> int:
 
 
 def test_an_identifier_that_was_never_seen_waits_for_nobody() -> None:
-    assert RecentIdentifiers().judge(row(UPDATE, "a")) == NEW
+    assert RecentIdentifiers().decide(row(UPDATE, "a")) == NEW
 
 
 def test_the_same_again_is_a_duplicate_whose_fate_is_that_of_the_row_it_repeats() -> None:
     recent, first = RecentIdentifiers(), batch(1)
     recent.place(row(UPDATE, "a", "b"), first)
-    assert recent.judge(row(Action("Update"), "b")) == Decision(duplicate=True, duplicate_of=first)
+    assert recent.decide(row(Action("Update"), "b")) == Decision(duplicate=True, duplicate_of=first)
     settled(first)
-    assert recent.judge(row(UPDATE, "a")) == Decision(duplicate=True)
+    assert recent.decide(row(UPDATE, "a")) == Decision(duplicate=True)
 
 
 def test_the_same_value_of_another_kind_is_another_identifier() -> None:
     recent = RecentIdentifiers()
     recent.place(row(UPDATE, "a", kind="email"), batch(1))
-    assert recent.judge(row(UPDATE, "a", kind="device_id")) == NEW
-    assert recent.judge(row(DELETE, "a", kind="device_id")) == NEW
-    assert recent.judge(row(UPDATE, "a", kind="email")).duplicate
+    assert recent.decide(row(UPDATE, "a", kind="device_id")) == NEW
+    assert recent.decide(row(DELETE, "a", kind="device_id")) == NEW
+    assert recent.decide(row(UPDATE, "a", kind="email")).duplicate
 
 
 def test_another_operation_or_other_times_wait_while_the_earlier_one_is_unsettled() -> None:
     recent, first = RecentIdentifiers(), batch(1)
     recent.place(row(UPDATE, "a"), first)
-    assert waits_for(recent.judge(row(DELETE, "a"))) == {1}
-    assert waits_for(recent.judge(row(LATER, "a", "b"))) == {1}
+    assert waits_for(recent.decide(row(DELETE, "a"))) == {1}
+    assert waits_for(recent.decide(row(LATER, "a", "b"))) == {1}
     settled(first)
-    assert waits_for(recent.judge(row(DELETE, "a"))) == set()
+    assert waits_for(recent.decide(row(DELETE, "a"))) == set()
 
 
 def test_a_row_with_one_new_identifier_is_no_duplicate() -> None:
     recent = RecentIdentifiers()
     recent.place(row(UPDATE, "a"), batch(1))
-    assert recent.judge(row(UPDATE, "a", "b")) == NEW
+    assert recent.decide(row(UPDATE, "a", "b")) == NEW
 
 
 def test_a_duplicate_of_rows_in_two_batches_depends_on_both() -> None:
@@ -89,14 +89,14 @@ def test_a_duplicate_of_rows_in_two_batches_depends_on_both() -> None:
     recent.place(row(UPDATE, "a"), first)
     recent.place(row(UPDATE, "b"), second)
     expected = Decision(duplicate=True, duplicate_of=second, also_duplicate_of=frozenset({first}))
-    assert recent.judge(row(UPDATE, "a", "b")) == expected
+    assert recent.decide(row(UPDATE, "a", "b")) == expected
 
 
 def test_a_conflict_waits_for_every_batch_that_carries_the_identifier() -> None:
     recent = RecentIdentifiers()
     for number in (1, 2, 3):
         recent.place(row(UPDATE, "a", f"new {number}"), batch(number))
-    assert waits_for(recent.judge(row(DELETE, "a"))) == {1, 2, 3}
+    assert waits_for(recent.decide(row(DELETE, "a"))) == {1, 2, 3}
 
 
 def test_that_is_so_too_when_a_batch_carries_the_identifier_twice() -> None:
@@ -104,7 +104,7 @@ def test_that_is_so_too_when_a_batch_carries_the_identifier_twice() -> None:
     recent.place(row(UPDATE, "a"), batch(1))
     recent.place(row(UPDATE, "a", "b"), second)
     recent.place(row(UPDATE, "a", "c"), second)
-    assert waits_for(recent.judge(row(DELETE, "a"))) == {1, 2}
+    assert waits_for(recent.decide(row(DELETE, "a"))) == {1, 2}
 
 
 def test_who_does_the_same_as_somebody_waiting_waits_for_the_same() -> None:
@@ -112,7 +112,7 @@ def test_who_does_the_same_as_somebody_waiting_waits_for_the_same() -> None:
     recent.place(row(UPDATE, "a"), first)
     second.after.add(first)
     recent.place(row(DELETE, "a"), second)
-    assert waits_for(recent.judge(row(DELETE, "a", "b"))) == {1}
+    assert waits_for(recent.decide(row(DELETE, "a", "b"))) == {1}
 
 
 def test_a_row_that_may_still_be_sent_with_the_one_it_repeats_is_waited_for() -> None:
@@ -121,10 +121,10 @@ def test_a_row_that_may_still_be_sent_with_the_one_it_repeats_is_waited_for() ->
     settled(first)
     recent.place(row(UPDATE, "b"), second)
     follower = row(UPDATE, "a", "b")
-    decision = recent.judge(follower)
+    decision = recent.decide(follower)
     assert decision.duplicate_of is second
     recent.place(follower, second)
-    assert waits_for(recent.judge(row(DELETE, "a"))) == {2}
+    assert waits_for(recent.decide(row(DELETE, "a"))) == {2}
 
 
 def test_after_a_refusal_the_same_is_a_duplicate_of_what_was_refused() -> None:
@@ -133,15 +133,15 @@ def test_after_a_refusal_the_same_is_a_duplicate_of_what_was_refused() -> None:
     recent.place(refused, first)
     recent.place(row(UPDATE, "c"), first)
     refuse(first, refused)
-    assert recent.judge(row(UPDATE, "a")) == Decision(
+    assert recent.decide(row(UPDATE, "a")) == Decision(
         duplicate=True, duplicate_of=first
     )  # not known before it is settled
     settled(first)
-    assert recent.judge(row(UPDATE, "a")) == refusal_of("a")
-    assert recent.judge(row(UPDATE, "c", "b")) == refusal_of("b")
-    assert recent.judge(row(UPDATE, "c")) == Decision(duplicate=True)
-    assert recent.judge(row(UPDATE, "a", "new")) == NEW
-    assert recent.judge(row(DELETE, "a")) == NEW
+    assert recent.decide(row(UPDATE, "a")) == refusal_of("a")
+    assert recent.decide(row(UPDATE, "c", "b")) == refusal_of("b")
+    assert recent.decide(row(UPDATE, "c")) == Decision(duplicate=True)
+    assert recent.decide(row(UPDATE, "a", "new")) == NEW
+    assert recent.decide(row(DELETE, "a")) == NEW
 
 
 def test_once_it_is_under_way_again_it_is_an_ordinary_duplicate_of_the_later_batch() -> None:
@@ -151,10 +151,10 @@ def test_once_it_is_under_way_again_it_is_an_ordinary_duplicate_of_the_later_bat
     refuse(first, refused)
     settled(first)
     recent.place(refused, again)
-    assert recent.judge(row(UPDATE, "a")) == Decision(duplicate=True, duplicate_of=again)
-    assert waits_for(recent.judge(row(DELETE, "a"))) == {2}
+    assert recent.decide(row(UPDATE, "a")) == Decision(duplicate=True, duplicate_of=again)
+    assert waits_for(recent.decide(row(DELETE, "a"))) == {2}
     settled(again)
-    assert recent.judge(row(UPDATE, "a")) == Decision(duplicate=True)
+    assert recent.decide(row(UPDATE, "a")) == Decision(duplicate=True)
 
 
 def test_a_refusal_leaves_alone_what_later_batches_do() -> None:
@@ -165,14 +165,14 @@ def test_a_refusal_leaves_alone_what_later_batches_do() -> None:
     recent.place(row(UPDATE, "b", "d"), second)
     refuse(first, refused)
     settled(first)
-    assert waits_for(recent.judge(row(UPDATE, "a"))) == {2}
-    assert recent.judge(row(UPDATE, "b")) == Decision(duplicate=True, duplicate_of=second)
-    assert recent.judge(row(UPDATE, "c")) == refusal_of("c")
+    assert waits_for(recent.decide(row(UPDATE, "a"))) == {2}
+    assert recent.decide(row(UPDATE, "b")) == Decision(duplicate=True, duplicate_of=second)
+    assert recent.decide(row(UPDATE, "c")) == refusal_of("c")
     expected = Decision(duplicate=True, duplicate_of=second, also_duplicate_of=frozenset({first}))
-    assert recent.judge(row(UPDATE, "b", "c")) == expected  # both say whether it has to be sent
+    assert recent.decide(row(UPDATE, "b", "c")) == expected  # both say whether it has to be sent
     settled(second)
-    assert recent.judge(row(UPDATE, "b")) == Decision(duplicate=True)
-    assert recent.judge(row(UPDATE, "b", "c")) == refusal_of("c")
+    assert recent.decide(row(UPDATE, "b")) == Decision(duplicate=True)
+    assert recent.decide(row(UPDATE, "b", "c")) == refusal_of("c")
 
 
 def test_a_refusal_does_not_bring_back_what_was_before_it() -> None:
@@ -186,8 +186,8 @@ def test_a_refusal_does_not_bring_back_what_was_before_it() -> None:
     recent.place(row(UPDATE, "a", "good"), second)
     refuse(second, refused)
     settled(second)
-    assert not recent.judge(row(DELETE, "a")).duplicate
-    assert recent.judge(row(UPDATE, "a")) == refusal_of("a")
+    assert not recent.decide(row(DELETE, "a")).duplicate
+    assert recent.decide(row(UPDATE, "a")) == refusal_of("a")
 
 
 def test_what_is_settled_is_forgotten_after_two_generations_and_what_is_not_is_waited_for_ever_after() -> None:
@@ -198,10 +198,10 @@ def test_what_is_settled_is_forgotten_after_two_generations_and_what_is_not_is_w
     for number in range(40):
         recent.place(row(UPDATE, f"other {number}"), third)
         recent.turn()
-    assert recent.judge(row(DELETE, "settled")) == recent.judge(row(UPDATE, "settled")) == NEW
-    assert waits_for(recent.judge(row(DELETE, "unsettled"))) == {2}
+    assert recent.decide(row(DELETE, "settled")) == recent.decide(row(UPDATE, "settled")) == NEW
+    assert waits_for(recent.decide(row(DELETE, "unsettled"))) == {2}
     settled(second)
-    assert waits_for(recent.judge(row(DELETE, "unsettled"))) == set()
+    assert waits_for(recent.decide(row(DELETE, "unsettled"))) == set()
 
 
 def test_what_has_left_the_window_is_no_duplicate_whether_it_is_settled_or_not() -> None:
@@ -212,10 +212,10 @@ def test_what_has_left_the_window_is_no_duplicate_whether_it_is_settled_or_not()
     for number in range(40):
         recent.place(row(UPDATE, f"other {number}"), third)
         recent.turn()
-    decision = recent.judge(row(UPDATE, "a"))
+    decision = recent.decide(row(UPDATE, "a"))
     assert waits_for(decision) == {1}  # as who did the same: it must not overtake what that waits for
     settled(second)
-    assert recent.judge(row(UPDATE, "a")) == NEW
+    assert recent.decide(row(UPDATE, "a")) == NEW
 
 
 def test_generations_change_between_two_batches_only() -> None:
@@ -223,11 +223,11 @@ def test_generations_change_between_two_batches_only() -> None:
     for number in range(50):
         recent.place(row(UPDATE, f"person {number}"), first)
     settled(first)
-    assert recent.judge(row(UPDATE, "person 0")) == Decision(duplicate=True)
+    assert recent.decide(row(UPDATE, "person 0")) == Decision(duplicate=True)
     recent.turn()
-    assert recent.judge(row(UPDATE, "person 0")) == Decision(duplicate=True)
+    assert recent.decide(row(UPDATE, "person 0")) == Decision(duplicate=True)
     recent.turn()  # the young generation has nothing yet
-    assert recent.judge(row(UPDATE, "person 0")) == Decision(duplicate=True)
+    assert recent.decide(row(UPDATE, "person 0")) == Decision(duplicate=True)
 
 
 def test_a_duplicate_of_something_old_makes_it_recent_again() -> None:
@@ -236,13 +236,13 @@ def test_a_duplicate_of_something_old_makes_it_recent_again() -> None:
     settled(first)
     for number in range(2, 5):
         recent.turn()  # it is old now
-        assert recent.judge(row(UPDATE, "a")) == Decision(duplicate=True)
+        assert recent.decide(row(UPDATE, "a")) == Decision(duplicate=True)
         recent.refresh(row(UPDATE, "a"))
         recent.place(row(UPDATE, f"person {number}"), batch(number))
     recent.turn()
     recent.place(row(UPDATE, "somebody else"), batch(5))
     recent.turn()
-    assert recent.judge(row(UPDATE, "a")) == NEW
+    assert recent.decide(row(UPDATE, "a")) == NEW
 
 
 def test_batches_are_let_go_when_their_identifiers_have_got_into_others() -> None:
@@ -301,7 +301,7 @@ def test_rows_with_several_identifiers_of_a_kind_are_compared_in_their_order() -
 
 ROWS: Final = st.lists(
     st.builds(
-        lambda identifiers: Row(1, UPDATE, tuple(dict.fromkeys(identifiers)), "{}"),
+        lambda identifiers: Row(1, UPDATE, tuple(dict.fromkeys(identifiers))),
         st.lists(
             st.tuples(st.sampled_from(IDENTIFIER_KINDS[:2]), st.sampled_from("abcdefghijklmnop")),
             min_size=1,
@@ -357,8 +357,8 @@ def test_rows_placed_together_are_known_as_if_they_had_been_placed_one_by_one(
             single.place(run.row(place), first)
     for each in rows_of(runs_of([*rows, *later])):
         for action in (UPDATE, DELETE):
-            asked = Row(1, action, each.identifiers, "{}")
-            assert together.judge(asked) == single.judge(asked)
+            asked = Row(1, action, each.identifiers)
+            assert together.decide(asked) == single.decide(asked)
 
 
 def test_a_decision_does_not_show_identifiers() -> None:

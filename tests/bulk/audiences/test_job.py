@@ -236,7 +236,7 @@ async def test_a_file_of_which_nothing_can_be_used_is_invalid_input(tmp_path: Pa
         ({"concurrency": 0}, 'concurrency must be "auto" or a number of at least 1'),
         ({"concurrency": True}, 'concurrency must be "auto" or a number of at least 1'),
         ({"concurrency": "many"}, 'concurrency must be "auto" or a number of at least 1'),
-        ({"operation": "Upsert"}, "the upload cannot be done so"),
+        ({"operation": "Upsert"}, "invalid upload options"),
         ({"expires_at": "2001-01-01T00:00:00Z"}, "expires_at: is not in the future"),
         ({"columns": {"shoe_size": "size"}}, '"shoe_size" is not a kind of identifier'),
         ({"default_region": "Atlantis"}, "region"),

@@ -10,10 +10,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from socialapi.bulk.audiences import phone_numbers
-from socialapi.bulk.audiences.normalize import Unusable, column_normalizers, normalizers
-from socialapi.bulk.audiences.phone_numbers import are_e164, e164
+from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers, plain_value
+from socialapi.bulk.audiences.phone_numbers import e164
 from socialapi.errors import InvalidInput
-from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
+from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 
 DIGEST: Final = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
 REGIONS: Final = sorted(phonenumbers.SUPPORTED_REGIONS)
@@ -39,10 +39,6 @@ def in_e164(number: phonenumbers.PhoneNumber) -> str:
 EXAMPLES: Final = [example_number(region) for region in REGIONS]
 
 
-NEVER_PLAIN: Final = {"AR"}
-"""What may stand before a national number is optional there as a whole, so that no number is clearly without it."""
-
-
 @pytest.fixture
 def plans(monkeypatch: pytest.MonkeyPatch) -> None:
     """As at the start of a process, in which no country was met yet."""
@@ -53,16 +49,23 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def one_by_one(
-    kind: IdentifierKind, cells: Sequence[str], region: str | None, kinds: Sequence[IdentifierKind] = IDENTIFIER_KINDS
-) -> list[str | None]:
+def in_a_column(kind: IdentifierKind, cells: Sequence[str], region: str | None = None) -> list[str | None]:
+    """The values of a column: those that are hashed together, and the others one by one."""
+    together = list(hashed_column(kind, cells)) if kind != "partner_user_id" else [None] * len(cells)
+    normalize = normalizers(IDENTIFIER_KINDS, region)[kind]
+    return [
+        plain_value(normalize, cell) if value is None else value for cell, value in zip(cells, together, strict=True)
+    ]
+
+
+def one_by_one(kind: IdentifierKind, cells: Sequence[str], region: str | None) -> list[str | None]:
     """What the single normaliser gives: None for an unusable cell, for one of blanks, which is nothing either, and for
     one with something around the value, of which a warning is to be made.
     """
 
     def given(cell: str) -> str | None:
         try:
-            value, removed = normalizers(kinds, region)[kind](cell)
+            value, removed = normalizers(IDENTIFIER_KINDS, region)[kind](cell)
         except Unusable:
             return None
         return None if removed else value or (None if cell else "")
@@ -121,94 +124,68 @@ def test_a_column_gives_for_every_cell_what_the_cell_gives_by_itself(
     kind: IdentifierKind, cells: list[str], region: str | None
 ) -> None:
     before = list(cells)
-    assert column_normalizers(IDENTIFIER_KINDS, region)[kind](cells) == one_by_one(kind, cells, region)
+    assert in_a_column(kind, cells, region) == one_by_one(kind, cells, region)
     assert cells == before
 
 
-@settings(max_examples=300)
-@given(st.sampled_from(IDENTIFIER_KINDS), COLUMNS, st.sampled_from(((), DO_NOT_REACH_KINDS, ("handle",))))
-@example("handle", [DIGEST], DO_NOT_REACH_KINDS)
-@example("email", ["a@b.example"], ())
-@example("phone_number", ["+14155550123"], ())
-def test_that_is_so_too_for_kinds_that_are_not_taken(
-    kind: IdentifierKind, cells: list[str], kinds: tuple[IdentifierKind, ...]
-) -> None:
-    assert column_normalizers(kinds, None)[kind](cells) == one_by_one(kind, cells, None, kinds)
-
-
 def test_a_column_of_each_sort_by_its_values() -> None:
-    columns = column_normalizers(IDENTIFIER_KINDS, "US")
-    assert columns["email"](["A@b.Example", "", "MÜLLER@x.example"]) == [
+    assert in_a_column("email", ["A@b.Example", "", "MÜLLER@x.example"]) == [
         *(sha256("a@b.example"), "", sha256("müller@x.example")),
     ]
-    assert columns["email"]([" A@b.Example", "nobody", " "]) == [sha256("a@b.example"), None, None]
-    assert columns["email"]([DIGEST.upper(), "", DIGEST]) == [DIGEST, "", DIGEST]
-    assert columns["phone_number"](["+14155550123", "", "+493012345678"]) == [
+    assert in_a_column("email", [" A@b.Example", "nobody", " "]) == [sha256("a@b.example"), None, None]
+    assert in_a_column("email", [DIGEST.upper(), "", DIGEST]) == [DIGEST, "", DIGEST]
+    assert in_a_column("phone_number", ["+14155550123", "", "+493012345678"]) == [
         *(sha256("+14155550123"), "", sha256("+493012345678")),
     ]
-    assert columns["phone_number"](["(415) 555-0123", "12"]) == [sha256("+14155550123"), None]
-    assert columns["partner_user_id"]([DIGEST.upper(), " x\n", ""]) == [DIGEST.upper(), "x", ""]
-    assert columns["handle"](["@Ada", "", "a b"]) == [sha256("ada"), "", None]
-    assert [columns[kind]([]) for kind in IDENTIFIER_KINDS] == [[]] * len(IDENTIFIER_KINDS)
+    assert in_a_column("phone_number", ["(415) 555-0123", "12"], "US") == [sha256("+14155550123"), None]
+    assert in_a_column("partner_user_id", [DIGEST.upper(), " x\n", ""]) == [DIGEST.upper(), "x", ""]
+    assert in_a_column("handle", ["@Ada", "", "a b"]) == [sha256("ada"), "", None]
+    assert [in_a_column(kind, []) for kind in IDENTIFIER_KINDS] == [[]] * len(IDENTIFIER_KINDS)
 
 
 def test_an_unknown_region_is_refused() -> None:
     with pytest.raises(InvalidInput, match="'UK' is not a region"):
-        column_normalizers(IDENTIFIER_KINDS, "UK")
+        normalizers(IDENTIFIER_KINDS, "UK")
 
 
 @pytest.mark.usefixtures("plans")
-def test_what_is_not_odd_is_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    columns = column_normalizers(IDENTIFIER_KINDS, None)
+def test_plain_cells_are_hashed_together() -> None:
     numbers = ["+14155550123", "", "+493012345678"]
-    assert None not in columns["phone_number"](numbers)  # these countries were met before, from here on
-
-    def forbidden(*_: object) -> str:
-        raise AssertionError("was looked at by itself")
-
-    monkeypatch.setattr("socialapi.bulk.audiences.normalize._usable", forbidden)
-    assert columns["phone_number"](numbers) == [sha256("+14155550123"), "", sha256("+493012345678")]
-    assert columns["email"](["a@b.example", ""]) == [sha256("a@b.example"), ""]
-    assert columns["email"]([DIGEST, ""]) == columns["handle"]([DIGEST, ""]) == [DIGEST, ""]
+    assert list(hashed_column("phone_number", numbers)) == [sha256("+14155550123"), "", sha256("+493012345678")]
+    assert list(hashed_column("email", ["a@b.example", ""])) == [sha256("a@b.example"), ""]
+    assert list(hashed_column("email", [DIGEST, ""])) == list(hashed_column("handle", [DIGEST, ""])) == [DIGEST, ""]
 
 
 # Numbers that are in E.164 already ---------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("plans")
 @pytest.mark.parametrize("region", REGIONS)
-def test_a_number_of_every_region_is_plain_exactly_if_it_is_left_as_it_is(region: str) -> None:
+def test_a_number_of_every_region_is_hashed_with_its_column_only_if_it_is_left_as_it_is(region: str) -> None:
     number = in_e164(example_number(region))
-    assert not are_e164(f"{number}\n")  # of no country that was met
-    plain = e164(number, None) == number and region not in NEVER_PLAIN
-    assert are_e164(f"{number}\n") is plain
-    assert are_e164(f"\n{number}\n\n{number}\n") is plain
-    for odd in (number[1:], f"{number} ", f" {number}", f"{number[:5]} {number[5:]}", f"{number}\r", number[:5], "+"):
-        assert not are_e164(f"{number}\n{odd}\n")
-    assert not are_e164(number)  # no line end
+    (found,) = hashed_column("phone_number", [number])
+    assert found in (None, sha256(number))
+    assert found is None or e164(number, None) == number
+    odd = (number[1:], f"{number} ", f" {number}", f"{number[:5]} {number[5:]}", f"{number}\r", number[:5], "+")
+    assert list(hashed_column("phone_number", odd)) == [None] * len(odd)
 
 
 @settings(max_examples=1_500)
 @given(st.sampled_from(CODES), st.text("0123456789", min_size=0, max_size=15), st.sampled_from(("", "", "0", "1", "8")))
-def test_random_digits_of_every_country_are_plain_only_if_they_are_left_as_they_are(
+def test_random_digits_of_every_country_are_hashed_with_their_column_only_if_they_are_left_as_they_are(
     code: int, digits: str, start: str
 ) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(phone_numbers, "_PLANS", phone_numbers._Plans())
-        number = f"+{code}{start}{digits}"
-        same = e164(number, None) == number
-        assert same or not are_e164(f"{number}\n")
-        assert not are_e164(f"{number}\u0660\n")
+    number = f"+{code}{start}{digits}"
+    (found, odd) = hashed_column("phone_number", [number, f"{number}\u0660"])
+    assert odd is None
+    assert found is None or (found == sha256(number) and e164(number, None) == number)
 
 
 @given(st.lists(st.sampled_from(CODES), min_size=1, max_size=40), st.lists(DIGITS, min_size=40, max_size=40))
-def test_of_many_countries_at_once_no_number_is_plain_that_would_change(codes: list[int], digits: list[str]) -> None:
+def test_of_many_countries_at_once_no_number_is_hashed_that_would_change(codes: list[int], digits: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(phone_numbers, "_PLANS", phone_numbers._Plans())
         numbers = [f"+{code}{rest}" for code, rest in zip(codes, digits, strict=False)]
+        found = hashed_column("phone_number", numbers)
+        assert all(value in (None, sha256(number)) for number, value in zip(numbers, found, strict=True))
         kept = {number for number in numbers if e164(number, None) == number}
-        plain = [number for number in numbers if are_e164(f"{number}\n")]
-        assert kept.issuperset(plain)
-        assert are_e164("".join(f"{number}\n" for number in plain))
-        assert are_e164("".join(f"{number}\n" for number in numbers)) is (len(plain) == len(numbers))
-        assert len(phone_numbers._PLANS._patterns) <= phone_numbers._PLANS_AT_ONCE
+        assert kept.issuperset(number for number, value in zip(numbers, found, strict=True) if value is not None)

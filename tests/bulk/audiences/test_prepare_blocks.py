@@ -80,9 +80,13 @@ Told = tuple[list[Any], list[RowIssue], list[RowIssue], list[RowIssue]]
 
 def told(prepared: PreparedBlock) -> Told:
     """All of it as values. The identifiers are a set, since nothing depends on their order."""
-    rows = [(row.number, row.action, set(row.identifiers), row.user_json) for row in rows_of(prepared.runs)]
+    users = [user for run in prepared.runs for user in run.users]
+    rows = [
+        (row.number, row.action, set(row.identifiers), user)
+        for row, user in zip(rows_of(prepared.runs), users, strict=True)
+    ]
     assert all(len(row.identifiers) == len(set(row.identifiers)) for row in rows_of(prepared.runs))
-    return rows, prepared.rejects, prepared.warnings, prepared.mended
+    return rows, prepared.rejects, prepared.warnings, prepared.cleaned
 
 
 def one_by_one(preparer: Preparer, block: UserBlock) -> Told:

@@ -50,7 +50,7 @@ async def test_no_object_of_a_job_shows_an_identifier(packing: str) -> None:
 
     async def look_at_the_row(run: RowBlock, index: int) -> None:
         row = run.row(index)
-        held.extend(everything((row, run, stage._recent.judge(row))))
+        held.extend(everything((row, run, stage._recent.decide(row))))
         await place(run, index)
 
     async def look_at_the_block(block: UserBlock) -> None:

@@ -9,7 +9,7 @@ import pytest
 from socialapi.bulk.audiences.batches import Batch, Packer
 from socialapi.bulk.audiences.resume import Recorder
 from socialapi.bulk.journals.journal import Opened, RecordedBatch
-from socialapi.bulk.rows import Action, Row, RowBlock
+from socialapi.bulk.rows import Action, Row, RowBlock, Texts
 from socialapi.internal import fairness
 from tests.bulk.model_service import BAD, ModelService, job_of, people
 from tests.bulk.resuming import End, EndingService, MemoryJournal, Shape, Way, digest_of, run_once
@@ -79,9 +79,8 @@ async def test_others_get_their_turn_while_a_large_batch_is_compared_with_the_jo
     monkeypatch.setattr(fairness, "BUDGET_SECONDS", -1.0)  # as if every step took too long
     packer = Packer("packed", max_operations=1, max_bytes=5_000_000)
     names = [f"person number {number}" for number in range(50_000)]
-    users = [f'{{"partner_user_id":["{name}"]}}' for name in names]
     batch = Batch()
-    packer.add(batch, RowBlock(Action("Update"), range(1, 50_001), users, (("partner_user_id", names),)))
+    packer.add(batch, RowBlock(Action("Update"), range(1, 50_001), (("partner_user_id", Texts(names)),)))
     batch.place, parts = 1, list(packer.encode(batch.runs))
     journal = MemoryJournal()
     digest = digest_of(b"".join(parts))

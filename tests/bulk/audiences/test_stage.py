@@ -8,6 +8,7 @@ from typing import Final
 import attrs
 import pytest
 
+from socialapi._speedups import Digests
 from socialapi.bulk.audiences.batches import Packer
 from socialapi.bulk.audiences.job import UploadOptions, UploadStage
 from socialapi.bulk.audiences.prepare import PreparedBlock
@@ -45,9 +46,8 @@ class Blocks(Reader[RowBlock]):
 
 
 def block_of(digests: Sequence[str], first_number: int) -> RowBlock:
-    users = [f'{{"email":["{digest}"]}}' for digest in digests]
     numbers = range(first_number, first_number + len(digests))
-    return RowBlock(Action("Update"), numbers, users, (("email", digests),))
+    return RowBlock(Action("Update"), numbers, (("email", Digests(digests)),))
 
 
 def already_prepared(block: RowBlock) -> Iterable[PreparedBlock]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from socialapi._speedups import Digests
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.bulk.rows import Action, RowBlock
 from socialapi.bulk.sync.job import SyncJob, SyncOptions
@@ -119,7 +120,7 @@ async def test_refused_rows_that_a_sync_was_writing_down_as_it_stopped_are_writt
     options, call = SyncOptions(snapshot=tmp_path / "snapshot"), CallOptions.interactive(session.config)
     job = SyncJob(session, DESTINATION, [], snapshot, options, call)
     await snapshot.open()
-    block = RowBlock(Action("Update"), [7], [""], (("handle", ["d" * 64]),))
+    block = RowBlock(Action("Update"), [7], (("handle", Digests(["d" * 64])),))
     await snapshot.stage([(block, 2_000_000_000)])
     await snapshot.compare(now=0, soon=1)
     await snapshot.additions()

@@ -547,7 +547,7 @@ async def test_a_snapshot_that_breaks_on_the_way_stops_the_sync(
         ({"max_removal_share": float("nan")}, "max_removal_share must be a number from 0 to 1"),
         ({"packing": "loose"}, "packing must be one of single, packed"),
         ({"concurrency": 0}, "concurrency must be"),
-        ({"expires_at": "2001-01-01T00:00:00Z"}, "the upload cannot be done so"),
+        ({"expires_at": "2001-01-01T00:00:00Z"}, "invalid upload options"),
         ({"columns": {"shoe": "size"}}, '"shoe" is not a kind of identifier'),
         ({"rejects": "audience.snapshot"}, "is the rejects file, too"),
         (
@@ -814,8 +814,7 @@ async def test_of_rows_that_are_not_sent_no_user_object_is_written(
         {"handle": ["bob"], "expires_at": "2089-01-01T00:00:00Z"},
     ]
     await audience.sync(desired, snapshot=path)
-    for name in ("user_json", "write_users"):
-        monkeypatch.setattr(f"socialapi.bulk.audiences.prepare.{name}", fail)
+    monkeypatch.setattr("socialapi.bulk.rows.Users", fail)
     assert (await audience.sync(desired, snapshot=path)).unchanged == 2
     assert (await audience.sync(file, snapshot=path)).unchanged == 2
 

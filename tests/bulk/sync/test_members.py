@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from socialapi._speedups import Digests
 from socialapi.bulk.rows import Action, RowBlock
 from socialapi.bulk.sync import buckets, members, snapshot
 from socialapi.bulk.sync.buckets import CODES, KINDS, digests_of
@@ -134,13 +135,13 @@ def blocks_of(rows: Sequence[DesiredRow], now: int) -> Iterator[tuple[RowBlock, 
     while at < len(rows):
         stop = next((n for n in range(at, len(rows)) if rows[n].days != rows[at].days), len(rows))
         some = rows[at:stop]
-        columns: list[tuple[Any, list[str]]] = []
+        columns: list[tuple[Any, Any]] = []
         for place, row in enumerate(some):
             for number, (kind, digest) in enumerate(row.identifiers):
                 if number == len(columns) or columns[number][0] != kind:
-                    columns.insert(number, (kind, [""] * len(some)))
+                    columns.insert(number, (kind, Digests([""] * len(some))))
                 columns[number][1][place] = digest.hex()
-        yield RowBlock(Action("Update"), [2 * n + 1 for n in range(at, stop)], [], tuple(columns)), now + rows[at].days
+        yield RowBlock(Action("Update"), [2 * n + 1 for n in range(at, stop)], tuple(columns)), now + rows[at].days
         at = stop
 
 
@@ -158,7 +159,7 @@ def held_in(path: Path) -> Held:
 
 def rows_in(page: Sequence[RowBlock]) -> list[tuple[int, set[Identifier]]]:
     return [
-        (block.numbers[at], {(kind, bytes.fromhex(values[at])) for kind, values in block.columns if values[at]})
+        (block.numbers[at], {(kind, bytes.fromhex(value)) for kind, values in block.columns if (value := values[at])})
         for block in page
         for at in range(len(block))
     ]

@@ -16,11 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from socialapi._speedups import Digests
 from socialapi.bulk.inputs import iterables as iterable_reader
 from socialapi.bulk.sync import snapshot as sync_snapshot
 from socialapi.bulk.sync.buckets import KINDS
 from socialapi.bulk.sync.job import SyncOptions, sync
-from socialapi.bulk.sync.scratch import hex_of, remove_scratch
+from socialapi.bulk.sync.scratch import remove_scratch
 from socialapi.bulk.sync.snapshot import Snapshot
 from socialapi.client import Client
 from socialapi.emulator import Emulator
@@ -71,7 +72,9 @@ async def held(path: Path) -> tuple[Identifiers, Identifiers]:
         await snapshot.aclose()
         found = rows_in(copy, "SELECT kind, digests, sure > 0 FROM members")
     everything: dict[tuple[str, str], bool] = {
-        (KINDS[kind], digest): is_sure for kind, packed, is_sure in found for digest in hex_of(packed)
+        (KINDS[kind], digest): is_sure
+        for kind, packed, is_sure in found
+        for digest in filter(None, Digests.unpacked(packed, []))
     }
     return {each for each, is_sure in everything.items() if is_sure}, set(everything)
 

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import pytest
 
-from socialapi.bulk.rows import Action, Row, RowBlock, runs_of
+from socialapi._speedups import Digests
+from socialapi.bulk.rows import Action, RowBlock
 from socialapi.bulk.sync import snapshot as sync_snapshot
 from socialapi.bulk.sync.buckets import digests_of
 from socialapi.bulk.sync.scratch import FILES, scratch_folder
@@ -28,9 +29,8 @@ Staged = tuple[RowBlock, int]
 
 
 def row(number: int, *digests: bytes, until: int = LATER, expires_at: str | None = None) -> Staged:
-    identifiers = tuple(("email", digest.hex()) for digest in digests)
-    (block,) = runs_of([Row(number, Action("Update", None, expires_at), identifiers, "")])  # type: ignore[arg-type]
-    return block, until
+    columns = tuple(("email", Digests([digest.hex()])) for digest in digests)
+    return RowBlock(Action("Update", None, expires_at), [number], columns), until  # type: ignore[arg-type]
 
 
 def held(path: Path) -> Held:
@@ -57,7 +57,7 @@ def mode_of(path: Path) -> int:
 def shown(blocks: Iterable[RowBlock]) -> list[tuple[Action, int, list[str]]]:
     """The rows that are handed out: what is done, their positions, and their identifiers."""
     return [
-        (block.action, block.numbers[at], [values[at] for _, values in block.columns if values[at]])
+        (block.action, block.numbers[at], [value for _, values in block.columns if (value := values[at])])
         for block in blocks
         for at in range(len(block))
     ]
@@ -320,11 +320,11 @@ async def test_rows_of_one_block_keep_their_numbers_and_their_gaps(tmp_path: Pat
     await holding(path, row(1, BOB))
     snapshot = await opened(path)
     columns: Any = (
-        ("handle", ["", ADA.hex(), EVE.hex(), ""]),
-        ("email", [BOB.hex(), "", "", BOB.hex()]),
-        ("email", [ADA.hex(), "", BOB.hex(), ""]),
+        ("handle", Digests(["", ADA.hex(), EVE.hex(), ""])),
+        ("email", Digests([BOB.hex(), "", "", BOB.hex()])),
+        ("email", Digests([ADA.hex(), "", BOB.hex(), ""])),
     )
-    block = RowBlock(Action("Update"), [3, 4, 7, 9], [], columns)
+    block = RowBlock(Action("Update"), [3, 4, 7, 9], columns)
     assert await compared(snapshot, (block, LATER)) == Difference(known=1, additions=3, removals=0)
     (page,) = await snapshot.additions()
     assert page.numbers == range(1, 4)

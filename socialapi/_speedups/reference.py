@@ -1,0 +1,275 @@
+"""The extension in plain Python: its specification, and what is used where there is no `_native`.
+
+Names, signatures and results are those of the extension; tests/speedups holds both equal. Written to
+be read: where a loop is slow, the extension is the fast one.
+"""
+
+import hashlib
+import itertools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Self, TypeVar, overload
+
+P = TypeVar("P")
+
+MAX_BYTES: Final = 247
+"""The longest text that a column hashes itself. It leaves longer ones to its caller."""
+DIGEST_BYTES: Final = 32
+DIGEST_DIGITS: Final = 64
+
+_is_digest: Final = re.compile("[0-9a-fA-F]{64}").fullmatch
+_is_lower_digest: Final = re.compile("[0-9a-f]{64}").fullmatch
+
+# Identifiers that are hashed ------------------------------------------------------------------------------------------
+
+_EMAIL: Final = re.compile(
+    r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]++@(?:[A-Za-z0-9_-]++\.)++[A-Za-z0-9_-]++",
+)
+_E164: Final = re.compile(r"\+[0-9]{3,31}")
+_VISIBLE: Final = re.compile("[!-~]+")
+_HANDLE: Final = re.compile("@?([!-.0-?A-~]+)")  # visible, without @ and /
+_DECIMAL: Final = re.compile("[0-9]+")
+
+_phone_plans: Final = dict[int, tuple[int, int, tuple[str, ...]]]()
+
+
+def add_phone_plan(start: int, code_digits: int, lengths: int, prefixes: tuple[str, ...], /) -> None:
+    """Describes the phone numbers with these three digits after the plus sign.
+
+    `code_digits` is the length of the calling code, `lengths` has a bit for each length that the rest
+    may have, from 1 to 30. A rest that begins with one of `prefixes`, at most ten of at most six
+    digits, may have to be changed: its number is left to the caller.
+    """
+    _phone_plans[start] = (code_digits, lengths, prefixes)
+
+
+def _plain_email(text: str) -> str | None:
+    return text.lower() if _EMAIL.fullmatch(text) else None
+
+
+def _plain_phone_number(text: str) -> str | None:
+    if not _E164.fullmatch(text) or (plan := _phone_plans.get(int(text[1:4]))) is None:
+        return None
+    code_digits, lengths, prefixes = plan
+    national = text[1 + code_digits :]
+    return text if lengths >> len(national) & 1 and not national.startswith(prefixes) else None
+
+
+def _plain_device_id(text: str) -> str | None:
+    return text if _VISIBLE.fullmatch(text) else None
+
+
+def _plain_handle(text: str) -> str | None:
+    found = _HANDLE.fullmatch(text)
+    # 64 characters may be a digest with an @ before it.
+    return found[1].lower() if found and len(found[1]) != DIGEST_DIGITS else None
+
+
+def _plain_service_id(text: str) -> str | None:
+    return text if _DECIMAL.fullmatch(text) else None
+
+
+_PLAIN: Final[Mapping[str, Callable[[str], str | None]]] = {
+    "email": _plain_email,
+    "phone_number": _plain_phone_number,
+    "device_id": _plain_device_id,
+    "handle": _plain_handle,
+    "service_id": _plain_service_id,
+}
+"""By kind: returns what is hashed of a text in ASCII, or None if that is not certain."""
+
+
+def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, /) -> list[str | None]:
+    """Returns the cells of `hash_column` as a list."""
+    if kind not in _PLAIN:
+        raise ValueError("there is no such kind of identifiers that is hashed")
+    return [_digest_of(cell, _PLAIN[kind]) for cell in cells]
+
+
+def _digest_of(cell: Any, plain: Callable[[str], str | None]) -> str | None:
+    if cell is None:
+        return ""
+    if type(cell) is not str or not cell.isascii():  # subclasses of str may mean anything
+        return None
+    if not cell:
+        return ""
+    if len(cell) == DIGEST_DIGITS and _is_digest(cell):
+        return cell.lower()
+    text = plain(cell) if len(cell) <= MAX_BYTES else None
+    return None if text is None else hashlib.sha256(text.encode()).hexdigest()
+
+
+def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, /) -> "Digests":
+    """Returns the SHA-256 of each cell of a list or tuple, normalised.
+
+    A text of 64 hexadecimal digits is a digest already. An empty text and None have no digest. None
+    stands for each cell that the caller has to look at: all that are not plain ASCII of their kind.
+    """
+    return Digests(digests_of(cells, kind))
+
+
+class Digests(list[str | None]):
+    """A column of digests: for each row 64 lower-case hexadecimal digits, "" for no value, or None
+    for a cell that is not decided yet. It keeps its length.
+
+    A slice may share its cells with the column: none of either may be set after that.
+    """
+
+    __repr__ = object.__repr__  # digests of identifiers are personal data
+
+    def __init__(self, cells: Iterable[str | None], /) -> None:
+        super().__init__(cells)
+        for cell in self:
+            if cell is not None and cell != "" and not _is_lower_digest(cell):
+                raise ValueError("a cell holds 64 lower-case hexadecimal digits, or nothing")
+
+    @classmethod
+    def joined(cls, columns: tuple[Sequence[str | None], ...], /) -> Self:
+        """Returns a column of the cells of several columns of digests."""
+        return cls(itertools.chain.from_iterable(columns))
+
+    @classmethod
+    def unpacked(cls, packed: bytes, gaps: list[int], /) -> Self:
+        """Returns a column of digests of 32 bytes each, with empty cells at the ascending indexes
+        `gaps`.
+        """
+        starts = range(0, len(packed), DIGEST_BYTES)
+        column = cls(packed[start : start + DIGEST_BYTES].hex() for start in starts)
+        for gap in gaps:
+            column.insert(gap, "")
+        return column
+
+    @overload  # type: ignore[override]  # the index of a list has other names
+    def __getitem__(self, index: int, /) -> str | None: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> "Digests": ...
+    def __getitem__(self, index: int | slice, /) -> "str | Digests | None":
+        found = super().__getitem__(index)
+        return Digests(found) if isinstance(found, list) else found
+
+    def __setitem__(self, index: int, value: str | None, /) -> None:  # type: ignore[override]  # no slices
+        (checked,) = Digests([value])
+        super().__setitem__(index, checked)
+
+    def gaps(self) -> list[int]:
+        """Returns the indexes of the cells without a digest."""
+        return [index for index, cell in enumerate(self) if not cell]
+
+    def undecided(self) -> list[int]:
+        """Returns the indexes of the cells that are None."""
+        return [index for index, cell in enumerate(self) if cell is None]
+
+    def same_as(self, other: Sequence[str | None], /) -> list[int]:
+        """Returns the indexes of the digests that another column of digests has in the same row."""
+        rows = enumerate(zip(self, other, strict=True))
+        return [index for index, (cell, another) in rows if cell and cell == another]
+
+    def compress(self, kept: bytes | bytearray, /) -> "Digests":
+        """Returns the cells whose byte in `kept` is not zero."""
+        return Digests(itertools.compress(self, kept))
+
+    def packed(self) -> bytes:
+        """Returns the digests one after the other. Cells without one add nothing."""
+        return bytes.fromhex("".join(filter(None, self)))
+
+
+# User objects ---------------------------------------------------------------------------------------------------------
+
+
+class Users(tuple[str, ...]):
+    """The user objects of rows in JSON: `{"email":["…","…"],"handle":["…"]}`.
+
+    `members` are pairs of a name and its columns, one or more: each is `Digests`, or a tuple of
+    values in ASCII JSON, "" for none.
+    """
+
+    __slots__ = ()
+    __repr__ = object.__repr__  # which shows no identifier
+
+    def __new__(cls, members: tuple[tuple[str, tuple[Digests | tuple[str, ...], ...]], ...], /) -> Self:
+        """Renders the objects."""
+        if not any(columns for _, columns in members):
+            raise ValueError("there has to be a column")
+        texts = [_member_texts(name, columns) for name, columns in members]
+        return super().__new__(cls, [f"{{{','.join(filter(None, row))}}}" for row in zip(*texts, strict=True)])
+
+    @overload  # type: ignore[override]
+    def __getitem__(self, index: int, /) -> str: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> "Users": ...
+    def __getitem__(self, index: int | slice, /) -> "str | Users":
+        found = super().__getitem__(index)
+        return tuple.__new__(Users, found) if isinstance(found, tuple) else found
+
+    def fitting(self, most: int, more: int, room: int, /) -> tuple[int, int]:
+        """Returns how many of the first `most` rows fit into `room` bytes, and how many bytes they
+        take, if each takes `more` bytes than its text has.
+        """
+        if more < 0:
+            raise ValueError("a row takes at least what its text has")
+        rows = taken = 0
+        for text in itertools.islice(self, max(most, 0)):
+            if taken + len(text) + more > room:
+                break
+            rows += 1
+            taken += len(text) + more
+        return rows, taken
+
+    def render(self, between: bytes, before: bytes, /) -> bytes:
+        """Returns the texts of all rows, with `between` between each two, and `before` before the
+        first one.
+        """
+        return before + between.join(map(str.encode, self))
+
+
+def _member_texts(name: str, columns: tuple[Digests | tuple[str, ...], ...]) -> list[str]:
+    """Returns the member of each row's object, "" for a row without a value in these columns."""
+    values = [
+        [f'"{cell}"' if cell else "" for cell in column] if isinstance(column, Digests) else column
+        for column in columns
+    ]
+    rows = [",".join(filter(None, row)) for row in zip(*values, strict=True)]
+    return [f'"{name}":[{row}]' if row else "" for row in rows]
+
+
+# Recent identifiers ---------------------------------------------------------------------------------------------------
+
+
+class IdentifierTable(dict[str, P]):
+    """The last placement of each identifier of a kind. An empty text is no identifier.
+
+    `get` and `len` are all that is used of a dict.
+    """
+
+    __repr__ = object.__repr__  # which shows no identifier
+
+    def put(self, identifier: str, placement: P, /) -> None:
+        """Gives an identifier another placement."""
+        if identifier:
+            self[identifier] = placement
+
+    def put_column(self, identifiers: Sequence[str | None], placement: P, /) -> None:
+        """Gives every identifier of a column another placement."""
+        self.update((identifier, placement) for identifier in identifiers if identifier)
+
+    def repeated(self, columns: tuple[Sequence[str | None], ...], others: tuple[Self, ...], /) -> list[int]:
+        """Returns the indexes of the rows of which this table, one of the others or an earlier row
+        has an identifier, or which have one twice. All columns are of the kind of the tables.
+        """
+        seen, found = set[str](), list[int]()
+        for index, row in enumerate(zip(*columns, strict=True)):
+            repeats = False
+            for identifier in filter(None, row):
+                repeats = repeats or identifier in seen or any(identifier in table for table in (self, *others))
+                seen.add(identifier)
+            if repeats:
+                found.append(index)
+        return found
+
+    def placements(self) -> set[P]:
+        """Returns all placements."""
+        return set(self.values())
+
+    def take_over(self, other: Self, placements: set[P], /) -> None:
+        """Puts the identifiers of another table that have one of these placements."""
+        self.update((identifier, each) for identifier, each in other.items() if each in placements)

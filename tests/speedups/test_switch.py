@@ -1,14 +1,21 @@
 """Whether the extension is used, and what the package says of it."""
 
+import ast
+import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
+import timeit
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
 
 from socialapi import _speedups
+from tests.speedups.implementations import IN_C, NATIVE, REFERENCE
 
 SCRIPT: Final = "from socialapi import _speedups as s; print(s.IS_ENABLED, s.WHY_DISABLED, sep='|')"
 
@@ -47,7 +54,7 @@ def test_a_checkout_with_a_compiler_has_the_extension() -> None:
     assert _speedups.IS_ENABLED, _speedups.WHY_DISABLED
 
 
-@pytest.mark.skipif(not _speedups.IS_ENABLED, reason="the extension is not used here")
+@IN_C
 def test_the_description_names_how_digests_are_made() -> None:
     assert "SHA-256" in _speedups.description()
 
@@ -66,7 +73,7 @@ def test_it_is_not_used_where_there_is_no_global_lock() -> None:
     assert "free-threaded" in told(free_threaded + SCRIPT, SOCIALAPI_NO_SPEEDUPS="")
 
 
-@pytest.mark.skipif(not _speedups.IS_ENABLED, reason="the extension is not used here")
+@IN_C
 def test_it_is_not_used_in_another_interpreter_of_the_process() -> None:
     """Its types are those of the process, and web servers may have several interpreters in one."""
     elsewhere = (
@@ -77,3 +84,106 @@ def test_it_is_not_used_in_another_interpreter_of_the_process() -> None:
     first, there, again = said.splitlines()
     assert there.startswith("False|cannot be loaded: ")
     assert first == again == "True|"
+
+
+# Who hashes ----------------------------------------------------------------------------------------------------------
+
+COLUMN: Final = """
+from socialapi import _speedups as s
+column = s.hash_column(["a@b.example", "", None, "nobody"], "email")
+print(type(column).__module__, list(column), s.description(), sep="|")
+"""
+DIGESTS: Final = [hashlib.sha256(b"a@b.example").hexdigest(), "", "", None]
+FIPS: Final = "import _hashlib; _hashlib.get_fips_mode = lambda: 1\n"
+BROKEN_HASHING: Final = """
+import sys, types
+native = types.SimpleNamespace(INTERFACE=4, hash_column=lambda cells, kind: ["0" * 64 for _ in cells])
+sys.modules["socialapi._speedups._native"] = native
+"""
+
+
+@IN_C
+@pytest.mark.parametrize("value", ["hashlib", "hashlb"])
+def test_a_variable_leaves_the_hashing_to_hashlib_and_the_rest_to_the_extension(value: str) -> None:
+    module, values, says = told(COLUMN, SOCIALAPI_HASHING=value, SOCIALAPI_NO_SPEEDUPS="").split("|")
+    assert (module, values) == ("socialapi._speedups._native", str(DIGESTS))
+    assert says == "with speedups (SHA-256 by hashlib: set by SOCIALAPI_HASHING)"
+
+
+@IN_C
+def test_where_openssl_is_in_fips_mode_hashlib_hashes() -> None:
+    module, values, says = told(FIPS + COLUMN, SOCIALAPI_HASHING="", SOCIALAPI_NO_SPEEDUPS="").split("|")
+    assert (module, values) == ("socialapi._speedups._native", str(DIGESTS))
+    assert says == "with speedups (SHA-256 by hashlib: OpenSSL is in FIPS mode)"
+
+
+def test_a_python_without_openssl_is_in_no_fips_mode() -> None:
+    without = "import sys, hashlib; sys.modules['_hashlib'] = None\n"
+    assert "hashlib" not in told(without + COLUMN, SOCIALAPI_HASHING="").split("|")[2]
+
+
+def test_both_ways_of_hashing_give_the_same_digests() -> None:
+    ways = ({}, {"SOCIALAPI_HASHING": "hashlib"}, {"SOCIALAPI_NO_SPEEDUPS": "1"})
+    assert {told(COLUMN, **way).split("|")[1] for way in ways} == {str(DIGESTS)}
+
+
+def test_an_extension_whose_digests_are_not_those_of_hashlib_is_not_used_and_a_warning_says_so() -> None:
+    script = BROKEN_HASHING + COLUMN
+    environment = {**os.environ, "SOCIALAPI_NO_SPEEDUPS": ""}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    module, values, says = done.stdout.strip().split("|")
+    assert (module, values) == ("socialapi._speedups.reference", str(DIGESTS))
+    assert says == "without speedups (its SHA-256 is not that of hashlib)"
+    assert (
+        "RuntimeWarning: the extension in C of socialapi is not used: its SHA-256 is not that of hashlib" in done.stderr
+    )
+
+
+@IN_C
+def test_the_self_test_meets_every_number_of_blocks_and_takes_less_than_a_millisecond() -> None:
+    blocks = {(size + 9 + 63) // 64 for size in _speedups._TESTED_BYTES}
+    assert blocks == {1, 2, 3, 4}
+    assert len(_speedups._TESTED_BYTES) % 2  # the last one is hashed alone
+    assert min(timeit.repeat(lambda: _speedups._failure_of_self_test(NATIVE), number=1, repeat=20)) < 0.001
+
+
+# The interface -------------------------------------------------------------------------------------------------------
+
+
+def test_it_imports_nothing_of_the_package() -> None:
+    for path in sorted(Path(_speedups.__file__).parent.glob("*.py*")):
+        if path.suffix in (".py", ".pyi"):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                names = [node.module] if isinstance(node, ast.ImportFrom) else []
+                names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                for name in names:
+                    assert name is not None, path  # no relative import
+                    assert not name.startswith("socialapi") or name.startswith("socialapi._speedups"), (path, name)
+
+
+def test_nobody_else_knows_which_implementation_there_is() -> None:
+    package = Path(_speedups.__file__).parents[1]
+    inside = {package / "_speedups", package / "wire"}
+    knowing = [
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if inside.isdisjoint(path.parents)
+        and ({"IS_ENABLED", "_native", "reference"} & set(re.findall(r"\w+", " ".join(imports_of(path)))))
+    ]
+    assert knowing == []
+
+
+def imports_of(path: Path) -> Iterator[str]:
+    return (line for line in path.read_text("utf-8").splitlines() if "_speedups" in line)
+
+
+@IN_C
+def test_both_implementations_have_the_same_names() -> None:
+    for name in ("Digests", "Users", "IdentifierTable"):
+        native, reference = getattr(NATIVE, name), getattr(REFERENCE, name)
+        methods = {each for each in vars(native) if not each.startswith("_")}
+        assert {each for each in methods if not hasattr(reference, each)} == set()
+        assert {each for each in vars(reference) if not each.startswith("_")} <= methods
+    assert all(
+        callable(getattr(each, name)) for each in (NATIVE, REFERENCE) for name in ("hash_column", "add_phone_plan")
+    )

@@ -22,13 +22,11 @@ _is_lower_digest: Final = re.compile("[0-9a-f]{64}").fullmatch
 
 # Identifiers that are hashed ------------------------------------------------------------------------------------------
 
-_EMAIL: Final = re.compile(
-    r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]++@(?:[A-Za-z0-9_-]++\.)++[A-Za-z0-9_-]++",
-)
-_E164: Final = re.compile(r"\+[0-9]{3,31}")
-_VISIBLE: Final = re.compile("[!-~]+")
-_HANDLE: Final = re.compile("@?([!-.0-?A-~]+)")  # visible, without @ and /
-_DECIMAL: Final = re.compile("[0-9]+")
+_is_email: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]++@(?:[A-Za-z0-9_-]++\.)++[A-Za-z0-9_-]++").fullmatch
+_is_e164: Final = re.compile(r"\+[0-9]{3,31}").fullmatch
+_is_visible: Final = re.compile("[!-~]+").fullmatch
+_handle: Final = re.compile("@?([!-.0-?A-~]+)").fullmatch  # visible, without @ and /
+_is_decimal: Final = re.compile("[0-9]+").fullmatch
 
 _phone_plans: Final = dict[int, tuple[int, int, tuple[str, ...]]]()
 
@@ -44,11 +42,11 @@ def add_phone_plan(start: int, code_digits: int, lengths: int, prefixes: tuple[s
 
 
 def _plain_email(text: str) -> str | None:
-    return text.lower() if _EMAIL.fullmatch(text) else None
+    return text.lower() if _is_email(text) else None
 
 
 def _plain_phone_number(text: str) -> str | None:
-    if not _E164.fullmatch(text) or (plan := _phone_plans.get(int(text[1:4]))) is None:
+    if not _is_e164(text) or (plan := _phone_plans.get(int(text[1:4]))) is None:
         return None
     code_digits, lengths, prefixes = plan
     national = text[1 + code_digits :]
@@ -56,17 +54,17 @@ def _plain_phone_number(text: str) -> str | None:
 
 
 def _plain_device_id(text: str) -> str | None:
-    return text if _VISIBLE.fullmatch(text) else None
+    return text if _is_visible(text) else None
 
 
 def _plain_handle(text: str) -> str | None:
-    found = _HANDLE.fullmatch(text)
+    found = _handle(text)
     # 64 characters may be a digest with an @ before it.
     return found[1].lower() if found and len(found[1]) != DIGEST_DIGITS else None
 
 
 def _plain_service_id(text: str) -> str | None:
-    return text if _DECIMAL.fullmatch(text) else None
+    return text if _is_decimal(text) else None
 
 
 _PLAIN: Final[Mapping[str, Callable[[str], str | None]]] = {
@@ -83,20 +81,20 @@ def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, /) -> list[str | N
     """Returns the cells of `hash_column` as a list."""
     if kind not in _PLAIN:
         raise ValueError("there is no such kind of identifiers that is hashed")
-    return [_digest_of(cell, _PLAIN[kind]) for cell in cells]
-
-
-def _digest_of(cell: Any, plain: Callable[[str], str | None]) -> str | None:
-    if cell is None:
-        return ""
-    if type(cell) is not str or not cell.isascii():  # subclasses of str may mean anything
-        return None
-    if not cell:
-        return ""
-    if len(cell) == DIGEST_DIGITS and _is_digest(cell):
-        return cell.lower()
-    text = plain(cell) if len(cell) <= MAX_BYTES else None
-    return None if text is None else hashlib.sha256(text.encode()).hexdigest()
+    plain, digests = _PLAIN[kind], list[str | None]()
+    for cell in cells:
+        digest: str | None = None
+        if cell is None:
+            digest = ""
+        elif type(cell) is str and cell.isascii():  # subclasses of str may mean anything
+            if len(cell) == DIGEST_DIGITS and _is_digest(cell):
+                digest = cell.lower()
+            elif not cell:
+                digest = ""
+            elif len(cell) <= MAX_BYTES and (text := plain(cell)) is not None:
+                digest = hashlib.sha256(text.encode()).hexdigest()
+        digests.append(digest)
+    return digests
 
 
 def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, /) -> "Digests":
@@ -105,7 +103,14 @@ def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, /) -> "Digests":
     A text of 64 hexadecimal digits is a digest already. An empty text and None have no digest. None
     stands for each cell that the caller has to look at: all that are not plain ASCII of their kind.
     """
-    return Digests(digests_of(cells, kind))
+    return _column(digests_of(cells, kind))
+
+
+def _column(cells: Iterable[str | None]) -> "Digests":
+    """Returns a column of cells that need no check."""
+    column = Digests(())
+    column.extend(cells)
+    return column
 
 
 class Digests(list[str | None]):
@@ -124,17 +129,17 @@ class Digests(list[str | None]):
                 raise ValueError("a cell holds 64 lower-case hexadecimal digits, or nothing")
 
     @classmethod
-    def joined(cls, columns: tuple[Sequence[str | None], ...], /) -> Self:
+    def joined(cls, columns: tuple[Sequence[str | None], ...], /) -> "Digests":
         """Returns a column of the cells of several columns of digests."""
-        return cls(itertools.chain.from_iterable(columns))
+        return _column(itertools.chain.from_iterable(columns))
 
     @classmethod
-    def unpacked(cls, packed: bytes, gaps: list[int], /) -> Self:
+    def unpacked(cls, packed: bytes, gaps: list[int], /) -> "Digests":
         """Returns a column of digests of 32 bytes each, with empty cells at the ascending indexes
         `gaps`.
         """
         starts = range(0, len(packed), DIGEST_BYTES)
-        column = cls(packed[start : start + DIGEST_BYTES].hex() for start in starts)
+        column = _column(packed[start : start + DIGEST_BYTES].hex() for start in starts)
         for gap in gaps:
             column.insert(gap, "")
         return column
@@ -145,7 +150,7 @@ class Digests(list[str | None]):
     def __getitem__(self, index: slice, /) -> "Digests": ...
     def __getitem__(self, index: int | slice, /) -> "str | Digests | None":
         found = super().__getitem__(index)
-        return Digests(found) if isinstance(found, list) else found
+        return _column(found) if isinstance(found, list) else found
 
     def __setitem__(self, index: int, value: str | None, /) -> None:  # type: ignore[override]  # no slices
         (checked,) = Digests([value])
@@ -166,7 +171,7 @@ class Digests(list[str | None]):
 
     def compress(self, kept: bytes | bytearray, /) -> "Digests":
         """Returns the cells whose byte in `kept` is not zero."""
-        return Digests(itertools.compress(self, kept))
+        return _column(itertools.compress(self, kept))
 
     def packed(self) -> bytes:
         """Returns the digests one after the other. Cells without one add nothing."""
@@ -225,10 +230,9 @@ class Users(tuple[str, ...]):
 def _member_texts(name: str, columns: tuple[Digests | tuple[str, ...], ...]) -> list[str]:
     """Returns the member of each row's object, "" for a row without a value in these columns."""
     values = [
-        [f'"{cell}"' if cell else "" for cell in column] if isinstance(column, Digests) else column
-        for column in columns
+        [cell and f'"{cell}"' for cell in column] if isinstance(column, Digests) else column for column in columns
     ]
-    rows = [",".join(filter(None, row)) for row in zip(*values, strict=True)]
+    rows = values[0] if len(values) == 1 else [",".join(filter(None, row)) for row in zip(*values, strict=True)]
     return [f'"{name}":[{row}]' if row else "" for row in rows]
 
 
@@ -256,13 +260,17 @@ class IdentifierTable(dict[str, P]):
         """Returns the indexes of the rows of which this table, one of the others or an earlier row
         has an identifier, or which have one twice. All columns are of the kind of the tables.
         """
-        seen, found = set[str](), list[int]()
+        tables, seen, found = (self, *others), set[str](), list[int]()
         for index, row in enumerate(zip(*columns, strict=True)):
-            repeats = False
-            for identifier in filter(None, row):
-                repeats = repeats or identifier in seen or any(identifier in table for table in (self, *others))
+            known = False
+            for identifier in row:
+                if not identifier:
+                    continue
+                known = known or identifier in seen
+                for table in tables:
+                    known = known or identifier in table
                 seen.add(identifier)
-            if repeats:
+            if known:
                 found.append(index)
         return found
 

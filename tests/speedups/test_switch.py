@@ -123,8 +123,10 @@ def test_a_python_without_openssl_is_in_no_fips_mode() -> None:
 
 
 def test_both_ways_of_hashing_give_the_same_digests() -> None:
-    ways = ({}, {"SOCIALAPI_HASHING": "hashlib"}, {"SOCIALAPI_NO_SPEEDUPS": "1"})
-    assert {told(COLUMN, **way).split("|")[1] for way in ways} == {str(DIGESTS)}
+    plain, hashlib_alone, without = (
+        told(COLUMN, **{name: "1"}) for name in ("NOTHING", _speedups.HASHING, _speedups.SWITCH)
+    )
+    assert {each.split("|")[1] for each in (plain, hashlib_alone, without)} == {str(DIGESTS)}
 
 
 def test_an_extension_whose_digests_are_not_those_of_hashlib_is_not_used_and_a_warning_says_so() -> None:

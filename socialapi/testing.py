@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 _ASYNC_FIXTURES: Final = ("socialapi_emulator", "socialapi_client")
-_KEPT_VARIABLES: Final = ("SOCIALAPI_NO_SPEEDUPS",)
+_KEPT_VARIABLES: Final = ("SOCIALAPI_NO_SPEEDUPS", "SOCIALAPI_HASHING")
 _LOOK_AGAIN_SECONDS: Final = 0.02
 
 

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal
 
 import attrs
 
-from socialapi._speedups import SWITCH
+from socialapi._speedups import HASHING, SWITCH
 
 Order = dict[str, Any]
 """What a contestant is asked for; it arrives at its standard input."""
@@ -33,7 +33,7 @@ class Contestant:
     options: Mapping[str, Any] = attrs.field(factory=dict)
     environment: Mapping[str, str] = attrs.field(factory=dict)
     is_without_speedups: bool = False
-    """Whether this is ours with its C extension switched off, which needs one."""
+    """Whether this is ours with its C extension, or a part of it, switched off, which needs one."""
     is_optional: bool = False
     """Whether it is passed over where it fails, or does another job."""
 
@@ -45,6 +45,12 @@ def both_ways(ours: Contestant) -> tuple[Contestant, Contestant]:
     """Ours as it is installed, and without its C extension."""
     name = f"{ours.name}, without C"
     return ours, attrs.evolve(ours, name=name, environment=NO_SPEEDUPS, is_without_speedups=True)
+
+
+def hashed_by_hashlib(ours: Contestant) -> Contestant:
+    """Ours with its C extension, in which hashlib hashes."""
+    name = f"{ours.name}, hashed by hashlib"
+    return attrs.evolve(ours, name=name, environment={HASHING: "hashlib"}, is_without_speedups=True)
 
 
 @attrs.frozen

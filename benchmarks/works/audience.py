@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from benchmarks.harness import canned
-from benchmarks.harness.work import Contestant, Order, Target, Told, Work, both_ways, expect
+from benchmarks.harness.work import Contestant, Order, Target, Told, Work, both_ways, expect, hashed_by_hashlib
 
 SIGNS_OF_A_DIGEST: Final = 64
 
@@ -84,6 +84,7 @@ WORK: Final = Work(
         Contestant(name="dicts + orjson", module="raw", job="audience"),
         Contestant(name="dicts + orjson, validating", module="validating", job="audience"),
         *_ours({}),
+        hashed_by_hashlib(Contestant(name="ours, mappings", module="ours", job="audience")),
         Contestant(name="twitter-ads", module="twitter_ads_client", job="audience"),
         Contestant(name="facebook-business", module="facebook", job="audience", options={"keeps_plus": False}),
     ),

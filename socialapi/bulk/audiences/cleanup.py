@@ -33,20 +33,20 @@ _LABEL: Final = rf"[^\x00-,./:-@\[-^`{{-\x7f{_TYPOGRAPHIC_QUOTES}{_WIDE_PUNCTUAT
 EMAIL: Final = rf"{_LOCAL}@(?:{_LABEL}\.)++{_LABEL}"
 """Matches a plausible e-mail address in lower case."""
 _ASCII_LABEL: Final = "[a-z0-9_-]++"
-ASCII_EMAIL: Final = rf"[a-z0-9!#$%&'*+/=?^_`{{|}}~.-]++@(?:{_ASCII_LABEL}\.)++{_ASCII_LABEL}"
+_ASCII_EMAIL: Final = rf"[a-z0-9!#$%&'*+/=?^_`{{|}}~.-]++@(?:{_ASCII_LABEL}\.)++{_ASCII_LABEL}"
 """Matches those of ASCII alone and without quotation marks, which are nearly all, in less time."""
 
-is_ascii_email: Final = re.compile(ASCII_EMAIL).fullmatch
+is_ascii_email: Final = re.compile(_ASCII_EMAIL).fullmatch
 is_digest: Final = re.compile("[0-9a-fA-F]{64}").fullmatch
 
 
-# What only odd cells need is compiled for the first of them: a pattern with large character classes
+# What only unusual cells need is compiled for the first of them: a pattern with large character classes
 # takes a millisecond.
 _compiled: Final = functools.cache(re.compile)
 
 
 def is_email(text: str) -> bool:
-    """Whether a text in lower case is a plausible e-mail address."""
+    """Returns whether a text in lower case is a plausible e-mail address."""
     return _compiled(EMAIL).fullmatch(text) is not None
 
 
@@ -82,9 +82,9 @@ _MARKS: Final = "quotation marks"
 
 
 @attrs.frozen(repr=False)
-class Bare:
-    """A value without the debris around it. `removed` describes what was removed; it is empty if
-    nothing was.
+class Cleaned:
+    """A value without what exports leave around it. `removed` describes what was removed; it is empty
+    if nothing was.
     """
 
     text: str
@@ -92,24 +92,24 @@ class Bare:
 
 
 Layer = Callable[[str], tuple[str, str]]
-"""Takes something off a text: returns the rest and what it was in a word, or the text itself."""
+"""Removes something from a text: returns the rest and a word for what it was, or the text itself."""
 
 
-def bare_email(text: str) -> Bare:
-    """The e-mail address (or digest of one) in a trimmed text; the text itself if there is not
+def cleaned_email(text: str) -> Cleaned:
+    """Returns the e-mail address (or digest of one) in a trimmed text; the text itself if there is not
     exactly one.
     """
-    return _bare(text, _EMAIL_LAYERS, lambda rest: is_email(rest.lower()) or is_digest(rest) is not None)
+    return _cleaned(text, _EMAIL_LAYERS, lambda rest: is_email(rest.lower()) or is_digest(rest) is not None)
 
 
 def is_plain_phone_number(text: str) -> bool:
-    """Whether there is nothing in a text but digits and what stands between them."""
+    """Returns whether a text has nothing but digits and what separates them."""
     return _plain_phone_number(text) is not None
 
 
 def has_marks(text: str) -> bool:
-    """Whether a text has what no phone number has in it, and what would be passed over where a
-    number is looked for in a text.
+    """Returns whether a text has characters that no phone number has, and that a search for a number
+    in a text would skip.
     """
     return _compiled(_MARK).search(text) is not None
 
@@ -118,37 +118,39 @@ def _has_debris(text: str) -> bool:
     return _compiled(_DEBRIS).search(text) is not None
 
 
-def bare_phone_number(text: str) -> Bare:
-    """What may be a phone number (or the digest of one) in a trimmed text, without what it is never
-    written with.
+def cleaned_phone_number(text: str) -> Cleaned:
+    """Returns what may be a phone number (or the digest of one) in a trimmed text, without what no
+    number is written with.
     """
     if not _has_debris(text):
-        return Bare(text)
-    found = _bare(text, _PHONE_LAYERS, lambda rest: not _has_debris(rest), keep=True)
-    return found if any(map(str.isdigit, found.text)) else Bare(text)
+        return Cleaned(text)
+    found = _cleaned(text, _PHONE_LAYERS, lambda rest: not _has_debris(rest), keep=True)
+    return found if any(map(str.isdigit, found.text)) else Cleaned(text)
 
 
 def holds_several_emails(text: str) -> bool:
-    """Whether more than one address stands in a text."""
+    """Returns whether a text has more than one address."""
     return text.count("@") > 1 and len(text) <= MAX_CHARACTERS and len(list(_find_emails(text.lower()))) > 1
 
 
-def _bare(text: str, layers: tuple[Layer, ...], is_bare: Callable[[str], bool], *, keep: bool = False) -> Bare:
-    """Takes off one layer after another, until the rest is bare; with `keep` also when it never is."""
+def _cleaned(text: str, layers: tuple[Layer, ...], is_clean: Callable[[str], bool], *, keep: bool = False) -> Cleaned:
+    """Removes one layer after another until the rest is clean. If it never is, returns the text itself,
+    or with `keep` what is left.
+    """
     if len(text) > MAX_CHARACTERS:
-        return Bare(text)
+        return Cleaned(text)
     rest, removed = text, dict[str, None]()
-    while not is_bare(rest):
+    while not is_clean(rest):
         for layer in layers:
             less, what = layer(rest)
             if less != rest:
                 break
         else:
-            return Bare(rest, tuple(removed)) if keep else Bare(text)
+            return Cleaned(rest, tuple(removed)) if keep else Cleaned(text)
         rest = less.strip()
         if what:
             removed[what] = None
-    return Bare(rest, tuple(removed))
+    return Cleaned(rest, tuple(removed))
 
 
 def _without_zero_width(text: str) -> tuple[str, str]:
@@ -210,7 +212,7 @@ def _without_stray_brackets(text: str) -> tuple[str, str]:
 
 
 def _out_of_name(text: str, is_name: Callable[[str, str], bool]) -> tuple[str, str]:
-    """What stands in the angle brackets behind a name, if that can be nothing but a name."""
+    """Removes a name before angle brackets, and these, if it can be nothing but a name."""
     found = _compiled(_NAMED).fullmatch(text)
     if found is None or not is_name(found[1], found[2]):
         return text, ""
@@ -223,7 +225,7 @@ def _without_name_of_email(text: str) -> tuple[str, str]:
 
 def _is_name_of_email(name: str, inner: str) -> bool:
     """Address books write the address itself for a name that they do not know."""
-    known = bare_email(inner).text.lower()
+    known = cleaned_email(inner).text.lower()
     return all(each[0] == known for each in _find_emails(name.lower()))
 
 

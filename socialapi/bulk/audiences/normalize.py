@@ -1,4 +1,4 @@
-"""Normalises and hashes identifiers (advertising documentation, section 4.9).
+"""Normalises and hashes identifiers.
 
 A normaliser takes the raw text and returns the text to send and a remark. The text is the SHA-256
 of the normalised value in lower-case hexadecimal digits (UTF-8, no salt), or for `partner_user_id`
@@ -23,8 +23,8 @@ from socialapi.bulk.audiences.cleanup import (
     INVISIBLE,
     SURROGATES,
     ZERO_WIDTH,
-    bare_email,
-    bare_phone_number,
+    cleaned_email,
+    cleaned_phone_number,
     has_marks,
     holds_several_emails,
     is_ascii_email,
@@ -83,34 +83,34 @@ _sha256: Final = hashlib.sha256
 
 
 def trimmed(text: str) -> str:
-    """The text without blanks at its ends, among them no-break and zero-width ones and the byte
-    order mark.
+    """Returns the text without blanks at its ends, among them no-break and zero-width ones and the
+    byte order mark.
     """
     text = text.strip()
     return text if text.isascii() else text.strip(_STRAY)
 
 
 def email(text: str) -> Normalized:
-    """Trimmed and in lower case: something, one @, and a domain of at least two labels; non-ASCII
-    is fine.
+    """Normalises an e-mail address: trimmed and in lower case. It needs one @ and a domain of at least
+    two labels; non-ASCII is fine.
 
-    What exports leave around an address is removed, if one address is all that is left.
+    Removes what exports leave around an address if one address is all that is left.
     """
     text = text.strip()
     address = text.lower()
     removed: tuple[str, ...] = ()
     if is_ascii_email(address) is None and not is_email(address):
-        bare = bare_email(text)
-        address, removed = bare.text.lower(), bare.removed
+        cleaned = cleaned_email(text)
+        address, removed = cleaned.text.lower(), cleaned.removed
         if not is_email(address):
             if holds_several_emails(text):
                 raise Unusable(SEVERAL_EMAILS)
-            return _digest_or(trimmed(bare.text), IMPLAUSIBLE_EMAIL, removed)
+            return _digest_or(trimmed(cleaned.text), IMPLAUSIBLE_EMAIL, removed)
     return _sha256(address.encode()).hexdigest(), _in_words(removed)
 
 
 def device_id(text: str) -> Normalized:
-    """Trimmed, and otherwise as it is: the case of a device identifier is its own."""
+    """Normalises a device identifier: trimmed. Its case is part of it."""
     text = trimmed(text)
     if not text or is_digest(text) or _find_invisible(text):
         return _digest_or(text, BLANK_INSIDE)
@@ -118,7 +118,7 @@ def device_id(text: str) -> Normalized:
 
 
 def handle(text: str) -> Normalized:
-    """Trimmed, without its leading @ and in lower case."""
+    """Normalises a handle: trimmed, without its leading @ and in lower case."""
     text = trimmed(text).lower()
     name = text.removeprefix("@")
     if not name or "@" in name or "/" in name or is_digest(name) or _find_invisible(name):
@@ -127,7 +127,7 @@ def handle(text: str) -> Normalized:
 
 
 def service_id(text: str) -> Normalized:
-    """Trimmed: decimal digits, kept as they are written but for the `.0` that a spreadsheet adds."""
+    """Normalises an id of the service: trimmed decimal digits, without the `.0` that a spreadsheet adds."""
     text = trimmed(text)
     if (number := _float(text)) is not None and text.isascii():
         if len(number[1]) > _MAX_DIGITS_KEPT:
@@ -139,28 +139,28 @@ def service_id(text: str) -> Normalized:
 
 
 def phone_number(text: str, region: str | None = None) -> Normalized:
-    """E.164; `region` (see `phone_numbers.check_region`) says what a number without a country code
-    means.
+    """Normalises a phone number to E.164; `region` (see `phone_numbers.check_region`) is that of a
+    number without a country code.
 
-    What exports leave around a number is removed, if one number is all that is left.
+    Removes what exports leave around a number if one number is all that is left.
     """
     text = text.strip()
     if is_plain_phone_number(text) and (number := phone_numbers.e164(text, region)) is not None:
         return _sha256(number.encode()).hexdigest(), ""
-    bare = bare_phone_number(text)
-    text = trimmed(bare.text)
+    cleaned = cleaned_phone_number(text)
+    text = trimmed(cleaned.text)
     if not text or is_digest(text) or (not text.isascii() and _find_surrogate(text)):
-        return _digest_or(text, phone_numbers.NOT_POSSIBLE, bare.removed)
+        return _digest_or(text, phone_numbers.NOT_POSSIBLE, cleaned.removed)
     number = None if has_marks(text) else phone_numbers.e164(text, region)
     if number is None:
         raise Unusable(phone_numbers.why_not(text, region))
     if (doubt := phone_numbers.doubt(text, region)) is not None:
         raise Unusable(doubt)
-    return _sha256(number.encode()).hexdigest(), _in_words(bare.removed)
+    return _sha256(number.encode()).hexdigest(), _in_words(cleaned.removed)
 
 
 def partner_user_id(text: str) -> Normalized:
-    """Trimmed, and never hashed nor changed otherwise, whatever it looks like."""
+    """Trims an id of the partner, which is never hashed nor changed otherwise, whatever it looks like."""
     text = trimmed(text)
     if _find_surrogate(text):
         raise Unusable(NOT_UTF8)
@@ -168,8 +168,8 @@ def partner_user_id(text: str) -> Normalized:
 
 
 def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normalized:
-    """What becomes of a text that is not hashed here: nothing, a digest already, or unusable for
-    the best reason.
+    """Returns nothing for an empty text, and a digest as it is. Raises Unusable for any other text,
+    with the best reason.
     """
     if not text:
         return "", ""
@@ -193,8 +193,8 @@ def _not_taken(text: str) -> Normalized:
 def normalizers(
     kinds: Iterable[IdentifierKind], default_region: str | None = None
 ) -> Mapping[IdentifierKind, Normalizer]:
-    """A normaliser for every kind there is; those of a kind that is not among `kinds` find every
-    value unusable.
+    """Returns a normaliser for every kind. Those of kinds that are not among `kinds` find every value
+    unusable.
 
     Raises InvalidInput for an unknown `default_region`.
     """

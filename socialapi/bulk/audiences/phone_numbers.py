@@ -27,8 +27,7 @@ SEVERAL: Final = "holds more than one phone number"
 
 _PUNCTUATION: Final = str.maketrans("", "", " -.()/")
 _PLUS_SIGNS: Final = ("+", "\uff0b")
-# Shorter texts are judged by rules of their own, longer ones are no phone numbers: both are for the
-# library.
+# Shorter texts have special rules, longer ones are no phone numbers: the library decides both.
 _SHORTEST_PLAIN: Final = 5
 _LONGEST_PLAIN: Final = 32
 # With a point or a comma, as the spreadsheet's language has it; or rounded, and written with an
@@ -41,16 +40,16 @@ _has_parameters: Final = re.compile(";(?:phone-context|ext|isub)=", re.IGNORECAS
 
 
 def load() -> None:
-    """Imports the library and a numbering plan, which takes some 15 ms: off the event loop, before
-    the first number.
+    """Imports the library and a numbering plan. That takes some 15 ms, so call it off the event loop,
+    before the first number.
     """
     _plan("US", 1)
 
 
 def check_region(region: str | None) -> str | None:
-    """The region in upper case (None stays None).
+    """Returns the region in upper case (None stays None).
 
-    Raises InvalidInput when it is not the ISO 3166 code of a region that has phone numbers.
+    Raises InvalidInput if it is not the ISO 3166 code of a region that has phone numbers.
     """
     if region is None:
         return None
@@ -64,24 +63,24 @@ def check_region(region: str | None) -> str | None:
 
 @attrs.frozen(eq=False, repr=False)
 class _Plan:
-    """The parts of the numbering plan of one country calling code, as dialled from one of its
+    """The parts of the numbering plan of one country calling code, as it is dialled from one of its
     regions.
     """
 
     prefix: str
     """The country calling code with its plus sign."""
     possible: frozenset[int]
-    """Lengths of national numbers that are possible from everywhere, not only from next door."""
+    """Lengths of national numbers that are possible from everywhere, not only locally."""
     full: frozenset[int]
     """Lengths that a number may have once its national prefix is stripped."""
     is_national: Callable[[str], object]
     strip_prefix: Callable[[str], re.Match[str] | None] | None
     starts_abroad: Callable[[str], object] | None
     stripped_starts: tuple[str, ...] | None
-    """With what the national numbers begin that `strip_prefix` may match; None if that is not known."""
+    """The beginnings of national numbers that `strip_prefix` may match; None if they are not known."""
 
     def e164(self, digits: str) -> str | None:
-        """The number with these national digits; None when the library has to decide."""
+        """Returns the number with these national digits; None if the library has to decide."""
         match = self.strip_prefix(digits) if self.strip_prefix is not None else None
         if match is None:
             return self.prefix + digits if len(digits) in self.possible else None
@@ -127,9 +126,10 @@ _QUANTIFIERS: Final = tuple("?*+{")
 
 
 def starts_of(pattern: str) -> tuple[str, ...] | None:
-    """With what all texts begin that a pattern of digits matches; None if that is not known.
+    """Returns the beginnings of all texts that a pattern of digits matches; None if they are not
+    known.
 
-    It looks as far as there is nothing but digits, classes of digits, groups and alternatives.
+    Reads the pattern as far as it has digits, classes of digits, groups and alternatives alone.
     """
     starts = sorted({start[:MAX_START_DIGITS] for each in _alternatives(pattern) for start in _starts(each)[0]})
     return None if "" in starts or len(starts) > MAX_STARTS else tuple(starts)
@@ -146,8 +146,8 @@ def _alternatives(pattern: str) -> Iterator[str]:
 
 
 def _starts(sequence: str) -> tuple[list[str], bool]:
-    """With what the texts begin that a pattern without alternatives matches, and whether these are
-    whole texts.
+    """Returns the beginnings of the texts that a pattern without alternatives matches, and whether
+    they are complete texts.
     """
     found, at = [""], 0
     while at < len(sequence):
@@ -179,9 +179,7 @@ def _end_of_group(sequence: str, begin: int) -> int:
 
 
 class _Plans(dict[str, _Plan | None]):
-    """The plans by the first three digits after a plus sign, at most a thousand, found on first
-    use.
-    """
+    """The plans by the first three digits after a plus sign, at most a thousand, loaded on first use."""
 
     def __missing__(self, start: str) -> _Plan | None:
         if len(start) != 3 or not (start.isascii() and start.isdigit()):
@@ -215,10 +213,10 @@ def load_plans(cells: Iterable[str]) -> bool:
 
 
 def e164(text: str, region: str | None) -> str | None:
-    """The number in E.164, or None when it is not a possible one (`why_not` says why).
+    """Returns the number in E.164, or None if it is not a possible one (`why_not` says why).
 
-    `text` is trimmed and not empty; `region` is what `check_region` returns. An extension is left
-    out, because E.164 has none.
+    `text` is trimmed and not empty; `region` is what `check_region` returns. An extension is dropped,
+    because E.164 has none.
     """
     plan = _PLANS[text[1:4]] if text[0] == "+" else None
     if plan is not None:
@@ -242,7 +240,7 @@ def _without_punctuation(text: str, region: str | None) -> str | None:
 
 
 def _from_home(digits: str, region: str) -> str | None:
-    """What the digits mean when they are dialled in the region; None when the library has to
+    """Returns the number that is meant by digits dialled in the region; None if the library has to
     decide.
     """
     home = _home_plan(region)
@@ -283,10 +281,9 @@ def _as_parsed(text: str, region: str | None) -> str | None:
 
 
 def doubt(text: str, region: str | None) -> str | None:
-    """Why the number that `e164` found in a text may not be the one that is meant, as a short
-    sentence.
+    """Returns why the number that `e164` found in a text may not be the one that is meant, or None.
 
-    The library takes words for digits as on the keys of a telephone, and a second number for an
+    The library reads words as digits, as on the keys of a telephone, and a second number as an
     extension.
     """
     if _may_be_doubtful(text) is None:
@@ -308,7 +305,7 @@ def doubt(text: str, region: str | None) -> str | None:
 
 
 def why_not(text: str, region: str | None) -> str:
-    """Why `e164` found no number, as a short sentence without the value."""
+    """Returns why `e164` found no number, without the value."""
     if _FLOAT(text):
         return SCIENTIFIC if "e" in text.lower() else SPREADSHEET
     if region is None and not any(sign in text for sign in _PLUS_SIGNS) and sum(map(str.isdigit, text)) >= 4:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from socialapi.bulk.audiences.cleanup import (
     MAX_CHARACTERS,
-    bare_email,
-    bare_phone_number,
+    cleaned_email,
+    cleaned_phone_number,
     is_ascii_email,
     is_email,
 )
@@ -244,13 +244,15 @@ DEBRIS = st.lists(
     )
 )
 def test_what_is_bare_is_part_of_the_text_and_stays_as_it_is(text: str) -> None:
-    for bare in (bare_email(text.strip()), bare_phone_number(text.strip())):
+    for bare in (cleaned_email(text.strip()), cleaned_phone_number(text.strip())):
         assert bool(bare.removed) <= (bare.text != text)
         left = iter(text.replace("\u00a0", " "))
         assert all(letter in left for letter in bare.text.replace("\u00a0", " ") if not letter.isspace())
     for kind in ("email", "phone_number"):
         again = (
-            bare_email(bare_email(text).text) if kind == "email" else bare_phone_number(bare_phone_number(text).text)
+            cleaned_email(cleaned_email(text).text)
+            if kind == "email"
+            else cleaned_phone_number(cleaned_phone_number(text).text)
         )
         assert not again.removed
 
@@ -271,7 +273,7 @@ def test_an_address_in_any_debris_is_that_address_or_one_that_begins_with_its_ma
 
 def test_a_text_that_is_far_too_long_is_left_alone_at_once() -> None:
     for text in ('"' * 10**6, "<" * 10**6, "a" * 10**6, "@" * 10**6, f"'{ADA}'".ljust(MAX_CHARACTERS + 1, ";")):
-        assert bare_email(text).text == text
+        assert cleaned_email(text).text == text
         reason("email", text)
 
 

@@ -103,18 +103,18 @@ class RecentIdentifiers:
         self._differs = False
 
     def contradicts(self, action: Action) -> bool:
-        """Whether this is the first row that does something else than all before it; see
+        """Returns whether this is the first action that differs from all before it; see
         `begin_to_differ`.
         """
         self._only = self._only or action
         return not self._differs and action != self._only
 
     def begin_to_differ(self) -> None:
-        """From now on rows do different things. To be called when all that was placed is settled,
-        or in one open batch.
+        """Notes that actions differ from now on. Call it when all that was placed is settled, or in
+        one open batch.
 
-        As long as all rows do the same, nobody has to wait for anybody, and what makes a row new is
-        any identifier of it that is: one column tells.
+        As long as all rows have the same action, no row waits for another, and a row is new if any of
+        its identifiers is: one column decides.
         """
         self._differs = True
 
@@ -142,15 +142,15 @@ class RecentIdentifiers:
         known += [each for kind, value in row.identifiers if (each := self._forgotten[kind].get(value)) is not None]
         conflicts: set[Batch] = set()
         for each in known:
-            # What carries the same may still wait for something else, which this row must not
+            # A batch with the same action may still wait for another one, which this row must not
             # overtake either.
             same = each.does(row.action)
             conflicts.update(*(batch.after if same else (batch,) for batch in each.unsettled))
         return Decision(duplicate=False, conflicts=frozenset(conflicts)) if conflicts else _NEW
 
     def place(self, row: Row, batch: Batch) -> None:
-        """The row travels in the batch, or will if a row is refused that it repeats: who conflicts
-        has to wait for it.
+        """Notes that the row is in the batch, or will be if a row that it repeats is refused: rows
+        that conflict with it wait for the batch.
         """
         shared = self._placement(row.action, batch)
         for kind, value in row.identifiers:
@@ -159,12 +159,12 @@ class RecentIdentifiers:
                 if before.batches[-1] is batch:
                     placement = before
                 elif others := before.unsettled_but(batch):
-                    # Whoever does something else to this identifier has to wait for all of them.
+                    # A row with another action on this identifier has to wait for all of them.
                     placement = _Placement(row.action, (*others, batch))
             self._young[kind].put(value, placement)
 
     def refresh(self, row: Row) -> None:
-        """The row is a duplicate: its identifiers are recent again, whatever becomes of what it
+        """Makes the identifiers of a duplicate recent again, whatever becomes of the row that it
         repeats.
         """
         for kind, value in row.identifiers:
@@ -173,7 +173,7 @@ class RecentIdentifiers:
             self._young[kind].put(value, known)
 
     def place_new(self, block: RowBlock, batch: Batch) -> None:
-        """Places rows none of whose identifiers is known in the batch."""
+        """Notes that rows are in the batch. None of their identifiers is known."""
         shared = self._placement(block.action, batch)
         for kind, values in block.columns:
             self._young[kind].put_column(values, shared)
@@ -188,9 +188,7 @@ class RecentIdentifiers:
         return self._young[kind].get(value) or self._old[kind].get(value)
 
     def turn(self) -> None:
-        """Forgets the old generation if the young one is full; to be called between two batches,
-        and only there.
-        """
+        """Forgets the old generation if the young one is full. Call it between two batches only."""
         if len(self._young) < self._remembered:
             return
         forgotten = _Window()
@@ -200,7 +198,9 @@ class RecentIdentifiers:
 
 
 def _duplicate(row: Row, placements: list[_Placement]) -> Decision:
-    """The latest batch of each placement decides; earlier ones carried the same and are not asked."""
+    """Returns the decision about a duplicate. The latest batch of each placement decides; earlier ones
+    carried the same action.
+    """
     latest = {each.batches[-1] for each in placements}
     if len(latest) == 1:
         (only,) = latest

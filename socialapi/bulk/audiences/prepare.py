@@ -161,7 +161,7 @@ class Preparer:
     def _actions_of(
         self, block: UserBlock, done: PreparedBlock, skipped: set[int]
     ) -> Sequence[Action | tuple[Problem, ...]] | None:
-        """The action of each row; None if all do what the job says."""
+        """Returns the action of each row; None if all have that of the job."""
         overrides = overrides_of(block)
         if not any(map(any, overrides)):
             return None
@@ -232,7 +232,7 @@ class Preparer:
         return several
 
     def _decide(self, operation: str | None, effective_at: When, expires_at: When) -> Action | tuple[Problem, ...]:
-        """The action of a row with these overrides, or everything that is wrong with it."""
+        """Returns the action of a row with these overrides, or everything that is wrong with them."""
         job_operation, job_effective_at, job_expires_at = self._job
         problems: list[Problem] = []
         operation_type = _OPERATION_TYPES.get((operation or job_operation).strip().lower())
@@ -254,7 +254,7 @@ class Preparer:
 
 
 def _misquoted(block: UserBlock, at: int) -> Sequence[int]:
-    """The rows whose cell in a column may not be what was meant, because of its quotation marks."""
+    """Returns the rows whose cell in a column has doubtful quotation marks."""
     column = block.layout.positions[at] + 1
     return [index for index, doubt in block.doubts.items() if column in doubt.columns] if block.doubts else ()
 
@@ -301,7 +301,7 @@ def _issue(number: int, problems: Sequence[Problem]) -> RowIssue:
 
 
 def _value(field: str, normalize: Normalizer, text: str, problems: list[Problem], cleaned: list[Problem]) -> str:
-    """The normalised value; empty, and a problem more, if there is none."""
+    """Returns the normalised value. If there is none, adds a problem and returns an empty text."""
     try:
         value, removed = normalize(text)
     except Unusable as unusable:
@@ -313,7 +313,7 @@ def _value(field: str, normalize: Normalizer, text: str, problems: list[Problem]
 
 
 def _moment(field: str, value: When, problems: list[Problem]) -> datetime.datetime | None:
-    """The time in UTC, or None and a problem."""
+    """Returns the time in UTC. If there is none, adds a problem and returns None."""
     if value is None or value == "":
         return None
     try:

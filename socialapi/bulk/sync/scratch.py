@@ -78,8 +78,8 @@ class RowFile(ScratchFile):
         self.write(b"".join((sizes, description, *columns)))
 
     def page(self, place: RowPlace, state: bytearray, rows: int) -> tuple[list[RowBlock], RowPlace]:
-        """The next blocks of what is due, of so many rows or a few more, and the place of what
-        follows them.
+        """Returns the next blocks of due rows, of `rows` rows or a few more, and the place of the block
+        after them.
         """
         blocks, found = list[RowBlock](), 0
         due = state.find(DUE, place.row)
@@ -227,7 +227,7 @@ class Scratch:
         return file
 
     def add(self, block: RowBlock, expiry: int) -> None:
-        """Takes the next rows, which the service lets go of at this time (epoch seconds)."""
+        """Writes the next rows, which the service removes at this time (epoch seconds)."""
         start, stop = len(self.state), len(self.state) + len(block)
         columns, digests = list[Column](), list[bytes]()
         for kind, values in block.columns:

@@ -1,6 +1,7 @@
 """Imports only go down: CONTRIBUTING.md draws the house, this walks its imports and fails on any other arrow."""
 
 import ast
+import functools
 import graphlib
 import subprocess
 import sys
@@ -112,9 +113,13 @@ class Import:
     name: str
 
 
+parsed = functools.cache(ast.parse)
+"""The tree of a source, which several tests walk and none changes."""
+
+
 def imports(source: str, package: str) -> Iterator[Import]:
     """Every import of a module that lives in `package`: at the top, in functions, for type checkers, by name."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(parsed(source)):
         if isinstance(node, ast.Import):
             yield from (Import(node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -137,7 +142,7 @@ def _called(call: ast.Call) -> str:
 
 def uses_outside_annotations(source: str, name: str) -> list[int]:
     """The lines that use a name for more than to say what type something has."""
-    tree = ast.parse(source)
+    tree = parsed(source)
     said: set[ast.AST] = set()
     for node in ast.walk(tree):
         for annotation in (getattr(node, "annotation", None), getattr(node, "returns", None)):
@@ -366,7 +371,7 @@ LOOKED_AT: Final = frozenset({"session/pager.py", "streams/link.py", "wire/conve
 
 def keepers(source: str) -> Iterator[int]:
     """The lines that raise something while an error that may hold values is handled."""
-    for handler in ast.walk(ast.parse(source)):
+    for handler in ast.walk(parsed(source)):
         if not isinstance(handler, ast.ExceptHandler):
             continue
         caught = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
@@ -423,7 +428,7 @@ def test_no_function_is_longer_than_a_screen() -> None:
     long = [
         f"{module}:{node.lineno} {node.name}"
         for module, _, source in modules()
-        for node in ast.walk(ast.parse(source))
+        for node in ast.walk(parsed(source))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _length(node, module) > MAX_LINES
     ]
     assert not long

@@ -68,7 +68,7 @@ NOT_PASTED: Final = {
 }
 """How the lines begin that are left out there, and why."""
 RUN_HERE: Final = [
-    pytest.param(page, id=page.name, marks=() if page in PASTED else pytest.mark.slow)
+    pytest.param(page, id=page.name, marks=() if page == README else pytest.mark.slow)
     for page in PAGES
     if page.name not in WITH_A_TEST_OF_THEIR_OWN
 ]
@@ -396,6 +396,7 @@ def free_port() -> str:
         return str(listener.getsockname()[1])
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("page", PASTED, ids=name_of)
 def test_a_newcomer_can_paste_the_shell_blocks_from_top_to_bottom(

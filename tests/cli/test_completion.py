@@ -16,6 +16,8 @@ import pytest
 from socialapi.cli import app
 from tests.cli.terminal import Printed
 
+pytestmark = pytest.mark.slow
+
 COMPLETED: Final = [
     ("socialapi em", ["emulator"]),
     ("socialapi audience up", ["upload"]),

@@ -22,6 +22,8 @@ from socialapi.cli import app, emulator
 from socialapi.emulator import server
 from socialapi.internal.file_lock import FileLock
 
+pytestmark = pytest.mark.slow
+
 
 def test_webhook_targets_are_mapped_from_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     served: dict[str, Any] = {}

@@ -17,6 +17,8 @@ from tests.bulk.products.model_catalog import csv_file, line
 from tests.cli.terminal import Printed, answered, program
 from tests.support.waiting import until
 
+pytestmark = pytest.mark.slow
+
 ACCOUNT: Final = "18ce54d4x5t"
 AUDIENCE: Final = "1nmth"
 CATALOG: Final = "7pc01"

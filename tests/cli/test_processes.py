@@ -16,6 +16,8 @@ from socialapi.cli import app, output
 from socialapi.emulator import Emulator
 from tests.cli.terminal import IN_THE_BACKGROUND, Printed, Program, answered, last_json, program, write_people
 
+pytestmark = pytest.mark.slow
+
 TO_AUDIENCE: Final = ("--account", "18ce54d4x5t", "--audience", "1nmth")
 TO_LIST: Final = ("--account", "18ce54d4x5t", "--list", "7b2f1")
 HURRY: Final = {

@@ -29,7 +29,11 @@ from tests.fuzz.run import result_of
 from tests.fuzz.table import ALL
 from tests.fuzz.target import MARKER, MARKER_BYTE, TARGETS, Pieces, Target, outcome, target
 
-pytestmark = [pytest.mark.xdist_group("fuzz"), pytest.mark.timeout(300)]  # the replay is made once, by one worker
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("fuzz"),
+    pytest.mark.timeout(300),
+]  # the replay is made once, by one worker
 
 PACKAGE: Final = Path(socialapi.__file__).parent
 COVERED: Final = frozenset(name for each in ALL.values() for name in each.covers)

@@ -22,6 +22,8 @@ from tests.support.waiting import until
 from tests.webhooks.posting import HEADER, SECRET, Sender, event, running, signature
 from tests.webhooks.serving import SERVERS
 
+pytestmark = pytest.mark.slow
+
 FORGED = "sha256=" + "A" * 43 + "="
 """Like a signature, but for its value."""
 LONG = "x" * 150_000

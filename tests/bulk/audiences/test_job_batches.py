@@ -16,6 +16,8 @@ from socialapi.bulk.inputs import reader
 from tests.bulk.feeding import SOME_TURNS, Feed, Wish, block_of, bounded, cut, watch_batches
 from tests.bulk.model_service import FAULTS, ModelService, job_of, operation_errors, users_of
 
+pytestmark = pytest.mark.slow
+
 WITHOUT_SHRINKING: Final = (Phase.explicit, Phase.generate)
 """A job that stands still takes its time, each time."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import attrs
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -191,6 +192,7 @@ def updates(*values: tuple[str, ...]) -> list[Row]:
     return [{"operation_type": "Update", "expires_at": None, "partner_user_id": list(each)} for each in values]
 
 
+@pytest.mark.slow
 @settings(max_examples=500, deadline=None)
 @example(updates((), ("a",), (f"{BAD} g",), ("a", f"{BAD} g"), ("a",)), Shape(max_operations=1), [], 0.0, 0)
 @given(rows_with((*NAMES, f"{BAD} g", f"{BAD} h")), SHAPES, ENDS, st.sampled_from((0.0, 0.0, 0.2)), SEEDS)

@@ -16,6 +16,8 @@ from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import InvalidInput
 from tests.bulk.input_files import open_users, read, read_until_error, values, why_empty, write
 
+pytestmark = pytest.mark.slow
+
 if sys.version_info >= (3, 14):
     from compression.zstd import compress as compress_zstd
 else:

@@ -325,6 +325,7 @@ async def test_others_get_their_turn_while_products_are_judged(monkeypatch: pyte
     assert rounds.now >= 2_000 // upsert_job.ROWS_AT_ONCE
 
 
+@pytest.mark.slow
 async def test_memory_does_not_grow_with_the_products() -> None:
     class Forgetful(ModelCatalog):
         def process(self, sent: Any) -> Any:

@@ -264,6 +264,7 @@ async def follow_all(plan: Sequence[Step], path: Path) -> None:
     assert held_in(path) == held
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(steps)
 def test_whatever_became_of_a_sync_the_members_are_what_the_rules_say(plan: Sequence[Step]) -> None:

@@ -33,6 +33,8 @@ from socialapi.session.transport import Transport
 from tests.bulk.model_service import DESTINATION, FAULTS, ModelService
 from tests.bulk.model_transport import session_of
 
+pytestmark = pytest.mark.slow
+
 NAMES: Final = tuple("abcdefgh")
 STEPS: Final = ((SqliteFile, "read"), (SqliteFile, "run"), (SqliteFile, "write"))
 """What a snapshot does, one after another."""

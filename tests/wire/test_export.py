@@ -64,7 +64,7 @@ ALL: Final = sorted(
     key=lambda cls: (cls.__module__, cls.__qualname__),
 )
 SEVERAL: Final = settings(
-    max_examples=25, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
+    max_examples=10, deadline=None, phases=[Phase.explicit, Phase.generate], suppress_health_check=list(HealthCheck)
 )
 
 

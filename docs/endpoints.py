@@ -24,7 +24,7 @@ from socialapi.routes.route import Route
 
 ROOT: Final = Path(__file__).parents[1]
 TABLE: Final = ROOT / "docs" / "endpoints.md"
-PUBLIC_GROUPS: Final[Collection[str]] = resources.__all__  # type: ignore[attr-defined]  # made of the stub
+PUBLIC_GROUPS: Final[Collection[str]] = resources.__all__  # type: ignore[attr-defined]  # made at run time
 
 AREAS: Final = {
     "Core platform": [socialapi.routes.platform],

@@ -130,7 +130,7 @@ RESOURCES: Final = (
 catalogs.
 """
 
-PUBLIC_TYPES: Final[Sequence[str]] = types.__all__  # type: ignore[attr-defined]  # made of the stub
+PUBLIC_TYPES: Final[Sequence[str]] = types.__all__  # type: ignore[attr-defined]  # made at run time
 NAMED: Final[Mapping[Any, str]] = {
     getattr(types, name): name for name in PUBLIC_TYPES if typing.get_origin(getattr(types, name)) is typing.Literal
 }

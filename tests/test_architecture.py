@@ -45,8 +45,8 @@ ASIDE: Final = {
     "emulator": BOTTOM - {"reports"} | {"models", "routes"},
     "webhooks": BOTTOM | {"models", "routes", "wire"},
     "integrations": EVERYTHING_BELOW["socialapi"],  # what a program may use; a client makes what its environment names
-    "journals": BOTTOM,
-    "types": BOTTOM | {"models"},
+    "journals": EVERYTHING_BELOW["resources"],  # what re-exports names imports their modules on first use
+    "types": EVERYTHING_BELOW["client"],  # as journals
 }
 ALSO: Final = {
     "cli": frozenset({"emulator", "integrations", "webhooks"}),

@@ -63,7 +63,7 @@ def test_what_the_parameters_and_results_of_a_client_are_is_at_the_top(name: str
 # The walk itself, on a package that hides something of every kind.
 
 SOURCES: Final = {
-    "__init__.pyi": "from toy.front import Front as Front",
+    "__init__.py": "if TYPE_CHECKING:\n    from toy.front import Front as Front\nelse:\n    __getattr__, __all__ = lazily()",
     "front.py": """
 from typing import TYPE_CHECKING, Literal, Annotated
 from toy.inside import Base, Made

@@ -1,4 +1,4 @@
-"""The package in a zip file on the path, as it is in a wheel but for its stubs."""
+"""The package in a zip file on the path."""
 
 import json
 import os

@@ -104,16 +104,16 @@ def title_of(page: str) -> str:
 def _exported(module: str) -> Iterator[tuple[str, str]]:
     """Each public name of a module with the module that defines it."""
     path = _source(module)
-    stub = path.with_suffix(".pyi")
-    for node in _tree(stub if stub.exists() else path).body:
-        if isinstance(node, ast.ImportFrom) and stub.exists():
-            yield from ((each.name, str(node.module)) for each in node.names)
-        elif isinstance(node, KINDS) and not stub.exists() and _is_listed(path, node.name):
+    for node in ast.walk(_tree(path)):
+        if isinstance(node, ast.ImportFrom):
+            yield from ((each.name, str(node.module)) for each in node.names if each.asname == each.name)
+    for node in _tree(path).body:
+        if isinstance(node, KINDS) and _is_listed(path, node.name):
             yield node.name, module
 
 
 def _is_listed(path: Path, name: str) -> bool:
-    """Whether a module without a stub offers a name: by its `__all__`, else by the name itself."""
+    """Whether a module offers a name that it defines: by its `__all__`, else by the name itself."""
     for node in _tree(path).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return name in ast.literal_eval(node.value)

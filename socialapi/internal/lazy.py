@@ -4,8 +4,9 @@ Creating an attrs class takes about half a millisecond, and the package has some
 are two ways of deferring them:
 
 * The public modules re-export names. Each lists them with the modules that they live in, and
-  `on_first_use` makes of the list the two functions of PEP 562. The stub next to it (`types.pyi`)
-  imports the same names for type checkers and editors, which cannot follow the list.
+  `on_first_use` makes of the list the two functions of PEP 562. Type checkers and editors cannot
+  follow the list: they read the imports of the same names below `if TYPE_CHECKING`. The list is
+  below `else`, because a module with a `__getattr__` has any name for type checkers.
   `lazy_loader` does the same for packages, but cannot name what is outside of the package that
   asks, and `socialapi.types` has nothing else.
 * Everywhere else, the first function that needs a module imports it, and annotations use imports

@@ -69,7 +69,7 @@ class Package:
         if top != self._folder.name:
             return None
         path = self._folder.joinpath(*below)
-        files = (path.with_suffix(".pyi"), path.with_suffix(".py"), path / "__init__.pyi", path / "__init__.py")
+        files = (path.with_suffix(".py"), path / "__init__.py")
         found = next((each for each in files if below or each.parent == path if each.is_file()), None)
         return Module(name, ast.parse(found.read_text("utf-8"))) if found is not None else None
 

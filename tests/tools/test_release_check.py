@@ -45,7 +45,7 @@ FILES: Final = {
     "tests/test_small.py": "",
     "socialapi/version.py": '__version__: Final = "0.2.0"\n',
     "socialapi/py.typed": "",
-    "socialapi/types.pyi": "",
+    "socialapi/_speedups/_native.pyi": "",
     "socialapi/page.html": "",
     "socialapi/window.lua": "",
     "socialapi/_speedups/module.c": "",
@@ -179,7 +179,7 @@ def test_metadata_that_say_something_else_are_refused(project: Path, line: str, 
 def test_what_is_expected_of_this_package_has_scripts_pages_and_types() -> None:
     found = expected_in(ROOT)
     assert {
-        *("socialapi/py.typed", "socialapi/types.pyi", "socialapi/emulator/dashboard.html"),
+        *("socialapi/py.typed", "socialapi/_speedups/_native.pyi", "socialapi/emulator/dashboard.html"),
         *("socialapi/integrations/shared_window.lua", "socialapi/emulator/seed/users.json"),
     } <= found
     assert not [name for name in found if name.endswith((".c", ".so"))]

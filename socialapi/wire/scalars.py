@@ -106,6 +106,17 @@ def moment(value: Any) -> datetime.datetime | None:
     """Returns an aware datetime from ISO 8601 with any offset and precision; UTC without an
     offset. One that is an aware datetime already, as in a row of a table, is returned as it is.
     """
+    try:
+        found = datetime.datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        return _unusual_moment(value)
+    # The fraction may be one of a minute or an hour, which Python takes for one of a second.
+    if found.microsecond and not found.second:
+        return _unusual_moment(value)
+    return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
+
+
+def _unusual_moment(value: Any) -> datetime.datetime | None:
     value = only(value)
     if value is None:
         return None

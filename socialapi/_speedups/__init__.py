@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 SWITCH: Final = "SOCIALAPI_NO_SPEEDUPS"
 HASHING: Final = "SOCIALAPI_HASHING"
-INTERFACE: Final = 4
+INTERFACE: Final = 5
 """The number of the interface in C. An extension with another one was built from other sources, and
 is not used.
 """
@@ -72,7 +72,7 @@ WHY_HASHLIB: Final = _why_hashlib()
 if TYPE_CHECKING or IS_ENABLED:
     from socialapi._speedups._native import Digests, IdentifierTable, ObjectReader, Users, add_phone_plan, hash_column
 else:
-    from socialapi._speedups.reference import Digests, IdentifierTable, Users, add_phone_plan, hash_column
+    from socialapi._speedups.reference import Digests, IdentifierTable, ObjectReader, Users, add_phone_plan, hash_column
 
 if IS_ENABLED and WHY_HASHLIB:
     from socialapi._speedups.reference import add_phone_plan, digests_of

@@ -64,11 +64,7 @@ class IdentifierTable(Generic[_P]):
 @final
 class ObjectReader:
     def __init__(
-        self,
-        read_by_python: Callable[[Any], Any],
-        describe: Callable[[], tuple[type, tuple[tuple[Any, ...], ...], Any] | None],
-        unreadable: tuple[type[BaseException], ...],
-        /,
+        self, describe: Callable[[], tuple[Any, ...]], unreadable: tuple[type[BaseException], ...], /
     ) -> None: ...
     def read(self, data: Any, /) -> Any: ...
     def replace_each(self, items: list[Any], /) -> int: ...

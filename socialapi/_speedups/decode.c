@@ -15,8 +15,8 @@
 #include <stdint.h>
 #include <structmember.h>
 
-/* How a value is read: `Form` of socialapi/wire/class_plans.py. */
-enum form { ANY, TEXT, BOOLEAN, WHOLE_NUMBER, NUMBER, TIME, OBJECT, OTHER };
+/* How a value is read. */
+enum form { ANY, TEXT, BOOLEAN, WHOLE_NUMBER, NUMBER, TIME, OTHER };
 
 typedef struct ObjectReader ObjectReader;
 
@@ -29,8 +29,10 @@ typedef struct {
     int form;
     int is_array;
     int is_required;
-    PyObject *fallback;   /* what a missing or empty value becomes; NULL: the slot stays empty */
-    ObjectReader *nested; /* reads an object, or each item of an array; NULL for other forms */
+    int is_late;          /* whether a missing or empty value leaves the slot empty */
+    PyObject *fallback;   /* what it becomes otherwise */
+    PyObject *make_fallback; /* makes it for every object; NULL if all share `fallback` */
+    ObjectReader *nested; /* reads an object, or each item of an array; NULL for other kinds */
     PyObject *convert;    /* reads any value; may return None */
 } Field;
 
@@ -45,7 +47,7 @@ struct ObjectReader {
     Py_ssize_t *buckets;      /* of a hash table: indexes into `fields`, or EMPTY */
     size_t bucket_mask;
     Py_ssize_t extra_offset;  /* of the slot for members without a field; NO_SLOT if there is none */
-    PyObject *read_by_python; /* reads what is no plain dict; NULL once the collector has cleared the reader */
+    PyObject *reference;      /* the reader in Python; NULL once the collector has cleared this one */
     PyObject *unreadable;     /* the types of exceptions that say: not readable */
 };
 
@@ -329,6 +331,16 @@ store_members(ObjectReader *self, PyObject *object, PyObject *data)
     return 1;
 }
 
+/* Returns a new reference to what a missing value of a field becomes. */
+static inline PyObject *
+make_default(const Field *field)
+{
+    if (field->make_fallback == NULL) {
+        return Py_NewRef(field->fallback);
+    }
+    return field->make_fallback == (PyObject *)&PyDict_Type ? PyDict_New() : PyObject_CallNoArgs(field->make_fallback);
+}
+
 /* Gives the slots that are still empty their defaults. Raises KeyError if there is none. */
 static int
 store_defaults(ObjectReader *self, PyObject *object)
@@ -336,26 +348,30 @@ store_defaults(ObjectReader *self, PyObject *object)
     for (Py_ssize_t i = 0; i < self->field_count; i++) {
         const Field *field = &self->fields[i];
         PyObject **slot = slot_of(object, field->offset);
-        if (*slot != NULL) {
+        if (*slot != NULL || field->is_late) {
             continue;
         }
         if (field->is_required) {
             PyErr_SetObject(PyExc_KeyError, field->name);
             return -1;
         }
-        *slot = Py_XNewRef(field->fallback);
+        PyObject *made = make_default(field);
+        if (made == NULL) {
+            return -1;
+        }
+        *slot = made;
     }
     return 0;
 }
 
 static PyObject *
-call_python_reader(ObjectReader *self, PyObject *data)
+read_by_reference(ObjectReader *self, PyObject *data)
 {
-    if (self->read_by_python == NULL) {
+    if (self->reference == NULL) {
         PyErr_SetString(PyExc_ReferenceError, "the reader is being collected");
         return NULL;
     }
-    return PyObject_CallOneArg(self->read_by_python, data);
+    return PyObject_CallMethod(self->reference, "read", "(O)", data);
 }
 
 static PyObject *
@@ -370,7 +386,7 @@ read_dict(ObjectReader *self, PyObject *data)
         return object;
     }
     Py_DECREF(object);
-    return stored == 0 ? call_python_reader(self, data) : NULL;
+    return stored == 0 ? read_by_reference(self, data) : NULL;
 }
 
 static PyObject *
@@ -380,7 +396,7 @@ read_object(ObjectReader *self, PyObject *data)
         return NULL;
     }
     if (self->cls == NULL || !PyDict_CheckExact(data)) {
-        return call_python_reader(self, data);
+        return read_by_reference(self, data);
     }
     if (Py_EnterRecursiveCall(" while reading an object")) {
         return NULL;
@@ -406,6 +422,25 @@ offset_of(PyTypeObject *cls, PyObject *slot)
     return -1;
 }
 
+/* Returns how values of a kind are read. */
+static int
+form_of(PyObject *kind)
+{
+    const struct {
+        PyTypeObject *kind;
+        enum form form;
+    } forms[] = {
+        {&PyBaseObject_Type, ANY}, {&PyUnicode_Type, TEXT}, {&PyBool_Type, BOOLEAN},
+        {&PyLong_Type, WHOLE_NUMBER}, {&PyFloat_Type, NUMBER}, {PyDateTimeAPI->DateTimeType, TIME},
+    };
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        if (kind == (PyObject *)forms[i].kind) {
+            return forms[i].form;
+        }
+    }
+    return OTHER;
+}
+
 /* Takes the name of a field, which may be None. */
 static int
 set_name(Field *field, PyObject *name)
@@ -423,19 +458,13 @@ set_name(Field *field, PyObject *name)
     return field->hash == -1 ? -1 : 0;
 }
 
-/* Takes the description of a field: (name, form, is_array, is_required, is_late, slot, default,
- * nested, convert). */
+/* Takes the plan of a field: `FieldPlan` of socialapi/wire/class_readers.py. */
 static int
-set_field(PyTypeObject *cls, Field *field, PyObject *description)
+set_field(PyTypeObject *cls, Field *field, PyObject *plan)
 {
-    PyObject *name, *slot, *fallback, *nested, *convert;
-    int is_late;
-    if (!PyArg_ParseTuple(description, "OipppOOOO", &name, &field->form, &field->is_array, &field->is_required,
-                          &is_late, &slot, &fallback, &nested, &convert)) {
-        return -1;
-    }
-    if (field->form < 0 || field->form > OTHER) {
-        PyErr_SetString(PyExc_SystemError, "no such form of a field");
+    PyObject *name, *attribute, *alias, *kind, *fallback, *make_fallback, *slot, *nested, *convert;
+    if (!PyArg_ParseTuple(plan, "OOOOppOOOpOO", &name, &attribute, &alias, &kind, &field->is_array,
+                          &field->is_required, &fallback, &make_fallback, &slot, &field->is_late, &nested, &convert)) {
         return -1;
     }
     if (set_name(field, name) < 0 || (field->offset = offset_of(cls, slot)) < 0) {
@@ -448,7 +477,9 @@ set_field(PyTypeObject *cls, Field *field, PyObject *description)
         }
         field->nested = (ObjectReader *)Py_NewRef(nested);
     }
-    field->fallback = is_late ? NULL : Py_NewRef(fallback);
+    field->form = form_of(kind);
+    field->fallback = Py_NewRef(fallback);
+    field->make_fallback = make_fallback == Py_None ? NULL : Py_NewRef(make_fallback);
     field->convert = Py_NewRef(convert);
     return 0;
 }
@@ -520,6 +551,7 @@ forget_class(ObjectReader *self)
         Py_XDECREF(fields[i].name);
         Py_XDECREF(fields[i].key);
         Py_XDECREF(fields[i].fallback);
+        Py_XDECREF(fields[i].make_fallback);
         Py_XDECREF(fields[i].nested);
         Py_XDECREF(fields[i].convert);
     }
@@ -527,14 +559,19 @@ forget_class(ObjectReader *self)
     Py_XDECREF(cls);
 }
 
-/* Takes the description of the class: (class, fields, slot of `extra` or None). */
+/* Takes the plan of the class: `ClassPlan` of socialapi/wire/class_readers.py. */
 static int
-set_class(ObjectReader *self, PyObject *description)
+set_class(ObjectReader *self, PyObject *plan)
 {
     PyTypeObject *cls;
-    PyObject *fields, *extra;
-    if (!PyArg_ParseTuple(description, "O!O!O", &PyType_Type, &cls, &PyTuple_Type, &fields, &extra)) {
+    PyObject *fields, *given;
+    Py_ssize_t extra;
+    int fills_slots;
+    if (!PyArg_ParseTuple(plan, "O!O!nOp", &PyType_Type, &cls, &PyTuple_Type, &fields, &extra, &given, &fills_slots)) {
         return -1;
+    }
+    if (!fills_slots) {
+        return 0;
     }
     if (cls->tp_new != PyBaseObject_Type.tp_new || PyType_HasFeature(cls, Py_TPFLAGS_IS_ABSTRACT)) {
         PyErr_Format(PyExc_SystemError, "%.100s makes its objects itself, or none", cls->tp_name);
@@ -542,15 +579,18 @@ set_class(ObjectReader *self, PyObject *description)
     }
     self->cls = (PyTypeObject *)Py_NewRef(cls);
     self->extra_offset = NO_SLOT;
-    if (extra != Py_None && (self->extra_offset = offset_of(cls, extra)) < 0) {
+    if (set_fields(self, fields) < 0 || fill_buckets(self) < 0) {
         return -1;
     }
-    return set_fields(self, fields) < 0 || fill_buckets(self) < 0 ? -1 : 0;
+    if (0 <= extra && extra < self->field_count) {
+        self->extra_offset = self->fields[extra].offset;
+    }
+    return 0;
 }
 
-/* A fault of the description is none of the data, whose reader takes a TypeError for one of these. */
+/* A fault of the plan is none of the data, whose reader takes a TypeError for one of these. */
 static void
-blame_description(void)
+blame_plan(void)
 {
     if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError)
         && !PyErr_ExceptionMatches(PyExc_OverflowError)) {
@@ -559,34 +599,33 @@ blame_description(void)
     PyObject *type, *fault, *traceback;
     PyErr_Fetch(&type, &fault, &traceback);
     PyErr_NormalizeException(&type, &fault, &traceback);
-    PyErr_Format(PyExc_SystemError, "the description of a class is wrong: %S", fault);
+    PyErr_Format(PyExc_SystemError, "the plan of a class is wrong: %S", fault);
     Py_XDECREF(type);
     Py_XDECREF(fault);
     Py_XDECREF(traceback);
 }
 
-/* Asks Python for the description of the class. If there is none, its objects have to be made by
- * Python. */
+/* Asks Python for the plan of the class. */
 static int
 load_class(ObjectReader *self)
 {
     PyObject *describe = Py_NewRef(self->describe);
-    PyObject *description = PyObject_CallNoArgs(describe);
+    PyObject *plan = PyObject_CallNoArgs(describe);
     Py_DECREF(describe);
-    if (description == NULL) {
+    if (plan == NULL) {
         return -1;
     }
     int result = 0;
     if (self->describe != NULL) { /* otherwise another thread was faster */
-        result = description == Py_None ? 0 : set_class(self, description);
+        result = set_class(self, plan);
         if (result < 0) {
-            blame_description();
+            blame_plan();
             forget_class(self);
         } else {
             Py_CLEAR(self->describe);
         }
     }
-    Py_DECREF(description);
+    Py_DECREF(plan);
     return result;
 }
 
@@ -629,18 +668,28 @@ reader_replace_each(PyObject *self, PyObject *items)
 static PyObject *
 reader_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *names[] = {"", "", "", NULL};
-    PyObject *read_by_python, *describe, *unreadable;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO!:ObjectReader", names, &read_by_python, &describe,
-                                     &PyTuple_Type, &unreadable)) {
+    static char *names[] = {"", "", NULL};
+    PyObject *describe, *unreadable;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO!:ObjectReader", names, &describe, &PyTuple_Type, &unreadable)) {
+        return NULL;
+    }
+    PyObject *module = PyImport_ImportModule("socialapi._speedups.reference");
+    if (module == NULL) {
+        return NULL;
+    }
+    PyObject *reference = PyObject_CallMethod(module, "ObjectReader", "OO", describe, unreadable);
+    Py_DECREF(module);
+    if (reference == NULL) {
         return NULL;
     }
     ObjectReader *self = (ObjectReader *)type->tp_alloc(type, 0);
-    if (self != NULL) {
-        self->read_by_python = Py_NewRef(read_by_python);
-        self->describe = Py_NewRef(describe);
-        self->unreadable = Py_NewRef(unreadable);
+    if (self == NULL) {
+        Py_DECREF(reference);
+        return NULL;
     }
+    self->describe = Py_NewRef(describe);
+    self->reference = reference;
+    self->unreadable = Py_NewRef(unreadable);
     return (PyObject *)self;
 }
 
@@ -650,10 +699,11 @@ reader_traverse(PyObject *object, visitproc visit, void *arg)
     ObjectReader *self = (ObjectReader *)object;
     Py_VISIT(self->describe);
     Py_VISIT(self->cls);
-    Py_VISIT(self->read_by_python);
+    Py_VISIT(self->reference);
     Py_VISIT(self->unreadable);
     for (Py_ssize_t i = 0; i < self->field_count; i++) {
         Py_VISIT(self->fields[i].fallback);
+        Py_VISIT(self->fields[i].make_fallback);
         Py_VISIT(self->fields[i].nested);
         Py_VISIT(self->fields[i].convert);
     }
@@ -667,7 +717,7 @@ reader_clear(PyObject *object)
 {
     ObjectReader *self = (ObjectReader *)object;
     Py_CLEAR(self->describe);
-    Py_CLEAR(self->read_by_python);
+    Py_CLEAR(self->reference);
     forget_class(self);
     return 0;
 }
@@ -679,7 +729,7 @@ reader_dealloc(PyObject *object)
     PyObject_GC_UnTrack(object);
     forget_class(self);
     Py_XDECREF(self->describe);
-    Py_XDECREF(self->read_by_python);
+    Py_XDECREF(self->reference);
     Py_XDECREF(self->unreadable);
     Py_TYPE(object)->tp_free(object);
 }

@@ -8,7 +8,7 @@ import hashlib
 import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, Self, TypeVar, overload
+from typing import Any, Final, Self, TypeVar, final, overload
 
 P = TypeVar("P")
 
@@ -281,3 +281,106 @@ class IdentifierTable(dict[str, P]):
     def take_over(self, other: Self, placements: set[P], /) -> None:
         """Puts the identifiers of another table that have one of these placements."""
         self.update((identifier, each) for identifier, each in other.items() if each in placements)
+
+
+# Objects of answers ---------------------------------------------------------------------------------------------------
+
+Read = Callable[[Any], Any]
+
+_TAKEN: Final[Mapping[Any, frozenset[type]]] = {
+    str: frozenset({str}),
+    bool: frozenset({bool}),
+    int: frozenset({int}),
+    float: frozenset({float, int}),
+}
+"""The types of values that a field of a kind takes as they are."""
+
+
+@final
+class ObjectReader:
+    """Reads objects of a class from decoded JSON.
+
+    `describe` returns the plan of the class when the first object comes: `ClassPlan` of
+    `socialapi/wire/class_readers.py`. `unreadable` are the exceptions that `read` raises for data
+    that cannot be read.
+    """
+
+    def __init__(self, describe: Callable[[], Any], unreadable: tuple[type[BaseException], ...], /) -> None:
+        self._describe = describe
+        self._unreadable = unreadable
+        self._loaded: tuple[Any, ...] | None = None
+
+    def read(self, data: Any, /) -> Any:
+        """Returns the object for a dict. Raises one of `unreadable`."""
+        cls, field_of, given, extra = self._loaded or self._load()
+        if type(data) is not dict:
+            data = {**data}
+        values: dict[str, Any] = given.copy()
+        others: dict[Any, Any] | None = None
+        for name, value in data.items():
+            if (field := field_of(name)) is None:
+                others = {} if others is None else others
+                others[name] = value
+                continue
+            alias, regular, read, convert = field
+            if type(value) is regular:
+                values[alias] = value if read is None else read(value)
+            elif value is not None and (value := convert(value)) is not None:
+                values[alias] = value
+        if others is not None and extra is not None:
+            values[extra] = others
+        return cls(**values)
+
+    def replace_each(self, items: list[Any], /) -> int:
+        """Replaces the dicts in a list by objects, up to the first that cannot be read. Returns its
+        index, or the length of the list.
+
+        What is replaced is freed at once: the garbage collector is called for by the number of
+        containers, and would otherwise go through the data of a whole page again and again.
+        """
+        index, read = 0, self.read
+        try:
+            for index, item in enumerate(items):
+                items[index] = read(item)
+        except self._unreadable:
+            return index
+        return len(items)
+
+    def _load(self) -> tuple[Any, ...]:
+        """Returns the class, the function that finds a field by its name, the arguments that an object
+        always needs, and the name of the argument for other members.
+        """
+        cls, fields, extra, given, _ = self._describe()
+        found = {field.name: (field.alias, *self._reading(field)) for field in fields if field.name is not None}
+        self._loaded = cls, found.get, given, None if extra < 0 else fields[extra].alias
+        return self._loaded
+
+    def _reading(self, field: Any) -> tuple[type | None, Read | None, Read]:
+        """Returns the type of regular values of a field, the function that reads them, and the one
+        that reads other values. A regular value is used as it is if there is no function for it.
+        """
+        nested, convert = field.nested, field.convert
+        if field.is_array:
+            return list, self._array_reader(field), convert
+        if nested is not None:
+            return dict, nested.read, convert
+        if field.kind is object:
+            return type(None) if field.is_required else None, None, lambda value: value
+        return field.kind if field.kind in _TAKEN else None, None, convert
+
+    def _array_reader(self, field: Any) -> Read:
+        nested, convert, unreadable = field.nested, field.convert, self._unreadable
+        taken = _TAKEN.get(field.kind, frozenset())
+
+        def read_objects(items: list[Any]) -> Any:
+            try:
+                return tuple(map(nested.read, items))
+            except unreadable:
+                return convert(items)
+
+        def read_values(items: list[Any]) -> Any:
+            return tuple(items) if taken.issuperset(map(type, items)) else convert(items)
+
+        if field.kind is object:
+            return tuple
+        return read_values if nested is None else read_objects

@@ -411,7 +411,7 @@ def csv_paths(record: type[Any], within: tuple[type[Any], ...] = ()) -> Iterator
 
 
 def _kind(field: "attrs.Attribute[Any]") -> Any:
-    from socialapi.wire.class_plans import kind_of
+    from socialapi.wire.class_readers import kind_of
 
     try:
         return kind_of(field)

@@ -22,7 +22,7 @@ import attrs
 from socialapi.errors import InvalidInput
 from socialapi.internal.unset import UNSET
 from socialapi.problems import BrokenRule
-from socialapi.wire.class_plans import FieldPlan, Form, plan_of
+from socialapi.wire.class_readers import FieldPlan, plan_of
 from socialapi.wire.decode import CONVERTER
 from socialapi.wire.export import json_ready, json_text
 
@@ -119,7 +119,7 @@ def _columns_within(cls: Any, outer: tuple[Any, ...]) -> tuple[_Column, ...]:
     """Returns the columns of a class; `outer` are the classes that the objects are within."""
     plan = plan_of(cls, CONVERTER.get_structure_hook)
     columns = [_column(field, (*outer, cls)) for field in plan.fields if field.name is not None]
-    if plan.extra is not None:
+    if plan.extra >= 0:
         columns.append(_Column("extra", _pyarrow().string(), lambda item: _as_json(item.extra) if item.extra else None))
     return tuple(columns)
 
@@ -145,24 +145,24 @@ def _cell(field: FieldPlan, outer: tuple[Any, ...]) -> tuple[Any, Convert | None
     the cell of it; None if that is the value.
     """
     pa, kind = _pyarrow(), field.kind
-    if field.form is Form.TIME:
+    if kind is datetime.datetime:
         return pa.timestamp("us", tz="UTC"), _aware
-    if field.form in _SCALARS:
-        return _SCALARS[field.form](pa), None
+    if kind in _SCALARS:
+        return _SCALARS[kind](pa), None
     # An object that is not read by its fields alone may be of a subclass, and a class within itself
     # would have no end.
-    if field.form is not Form.OBJECT or kind in outer:
+    if field.nested is None or kind in outer:
         return pa.string(), _as_json
     columns = _columns_within(kind, outer)
     struct = pa.struct([pa.field(column.name, column.type) for column in columns])
     return struct, lambda value: {column.name: column.get(value) for column in columns}
 
 
-_SCALARS: Final[dict[Form, Callable[[Any], Any]]] = {
-    Form.TEXT: lambda pa: pa.string(),
-    Form.BOOLEAN: lambda pa: pa.bool_(),
-    Form.WHOLE_NUMBER: lambda pa: pa.int64(),
-    Form.NUMBER: lambda pa: pa.float64(),
+_SCALARS: Final[dict[Any, Callable[[Any], Any]]] = {
+    str: lambda pa: pa.string(),
+    bool: lambda pa: pa.bool_(),
+    int: lambda pa: pa.int64(),
+    float: lambda pa: pa.float64(),
 }
 
 

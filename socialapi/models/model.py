@@ -93,8 +93,34 @@ class Model(Record):
     """
 
     extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
-    partial_errors: tuple[Problem | ServiceError, ...] = attrs.field(init=False, factory=tuple, eq=False, repr=False)
+    partial_errors: tuple[Problem | ServiceError, ...] = attrs.field(init=False, default=(), eq=False, repr=False)
 
     def _repr_html_(self) -> str:
         caption = ": ".join(filter(None, (type(self).__name__, notebook.counts(error=len(self.partial_errors)))))
         return notebook.table_of_values(caption, _with_members(_shown_fields(self)))
+
+
+class _LateExtra:
+    """Makes the dictionary of `extra` when it is first asked for.
+
+    Few objects have unknown members. With an empty dictionary for each, decoding a page of mixed
+    posts takes 8 % more instructions.
+    """
+
+    __set__ = vars(Model)["extra"].__set__
+    __delete__ = vars(Model)["extra"].__delete__
+
+    def __init__(self) -> None:
+        self.slot = vars(Model)["extra"]
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        try:
+            return self.slot.__get__(instance, owner)
+        except AttributeError:
+            self.slot.__set__(instance, {})
+            return self.slot.__get__(instance, owner)
+
+
+Model.extra = _LateExtra()  # type: ignore[assignment,misc]

@@ -65,7 +65,7 @@ class Includes(Model):
     all_media: tuple[Media, ...] = attrs.field(default=(), metadata={"name": "media"})
     polls: tuple[Poll, ...] = ()
     places: tuple[Place, ...] = ()
-    undecoded: tuple[Undecoded, ...] = attrs.field(init=False, factory=tuple, eq=False, repr=False)
+    undecoded: tuple[Undecoded, ...] = attrs.field(init=False, default=(), eq=False, repr=False)
     _users_by_id: dict[str, User] | None = attrs.field(init=False, default=None, eq=False, repr=False)
     _posts_by_id: dict[str, Post] | None = attrs.field(init=False, default=None, eq=False, repr=False)
     _media_by_key: dict[str, Media] | None = attrs.field(init=False, default=None, eq=False, repr=False)

@@ -16,17 +16,21 @@ from socialapi.models.pages import Includes, Undecoded
 from socialapi.models.validation import Tagged, members_by_tag, wire_name
 from socialapi.problems import PROBLEM_TYPES, Problem, ServiceError
 from socialapi.wire import scalars
-from socialapi.wire.class_plans import (
+from socialapi.wire.class_readers import (
+    UNREADABLE,
+    Reader,
     Structure,
     default_of,
     is_tagged,
     is_tuple,
     item_kind,
+    join_path,
     kind_of,
+    read_items,
+    read_value,
     scalar_reader,
     without_none,
 )
-from socialapi.wire.class_readers import UNREADABLE, Reader, join_path, read_items, read_value
 
 
 def decode_json(content: bytes) -> Any:

@@ -26,8 +26,7 @@ from socialapi.models.model import Items, Model
 from socialapi.problems import OperationError, Problem, ServiceError
 from socialapi.routes.route import Route
 from socialapi.wire import scalars
-from socialapi.wire.class_plans import is_tuple
-from socialapi.wire.class_readers import join_path
+from socialapi.wire.class_readers import is_tuple, join_path
 from socialapi.wire.decode import (
     decode_json,
     is_problem,

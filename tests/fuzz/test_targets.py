@@ -157,8 +157,7 @@ def test_what_is_kept_is_read_or_refused_and_reaches_what_the_target_is_there_fo
 def test_every_function_that_takes_something_apart_is_reached_by_a_target() -> None:
     reached = frozenset[str]().union(*(replayed(name).reached for name in ALL))
     missing = set(parsing_functions()) - reached
-    of_the_extension = set() if IS_ENABLED else {"wire.class_readers:_time"}  # which calls it, and nothing else does
-    assert missing - READ_ONCE == WITHOUT_TARGET.keys() | of_the_extension
+    assert missing - READ_ONCE == WITHOUT_TARGET.keys()
 
 
 @pytest.mark.parametrize("name", [name for name, each in ALL.items() if each.is_searched_in_tests])

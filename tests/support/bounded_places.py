@@ -400,7 +400,6 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         models/spelling.py near_name lru_cache
         models/validation.py parse_timestamp lru_cache
         session/transport.py _timeout lru_cache
-        wire/class_readers.py Reader.__init__ _counts
         wire/rate_limit_headers.py _http_date lru_cache
         """
     ),

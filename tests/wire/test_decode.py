@@ -1,4 +1,4 @@
-"""The functions that are generated to read models."""
+"""How models are read."""
 
 import datetime
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from socialapi.models.accounts import CampaignSnapshot, ChangedBy, HistoryEntry
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
 from socialapi.models.validation import Tagged
-from socialapi.wire.class_readers import MIN_OCCURRENCES, join_path
+from socialapi.wire.class_readers import join_path
 from socialapi.wire.decode import structure
 from socialapi.wire.paging import read_page
 from socialapi.wire.scalars import moment
@@ -183,8 +183,7 @@ def test_a_field_of_another_kind_is_named_with_its_path_and_without_its_value(
     ],
 )
 def test_the_forms_in_which_services_write_the_same_are_the_same(data: dict[str, Any], field: str, value: Any) -> None:
-    often = [structure({"id": "t", **data}, Tree) for _ in range(MIN_OCCURRENCES + 1)]
-    assert [getattr(tree, field) for tree in often] == [value] * len(often), "also once it has come often"
+    assert getattr(structure({"id": "t", **data}, Tree), field) == value
 
 
 def test_the_top_must_be_an_object() -> None:

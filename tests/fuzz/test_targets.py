@@ -29,11 +29,7 @@ from tests.fuzz.run import result_of
 from tests.fuzz.table import ALL
 from tests.fuzz.target import MARKER, MARKER_BYTE, TARGETS, Pieces, Target, outcome, target
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.xdist_group("fuzz"),
-    pytest.mark.timeout(300),
-]  # the replay is made once, by one worker
+pytestmark = [pytest.mark.xdist_group("fuzz"), pytest.mark.timeout(300)]  # the replay is made once, by one worker
 
 PACKAGE: Final = Path(socialapi.__file__).parent
 COVERED: Final = frozenset(name for each in ALL.values() for name in each.covers)
@@ -146,6 +142,7 @@ def _fault(target: Target, data: bytes) -> str:
     return ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALL)
 def test_what_is_kept_is_read_or_refused_and_reaches_what_the_target_is_there_for(name: str) -> None:
     reached, faults = replayed(name)
@@ -154,12 +151,14 @@ def test_what_is_kept_is_read_or_refused_and_reaches_what_the_target_is_there_fo
     assert [each for each in covered if not any(found.startswith(each) for found in reached)] == []
 
 
+@pytest.mark.slow
 def test_every_function_that_takes_something_apart_is_reached_by_a_target() -> None:
     reached = frozenset[str]().union(*(replayed(name).reached for name in ALL))
     missing = set(parsing_functions()) - reached
     assert missing - READ_ONCE == WITHOUT_TARGET.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, each in ALL.items() if each.is_searched_in_tests])
 def test_what_is_like_something_kept_is_read_or_refused_too(name: str) -> None:
     @given(st.sampled_from([each.data for each in inputs_of(name)]), CHANGES)
@@ -218,6 +217,7 @@ def test_the_table_has_every_target_and_the_corpus_a_file_for_each() -> None:
 NATIVE: Final = frozenset(path.stem for path in FOLDER.glob("native-*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["archive", "xml", "csv", "json-file", "answer", "webhook"])
 def test_no_input_that_is_kept_takes_much_more_memory_than_its_size(name: str) -> None:
     for each in inputs_of(name):

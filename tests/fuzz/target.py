@@ -44,7 +44,7 @@ class Target:
     refusals: tuple[type[Exception], ...] = (SocialApiError,)
     hides: bool = True
     is_searched_in_tests: bool = True
-    """Whether `make test` tries inputs besides the corpus. False for a library that may end the
+    """Whether `make test-all` tries inputs besides the corpus. False for a library that may end the
     process.
     """
 

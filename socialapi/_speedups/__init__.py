@@ -1,12 +1,12 @@
 """The loops over rows and objects: one interface with two implementations.
 
 `_native`, in C, is used where it was built; else `reference`, in plain Python, which is its
-specification and slower. Nobody else knows which one it is: names, signatures and results are the
-same, and tests/speedups holds them equal.
+specification and slower. No other module knows which one it is: names, signatures and results are
+the same, and tests/speedups holds them equal.
 
 An install without a C compiler succeeds, and has no `_native`. `SOCIALAPI_NO_SPEEDUPS=1` switches it
-off for a process, and leaves it out of a wheel that is built. `SOCIALAPI_HASHING=hashlib` leaves the
-hashing alone to hashlib.
+off for a process, and leaves it out of a wheel that is built. With `SOCIALAPI_HASHING=hashlib` the
+extension is used, but hashlib hashes.
 """
 
 import hashlib

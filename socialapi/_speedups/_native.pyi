@@ -1,4 +1,4 @@
-# Types both implementations: what is public here is in reference.py as well, but for what the tests and `--version` ask.
+# Types both implementations. reference.py has the same public names, except those that only the tests and `--version` use.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, Generic, Self, TypeVar, final, overload
 
@@ -13,8 +13,8 @@ def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, /) -> Digests: ..
 
 @final
 class Digests(Sequence[str | None]):
-    # A slice with step 1 may share the memory of the column that it was cut from, or be a copy: no
-    # cell of either is to be set any more.
+    # A slice with step 1 shares the memory of the column that it was cut from, or is a copy: a cell
+    # that is set in one may change in the other.
     def __init__(self, cells: Iterable[str | None], /) -> None: ...
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[str | None]: ...

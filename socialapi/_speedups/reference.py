@@ -117,7 +117,7 @@ class Digests(list[str | None]):
     """A column of digests: for each row 64 lower-case hexadecimal digits, "" for no value, or None
     for a cell that is not decided yet. It keeps its length.
 
-    A slice may share its cells with the column: none of either may be set after that.
+    A slice may share its cells with the column: a cell that is set in one may change in the other.
     """
 
     __repr__ = object.__repr__  # digests of identifiers are personal data

@@ -1,4 +1,4 @@
-"""Targets: every function of the extension in C, beside its twin in Python, and with arguments of
+"""Targets: every function of the extension in C, beside that of reference.py, and with arguments of
 any kind.
 """
 

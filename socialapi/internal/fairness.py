@@ -46,18 +46,18 @@ async def yield_if_due() -> None:
 
 
 async def yield_to_others() -> None:
-    """Lets other tasks run. Returns when it is the caller's turn, in order of arrival.
+    """Lets other tasks run. Returns in order of arrival.
 
     Waiting tasks are resumed one per iteration of the event loop. `asyncio.sleep(0)` would resume
     all of them in the next one, one right after the other.
     """
     loop = asyncio.get_running_loop()
     waiting = _state_of(loop).waiting
-    turn = loop.create_future()
-    waiting.append(turn)
+    resumed = loop.create_future()
+    waiting.append(resumed)
     if len(waiting) == 1:
         loop.call_soon(_resume_next, loop, waiting)
-    await turn
+    await resumed
     is_due()  # starts the budget, so that the caller's first step counts
 
 
@@ -76,9 +76,9 @@ def _renew(state: _Loop) -> None:
 def _resume_next(loop: asyncio.AbstractEventLoop, waiting: deque[asyncio.Future[None]]) -> None:
     """Resumes the next waiting task, and schedules itself again while tasks are waiting."""
     while waiting:
-        turn = waiting.popleft()
-        if not turn.done():  # its caller was cancelled
-            turn.set_result(None)
+        resumed = waiting.popleft()
+        if not resumed.done():  # else its caller was cancelled
+            resumed.set_result(None)
             break
     if waiting:
         loop.call_soon(_resume_next, loop, waiting)

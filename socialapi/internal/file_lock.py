@@ -103,9 +103,9 @@ class FileLock:
         _HELD.discard(lock)
         if not lock.is_locked:  # it belongs to the process that forked this one
             return
-        # Removed before it is unlocked: whoever opens it later creates a new one, and filelock
-        # notices if it has opened the old one. Windows does not remove an open file; it stays,
-        # without effect.
+        # Removed before it is unlocked: a process that opens the path later creates a new file, and in
+        # one that has opened the old file, filelock notices. Windows does not remove an open file; it
+        # stays, without effect.
         with contextlib.suppress(OSError):
             Path(lock.lock_file).unlink()
         lock.release()

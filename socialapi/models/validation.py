@@ -4,8 +4,8 @@ A rule is `Annotated` metadata of a field: `Ge`, `Gt`, `Le`, `Lt`, `MinLen` and 
 annotated-types, or `Pattern`, `WholeText` and `IsId` of this module. The type is a rule too: a
 `Literal` is an enumeration, and a field without a default is required. Rules about several fields
 are the `alternatives` of a class, or in its static method `conditions(data, now)`, or in
-`Conditions` beside a TypedDict; the last two yield broken rules. The data are JSON-shaped (`dict`, `list`, `str`, …), so the same
-declarations validate what is sent and what was received.
+`Conditions` beside a TypedDict; the last two yield broken rules. The data are JSON-shaped (`dict`,
+`list`, `str`, …), so the same declarations validate what is sent and what was received.
 """
 
 import collections

@@ -223,8 +223,8 @@ def hashed_column(kind: IdentifierKind, cells: Sequence[Any]) -> Digests:
 
 
 def plain_value(normalize: Normalizer, text: str) -> str | None:
-    """Returns the value of a text about which there is nothing to be said, and None for each other
-    text. An empty text has an empty value.
+    """Returns the value of a text, "" for an empty one. Returns None if there is a remark about the
+    text, or no value in it.
     """
     if not text:
         return ""

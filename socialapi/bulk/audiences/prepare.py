@@ -52,7 +52,7 @@ class PreparedBlock:
     """The result of preparing some rows. Each row is in either `runs` or `rejects`.
 
     Of the rows in `runs`, `warnings` are about values that were skipped, and `cleaned` about values
-    that were sent without the leftovers of exports around them.
+    that were sent without what exports leave around them.
     """
 
     runs: list[RowBlock] = attrs.field(factory=list, repr=False)
@@ -173,7 +173,7 @@ class Preparer:
         return decided
 
     def _normalize_undecided(self, block: UserBlock, columns: Sequence[Column]) -> None:
-        """Decides the undecided values that are one text, or none, with nothing to be said about it."""
+        """Decides the values of cells that are empty, or one text without a problem or remark."""
         for (at, _, kind), (_, values) in zip(block.layout.identifiers, columns, strict=True):
             if undecided := values.undecided():
                 cells = block.columns[at]
@@ -195,8 +195,8 @@ class Preparer:
     ) -> bool:
         """Decides the values of a row; returns whether it can be sent.
 
-        Its values beside the first one of a cell go to columns in `further`, by the column of the cell
-        and their place after the first one.
+        The second and later values of a cell go to columns in `further`, by the cell's column and their
+        index after the first value.
         """
         problems, cleaned = list[Problem](), list[Problem]()
         found: dict[IdentifierKind, list[str]] = {}

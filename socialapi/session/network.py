@@ -131,11 +131,11 @@ def _is_exempt(host: str, port: int, entries: Sequence[str]) -> bool:
     try:
         address = ipaddress.ip_address(host)
     except ValueError:
-        domains = ",".join(entry.removeprefix("*") for entry in entries)
+        domains = ",".join(entry.removeprefix("*").rstrip(".") for entry in entries)
         return bool(proxy_bypass_environment(f"{host.rstrip('.')}:{port}", {"no": domains}))
     # `urllib` compares addresses as text, and knows no networks.
     shown = f"[{host}]" if address.version == 6 else host
-    return shown in entries or f"{shown}:{port}" in entries or any(_is_in(address, entry) for entry in entries)
+    return f"{shown}:{port}" in entries or any(_is_in(address, entry.strip("[]")) for entry in entries)
 
 
 def _is_in(address: ipaddress.IPv4Address | ipaddress.IPv6Address, network: str) -> bool:

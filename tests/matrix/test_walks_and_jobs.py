@@ -109,7 +109,7 @@ async def test_a_walk_whose_second_page_meets_a_fault(
     await bench.set_up(walk)
     clean = await bench.meet(NO_FAULT)
     pages = len(clean.attempts)
-    assert pages > 1
+    assert pages > 1, f"{row.name} is on one page: add seed data, or records by `before`"
     assert_holds(tuple(clean.result), await items_by_hand(bench, row), "the items")
     for script, always in scripts_for(walk):
         promised = promise("read", script, always=always)

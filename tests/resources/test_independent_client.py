@@ -98,7 +98,7 @@ async def test_the_sdk_and_an_independent_client_get_the_same(
 ) -> None:
     cursor = await compare(service, http, row)
     if row.pages is not None:
-        assert cursor is not None, "all of it is on one page"
+        assert cursor is not None, f"{row.name} is on one page: add seed data, or records by `before`"
         await compare(service, http, row, cursor)
 
 

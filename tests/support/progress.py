@@ -83,8 +83,9 @@ class LeftOut:
 
 
 def register(config: pytest.Config) -> None:
-    """Adds both to a run. The bar needs a terminal and the workers of xdist."""
-    config.pluginmanager.register(LeftOut())
+    """Adds both to a run, as far as they apply. The bar needs a terminal and the workers of xdist."""
+    if "not slow" in config.option.markexpr:
+        config.pluginmanager.register(LeftOut())
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     workers = getattr(config.option, "numprocesses", None)
     if (

@@ -17,8 +17,6 @@ from tests.bulk.products.model_catalog import csv_file, line
 from tests.cli.terminal import Printed, answered, program
 from tests.support.waiting import until
 
-pytestmark = pytest.mark.slow
-
 ACCOUNT: Final = "18ce54d4x5t"
 AUDIENCE: Final = "1nmth"
 CATALOG: Final = "7pc01"
@@ -120,6 +118,7 @@ def test_nothing_of_an_upload_is_left(service: Emulator, inputs: Path, kept: Pat
     assert files_in(kept) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 async def test_nothing_of_a_load_that_was_ended_is_left(number: int, inputs: Path, kept: Path) -> None:
     feed = feed_in(inputs, 2_000)
@@ -208,6 +207,7 @@ def test_a_rejects_file_that_a_job_without_a_journal_has_written_since_stays_wit
     assert files_in(kept) == []
 
 
+@pytest.mark.slow
 async def test_a_rejects_file_that_was_written_long_after_a_killed_job_stays(inputs: Path, kept: Path) -> None:
     feed, rejects = feed_in(inputs, 2_000), kept / "rejects.csv"
     options = ("--catalog", CATALOG, "--journal", kept / "load.journal", "--rejects", rejects)
@@ -294,6 +294,7 @@ def test_nothing_of_a_sync_is_left_but_only_on_purpose(
     assert files_in(kept) == []
 
 
+@pytest.mark.slow
 async def test_nothing_of_a_sync_that_was_killed_is_left(inputs: Path, kept: Path) -> None:
     people = people_in(inputs, *PLANTED_MAILS[:2], *(f"p{n}@example.com" for n in range(40)))
     snapshot = kept / "audience.snapshot"

@@ -22,8 +22,6 @@ from tests.support.waiting import until
 from tests.webhooks.posting import HEADER, SECRET, Sender, event, running, signature
 from tests.webhooks.serving import SERVERS
 
-pytestmark = pytest.mark.slow
-
 FORGED = "sha256=" + "A" * 43 + "="
 """Like a signature, but for its value."""
 LONG = "x" * 150_000
@@ -144,6 +142,7 @@ async def test_room_that_is_full_of_unfinished_bodies_is_made_for_signed_ones(
     assert receiver.counters.refused_full > 0
 
 
+@pytest.mark.slow
 async def test_an_event_that_arrives_in_halves_survives_many_who_begin_a_body_meanwhile(
     serve: Serve, receiver: Receiver, many_descriptors: None
 ) -> None:
@@ -185,6 +184,7 @@ async def test_the_largest_unfinished_body_is_given_up_and_not_an_older_small_on
     assert receiver.counters.accepted == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("said", ["", "POST / HTTP/1.1\r\nHost: te", "GET /?crc_token="])
 async def test_connections_on_which_nothing_follows_do_not_keep_others_out(
     serve: Serve, receiver: Receiver, said: str

@@ -16,8 +16,6 @@ from socialapi.bulk.inputs import reader
 from tests.bulk.feeding import SOME_TURNS, Feed, Wish, block_of, bounded, cut, watch_batches
 from tests.bulk.model_service import FAULTS, ModelService, job_of, operation_errors, users_of
 
-pytestmark = pytest.mark.slow
-
 WITHOUT_SHRINKING: Final = (Phase.explicit, Phase.generate)
 """A job that stands still takes its time, each time."""
 
@@ -120,6 +118,7 @@ def rules_with(**bounds: st.SearchStrategy[int]) -> st.SearchStrategy[Rules]:
     return st.builds(Rules, packing=st.sampled_from(("single", "packed")), **(usual | bounds))
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(wishes(3), rules_with(), weather(STORMY), weather(STORMY))
 def test_the_batches_depend_neither_on_how_the_input_comes_nor_on_how_long_the_service_takes(
@@ -128,6 +127,7 @@ def test_the_batches_depend_neither_on_how_the_input_comes_nor_on_how_long_the_s
     assert batches_of(rows, rules, one_day)[0] == batches_of(rows, rules, another)[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(wishes(1), rules_with(), weather(STORMY, REFUSING), weather(STORMY, REFUSING))
 def test_the_batches_do_not_depend_on_what_the_service_refuses_either(
@@ -148,6 +148,7 @@ def test_without_faults_each_batch_is_a_request(rows: list[Wish], rules: Rules, 
     assert sorted(sent) == sorted(expected)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, phases=WITHOUT_SHRINKING)
 @given(
     *(wishes(3), rules_with(max_bytes=st.sampled_from((200, 600)), remembered=st.integers(1, 12))),

@@ -182,6 +182,7 @@ def test_a_snapshot_of_another_audience_ends_with_2(
     assert f"is of the audience {AUDIENCE} of the account {ACCOUNT}, not of the audience x" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
 @pytest.mark.parametrize("fault", ["stall", "reset_after"])
 async def test_a_sync_that_is_ended_on_the_way_is_made_good_by_the_next(

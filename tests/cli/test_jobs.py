@@ -177,6 +177,7 @@ def test_a_job_that_cannot_be_registered_runs_all_the_same(
     assert "to go on from there, run the same command again\n" in printed.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 async def test_a_load_that_is_interrupted_or_killed_goes_on(number: int, tmp_path: Path, journal: Path) -> None:
     feed = csv_file(tmp_path / "feed.csv", *(line(f"p{n}") for n in range(2_000)))

@@ -110,6 +110,7 @@ def count_of(format_: Format, path: Path) -> int:
     return len(rows) - (format_ != "jsonl" and len(rows) > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", LISTS)
 async def test_every_format_has_the_same_items(command: str, with_something: Shell, tmp_path: Path) -> None:
     words = [*command.split(), *LISTS[command].split()]
@@ -236,6 +237,7 @@ async def test_the_date_in_the_name_of_a_file_is_filled_in(ready: Shell, tmp_pat
     assert re.fullmatch(r"a-\d{4}-%\.csv", made)
 
 
+@pytest.mark.slow
 def test_what_leads_to_an_open_file_adds_to_it(running: Emulator, tmp_path: Path) -> None:
     (tmp_path / "out").symlink_to("/dev/stdout")
     for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "out"):
@@ -286,6 +288,7 @@ async def test_an_empty_list_says_so_beside_a_table_only(ready: Shell) -> None:
     assert header.count("\r\n") == 1
 
 
+@pytest.mark.slow
 async def test_rows_appear_before_the_next_page_is_there(shell: Shell) -> None:
     page = {"data": [{"id": "1", "text": "one"}], "meta": {"result_count": 1, "next_token": "page-1"}}
     expected = {"table": b"ID\tTEXT\n1\tone\n", "json": b'[\n{"id":"1","text":"one"}', "csv": b"id,text,"}
@@ -318,6 +321,7 @@ def on_terminal(columns: int, arguments: str, environment: Mapping[str, str]) ->
     return re.sub(r"\x1b\[\d*m", "", shown.decode()).splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [50, 80, 200])
 async def test_a_table_fits_the_terminal_and_cuts_no_id(columns: int, ready: Shell, emulator: Emulator) -> None:
     command = "posts by-user 2244994945 --fields created_at --expansions author_id --limit 120"
@@ -338,6 +342,7 @@ async def test_columns_is_the_width_if_it_is_set(emulator: Emulator) -> None:
     assert max(map(cell_len, lines)) == 40
 
 
+@pytest.mark.slow
 async def test_a_terminal_gets_no_parquet_and_no_signs_that_it_would_obey(emulator: Emulator) -> None:
     refused = await asyncio.to_thread(on_terminal, 80, "ads accounts --output parquet", emulator.environment)
     assert refused == ["socialapi: Parquet is not for a terminal: name a file with --output-file"]

@@ -47,6 +47,7 @@ SCALARS: Final = (pa.int64(), pa.bool_(), pa.float64(), pa.timestamp("us", tz="U
 NINE: Final = datetime.datetime(2026, 1, 31, 10, 0, 0, 5, datetime.timezone(datetime.timedelta(hours=1)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", MODELS, ids=lambda cls: cls.__qualname__)
 @SEVERAL
 @given(data=st.data())

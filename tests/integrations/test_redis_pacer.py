@@ -128,6 +128,7 @@ async def test_a_configured_limit_is_the_most_that_all_processes_use_whatever_is
     assert one.limits()["k"].limit == 4
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(
     processes=st.integers(2, 4),
@@ -163,6 +164,7 @@ def test_no_window_of_the_service_holds_more_than_the_limit_however_many_process
         assert beyond - first > 10.0 - 1e-5
 
 
+@pytest.mark.slow
 async def test_processes_that_wait_get_the_places_in_turn(shop: Shop) -> None:
     """A window of 40 places for eight jobs with ten callers each, for ten windows."""
     sent = collections.Counter[int]()
@@ -256,6 +258,7 @@ async def wait_in_redis(pacer: RedisPacer, limit: RateLimit, *, bulk: bool) -> f
     return 0.0
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     steps=st.lists(

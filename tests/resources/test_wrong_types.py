@@ -165,6 +165,7 @@ async def made(result: Any) -> Any:
     return await result if isinstance(result, Awaitable) else result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", CALLS, ids=str)
 async def test_a_value_of_a_wrong_type_is_refused_by_name_or_makes_sense(
     client: Client, service: Emulator, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -9,7 +9,7 @@ import pytest
 from tools.bundle import check_output
 from tools.release_check import Refusal
 
-BUNDLE: Final = Path("/tmp/dist/program")
+BUNDLE: Final = Path("/bundles/program")
 RIGHT: Final[dict[str, Any]] = {
     "file": f"{BUNDLE}/_internal/socialapi/__init__.pyc",
     "speedups": True,
@@ -28,7 +28,7 @@ def test_a_bundle_that_did_everything_passes() -> None:
 @pytest.mark.parametrize(
     ("found", "reason"),
     [
-        ({"file": "/work/socialapi/__init__.py"}, "not from the bundle"),
+        ({"file": "/checkout/socialapi/__init__.py"}, "not from the bundle"),
         ({"accepted": 1}, "upload"),
         ({"posts": []}, "emulator"),
         ({"dashboard": ""}, "emulator"),

@@ -4,6 +4,7 @@ import datetime
 from typing import Any, Final
 
 import phonenumbers
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -96,6 +97,7 @@ def one_by_one(preparer: Preparer, block: UserBlock) -> Told:
     return rows, rejects, warnings, mended
 
 
+@pytest.mark.slow
 @settings(max_examples=500)
 @given(blocks(), st.sampled_from((None, "US")), st.sampled_from(("Update", "Delete")))
 def test_a_block_has_the_rows_the_rejects_and_the_warnings_that_its_rows_have_one_by_one(

@@ -198,7 +198,7 @@ class Users(tuple[str, ...]):
         texts = [_member_texts(name, columns) for name, columns in members]
         return super().__new__(cls, [f"{{{','.join(filter(None, row))}}}" for row in zip(*texts, strict=True)])
 
-    @overload  # type: ignore[override]
+    @overload  # type: ignore[override]  # as for Digests: a tuple names its index otherwise
     def __getitem__(self, index: int, /) -> str: ...
     @overload
     def __getitem__(self, index: slice, /) -> "Users": ...

@@ -11,7 +11,7 @@ import attrs
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord, Record
 from socialapi.internal.unset import UNSET, Unset
-from socialapi.models.model import Model
+from socialapi.models.model import Model, make_late
 from socialapi.models.pages import Includes
 from socialapi.models.posts import Post
 from socialapi.models.spelling import near_name
@@ -245,6 +245,11 @@ class MatchedPost(Model):
     matching_rules: tuple[MatchingRule, ...] = ()
     errors: tuple[Problem | ServiceError, ...] = attrs.field(init=False, default=())
     content: bytes = attrs.field(init=False, default=b"", eq=False, repr=False)
+
+
+# Few connections ask for expansions. With an empty object for each post, reading takes 15 % more
+# instructions.
+make_late(MatchedPost, "includes", Includes)
 
 
 @attrs.frozen

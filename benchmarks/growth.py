@@ -21,8 +21,8 @@ RECORDS: Final = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 JOBS: Final = (1, 2, 4, 8, 16, 32, 64)
 RECORDS_A_JOB: Final = 100_000
 WARM: Final = 500
-ONE_JOB: Final = Contestant(name="one job", module="ours", job="upload_file")
-MANY_JOBS: Final = Contestant(name="many jobs", module="ours", job="many_jobs")
+ONE_JOB: Final = Contestant(name="one job", module="socialapi_client", job="upload_file")
+MANY_JOBS: Final = Contestant(name="many jobs", module="socialapi_client", job="many_jobs")
 OURS: Final = ("aiosocialapi", "aiohttp", "attrs", "orjson")
 Row = Mapping[str, float]
 

@@ -37,7 +37,7 @@ def compare(work: Work, commit: str, path: Path) -> Work | None:
     """The work with the earlier version and this one for contestants; None where ours does not take
     part.
     """
-    now = [each for each in work.contestants if each.module == "ours" and not each.is_without_speedups]
+    now = [each for each in work.contestants if each.module == "socialapi_client" and not each.is_without_speedups]
     if not now:
         return None
     # The package is taken from the other folder, and the benchmarks from here.

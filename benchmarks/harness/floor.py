@@ -17,7 +17,7 @@ from benchmarks.harness.work import Contestant, Spread
 RECORDED: Final = Path(__file__).parents[1] / "floor.toml"
 RECORDS: Final = 300_000
 TOLERANCE: Final = 1.15
-FLOOR: Final = Contestant(name="floor", module="raw", job="floor")
+FLOOR: Final = Contestant(name="floor", module="by_hand", job="floor")
 
 
 def measure_floor(service: StubProcess) -> float:

@@ -67,7 +67,7 @@ def _ours(options: Mapping[str, Any]) -> list[Contestant]:
     return [
         each
         for name, job in jobs.items()
-        for each in both_ways(Contestant(name=f"ours, {name}", module="ours", job=job, options=options))
+        for each in both_ways(Contestant(name=f"ours, {name}", module="socialapi_client", job=job, options=options))
     ]
 
 
@@ -80,11 +80,11 @@ WORK: Final = Work(
     digits=2,
     base="floor",
     contestants=(
-        Contestant(name="floor", module="raw", job="floor", options={"sends": False}),
-        Contestant(name="dicts + orjson", module="raw", job="audience"),
-        Contestant(name="dicts + orjson, validating", module="validating", job="audience"),
+        Contestant(name="floor", module="by_hand", job="floor", options={"sends": False}),
+        Contestant(name="dicts + orjson", module="by_hand", job="audience"),
+        Contestant(name="dicts + orjson, validating", module="by_hand_with_checks", job="audience"),
         *_ours({}),
-        hashed_by_hashlib(Contestant(name="ours, mappings", module="ours", job="audience")),
+        hashed_by_hashlib(Contestant(name="ours, mappings", module="socialapi_client", job="audience")),
         Contestant(name="twitter-ads", module="twitter_ads_client", job="audience"),
         Contestant(name="facebook-business", module="facebook", job="audience", options={"keeps_plus": False}),
     ),
@@ -138,7 +138,9 @@ DIRTY: Final = Work(
     digits=2,
     base="dicts + orjson, validating",
     contestants=(
-        Contestant(name="dicts + orjson, validating", module="validating", job="audience", options={"is_dirty": True}),
+        Contestant(
+            name="dicts + orjson, validating", module="by_hand_with_checks", job="audience", options={"is_dirty": True}
+        ),
         *_ours({"is_dirty": True}),
     ),
     targets=[

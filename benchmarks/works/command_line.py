@@ -29,7 +29,7 @@ def prepare(order: Order) -> None:
 
 
 def _upload(name: str, file: str, **options: Any) -> Contestant:
-    return Contestant(name=name, module="ours", job="command_line", options={"file": file, **options})
+    return Contestant(name=name, module="socialapi_client", job="command_line", options={"file": file, **options})
 
 
 DIRTY: Final = {"is_dirty": True, "stub": {"check_digests": True}}

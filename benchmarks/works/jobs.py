@@ -35,8 +35,8 @@ WORK: Final = Work(
     is_higher_better=True,
     base=None,
     contestants=(
-        *both_ways(Contestant(name="ours", module="ours", job="many_jobs")),
-        Contestant(name=SET, module="ours", job="many_jobs", options={"sets_collector": True}),
+        *both_ways(Contestant(name="ours", module="socialapi_client", job="many_jobs")),
+        Contestant(name=SET, module="socialapi_client", job="many_jobs", options={"sets_collector": True}),
     ),
     targets=(
         Target(

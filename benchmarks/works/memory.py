@@ -33,7 +33,7 @@ def prepare(order: Order) -> None:
 
 
 def _upload(name: str, file: str) -> Contestant:
-    return Contestant(name=name, module="ours", job="upload_file", options={"file": file})
+    return Contestant(name=name, module="socialapi_client", job="upload_file", options={"file": file})
 
 
 WORK: Final = Work(

@@ -21,10 +21,10 @@ def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]
 FULL: Final = {"pages": 1_500, "warm_pages": 10}
 QUICK: Final = {"pages": 20, "warm_pages": 2}
 COMMON: Final = (
-    Contestant(name="raw", module="raw", job="paging"),
-    Contestant(name="raw, validating", module="validating", job="paging"),
-    *both_ways(Contestant(name="ours", module="ours", job="paging")),
-    Contestant(name="stock cattrs on raw", module="stock_cattrs", job="paging"),
+    Contestant(name="raw", module="by_hand", job="paging"),
+    Contestant(name="raw, validating", module="by_hand_with_checks", job="paging"),
+    *both_ways(Contestant(name="ours", module="socialapi_client", job="paging")),
+    Contestant(name="stock cattrs on raw", module="cattrs_by_hand", job="paging"),
     Contestant(name="tweepy, session reused", module="tweepy_async", job="paging", options={"reuses_session": True}),
 )
 OTHER_SERVICES: Final = {

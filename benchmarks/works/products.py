@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import attrs
 
-from benchmarks.contestants.raw import PRODUCTS_A_REQUEST
+from benchmarks.contestants.by_hand import PRODUCTS_A_REQUEST
 from benchmarks.harness.work import Contestant, Order, Target, Told, Work, both_ways, expect
 
 LATENCY_MS: Final = 100
@@ -27,8 +27,8 @@ def _late(contestant: Contestant) -> Contestant:
     return attrs.evolve(contestant, name=f"{contestant.name}, {LATENCY_MS} ms", options=options)
 
 
-RAW: Final = Contestant(name="raw", module="raw", job="products")
-OURS: Final = Contestant(name="ours", module="ours", job="products")
+RAW: Final = Contestant(name="raw", module="by_hand", job="products")
+OURS: Final = Contestant(name="ours", module="socialapi_client", job="products")
 FACEBOOK: Final = Contestant(name="facebook-business", module="facebook", job="products")
 
 WORK: Final = Work(
@@ -43,7 +43,7 @@ WORK: Final = Work(
     base="raw",
     contestants=(
         RAW,
-        Contestant(name="raw, validating", module="validating", job="products"),
+        Contestant(name="raw, validating", module="by_hand_with_checks", job="products"),
         *both_ways(OURS),
         FACEBOOK,
         *map(_late, (RAW, OURS, FACEBOOK)),

@@ -41,9 +41,9 @@ def _size(requests: int, seconds: float) -> dict[str, Any]:
 def _at(latency_ms: int) -> list[Contestant]:
     stub = {"latency_seconds": latency_ms / 1_000}
     each: tuple[tuple[str, str, dict[str, Any]], ...] = (
-        ("ours", "ours", {}),
-        ("aiohttp, one at a time", "raw", {}),
-        (f"aiohttp, {AT_ONCE} at once", "raw", {"at_once": AT_ONCE}),
+        ("ours", "socialapi_client", {}),
+        ("aiohttp, one at a time", "by_hand", {}),
+        (f"aiohttp, {AT_ONCE} at once", "by_hand", {"at_once": AT_ONCE}),
         ("twitter-ads, its caller waits", "twitter_ads_client", {}),
         ("twitter-ads waits", "twitter_ads_client", {"waits_itself": True}),
     )

@@ -56,8 +56,8 @@ WORK: Final = Work(
     digits=0,
     base="aiohttp",
     contestants=(
-        Contestant(name="aiohttp", module="raw", job="small"),
-        *both_ways(Contestant(name="ours", module="ours", job="small")),
+        Contestant(name="aiohttp", module="by_hand", job="small"),
+        *both_ways(Contestant(name="ours", module="socialapi_client", job="small")),
         Contestant(name="tweepy, session reused", module="tweepy_async", job="small", options={"reuses_session": True}),
         Contestant(name="tweepy", module="tweepy_async", job="small", options={"reuses_session": False}),
         Contestant(name="requests", module="plain_clients", job="requests_small"),
@@ -85,9 +85,9 @@ SIGNED: Final = Work(
     digits=0,
     base="aiohttp, not signed",
     contestants=(
-        Contestant(name="aiohttp, not signed", module="raw", job="small", options={"is_signed": False}),
-        Contestant(name="aiohttp + oauthlib", module="raw", job="small_signed"),
-        *both_ways(Contestant(name="ours", module="ours", job="small_signed")),
+        Contestant(name="aiohttp, not signed", module="by_hand", job="small", options={"is_signed": False}),
+        Contestant(name="aiohttp + oauthlib", module="by_hand", job="small_signed"),
+        *both_ways(Contestant(name="ours", module="socialapi_client", job="small_signed")),
         Contestant(
             name="tweepy, session reused",
             module="tweepy_async",

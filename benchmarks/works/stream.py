@@ -24,9 +24,9 @@ WORK: Final = Work(
     unit="µs of CPU a post",
     base="raw",
     contestants=(
-        Contestant(name="raw", module="raw", job="stream"),
-        Contestant(name="raw, lines of aiohttp", module="raw", job="stream_by_lines"),
-        *both_ways(Contestant(name="ours", module="ours", job="stream")),
+        Contestant(name="raw", module="by_hand", job="stream"),
+        Contestant(name="raw, lines of aiohttp", module="by_hand", job="stream_by_lines"),
+        *both_ways(Contestant(name="ours", module="socialapi_client", job="stream")),
         Contestant(name="tweepy", module="tweepy_async", job="stream"),
         Contestant(name="xdk", module="xdk_client", job="stream"),
     ),

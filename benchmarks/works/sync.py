@@ -54,7 +54,7 @@ def _expected(order: Order) -> tuple[range, range]:
 
 def _sync(name: str, file: str, known: str | None, *, dry_run: bool = False) -> Contestant:
     options = {"file": file, "known": known, "dry_run": dry_run}
-    return Contestant(name=f"ours, {name}", module="ours", job="sync", options=options)
+    return Contestant(name=f"ours, {name}", module="socialapi_client", job="sync", options=options)
 
 
 def _target(id_: str, name: str, at_most: float, metric: str = "us", unit: str = "µs a row") -> Target:

@@ -48,7 +48,7 @@ TINY: Final[dict[str, Mapping[str, Any]]] = {
     "first_use": {},
     "memory": {"records": 2_000},
 }
-RAW: Final = Contestant(name="raw", module="raw", job="paging")
+RAW: Final = Contestant(name="raw", module="by_hand", job="paging")
 DAY: Final = datetime.date(2026, 11, 20)
 FLOOR: Final = Floor(1.0, "a hut", [1.0])
 

@@ -89,11 +89,13 @@ def _table(rows: Sequence[Row]) -> str:
     return "\n".join((f"| {' | '.join(names)} |", "|---" * len(names) + "|", *body))
 
 
-def _drawn(rows: Sequence[Row], path: Path, across: str, up: Sequence[str], y: str, logarithmic: str) -> str:
+def _drawn(
+    rows: Sequence[Row], path: Path, title: str, across: str, up: Sequence[str], y: str, logarithmic: str
+) -> str:
     """The picture as it stands on the page; nothing without matplotlib."""
     series = [(name, [row[across] for row in rows], [row[name] for row in rows]) for name in up]
-    is_drawn = lines(series, path, x=across, y=y, logarithmic=logarithmic)
-    return f"![{y} by {across}](plots/{path.name})\n\n" if is_drawn else ""
+    is_drawn = lines(series, path, title, x=across, y=y, logarithmic=logarithmic)
+    return f"![{title}](plots/{path.name})\n\n" if is_drawn else ""
 
 
 def page(records: Sequence[Row], jobs: Sequence[Row], records_a_job: int, plots: Path, day: datetime.date) -> str:
@@ -103,9 +105,27 @@ def page(records: Sequence[Row], jobs: Sequence[Row], records_a_job: int, plots:
         [row[name] for row in jobs]
         for name in ("records a second", "longest wait for a turn, ms", "longest collection of garbage, ms")
     )
-    sizes = _drawn(records, plots / "growth-records.svg", "records", ["seconds", "CPU seconds"], "seconds", "xy")
-    memory = _drawn(records, plots / "growth-memory.svg", "records", ["peak MB"], "peak MB", "x")
-    rates = _drawn(jobs, plots / "growth-jobs.svg", "jobs", ["records a second"], "records a second", "x")
+    sizes = _drawn(
+        records,
+        plots / "growth-records.svg",
+        "Time of one upload by its size",
+        "records",
+        ["seconds", "CPU seconds"],
+        "seconds",
+        "xy",
+    )
+    memory = _drawn(
+        records, plots / "growth-memory.svg", "Memory of one upload by its size", "records", ["peak MB"], "peak MB", "x"
+    )
+    rates = _drawn(
+        jobs,
+        plots / "growth-jobs.svg",
+        "Uploads at once in one process",
+        "jobs",
+        ["records a second"],
+        "records a second",
+        "x",
+    )
     return f"""# How cost grows
 
 `make bench-growth` writes this page: uploads to a stub of the service in another process, without a rate limit, each

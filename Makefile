@@ -77,6 +77,7 @@ help: ## list the targets (the default)
 
 demo: $(RUNTIME) ## upload a dirty export and load a dirty feed, with faults, and prove the outcome
 	@$(BIN)/socialapi demo
+	@echo "Before these commands: . $(BIN)/activate"
 
 test: $(DEVELOPMENT) ## run the tests, but for those that take long
 	@$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup -m "not slow" $(ARGS)

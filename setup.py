@@ -1,7 +1,9 @@
-"""Builds the optional extension in C. Everything else about the package is in pyproject.toml."""
+"""Builds the optional extension in C and the description. Everything else about the package is in pyproject.toml."""
 
 import os
+import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from setuptools import Extension, setup
@@ -11,13 +13,37 @@ SWITCH = "SOCIALAPI_NO_SPEEDUPS"
 # Said here as well, because CFLAGS in the environment take the place of those that Python was built with.
 OPTIMIZED = [] if "-O" in os.environ.get("CFLAGS", "") else ["-O3"]
 FLAGS = [] if os.name == "nt" else ["-std=c11", "-fvisibility=hidden", *OPTIMIZED]
+LINK = re.compile(r"\]\((?!https:|#)([^)\s]+)\)")
 
-native = Extension(
-    "socialapi._speedups._native",
-    sources=sorted(map(str, FOLDER.glob("*.c"))),
-    depends=sorted(map(str, FOLDER.glob("*.h"))),
-    extra_compile_args=FLAGS,
-    optional=True,  # the package does everything without it, so that an install needs no compiler
-)
-is_pure = os.environ.get(SWITCH, "0") not in ("", "0") or "free-threading" in sys.version
-setup(ext_modules=[] if is_pure else [native])
+
+def description(readme: str, environment: Mapping[str, str]) -> str:
+    """Returns the README as a package index shows it: with absolute links to the repository.
+
+    The workflow that releases a version knows the repository; elsewhere links stay as they are.
+    """
+    repository, commit = environment.get("GITHUB_REPOSITORY"), environment.get("GITHUB_SHA")
+    if not (repository and commit):
+        return readme
+    address = f"{environment.get('GITHUB_SERVER_URL', 'https://github.com')}/{repository}"
+
+    def absolute(link: re.Match[str]) -> str:
+        kind = "raw" if link[1].endswith((".png", ".svg")) else "blob"
+        return f"]({address}/{kind}/{commit}/{link[1]})"
+
+    return LINK.sub(absolute, readme)
+
+
+if __name__ == "__main__":
+    native = Extension(
+        "socialapi._speedups._native",
+        sources=sorted(map(str, FOLDER.glob("*.c"))),
+        depends=sorted(map(str, FOLDER.glob("*.h"))),
+        extra_compile_args=FLAGS,
+        optional=True,  # the package does everything without it, so that an install needs no compiler
+    )
+    is_pure = os.environ.get(SWITCH, "0") not in ("", "0") or "free-threading" in sys.version
+    setup(
+        ext_modules=[] if is_pure else [native],
+        long_description=description(Path("README.md").read_text("utf-8"), os.environ),
+        long_description_content_type="text/markdown",
+    )

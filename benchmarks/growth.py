@@ -21,8 +21,8 @@ RECORDS: Final = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 JOBS: Final = (1, 2, 4, 8, 16, 32, 64)
 RECORDS_A_JOB: Final = 100_000
 WARM: Final = 500
-ONE_JOB: Final = Contestant(name="one job", module="ours", job="upload_file")
-MANY_JOBS: Final = Contestant(name="many jobs", module="ours", job="many_jobs")
+ONE_JOB: Final = Contestant(name="one job", module="socialapi_client", job="upload_file")
+MANY_JOBS: Final = Contestant(name="many jobs", module="socialapi_client", job="many_jobs")
 OURS: Final = ("aiosocialapi", "aiohttp", "attrs", "orjson")
 Row = Mapping[str, float]
 
@@ -89,11 +89,13 @@ def _table(rows: Sequence[Row]) -> str:
     return "\n".join((f"| {' | '.join(names)} |", "|---" * len(names) + "|", *body))
 
 
-def _drawn(rows: Sequence[Row], path: Path, across: str, up: Sequence[str], y: str, logarithmic: str) -> str:
+def _drawn(
+    rows: Sequence[Row], path: Path, title: str, across: str, up: Sequence[str], y: str, logarithmic: str
+) -> str:
     """The picture as it stands on the page; nothing without matplotlib."""
     series = [(name, [row[across] for row in rows], [row[name] for row in rows]) for name in up]
-    is_drawn = lines(series, path, x=across, y=y, logarithmic=logarithmic)
-    return f"![{y} by {across}](plots/{path.name})\n\n" if is_drawn else ""
+    is_drawn = lines(series, path, title, x=across, y=y, logarithmic=logarithmic)
+    return f"![{title}](plots/{path.name})\n\n" if is_drawn else ""
 
 
 def page(records: Sequence[Row], jobs: Sequence[Row], records_a_job: int, plots: Path, day: datetime.date) -> str:
@@ -103,9 +105,27 @@ def page(records: Sequence[Row], jobs: Sequence[Row], records_a_job: int, plots:
         [row[name] for row in jobs]
         for name in ("records a second", "longest wait for a turn, ms", "longest collection of garbage, ms")
     )
-    sizes = _drawn(records, plots / "growth-records.svg", "records", ["seconds", "CPU seconds"], "seconds", "xy")
-    memory = _drawn(records, plots / "growth-memory.svg", "records", ["peak MB"], "peak MB", "x")
-    rates = _drawn(jobs, plots / "growth-jobs.svg", "jobs", ["records a second"], "records a second", "x")
+    sizes = _drawn(
+        records,
+        plots / "growth-records.svg",
+        "Time of one upload by its size",
+        "records",
+        ["seconds", "CPU seconds"],
+        "seconds",
+        "xy",
+    )
+    memory = _drawn(
+        records, plots / "growth-memory.svg", "Memory of one upload by its size", "records", ["peak MB"], "peak MB", "x"
+    )
+    rates = _drawn(
+        jobs,
+        plots / "growth-jobs.svg",
+        "Uploads at once in one process",
+        "jobs",
+        ["records a second"],
+        "records a second",
+        "x",
+    )
     return f"""# How cost grows
 
 `make bench-growth` writes this page: uploads to a stub of the service in another process, without a rate limit, each

@@ -5,19 +5,21 @@
 import argparse
 import contextlib
 import datetime
-import statistics
 import time
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+import attrs
+
 from benchmarks.harness.against import checkout, compare
-from benchmarks.harness.floor import Floor, measure_floor, read_floor, record_floor
-from benchmarks.harness.page import Results, page
+from benchmarks.harness.figures import Figures, Run, read_run, write_run
+from benchmarks.harness.machine import machine, versions
+from benchmarks.harness.page import page
 from benchmarks.harness.plots import draw
 from benchmarks.harness.processes import ROOT, StubProcess, stub
-from benchmarks.harness.rounds import Measured, measure
+from benchmarks.harness.rounds import measure
+from benchmarks.harness.targets import missed
 from benchmarks.harness.work import Work
 from benchmarks.works import (
     audience,
@@ -33,6 +35,7 @@ from benchmarks.works import (
     stream,
     sync,
 )
+from socialapi._speedups import description
 
 HERE: Final = Path(__file__).parent
 WORKS: Final[dict[str, Work]] = {
@@ -69,8 +72,8 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="instead of the number that each work has; memory is measured once")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that all of it runs")
     parser.add_argument("--out", type=Path, help="folder of RESULTS.md and the plots")
-    parser.add_argument("--against", metavar="COMMIT", help="compare ours without C with an earlier commit of itself")
-    parser.add_argument("--record-floor", action="store_true", help="make this run the one of reference")
+    parser.add_argument("--against", metavar="COMMIT", help="compare socialapi without C with an earlier commit of it")
+    parser.add_argument("--render", action="store_true", help="write the page and the plots of figures.json again")
     parsed = parser.parse_args(arguments)
     unknown = [name for name in parsed.only if name not in WORKS]
     if unknown:
@@ -79,7 +82,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _folder(asked: argparse.Namespace) -> Path:
-    """Where the results go: beside this file those of a whole run alone."""
+    """Returns the folder of the results."""
     out: Path | None = asked.out
     if out is None:
         scratch = "against" if asked.against else "quick" if asked.quick else None
@@ -88,53 +91,49 @@ def _folder(asked: argparse.Namespace) -> Path:
     return out
 
 
-def _write(out: Path, results: Results, plots: Mapping[str, str], floor: Floor, *, quick: bool) -> Path:
-    """Writes the page; returns where it is."""
-    reasons = tomllib.loads((HERE / "reasons.toml").read_text("utf-8"))
+def _write(out: Path, run: Run, works: Mapping[str, Work]) -> Path:
+    """Writes the figures, the plots and the page. Returns where the page is."""
+    write_run(run, out / "figures.json")
+    drawn = {name: f"plots/{name}.svg" for name, each in run.works.items() if draw(works[name], each, out / "plots")}
     written = out / "RESULTS.md"
-    written.write_text(page(results, reasons, plots=plots, day=_today(), floor=floor, quick=quick), "utf-8")
+    written.write_text(page(run, works, drawn), "utf-8")
     return written
 
 
-def _today() -> datetime.date:
-    return datetime.datetime.now(datetime.UTC).date()
-
-
-def _measure_all(works: Sequence[Work], service: StubProcess, asked: argparse.Namespace, out: Path) -> list[float]:
-    """Measures work by work, and writes the page anew after each, so that a run that is stopped
-    leaves what it has.
-
-    Returns the floors, one before each work and one at the end.
-    """
-    started, floors = time.monotonic(), [measure_floor(service)]
-    results: dict[str, tuple[Work, Measured]] = {}
-    plots: dict[str, str] = {}
-    for work in works:
+def _measure_all(works: Mapping[str, Work], service: StubProcess, asked: argparse.Namespace, out: Path) -> None:
+    """Measures work by work, and writes the page anew after each, so that a run that is stopped leaves what it has."""
+    started, missing = time.monotonic(), list[str]()
+    run = Run(
+        day=datetime.datetime.now(datetime.UTC).date(),
+        machine=machine(),
+        versions=versions(),
+        package=description(),
+        is_quick=asked.quick,
+    )
+    for name, work in works.items():
         rounds = work.rounds if work.rounds == 1 else asked.rounds or (QUICK_ROUNDS if asked.quick else work.rounds)
         measured = measure(work, service, quick=asked.quick, rounds=rounds, contestants=asked.contestants, say=print)
-        floors.append(measure_floor(service))
-        measured.floor = statistics.mean(floors[-2:])
-        results[work.name] = (work, measured)
-        if draw(work, measured, out / "plots"):
-            plots[work.name] = f"plots/{work.name}.svg"
-        in_order = {name: results[name] for name in (*WORKS, *results) if name in results}
-        written = _write(out, in_order, plots, read_floor(floors), quick=asked.quick)
-        print(f"{written} after {time.monotonic() - started:,.0f} s")
-    return floors
+        missing += missed(work, measured)
+        run = attrs.evolve(run, works={**run.works, name: Figures.of(work, measured)})
+        print(f"{_write(out, run, works)} after {time.monotonic() - started:,.0f} s")
+    for each in missing:
+        print(f"misses its target: {each}")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Measures what is asked for, and writes the page."""
     asked = _arguments(arguments)
-    works = [WORKS[name] for name in asked.only]
+    out = _folder(asked)
+    if asked.render:
+        print(_write(out, read_run(out / "figures.json"), WORKS))
+        return
+    works = {name: WORKS[name] for name in WORKS if name in asked.only}
     with contextlib.ExitStack() as stack:
         if asked.against:
             earlier = stack.enter_context(checkout(asked.against))
-            works = [pair for work in works if (pair := compare(work, asked.against, earlier)) is not None]
-        floors = _measure_all(works, stack.enter_context(stub()), asked, _folder(asked))
-    if asked.record_floor:
-        record_floor(floors, _today())
-    print(read_floor(floors).says())
+            pairs = {name: compare(work, asked.against, earlier) for name, work in works.items()}
+            works = {name: pair for name, pair in pairs.items() if pair is not None}
+        _measure_all(works, stack.enter_context(stub()), asked, out)
 
 
 if __name__ == "__main__":

@@ -187,7 +187,8 @@ def draw(results: Sequence[Result], path: Path) -> bool:
         (name, FLEETS, [used[of(workers)] for workers in FLEETS])
         for name, of in (("all goes well", _fleet), ("replies and answers are lost, workers die", _failing))
     ]
-    return lines(series, path, x="workers", y="% of the quota used", logarithmic="x")
+    title = "Many workers on one quota"
+    return lines(series, path, title, x="workers", y="% of the quota used", logarithmic="x")
 
 
 def _say(result: Result) -> None:

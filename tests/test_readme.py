@@ -19,6 +19,7 @@ import functools
 import json
 import os
 import re
+import runpy
 import shlex
 import signal
 import socket
@@ -34,7 +35,10 @@ from typing import Final, Self
 
 import attrs
 import pytest
+import readme_renderer.markdown
 
+from benchmarks.harness.figures import read_run
+from docs import endpoints
 from socialapi.emulator.server import variables
 
 ROOT: Final = Path(__file__).parents[1]
@@ -52,6 +56,7 @@ NOT_RUN: Final = {
     "pip install": "tests/test_wheel.py installs the distribution",
     "make demo": "tests/cli/test_demo.py runs the demo",
     "make test": "this is one of the tests",
+    "socialapi demo": "tests/cli/test_demo.py runs the demo",
     "socialapi emulator": "each page has an emulator of its own",
     ". ./emulator.env": "each page has its variables",
     "socialapi auth login": "it asks a person; tests/cli/test_sign_in.py answers",
@@ -497,10 +502,80 @@ def test_every_link_leads_somewhere(page: Path) -> None:
         assert not anchor or anchor in anchors(target), link
 
 
-def test_the_index_lists_every_page() -> None:
-    index = (ROOT / "docs" / "index.md").read_text("utf-8")
-    listed = re.findall(r"^- \[[^\]]+\]\(([^/\s]+\.md)\):? \S", index, re.MULTILINE)
-    assert sorted(listed) == sorted(page.name for page in DOCS if page.name != "index.md")
+def test_the_contents_list_every_page() -> None:
+    contents = (ROOT / "docs" / "contents.md").read_text("utf-8")
+    listed = re.findall(r"^- \[[^\]]+\]\(([^/\s]+\.md)\):? \S", contents, re.MULTILINE)
+    assert sorted(listed) == sorted(page.name for page in DOCS if page.name not in ("index.md", "contents.md"))
+
+
+LANDING: Final = ROOT / "docs" / "index.md"
+PLOT: Final = "benchmarks/plots/paging.svg"
+
+
+def first_screen(page: Path) -> str:
+    """The page up to its first section, with its links as paths in the repository."""
+    screen = page.read_text("utf-8").partition("\n## ")[0]
+    folder = page.parent.relative_to(ROOT)
+    return re.sub(r"\]\(([^)\s]+)\)", lambda link: f"]({os.path.normpath(folder / link[1])})", screen)
+
+
+def test_the_landing_page_has_the_first_screen_of_the_readme_and_a_dozen_links() -> None:
+    assert first_screen(LANDING) == first_screen(README)
+    _, *groups = LANDING.read_text("utf-8").split("\n## ")
+    links = [re.findall(r"^- \[", group, re.MULTILINE) for group in groups]
+    assert len(groups) == 3
+    assert sum(map(len, links)) <= 12
+
+
+def test_the_readme_is_short_and_so_are_its_first_three_programs() -> None:
+    assert len(README.read_text("utf-8").splitlines()) <= 200
+    sync, stream, feed, *_ = [each.text for each in snippets_of(README) if each.language == "python"]
+    for text, call in ((sync, ".sync("), (stream, ".connect("), (feed, ".upsert(")):
+        assert call in text
+        assert 6 <= len(text.splitlines()) <= 10
+
+
+def test_the_figures_of_the_first_screen_are_those_of_one_run_and_of_the_tests() -> None:
+    works = read_run(ROOT / "benchmarks" / "figures.json").works
+    timeline, stream = [
+        100 * works[work].ratios["socialapi"].median / works[work].ratios[tweepy].median
+        for work, tweepy in (("paging", "tweepy, session reused"), ("stream", "tweepy"))
+    ]
+    quota = {name: metrics for name, metrics in works["quota"].metrics.items() if name.startswith("socialapi")}
+    least = min(metrics["share"].lower for metrics in quota.values())
+    refused = works["quota"].metrics["aiohttp, 16 at once, 200 ms"]["refused"].median
+    peak = works["memory"].metrics["socialapi, CSV"]["peak_mb"].median
+    assert stream < 19
+    assert not any(metrics["refused"].upper for metrics in quota.values())
+    journal = (ROOT / "tests" / "proofs" / "test_journal.py").read_text("utf-8")
+    assert re.findall(r"^(?:ROWS|KILLS): Final = (\S+)$", journal, re.MULTILINE) == ["2_000_000", "20"]
+    screen = " ".join(first_screen(README).split())
+    for figure in (
+        f"take {peak:.0f} MB of memory",
+        f"uses {int(least)} % and never gets a 429",
+        f"16 tasks of plain aiohttp get {refused:.0f}",
+        "two million rows 20 times",
+        f"a timeline takes {timeline:.0f} % of it, a stream less than 20 %",
+        f"all {len(endpoints.rows())} endpoints",
+    ):
+        assert figure in screen
+
+
+REPOSITORY: Final = {"GITHUB_REPOSITORY": "owner/name", "GITHUB_SHA": "0a1b2c"}
+
+
+def test_a_package_index_shows_the_readme_with_all_of_its_links_and_pictures() -> None:
+    """Rendered as an index does. Its links are absolute once a release knows the address of the repository."""
+    description = runpy.run_path(str(ROOT / "setup.py"))["description"]
+    readme = README.read_text("utf-8")
+    assert description(readme, {}) == readme
+    shown = readme_renderer.markdown.render(description(readme, REPOSITORY)) or ""
+    links, pictures = (re.findall(rf' {name}="([^"]+)"', shown) for name in ("href", "src"))
+    address = "https://github.com/owner/name"
+    assert pictures == [f"{address}/raw/0a1b2c/{path}" for path in ("docs/assets/emulator.png", PLOT)]
+    assert f"{address}/blob/0a1b2c/docs/getting-started.md" in links
+    assert not [each for each in links if not each.startswith((f"{address}/blob/0a1b2c/", "https://", "#"))]
+    assert shown.count("<table>") == 2
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=name_of)

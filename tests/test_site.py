@@ -75,7 +75,7 @@ def test_every_link_between_pages_leads_to_a_page_of_the_site() -> None:
     for name, text in PAGES.items():
         for link in LINK.findall(re.sub(r"(?s)```.*?```", "", text)):
             path = link.partition("#")[0]
-            if path and ":" not in path and not path.endswith(".svg"):
+            if path and ":" not in path and not path.endswith((".svg", ".png")):
                 target = (Path("/site", name).parent / path).resolve().relative_to("/site")
                 assert str(target) in PAGES, f"{name}: {link}"
 
@@ -84,8 +84,10 @@ def test_files_of_the_project_are_pages_as_they_are() -> None:
     changelog, overview = PAGES["changelog.md"], PAGES["overview.md"]
     assert f"## [{__version__}]" in changelog
     assert "[getting started](getting-started.md)" in overview.lower()
-    assert "](docs/" not in overview
+    assert "](docs/" not in overview.replace("](docs/assets/", "")
     assert "](benchmarks/plots/paging.svg)" in overview
+    assert "](docs/assets/emulator.png)" in overview
+    assert "](docs/assets/emulator.png)" in PAGES["index.md"]
     assert "](plots/paging.svg)" in PAGES["benchmarks/results.md"]
     assert PAGES["examples/webhook_fastapi.md"].startswith("# A webhook in a FastAPI application")
 

@@ -62,6 +62,15 @@ def test_the_pythons_that_have_to_pass_are_those_that_the_package_is_classified_
     assert built.split() == [f"cp{version.replace('.', '')}-manylinux_*" for version in classified]
 
 
+def test_the_containers_that_build_wheels_know_what_makes_the_links_of_the_description_absolute() -> None:
+    (passed,) = [
+        step["env"]["CIBW_ENVIRONMENT_PASS_LINUX"]
+        for _, step in steps("release.yml")
+        if "CIBW_BUILD" in step.get("env", {})
+    ]
+    assert passed.split() == sorted(set(re.findall(r"GITHUB_\w+", (ROOT / "setup.py").read_text("utf-8"))))
+
+
 def test_what_was_never_tried_may_fail_and_says_so() -> None:
     jobs = workflow("ci.yml")["jobs"]
     for name in ("macos", "windows"):

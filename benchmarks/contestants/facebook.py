@@ -8,8 +8,8 @@ from facebook_business.adobjects.productcatalog import ProductCatalog
 from facebook_business.api import FacebookAdsApi
 from facebook_business.session import FacebookSession
 
+from benchmarks.contestants.by_hand import PRODUCTS_A_REQUEST, people_of
 from benchmarks.contestants.measuring import Meter
-from benchmarks.contestants.raw import PRODUCTS_A_REQUEST, people_of
 from benchmarks.harness import canned
 
 MAX_ROWS: Final = 10_000

@@ -10,8 +10,8 @@ from twitter_ads.client import Client
 from twitter_ads.error import RateLimit
 from twitter_ads.http import Request
 
+from benchmarks.contestants.by_hand import ROWS_A_REQUEST, people_of
 from benchmarks.contestants.measuring import Meter
-from benchmarks.contestants.raw import ROWS_A_REQUEST, people_of
 
 
 def _audience(order: dict[str, Any], **options: Any) -> CustomAudience:

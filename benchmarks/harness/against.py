@@ -34,10 +34,10 @@ def checkout(commit: str) -> Iterator[Path]:
 
 
 def compare(work: Work, commit: str, path: Path) -> Work | None:
-    """The work with the earlier version and this one for contestants; None where ours does not take
-    part.
+    """Returns the work with the earlier version and this one for contestants, or None where socialapi does not
+    take part.
     """
-    now = [each for each in work.contestants if each.module == "ours" and not each.is_without_speedups]
+    now = [each for each in work.contestants if each.module == "socialapi_client" and not each.is_without_speedups]
     if not now:
         return None
     # The package is taken from the other folder, and the benchmarks from here.
@@ -59,16 +59,13 @@ def compare(work: Work, commit: str, path: Path) -> Work | None:
         work,
         base=None,
         contestants=list(itertools.chain.from_iterable(pairs)),
-        targets=[_target(work, before, after, commit) for before, after in pairs],
+        targets=[_target(work, before, after) for before, after in pairs],
         cannot={},
         notes=(),
     )
 
 
-def _target(work: Work, before: Contestant, after: Contestant, commit: str) -> Target:
-    id_ = f"{work.name}-against"
+def _target(work: Work, before: Contestant, after: Contestant) -> Target:
     if work.is_higher_better:
-        says = f"{after.name}: at least {1 / LARGEST_RATIO:.2f} × {commit}"
-        return Target(id=id_, says=says, of=after.name, to=before.name, at_least=1 / LARGEST_RATIO)
-    says = f"{after.name}: at most {LARGEST_RATIO} × {commit}"
-    return Target(id=id_, says=says, of=after.name, to=before.name, at_most=LARGEST_RATIO)
+        return Target(of=after.name, to=before.name, at_least=1 / LARGEST_RATIO)
+    return Target(of=after.name, to=before.name, at_most=LARGEST_RATIO)

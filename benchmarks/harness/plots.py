@@ -1,19 +1,30 @@
-"""Pictures of what was measured: bars for ratios, lines for what changes over time. Nothing without
+"""Pictures of what was measured: bars for comparisons, lines for what changes over time. Nothing without
 matplotlib.
+
+A picture has a ground of its own, and is dark where the reader's system is.
 """
 
-from collections.abc import Mapping, Sequence
+import io
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.harness.page import present
-from benchmarks.harness.rounds import Measured
-from benchmarks.harness.work import Spread, Work
+from benchmarks.harness.figures import Figures
+from benchmarks.harness.page import compared, ranked
+from benchmarks.harness.work import SOCIALAPI, Work
 
-OURS: Final = "#2a6f97"
-OTHERS: Final = "#b8c4cc"
-INK: Final = "#30363d"
-COLORS: Final = (OURS, "#e07a5f", "#81b29a", INK)
+GROUND, INK, FAINT, BLUE, ORANGE, GREEN = "#ffffff", "#30363d", "#7f8b96", "#1f6f9f", "#c2410c", "#2f7d4f"
+DARK: Final = {
+    GROUND: "#16181d",
+    INK: "#e6e9ee",
+    FAINT: "#8995a1",
+    BLUE: "#5aa9d6",
+    ORANGE: "#fb923c",
+    GREEN: "#6cc493",
+}
+"""The colours where the reader's system is dark."""
+COLORS: Final = (BLUE, ORANGE, GREEN, INK)
 WIDTH: Final = 7.5
 Line = tuple[str, Sequence[float], Sequence[float]]
 
@@ -25,40 +36,43 @@ def _pyplot() -> Any | None:
         return None
     mpl.use("svg")
     # The same figures make the same file; texts stay texts, which keeps files small.
-    mpl.rcParams.update({"svg.hashsalt": "benchmarks", "svg.fonttype": "none", "font.size": 9, "text.color": INK})
+    settings = {"svg.hashsalt": "benchmarks", "svg.fonttype": "none", "font.size": 9, "axes.titleweight": "bold"}
+    inked = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+    mpl.rcParams.update({**settings, **dict.fromkeys(inked, INK)})
     import matplotlib.pyplot as plt
 
     return plt
 
 
-def bars(work: Work, measured: Measured, path: Path) -> bool:
-    """One bar for each contestant, with its quartiles; False where nothing could be drawn."""
+def bars(work: Work, figures: Figures, path: Path) -> bool:
+    """Draws a bar for each contestant, the best first, with its quartiles. Returns whether it could."""
     plt = _pyplot()
-    names = list(present(work, measured))
+    names = ranked(work, figures)
     if plt is None or not names:
         return False
-    if work.base:
-        spreads = [Spread.of(measured.ratios(name, work.base, work.metric)) for name in names]
-    else:
-        spreads = [Spread.of(measured.values(name, work.metric)) for name in names]
+    spreads = [compared(work, figures, name) for name in names]
     medians = [each.median for each in spreads]
     errors = [[each.median - each.lower for each in spreads], [each.upper - each.median for each in spreads]]
-    figure, axes = plt.subplots(figsize=(WIDTH, 0.5 + 0.32 * len(names)))
-    colors = [OURS if name.startswith("ours") else OTHERS for name in names]
+    figure, axes = plt.subplots(figsize=(WIDTH, 0.8 + 0.32 * len(names)))
+    colors = [BLUE if name.startswith(SOCIALAPI) else FAINT for name in names]
     axes.barh(names, medians, xerr=errors, color=colors, height=0.62, error_kw={"ecolor": INK, "lw": 0.8})
-    for place, spread in enumerate(spreads):
+    for number, (name, spread) in enumerate(zip(names, spreads, strict=True)):
         text = f"{spread.median:.2f} ×" if work.base else f"{spread.median:,.{work.digits}f}"
-        axes.annotate(text, (spread.upper, place), xytext=(4, 0), textcoords="offset points", va="center")
+        if work.beside is not None:
+            text += f", {figures.metrics[name][work.beside].median:.0f} {work.also[work.beside]}"
+        axes.annotate(text, (spread.upper, number), xytext=(4, 0), textcoords="offset points", va="center")
     axes.invert_yaxis()
     axes.margins(x=0.12)
-    axes.set_xlabel(f"× {work.base} ({work.unit})" if work.base else work.unit)
-    _save(plt, figure, axes, path)
+    axes.xaxis.set_major_formatter("{x:,g}")
+    better = "longer is better" if work.is_higher_better else "shorter is better"
+    axes.set_xlabel(f"{work.unit}, as a multiple of {work.base} ({better})" if work.base else f"{work.unit} ({better})")
+    _save(plt, figure, axes, path, work.title)
     return True
 
 
-def lines(series: Sequence[Line], path: Path, *, x: str, y: str, logarithmic: str = "") -> bool:
-    """Lines over time, or over a size; axes named in `logarithmic` are so. False where nothing
-    could be drawn.
+def lines(series: Sequence[Line], path: Path, title: str, *, x: str, y: str, logarithmic: str = "") -> bool:
+    """Draws lines over time, or over a size; axes named in `logarithmic` are logarithmic. Returns whether it
+    could.
     """
     plt = _pyplot()
     if plt is None or not series:
@@ -68,20 +82,23 @@ def lines(series: Sequence[Line], path: Path, *, x: str, y: str, logarithmic: st
         axes.plot(across, up, label=name, color=color, lw=1.4, marker="o" if len(across) < 20 else None, ms=3)
     if "x" in logarithmic:
         axes.set_xscale("log")
-    if "y" in logarithmic:
+    is_logarithmic = "y" in logarithmic
+    if is_logarithmic:
         axes.set_yscale("log")
     else:
-        axes.set_ylim(0, 1.15 * max(max(up) for _, _, up in series))
+        axes.set_ylim(0, (1.15 if len(series) == 1 else 1.5) * max(max(up) for _, _, up in series))
+        axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.set_xlabel(x)
     axes.set_ylabel(y)
-    axes.legend(frameon=False)
-    _save(plt, figure, axes, path)
+    if len(series) > 1:
+        axes.legend(frameon=False, ncols=2, loc="upper left" if is_logarithmic else "upper right")
+    _save(plt, figure, axes, path, title)
     return True
 
 
-def panels(stacked: Sequence[tuple[str, Sequence[Line]]], path: Path, *, x: str) -> bool:
-    """Lines of several measures below one another, each with its name and a scale of its own; False
-    where nothing could be drawn.
+def panels(stacked: Sequence[tuple[str, Sequence[Line]]], path: Path, title: str, *, x: str) -> bool:
+    """Draws lines of several measures below one another, each with its name and a scale of its own. Returns
+    whether it could.
     """
     plt = _pyplot()
     if plt is None:
@@ -98,30 +115,33 @@ def panels(stacked: Sequence[tuple[str, Sequence[Line]]], path: Path, *, x: str)
             axes.legend(frameon=False, ncols=len(series), loc="upper left")
     rows[-1][0].set_xlabel(x)
     figure.align_ylabels()
-    _save(plt, figure, rows[0][0], path)
+    _save(plt, figure, rows[0][0], path, title)
     return True
 
 
-def _save(plt: Any, figure: Any, axes: Any, path: Path) -> None:
+def _save(plt: Any, figure: Any, axes: Any, path: Path, title: str) -> None:
     axes.spines[["top", "right"]].set_visible(False)
+    axes.set_title(title, loc="left", pad=10)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, bbox_inches="tight", facecolor="white", metadata={"Date": None})
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", bbox_inches="tight", facecolor=GROUND, metadata={"Date": None})
     plt.close(figure)
+    path.write_text(_with_dark_colours(drawn.getvalue()), "utf-8")
 
 
-def draw(work: Work, measured: Measured, folder: Path) -> bool:
-    """Draws a work into the folder, as `<name>.svg`; False where nothing could be drawn."""
+def _with_dark_colours(svg: str) -> str:
+    """Makes each colour a variable, which has another value where the reader's system is dark."""
+    variables = {light: f"--c{number}" for number, light in enumerate(DARK)}
+    svg = re.sub("|".join(DARK), lambda found: f"var({variables[found[0]]}, {found[0]})", svg)
+    rules = "; ".join(f"{variables[light]}: {dark}" for light, dark in DARK.items())
+    style = f"<style>@media (prefers-color-scheme: dark) {{ :root {{ {rules} }} }}</style>"
+    return svg.replace(" <defs>", f" {style}\n <defs>", 1)
+
+
+def draw(work: Work, figures: Figures, folder: Path) -> bool:
+    """Draws a work into the folder, as `<name>.svg`. Returns whether it could."""
     path = folder / f"{work.name}.svg"
-    series = _series(measured)
-    if series:
-        return lines(series, path, x="seconds", y="MB resident")
-    return bars(work, measured, path)
-
-
-def _series(measured: Measured) -> list[Line]:
-    found: Mapping[str, Mapping[str, Any]] = measured.rounds[-1] if measured.rounds else {}
-    return [
-        (name, [at for at, _ in metrics["series"]], [size for _, size in metrics["series"]])
-        for name, metrics in found.items()
-        if "series" in metrics
-    ]
+    if figures.series:
+        drawn = [(name, [at for at, _ in each], [size for _, size in each]) for name, each in figures.series.items()]
+        return lines(drawn, path, work.title, x="seconds", y="MB resident")
+    return bars(work, figures, path)

@@ -11,13 +11,13 @@ import attrs
 
 from benchmarks.harness.processes import Failed, Running, StubProcess, run_at_once, run_by_turns
 from benchmarks.harness.processes import stub as another_stub
-from benchmarks.harness.work import Contestant, Order, Schedule, Target, Work, WrongOutcome
+from benchmarks.harness.work import Contestant, Order, Schedule, Work, WrongOutcome
 from socialapi._speedups import IS_ENABLED, description
 
 Metrics = Mapping[str, Any]
 
 HAS_SPEEDUPS: Final = IS_ENABLED
-ONE_WAY: Final = f"ours is {description()} anyway"
+ONE_WAY: Final = f"socialapi runs {description()} anyway"
 
 
 @attrs.define
@@ -28,8 +28,6 @@ class Measured:
 
     rounds: list[dict[str, Metrics]] = attrs.field(factory=list)
     absent: dict[str, str] = attrs.field(factory=dict)
-    floor: float | None = None
-    """The floor meanwhile, in µs: the mean of one before and one after."""
 
     def values(self, name: str, metric: str) -> list[float]:
         """One metric of a contestant, by round."""
@@ -39,11 +37,6 @@ class Measured:
         """The metric of one divided by that of another of the same round."""
         both = [metrics for metrics in self.rounds if name in metrics and base in metrics]
         return [metrics[name][metric] / metrics[base][metric] for metrics in both]
-
-    def reached(self, target: Target, metric: str) -> list[float]:
-        """What counts for a target, by round."""
-        metric = target.metric or metric
-        return self.values(target.of, metric) if target.to is None else self.ratios(target.of, target.to, metric)
 
 
 def measure(

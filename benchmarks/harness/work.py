@@ -1,9 +1,9 @@
-"""What is compared: works, who does them, and what ours has to reach."""
+"""What is compared: works, their contestants, and the targets of socialapi."""
 
 import enum
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import attrs
 
@@ -13,6 +13,10 @@ Order = dict[str, Any]
 """What a contestant is asked for; it arrives at its standard input."""
 Told = dict[str, Any]
 """What a contestant says that it did, and what it took."""
+
+SOCIALAPI: Final = "socialapi"
+BY_HAND: Final = "aiohttp + orjson by hand"
+WITH_CHECKS: Final = f"{BY_HAND}, with checks"
 
 
 class WrongOutcome(Exception):
@@ -33,24 +37,26 @@ class Contestant:
     options: Mapping[str, Any] = attrs.field(factory=dict)
     environment: Mapping[str, str] = attrs.field(factory=dict)
     is_without_speedups: bool = False
-    """Whether this is ours with its C extension, or a part of it, switched off, which needs one."""
+    """Whether this is socialapi with its C extension, or a part of it, switched off, which needs one."""
     is_optional: bool = False
-    """Whether it is passed over where it fails, or does another job."""
+    """Whether it is skipped where it fails, or does another job."""
+    group: str = ""
+    """Those of a group stand together on the page."""
 
 
 NO_SPEEDUPS: Final = {SWITCH: "1"}
 
 
-def both_ways(ours: Contestant) -> tuple[Contestant, Contestant]:
-    """Ours as it is installed, and without its C extension."""
-    name = f"{ours.name}, without C"
-    return ours, attrs.evolve(ours, name=name, environment=NO_SPEEDUPS, is_without_speedups=True)
+def both_ways(installed: Contestant) -> tuple[Contestant, Contestant]:
+    """Returns socialapi as it is installed, and without its C extension."""
+    name = f"{installed.name}, without C"
+    return installed, attrs.evolve(installed, name=name, environment=NO_SPEEDUPS, is_without_speedups=True)
 
 
-def hashed_by_hashlib(ours: Contestant) -> Contestant:
-    """Ours with its C extension, in which hashlib hashes."""
-    name = f"{ours.name}, hashed by hashlib"
-    return attrs.evolve(ours, name=name, environment={HASHING: "hashlib"}, is_without_speedups=True)
+def hashed_by_hashlib(installed: Contestant) -> Contestant:
+    """Returns socialapi with its C extension, in which hashlib hashes."""
+    name = f"{installed.name}, hashed by hashlib"
+    return attrs.evolve(installed, name=name, environment={HASHING: "hashlib"}, is_without_speedups=True)
 
 
 @attrs.frozen
@@ -72,36 +78,18 @@ class Spread:
 
 @attrs.frozen(kw_only=True)
 class Target:
-    """What is to be reached: the metric of `of`, or its ratio to the one of `to` in the same round.
+    """A limit for the ratio of one contestant to another in the same round."""
 
-    `or_else` is another way to reach it, which is enough.
-    """
-
-    id: str
-    says: str
     of: str
-    to: str | None = None
+    to: str
     at_most: float | None = None
     at_least: float | None = None
     metric: str | None = None
-    """Of the work, unless given."""
-    unit: str = ""
-    speed: Literal["time", "rate"] | None = None
-    """What a slow machine does to it: a time is longer there, and a rate lower."""
-    or_else: "Target | None" = None
+    """The metric of the work, unless given."""
 
-    def scaled(self, rounds: Sequence[float], slowness: float) -> list[float]:
-        """The measurements of a machine that is so many times as slow, as they would be without
-        that.
-        """
-        factor = {"time": 1 / slowness, "rate": slowness}.get(self.speed or "", 1.0)
-        return [each * factor for each in rounds]
-
-    def is_met(self, rounds: Sequence[float]) -> bool:
-        """Whether three quarters of the rounds are good enough: the quartile on the worse side
-        decides.
-        """
-        spread = Spread.of(rounds)
+    def is_met(self, ratios: Sequence[float]) -> bool:
+        """Returns whether three quarters of the rounds are good enough."""
+        spread = Spread.of(ratios)
         is_low = self.at_most is None or spread.upper <= self.at_most
         return is_low and (self.at_least is None or spread.lower >= self.at_least)
 
@@ -135,17 +123,19 @@ class Work:
     is_higher_better: bool = False
     base: str | None
     contestants: Sequence[Contestant]
-    targets: Sequence[Target]
     judge: Callable[[Order, Told, Mapping[str, Any]], Mapping[str, Any]]
     full: Mapping[str, Any]
     quick: Mapping[str, Any]
     rounds: int
+    targets: Sequence[Target] = ()
     schedule: Schedule = Schedule.ONE_BY_ONE
     stub: Mapping[str, Any] = attrs.field(factory=dict)
     cannot: Mapping[str, str] = attrs.field(factory=dict)
     notes: Sequence[str] = ()
     also: Mapping[str, str] = attrs.field(factory=dict)
     """Other metrics to show, with what stands above them."""
+    beside: str | None = None
+    """One of these that a plot has next to its bars."""
     prepare: Callable[[Order], None] | None = None
     """Puts what the contestants share, such as a file, into the `folder` of the order."""
 

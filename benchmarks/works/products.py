@@ -5,8 +5,19 @@ from typing import Any, Final
 
 import attrs
 
-from benchmarks.contestants.raw import PRODUCTS_A_REQUEST
-from benchmarks.harness.work import Contestant, Order, Target, Told, Work, both_ways, expect
+from benchmarks.contestants.by_hand import PRODUCTS_A_REQUEST
+from benchmarks.harness.work import (
+    BY_HAND,
+    SOCIALAPI,
+    WITH_CHECKS,
+    Contestant,
+    Order,
+    Target,
+    Told,
+    Work,
+    both_ways,
+    expect,
+)
 
 LATENCY_MS: Final = 100
 LATE_PRODUCTS: Final = 2_500
@@ -24,31 +35,31 @@ def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]
 
 def _late(contestant: Contestant) -> Contestant:
     options = {"products": LATE_PRODUCTS, "stub": {"latency_seconds": LATENCY_MS / 1_000}}
-    return attrs.evolve(contestant, name=f"{contestant.name}, {LATENCY_MS} ms", options=options)
+    return attrs.evolve(contestant, name=f"{contestant.name}, {LATENCY_MS} ms", options=options, group="late")
 
 
-RAW: Final = Contestant(name="raw", module="raw", job="products")
-OURS: Final = Contestant(name="ours", module="ours", job="products")
+HAND: Final = Contestant(name=BY_HAND, module="by_hand", job="products")
+SDK: Final = Contestant(name=SOCIALAPI, module="socialapi_client", job="products")
 FACEBOOK: Final = Contestant(name="facebook-business", module="facebook", job="products")
 
 WORK: Final = Work(
     name="products",
-    title="Product upserts",
+    title="Loading products",
     says=(
-        "50,000 products are put, 25 a request and 8 requests at once, which says what a product costs; and "
-        f"{LATE_PRODUCTS:,} at {LATENCY_MS} ms a reply."
+        "Sends 50,000 products, 25 a request and 8 requests at once, which shows what a product costs; and "
+        f"{LATE_PRODUCTS:,} with {LATENCY_MS} ms a response."
     ),
     metric="us",
     unit="µs of CPU a product",
-    base="raw",
+    base=BY_HAND,
     contestants=(
-        RAW,
-        Contestant(name="raw, validating", module="validating", job="products"),
-        *both_ways(OURS),
+        HAND,
+        Contestant(name=WITH_CHECKS, module="by_hand_with_checks", job="products"),
+        *both_ways(SDK),
         FACEBOOK,
-        *map(_late, (RAW, OURS, FACEBOOK)),
+        *map(_late, (HAND, SDK, FACEBOOK)),
     ),
-    targets=(Target(id="products-raw", says="at most 4 × raw", of="ours", to="raw", at_most=4.0),),
+    targets=(Target(of=SOCIALAPI, to=BY_HAND, at_most=4.0),),
     judge=judge,
     full={"products": 50_000, "at_once": 8},
     quick={"products": 500, "at_once": 8},
@@ -58,11 +69,11 @@ WORK: Final = Work(
         "tweepy": "no catalogs",
         "xdk": "no catalogs",
         "twitter-ads": "this version has no products of catalogs",
-        "httpx": "by hand it would be what raw is with aiohttp",
+        "httpx": f"by hand it would be “{BY_HAND}” with another client",
     },
     notes=(
-        "Raw checks nothing, and sends what it is given; validating checks the fields that are required.",
+        f"“{BY_HAND}” checks nothing; “{WITH_CHECKS}” checks the required fields. socialapi checks every rule of a product.",
         "facebook-business sends from 8 threads.",
-        "At 8 requests at once and 100 ms a reply there cannot be more than 2,000 products a second.",
+        "8 requests at once with 100 ms a response cannot carry more than 2,000 products a second.",
     ),
 )

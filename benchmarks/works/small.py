@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from benchmarks.harness import canned
-from benchmarks.harness.work import Contestant, Order, Schedule, Target, Told, Work, both_ways, expect
+from benchmarks.harness.work import SOCIALAPI, Contestant, Order, Schedule, Target, Told, Work, both_ways, expect
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
@@ -47,24 +47,26 @@ def _signed(parameters: Mapping[str, str], url: str) -> str:
     return base64.b64encode(hmac.digest(b"key-secret&token-secret", base.encode(), hashlib.sha1)).decode()
 
 
+UNSIGNED: Final = "aiohttp, not signed"
+
 WORK: Final = Work(
     name="small",
-    title="One small request",
-    says="One post is looked up again and again, with a bearer token, one request after the other.",
+    title="One small request at a time",
+    says="Looks up one post again and again with a bearer token, one request after the other.",
     metric="us",
     unit="µs of CPU a request",
     digits=0,
     base="aiohttp",
     contestants=(
-        Contestant(name="aiohttp", module="raw", job="small"),
-        *both_ways(Contestant(name="ours", module="ours", job="small")),
+        Contestant(name="aiohttp", module="by_hand", job="small"),
+        *both_ways(Contestant(name=SOCIALAPI, module="socialapi_client", job="small")),
         Contestant(name="tweepy, session reused", module="tweepy_async", job="small", options={"reuses_session": True}),
         Contestant(name="tweepy", module="tweepy_async", job="small", options={"reuses_session": False}),
         Contestant(name="requests", module="plain_clients", job="requests_small"),
         Contestant(name="xdk", module="xdk_client", job="small"),
         Contestant(name="httpx", module="plain_clients", job="httpx_small"),
     ),
-    targets=(Target(id="small-aiohttp", says="at most 1.35 × aiohttp", of="ours", to="aiohttp", at_most=1.35),),
+    targets=(Target(of=SOCIALAPI, to="aiohttp", at_most=1.35),),
     judge=judge,
     full={"requests": 5_000, "warm_requests": 50},
     quick={"requests": 200, "warm_requests": 10},
@@ -78,16 +80,16 @@ WORK: Final = Work(
 
 SIGNED: Final = Work(
     name="small_signed",
-    title="One signed request",
-    says="The same in the name of a user, where each request is signed with OAuth 1.0a (HMAC-SHA1).",
+    title="One signed request at a time",
+    says="The same on behalf of a user: each request is signed with OAuth 1.0a (HMAC-SHA1).",
     metric="us",
     unit="µs of CPU a request",
     digits=0,
-    base="aiohttp, not signed",
+    base=UNSIGNED,
     contestants=(
-        Contestant(name="aiohttp, not signed", module="raw", job="small", options={"is_signed": False}),
-        Contestant(name="aiohttp + oauthlib", module="raw", job="small_signed"),
-        *both_ways(Contestant(name="ours", module="ours", job="small_signed")),
+        Contestant(name=UNSIGNED, module="by_hand", job="small", options={"is_signed": False}),
+        Contestant(name="aiohttp + oauthlib", module="by_hand", job="small_signed"),
+        *both_ways(Contestant(name=SOCIALAPI, module="socialapi_client", job="small_signed")),
         Contestant(
             name="tweepy, session reused",
             module="tweepy_async",
@@ -96,15 +98,7 @@ SIGNED: Final = Work(
         ),
         Contestant(name="requests-oauthlib", module="plain_clients", job="requests_oauthlib_small"),
     ),
-    targets=(
-        Target(
-            id="small-signed-aiohttp",
-            says="at most 1.6 × aiohttp that signs nothing",
-            of="ours",
-            to="aiohttp, not signed",
-            at_most=1.6,
-        ),
-    ),
+    targets=(Target(of=SOCIALAPI, to=UNSIGNED, at_most=1.6),),
     judge=judge_signed,
     full={"requests": 5_000, "warm_requests": 50},
     quick={"requests": 200, "warm_requests": 10},
@@ -117,5 +111,5 @@ SIGNED: Final = Work(
         "facebook-business": "its service has no signatures of this kind",
         "httpx": "it has no OAuth 1.0a",
     },
-    notes=("Each signature is compared with one by the standard library, each nonce with the others.",),
+    notes=("Each signature is compared with one made by the standard library, and each nonce with the others.",),
 )

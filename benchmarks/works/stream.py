@@ -4,7 +4,18 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from benchmarks.harness.canned import LINES_A_BLOCK, checksum_of_posts
-from benchmarks.harness.work import Contestant, Order, Schedule, Target, Told, Work, both_ways, expect
+from benchmarks.harness.work import (
+    BY_HAND,
+    SOCIALAPI,
+    Contestant,
+    Order,
+    Schedule,
+    Target,
+    Told,
+    Work,
+    both_ways,
+    expect,
+)
 
 
 def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]:
@@ -18,21 +29,21 @@ def judge(order: Order, told: Told, seen: Mapping[str, Any]) -> dict[str, float]
 
 WORK: Final = Work(
     name="stream",
-    title="A persistent stream",
-    says="100,000 posts of a filtered stream are read as fast as they come, each in a chunk of its own on the wire.",
+    title="Reading a persistent stream",
+    says="Reads 100,000 posts of a filtered stream as fast as they arrive, each in a chunk of its own on the wire.",
     metric="us",
     unit="µs of CPU a post",
-    base="raw",
+    base=BY_HAND,
     contestants=(
-        Contestant(name="raw", module="raw", job="stream"),
-        Contestant(name="raw, lines of aiohttp", module="raw", job="stream_by_lines"),
-        *both_ways(Contestant(name="ours", module="ours", job="stream")),
+        Contestant(name=BY_HAND, module="by_hand", job="stream"),
+        Contestant(name="aiohttp's lines + orjson", module="by_hand", job="stream_by_lines"),
+        *both_ways(Contestant(name=SOCIALAPI, module="socialapi_client", job="stream")),
         Contestant(name="tweepy", module="tweepy_async", job="stream"),
         Contestant(name="xdk", module="xdk_client", job="stream"),
     ),
     targets=(
-        Target(id="stream-raw", says="at most 1.35 × raw", of="ours", to="raw", at_most=1.35),
-        Target(id="stream-tweepy", says="tweepy takes at least 4 ×", of="tweepy", to="ours", at_least=4.0),
+        Target(of=SOCIALAPI, to=BY_HAND, at_most=1.35),
+        Target(of="tweepy", to=SOCIALAPI, at_least=4.0),
     ),
     judge=judge,
     full={"posts": 100_000, "warm_posts": 1_000},
@@ -40,9 +51,11 @@ WORK: Final = Work(
     rounds=7,
     schedule=Schedule.BY_TURNS,
     cannot={
-        "twitter-ads": "it knows the advertising API only",
+        "twitter-ads": "it covers the advertising API only",
         "facebook-business": "its service has no such stream",
-        "httpx": "by hand it would be what “raw” is with aiohttp",
+        "httpx": f"by hand it would be “{BY_HAND}” with another client",
     },
-    notes=("Raw splits what has arrived by hand; `async for line in response.content` is shown beside it.",),
+    notes=(
+        f"“{BY_HAND}” splits the bytes into lines itself; “aiohttp's lines” is `async for line in response.content`.",
+    ),
 )

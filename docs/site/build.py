@@ -4,7 +4,7 @@ the result.
 python -m docs.site.build
 
 The pages are the Markdown files of the repository, whose links work there. Here they get the
-addresses that they have in the site, and its navigation is the list in `docs/index.md`.
+addresses that they have in the site, and its navigation is the list in `docs/contents.md`.
 `.docs/pages` is written anew each time.
 """
 
@@ -40,11 +40,11 @@ WITH_THEIR_FILES: Final = ("examples/testing_a_service/README.md",)
 """Pages about a folder that show its files as well."""
 LANGUAGES: Final = {".py": "python", ".toml": "toml"}
 TIMEOUT_SECONDS: Final = 600.0
-PLOTS: Final = "benchmarks/plots"
+PICTURES: Final = ("benchmarks/plots", "docs/assets")
 LINK: Final = re.compile(r"(\]\()([^)\s]+)\)")
 API_INDEX: Final = "api/index.md"
 API_LINE: Final = "- API reference (in the site that `make docs` builds): "
-"""How the line of the index begins that has a page to link to in the site alone."""
+"""How the line of the contents begins that has a page to link to in the site alone."""
 
 
 def main() -> int:
@@ -55,7 +55,8 @@ def main() -> int:
         path = PAGES / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
-    shutil.copytree(ROOT / PLOTS, PAGES / PLOTS)
+    for folder in PICTURES:
+        shutil.copytree(ROOT / folder, PAGES / folder)
     for name in ("site.css", "file-workers.js", "copy-commands.js"):
         shutil.copy(Path(__file__).parent / "theme" / name, PAGES)
     program = str(Path(sys.executable).with_name("zensical"))
@@ -71,7 +72,7 @@ def site_pages() -> Mapping[str, str]:
     addresses = _addresses()
     pages = {address: _for_site(source, addresses) for source, address in addresses.items()}
     pages |= {f"api/{name}": text for name, text in api.pages().items()}
-    return {**pages, "NAVIGATION.md": _navigation(pages["index.md"])}
+    return {**pages, "NAVIGATION.md": _navigation(pages["contents.md"])}
 
 
 def _addresses() -> Mapping[str, str]:
@@ -142,12 +143,12 @@ def _notebook(text: str) -> str:
     return "\n\n".join(f"```python\n{source}\n```" if kind == "code" else source for kind, source in cells) + "\n"
 
 
-def _navigation(index: str) -> str:
-    """The navigation: the lists of the index below the lines that introduce them. The API reference
-    is a group.
+def _navigation(contents: str) -> str:
+    """The navigation: the lists of the contents below the lines that introduce them. The API
+    reference is a group.
     """
-    lines = ["* [Documentation](index.md)"]
-    for group, items in re.findall(r"^(\w[^\n]*):\n\n((?:- .*\n(?:  .*\n)*)+)", index, re.MULTILINE):
+    lines = ["* [socialapi](index.md)", "* [All pages](contents.md)"]
+    for group, items in re.findall(r"^(\w[^\n]*):\n\n((?:- .*\n(?:  .*\n)*)+)", contents, re.MULTILINE):
         entries = re.findall(r"^- \[([^\]]+)\]\(([^)]+)\)", items, re.MULTILINE)
         lines.append(f"* {group.partition(',')[0]}")
         lines += [f"    * [{title}]({address})" for title, address in entries if address != API_INDEX]

@@ -27,6 +27,12 @@ from socialapi.cli.run_job import ProgressDisplay
 from socialapi.client import Client
 from socialapi.reports import UploadReport, UpsertReport
 
+NEXT: Final = """
+Next, keep an emulator running and upload a file of your own:
+  socialapi emulator --detach --port 8080 --env-file emulator.env
+  . ./emulator.env
+  socialapi audience upload YOUR.csv --account 18ce54d4x5t --audience 1nmth --default-region US
+http://localhost:8080/_emulator/ shows what arrives."""
 PRODUCTS: Final = "/ads/12/product_catalogs/*/products"
 CATALOG_FAULTS: Final[tuple[tuple[str, Mapping[str, Any]], ...]] = (
     ("HTTP 503 with Retry-After", {"fault": "status", "status": 503, "retry_after_seconds": 1}),
@@ -119,6 +125,7 @@ async def demo(
             is_proven = _proven(report, expected, held)
             _show(console, report, expected, held, proven=is_proven)
             is_proven &= await show_catalog(client, Path(folder), products, console)
+    console.print(NEXT, soft_wrap=True)
     return output.DONE if is_proven else output.SERVICE
 
 
@@ -168,6 +175,17 @@ def _show(
         f"{report.duplicate:,} duplicate: {'yes' if report.adds_up and not report.pending else 'no'}"
     )
     console.print(f"emulator holds exactly the expected members: {'yes' if held == expected.members else 'no'}")
+    _show_rejects(console, report)
     if not proven:
         lost, extra = len(expected.members - held), len(held - expected.members)
         console.print(f"NOT PROVEN: {lost:,} members missing, {extra:,} unexpected; expected {expected}")
+
+
+def _show_rejects(console: Console, report: UploadReport) -> None:
+    """Prints a rejected row for each of three reasons."""
+    by_reason = {issue.reason: issue for issue in reversed(report.rejects)}
+    shown = sorted(by_reason.values(), key=lambda issue: issue.row)[:3]
+    console.print(f"{len(shown)} of the {report.rejected:,} rejected rows, each with its reason:")
+    for issue in shown:
+        what = ": ".join(filter(None, (issue.field, issue.reason)))
+        console.print(f"  row {issue.row}: {what}", markup=False, soft_wrap=True)

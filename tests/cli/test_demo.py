@@ -1,6 +1,7 @@
 """`socialapi demo` and the emulator it starts."""
 
 import asyncio
+import re
 import signal
 import sys
 
@@ -21,6 +22,11 @@ def test_the_demo_proves_its_outcome(capfd: pytest.CaptureFixture[str]) -> None:
         ["requests", "4"],
         ["retries", "3"],
     ]
+    rejected = re.findall(r"^  row \d+: (?:[\w, -]+: )?(.+)$", printed.out, re.MULTILINE)
+    assert "3 of the 70 rejected rows, each with its reason:" in printed.out
+    assert len(set(rejected)) == 3
+    *_, upload, _ = printed.out.splitlines()
+    assert upload.startswith("  socialapi audience upload YOUR.csv --account 18ce54d4x5t --audience 1nmth ")
     assert "600 read = 588 accepted + 12 rejected: yes" in printed.out
     assert "emulator holds exactly the expected products: yes" in printed.out
     assert [line.split()[1] for line in printed.out.splitlines() if line.startswith("retries")] == ["3", "3"]

@@ -1,12 +1,15 @@
 """The dashboard at `/_emulator/`: what it may do, and in a real browser what it shows and does."""
 
 import asyncio
+import contextlib
 import os
 import re
+import struct
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import get_args
 
+import aiohttp
 import attrs
 import pytest
 
@@ -298,6 +301,36 @@ async def test_it_fits_and_everything_has_a_name(
     assert await page.run("return document.documentElement.scrollWidth <= window.innerWidth")
     assert await page.run(_NAMELESS) == []
     assert await page.contrast() >= 4.5
+
+
+@IN_BROWSER
+async def test_the_picture_of_the_readme_shows_all_that_is_going_on(ask: Asker, page: Chromium, tmp_path: Path) -> None:
+    """`SOCIALAPI_SCREENSHOTS=docs/assets` makes it anew."""
+    path = ask.audience_path.replace(ask.account, "*").replace(ask.audience, "*")
+    await page.resize(1280, 940)
+    await page.hide_scrollbars(True)
+    await add_rules(ask, "snow", "ice")
+    async with reading(ask) as stream:
+        await rows_when(page, "streams", 1)
+        for number in range(3):
+            await ask.control("POST", "events", {"text": f"Snow at {1_800 + 200 * number} m"})
+        await stream.lines(3)
+        await ask.get("/2/users/2244994945/tweets", max_results=50)
+        ask.emulator.faults.add("status", path=path, status=503, retry_after_seconds=1)
+        ask.emulator.faults.add("reset_after", path=path, times=2)
+        ask.emulator.faults.add("status", path="/2/tweets", status=429, times=3)
+        for number in range(7):
+            users = [{"email": [digest(f"{number} {each}")]} for each in range(2_000)]
+            with contextlib.suppress(aiohttp.ClientError):
+                await ask.upload([operation(*users)])
+        await page.until("document.querySelector('#audiences .grows .number')?.textContent === '12,000'")
+        folder = Path(os.environ.get("SOCIALAPI_SCREENSHOTS", tmp_path))
+        picture = folder / "emulator.png"
+        await asyncio.to_thread(picture.write_bytes, await page.screenshot())
+    await page.hide_scrollbars(False)
+    kept = Path(__file__).parents[2] / "docs" / "assets" / "emulator.png"
+    sizes = [struct.unpack(">II", path.read_bytes()[16:24]) for path in (picture, kept)]
+    assert sizes == [(1280, 940)] * 2
 
 
 _NAMELESS = """

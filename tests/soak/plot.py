@@ -41,7 +41,8 @@ def draw(samples: Samples, faults: Samples, path: Path) -> bool:
     stacked = [
         (title, [_line(label, samples, name) for label, name in lines.items()]) for title, lines in MEASURES.items()
     ]
-    return panels([*stacked, ("faults played", [_line("faults", faults, "faults")])], path, x="minutes")
+    faulty = ("faults played", [_line("faults", faults, "faults")])
+    return panels([*stacked, faulty], path, "Everything at once on one client", x="minutes")
 
 
 def _line(label: str, samples: Samples, name: str) -> Line:

@@ -150,6 +150,9 @@ class Chromium:
         scheme = {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]}
         await self._command("Emulation.setEmulatedMedia", scheme)
 
+    async def hide_scrollbars(self, hidden: bool) -> None:
+        await self._command("Emulation.setScrollbarsHidden", {"hidden": hidden})
+
     async def contrast(self) -> float:
         """The lowest contrast of a text with its ground (WCAG 2 asks for 4.5)."""
         lowest: float = await self.run(_CONTRAST)

@@ -158,7 +158,7 @@ def _small(
     return asyncio.run(main())
 
 
-def floor(order: dict[str, Any]) -> dict[str, Any]:
+def hashing(order: dict[str, Any]) -> dict[str, Any]:
     """Encodes and hashes, and nothing else: what no upload can do without."""
     people = [canned.person(number) for number in range(order["records"])]
     meter = Meter()

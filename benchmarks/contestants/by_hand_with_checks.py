@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from benchmarks.contestants.raw import Operations, audience_with, operation, paging_with, products_with
+from benchmarks.contestants.by_hand import Operations, audience_with, operation, paging_with, products_with
 
 Check = Callable[[Any], object]
 

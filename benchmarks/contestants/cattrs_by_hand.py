@@ -4,7 +4,7 @@ from typing import Any
 
 from cattrs.preconf.orjson import make_converter
 
-from benchmarks.contestants.raw import paging_with
+from benchmarks.contestants.by_hand import paging_with
 from socialapi.types import Post
 
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from benchmarks.contestants.by_hand import people_of
 from benchmarks.contestants.measuring import CollectionWatch, Meter, peak_resident_bytes, resident_bytes
-from benchmarks.contestants.raw import people_of
 from benchmarks.harness import canned
 from benchmarks.harness.files import write_csv
 from socialapi import Bearer, Client, Config, OAuth1, Progress, errors
@@ -246,7 +246,7 @@ def sync(order: dict[str, Any]) -> dict[str, Any]:
 
 def _sync_in_child(order: dict[str, Any]) -> None:
     """Makes the snapshot that `keeps` names in a process of its own, whose memory does not count."""
-    command = [sys.executable, "-m", "benchmarks.contestant", "ours", "sync"]
+    command = [sys.executable, "-m", "benchmarks.contestant", "socialapi_client", "sync"]
     subprocess.run(command, input=json.dumps(order), stdout=subprocess.DEVNULL, text=True, check=True)
 
 

@@ -1,7 +1,6 @@
 """Events of streams and webhooks, and activity subscriptions (platform sections 4.1, 6 and 7.1)."""
 
 import datetime
-import re
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Generic, Literal, TypeVar, get_args
@@ -27,8 +26,9 @@ EventType = Literal[
     "profile.update.verified",
     "profile.update.affiliate",
     "profile.update.screenname",
-    "profile.update.picture",
-    "profile.update.banner",
+    "profile.update.profile_picture",
+    "profile.update.banner_picture",
+    "profile.update.handle",
     "profile.update.geo",
     "profile.update.url",
     "dm.received",
@@ -37,25 +37,28 @@ EventType = Literal[
     "dm.indicate_typing",
     "chat.received",
     "chat.sent",
+    "chat.conversation_join",
+    "follow.follow",
+    "follow.unfollow",
 ]
 Direction = Literal["sent", "received", "both"]
 
 DEPRECATED_EVENT_TYPES: Final[Mapping[str, str]] = {
     "ProfileBioUpdate": "profile.update.bio",
-    "ProfilePictureUpdate": "profile.update.picture",
-    "ProfileBannerUpdate": "profile.update.banner",
+    "ProfilePictureUpdate": "profile.update.profile_picture",
+    "ProfileBannerUpdate": "profile.update.banner_picture",
     "ProfileGeoUpdate": "profile.update.geo",
     "ProfileUrlUpdate": "profile.update.url",
 }
 """Deprecated names, and the names that replaced them on 2026-03-18."""
 
 EVENT_TYPE_ALIASES: Final[Mapping[str, str]] = {
-    "profile.update.profile_picture": "profile.update.picture",
-    "profile.update.banner_picture": "profile.update.banner",
+    "profile.update.picture": "profile.update.profile_picture",
+    "profile.update.banner": "profile.update.banner_picture",
     "profile.update.verified_badge": "profile.update.verified",
     "profile.update.affiliate_badge": "profile.update.affiliate",
 }
-"""Other published spellings of current names."""
+"""Other spellings of current names: published ones, and those of earlier versions of this package."""
 
 _SPELLINGS: Final[Mapping[str, str]] = {**DEPRECATED_EVENT_TYPES, **EVENT_TYPE_ALIASES}
 _KNOWN: Final[tuple[str, ...]] = (*get_args(EventType), *_SPELLINGS)
@@ -76,6 +79,7 @@ _SCOPES: Final[Mapping[str, str]] = {
     "profile": "users.read",
     "dm": "dm.read",
     "chat": "dm.read",
+    "follow": "follow.read",
 }
 
 
@@ -148,9 +152,6 @@ class Subscription(Model):
     extra: dict[str, Any] = attrs.field(factory=dict)
 
 
-_COUNT_OPERATOR: Final = re.compile(r"\b\w+_count:")
-
-
 def current_event_type(name: str) -> str:
     """Returns the current name of an event type. A deprecated name causes a DeprecationWarning."""
     if not isinstance(name, str):
@@ -161,19 +162,6 @@ def current_event_type(name: str) -> str:
             f"the event type {name} is deprecated since 2026-03-18: use {current}", DeprecationWarning, stacklevel=3
         )
     return current
-
-
-def warn_of_search_operators(query: str) -> None:
-    """Warns of each deprecated count operator in a search query. In stream rules they are not
-    deprecated.
-    """
-    for operator in sorted(set(_COUNT_OPERATOR.findall(query))):
-        warnings.warn(
-            f"the search operator {operator} is deprecated since 2026-01-19: use min_likes:, min_replies: or "
-            "min_reposts:",
-            DeprecationWarning,
-            stacklevel=3,
-        )
 
 
 T = TypeVar("T")

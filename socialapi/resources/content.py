@@ -16,7 +16,6 @@ from socialapi.models.content import (
     PowerstreamRule,
     PublishedArticle,
 )
-from socialapi.models.events import warn_of_search_operators
 from socialapi.models.posts import Post
 from socialapi.models.queries import Fields, names_of, selected_by
 from socialapi.resources.arguments import check_argument, check_further
@@ -61,12 +60,10 @@ class News(Resource):
     ) -> Pager[NewsStory]:
         """Returns the stories that match a query (section 4.4).
 
-        A deprecated search operator in the query causes a DeprecationWarning. `start` is a stored
-        `Pager.position`.
+        `start` is a stored `Pager.position`.
         """
         check_further(self.search, further)
         check_argument("query", str, query)
-        warn_of_search_operators(query)
         parameters = {"query": query, **_news_fields(news_fields), **further}
         return self._pages(routes.NEWS_SEARCH, query=parameters, start=start)
 

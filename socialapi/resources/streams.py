@@ -312,7 +312,7 @@ class Activity(Resource):
         The events are those of the user with `user_id`, which is required, optionally only those
         with `keyword`; `direction` says which messages are meant (sent, received or both). A user's
         OAuth 2.0 token needs the scope of the event, for example `dm.read`. An alias of an event
-        type (`profile.update.profile_picture`) is replaced by its current name. So is a deprecated
+        type (`profile.update.picture`) is replaced by the published name. So is a deprecated
         name, with a DeprecationWarning that names the new one. Raises InvalidInput for a name that
         is nearly a known type; other unknown names are sent as given.
         """

@@ -6,6 +6,8 @@ from socialapi import Client, errors
 from socialapi.emulator import Emulator
 from socialapi.models.events import DEPRECATED_EVENT_TYPES, EVENT_TYPE_ALIASES
 from socialapi.problems import InvalidRequest
+from tests.support.clients import client_of
+from tests.support.server import Server, answer
 
 
 async def test_a_subscription_has_a_user_a_keyword_and_for_messages_a_direction(
@@ -47,12 +49,36 @@ async def test_an_older_name_warns_where_it_is_used_and_is_replaced(
 
 
 @pytest.mark.parametrize(("alias", "name"), EVENT_TYPE_ALIASES.items())
-async def test_an_alias_is_sent_as_the_name_of_the_documentation_without_a_warning(
+async def test_an_alias_is_sent_as_the_current_name_without_a_warning(
     client: Client, service: Emulator, alias: str, name: str
 ) -> None:
     made = await client.activity.subscribe(alias, user_id="17")
     assert made.event_type == name
     assert [each.event_type for each in service.state.platform.subscriptions.values()] == [name]
+
+
+@pytest.mark.parametrize(
+    "published",
+    [
+        *("profile.update.profile_picture", "profile.update.banner_picture", "profile.update.geo"),
+        *(
+            "profile.update.handle",
+            "chat.conversation_join",
+            "profile.update.url",
+            "follow.follow",
+            "follow.unfollow",
+            "chat.received",
+            "chat.sent",
+        ),
+    ],
+)
+async def test_a_published_event_type_is_sent_as_it_is_published(published: str) -> None:
+    answered = answer({"data": {"subscription_id": "1", "event_type": published}}, status=201)
+    async with Server(answered) as server, client_of(server) as client:
+        assert (await client.activity.subscribe(published, user_id="17")).event_type == published
+    (sent,) = server.requests
+    assert sent.json == {"event_type": published, "filter": {"user_id": "17"}}
+    assert sent.headers["authorization"].startswith("OAuth "), "whose permissions override scopes"
 
 
 @pytest.mark.parametrize(("slip", "meant"), [("post.crate", "post.create"), ("dm.recieved", "dm.received")])

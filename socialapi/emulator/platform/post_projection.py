@@ -21,6 +21,12 @@ def may_read(author: User, reader: User | None) -> bool:
     return not author.profile.get("protected") or author is reader
 
 
+def public_metrics(state: State, user: User) -> dict[str, int]:
+    """Returns the public counts of a user."""
+    metrics: dict[str, int] = user.profile["public_metrics"]
+    return metrics | {"tweet_count": len(state.platform.posts.timeline(user.id))}
+
+
 def not_authorized(
     problem_base_url: str, parameter: str, value: str, kind: str, *, section: str = "data"
 ) -> dict[str, Any]:
@@ -99,8 +105,7 @@ class Includes:
         """
         is_reader = self._reader is user
         hidden = () if self._reader is not None and not is_reader else ("connection_status",)
-        metrics = user.profile["public_metrics"] | {"tweet_count": len(self._state.platform.posts.timeline(user.id))}
-        fields = user.profile | {"public_metrics": metrics}
+        fields = user.profile | {"public_metrics": public_metrics(self._state, user)}
         if is_reader and self._may_read_email:
             fields["confirmed_email"] = f"{user.username.lower()}@mail.example"
         return {name: value for name, value in fields.items() if name not in hidden}

@@ -10,7 +10,7 @@ import orjson
 
 from socialapi.emulator.platform.deliveries import Deliveries, Outbox
 from socialapi.emulator.platform.fan_out import FILTERED_STREAM, Recent, StreamHub, StreamLine
-from socialapi.emulator.platform.post_projection import MatchingRules, PostShape
+from socialapi.emulator.platform.post_projection import MatchingRules, PostShape, public_metrics
 from socialapi.emulator.platform.rule_matching import Matcher, PostFacts, matcher_of
 from socialapi.emulator.platform.state import Rule, StreamLink
 from socialapi.emulator.platform.streaming import LINE_END, LiveStream
@@ -87,7 +87,11 @@ class PostRouter:
             user = state.users.get(user_id)
             return None if user is None else user.username
 
-        facts = PostFacts(fields, username_of)
+        def metrics_of(user_id: str) -> Mapping[str, int]:
+            user = state.users.get(user_id)
+            return {} if user is None else public_metrics(state, user)
+
+        facts = PostFacts(fields, username_of, metrics_of)
         matches: dict[str, MatchingRules] = {}
         for app_key, rules in state.platform.rules.items():
             if found := [shown for matches_rule, shown in self._matchers(app_key, rules) if matches_rule(facts)]:

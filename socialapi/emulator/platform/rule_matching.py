@@ -60,15 +60,36 @@ _OPERATOR: Final = re.compile(r"([A-Za-z_]+):(?!//)(.*)")
 _HAS: Final = {"links": "urls", "hashtags": "hashtags", "mentions": "mentions"}
 _IS: Final = {"reply": "replied_to", "quote": "quoted", "retweet": "retweeted"}
 
+_RANGE: Final = re.compile(r"([0-9]{1,18})(?:\.\.([0-9]{1,18}))?")
+_MINIMUMS: Final = {"min_likes": "like_count", "min_replies": "reply_count", "min_reposts": "retweet_count"}
+_POST_COUNTS: Final = {
+    "likes_count": "like_count",
+    "replies_count": "reply_count",
+    "reposts_count": "retweet_count",
+    "retweets_count": "retweet_count",
+    "quotes_count": "quote_count",
+}
+_AUTHOR_COUNTS: Final = {
+    "followers_count": "followers_count",
+    "following_count": "following_count",
+    "tweets_count": "tweet_count",
+    "listed_count": "listed_count",
+}
+
 UsernameOf = Callable[[str], str | None]
+MetricsOf = Callable[[str], Mapping[str, int]]
+"""Returns the public counts of a user by id."""
 
 
 class PostFacts:
     """The facts about a post that rules check. Each is computed on first use."""
 
-    def __init__(self, fields: Mapping[str, Any], username_of: UsernameOf) -> None:
+    def __init__(
+        self, fields: Mapping[str, Any], username_of: UsernameOf, metrics_of: MetricsOf = lambda user_id: {}
+    ) -> None:
         self._fields = fields
         self._username_of = username_of
+        self._metrics_of = metrics_of
 
     @functools.cached_property
     def text(self) -> str:
@@ -120,6 +141,15 @@ class PostFacts:
         if kind == "media":
             return bool((self._fields.get("attachments") or {}).get("media_keys"))
         return kind in _HAS and bool(self._entities(_HAS[kind]))
+
+    def count(self, name: str) -> int | None:
+        """Returns a public count of the post."""
+        count: int | None = (self._fields.get("public_metrics") or {}).get(name)
+        return count
+
+    def author_count(self, name: str) -> int | None:
+        """Returns a public count of the author."""
+        return self._metrics_of(self._fields.get("author_id", "")).get(name)
 
     def field(self, name: str) -> str:
         """Returns the field's text in lower case."""
@@ -264,7 +294,27 @@ def _operation(name: str, value: str) -> Condition:
         "is": lambda post: value in _IS and _IS[value] in post.references,
         "url": lambda post: value in post.links,
     }
+    if name in _MINIMUMS or name.endswith("_count"):
+        return _counting(name, value)
     return known.get(name, _never) if value else _never
+
+
+def _counting(name: str, value: str) -> Condition:
+    """Returns a condition for a count: at least a number, or within a range such as `10..20`."""
+    given = _RANGE.fullmatch(value)
+    if given is None or (given[2] and name in _MINIMUMS):
+        return _never
+    least, most = int(given[1]), int(given[2]) if given[2] else None
+
+    def fits(count: int | None) -> bool:
+        return count is not None and least <= count and (most is None or count <= most)
+
+    if name in _POST_COUNTS or name in _MINIMUMS:
+        metric = _POST_COUNTS.get(name) or _MINIMUMS[name]
+        return lambda post: fits(post.count(metric))
+    if name in _AUTHOR_COUNTS:
+        return lambda post: fits(post.author_count(_AUTHOR_COUNTS[name]))
+    return _never
 
 
 def _never(post: PostFacts) -> bool:

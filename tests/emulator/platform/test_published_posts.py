@@ -91,3 +91,18 @@ async def test_what_is_published_is_forgotten_by_a_reset(ask: Asker) -> None:
     (made,) = (await ask.emulator.publish({"text": "snow"}))["published"]
     await ask.control("POST", "reset")
     assert (await ask.get("/2/tweets", ids=made["post_id"])).slugs == ["resource-not-found"]
+
+
+async def test_rules_about_counts_are_worked_out_for_each_post(ask: Asker) -> None:
+    """The counts are those that the post is published with, and those of its author."""
+    author = ask.emulator.seed["user_ids"][0]
+    followers = ask.emulator.state.users[author].profile["public_metrics"]["followers_count"]
+    popular, followed = await add_rules(
+        ask, "min_likes:10 min_reposts:1", f"followers_count:{followers} -min_replies:1"
+    )
+    async with reading(ask) as stream:
+        for metrics in ({"like_count": 10, "retweet_count": 1, "reply_count": 3}, {"like_count": 9}):
+            post = {"text": "Snow", "author_id": author, "public_metrics": metrics}
+            await ask.control("POST", "events", {"post": post})
+        matched = [[rule["id"] for rule in line["matching_rules"]] for line in await stream.lines(2)]
+    assert matched == [[popular], [followed]]

@@ -71,6 +71,32 @@ def test_the_rule_does_not_match(rule: str) -> None:
     assert not matches(rule, POST)
 
 
+COUNTED: dict[str, Any] = {
+    **BARE,
+    "public_metrics": {"like_count": 5, "reply_count": 2, "retweet_count": 0, "quote_count": 11},
+}
+AUTHOR = {"followers_count": 1_000, "following_count": 12, "tweet_count": 40, "listed_count": 0}
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        *(("min_likes:5", True), ("min_likes:6", False), ("min_replies:2", True), ("min_replies:3", False)),
+        *(("min_reposts:0", True), ("min_reposts:1", False), ("min_likes:4 -min_replies:3", True)),
+        *(("likes_count:5..9", True), ("likes_count:6..9", False), ("quotes_count:11", True)),
+        *(("replies_count:0..1", False), ("retweets_count:0..0", True), ("reposts_count:1", False)),
+        *(("followers_count:1000", True), ("followers_count:1001", False), ("followers_count:1..999", False)),
+        *(("following_count:12..12", True), ("tweets_count:40..41", True), ("listed_count:0", True)),
+        *(("min_likes:five", False), ("min_likes:1..9", False), ("likes_count:9..5", False), ("cats_count:0", False)),
+    ],
+)
+def test_counts_are_compared_with_a_number_or_a_range(rule: str, expected: bool) -> None:
+    assert fault_of(rule) is None
+    facts = PostFacts(COUNTED, NAMES.get, {"9": AUTHOR}.__getitem__)
+    assert matcher_of(rule)(facts) is expected
+    assert not matches(rule, BARE), "a post without counts has none to compare"
+
+
 def test_a_kind_of_post_that_is_not_known_matches_nothing() -> None:
     """It did match a post with a reference of no type."""
     post = {**POST, "referenced_tweets": [{"id": "1"}]}

@@ -63,6 +63,7 @@ _CREDENTIALS: Final = {
     "platform_user": "user",
     "platform_app": "app",
     "platform_caller": "user or app",
+    "platform_subscriber": "user or app",
     "oauth": "its own",
     "ads": "user",
     "ads_sandbox": "user",

@@ -29,7 +29,14 @@ from socialapi.models.queries import (
 )
 from socialapi.models.streams import Connection, ConnectionIds, EndedConnections, EndpointId, RulesChange, StreamRule
 from socialapi.models.webhooks import Deleted, StreamLink, WebhookConfig, WebhookDraft, WebhookId, WebhookValidity
-from socialapi.routes.route import PLATFORM, PLATFORM_APP, PLATFORM_CALLER, PLATFORM_USER, Route
+from socialapi.routes.route import (
+    PLATFORM,
+    PLATFORM_APP,
+    PLATFORM_CALLER,
+    PLATFORM_SUBSCRIBER,
+    PLATFORM_USER,
+    Route,
+)
 
 _WEBHOOK: Final = {"webhook_id": WebhookId}
 _WRITE: Final = ("tweet.read", "tweet.write", "users.read")
@@ -123,7 +130,7 @@ CONNECTIONS: Final = Route(
     "GET", PLATFORM, "/2/connections", Page[Connection], query=OpenPage, repeatable=True, section="4.4"
 )
 CONNECTIONS_END: Final = Route(
-    "DELETE", PLATFORM, "/2/connections", EndedConnections, ConnectionIds, "json", section="4.4"
+    "DELETE", PLATFORM, "/2/connections", EndedConnections, ConnectionIds, "json", open_answer=True, section="4.4"
 )
 CONNECTIONS_END_ENDPOINT: Final = Route(
     "DELETE",
@@ -131,9 +138,12 @@ CONNECTIONS_END_ENDPOINT: Final = Route(
     "/2/connections/{endpoint_id}",
     EndedConnections,
     path_rules={"endpoint_id": EndpointId},
+    open_answer=True,
     section="4.4",
 )
-CONNECTIONS_END_ALL: Final = Route("DELETE", PLATFORM, "/2/connections/all", EndedConnections, section="4.4")
+CONNECTIONS_END_ALL: Final = Route(
+    "DELETE", PLATFORM, "/2/connections/all", EndedConnections, open_answer=True, section="4.4"
+)
 
 # Articles, news, notes, activity subscriptions (section 4.4)
 ARTICLE_DRAFT: Final = Route(
@@ -143,6 +153,7 @@ ARTICLE_DRAFT: Final = Route(
     Article,
     ArticleDraft,
     "json",
+    open_answer=True,
     scopes=_WRITE,
     created=True,
     section="4.4",
@@ -154,7 +165,14 @@ NEWS_SEARCH: Final = Route(
     "GET", PLATFORM, "/2/news/search", Page[NewsStory], query=NewsSearch, repeatable=True, section="4.4"
 )
 NEWS_STORY: Final = Route(
-    "GET", PLATFORM, "/2/news/{id}", NewsStory, query=NewsStoryQuery, repeatable=True, section="4.4"
+    "GET",
+    PLATFORM,
+    "/2/news/{id}",
+    NewsStory,
+    query=NewsStoryQuery,
+    repeatable=True,
+    open_answer=True,
+    section="4.4",
 )
 NOTE_EVALUATE: Final = Route(
     "POST", PLATFORM_CALLER, "/2/evaluate_note", Note, NoteDraft, "json", open_answer=True, section="4.4"
@@ -184,5 +202,13 @@ NOTES_WRITTEN: Final = Route(
     "GET", PLATFORM_CALLER, "/2/notes/search/notes_written", Page[Note], query=OpenPage, repeatable=True, section="4.4"
 )
 SUBSCRIPTION_CREATE: Final = Route(
-    "POST", PLATFORM, "/2/activity/subscriptions", Subscription, SubscriptionDraft, "json", created=True, section="4.4"
+    "POST",
+    PLATFORM_SUBSCRIBER,
+    "/2/activity/subscriptions",
+    Subscription,
+    SubscriptionDraft,
+    "json",
+    open_answer=True,
+    created=True,
+    section="4.4",
 )

@@ -74,6 +74,10 @@ PLATFORM_APP: Final = Family("platform_app", "base_url", APP_CREDENTIALS, "pagin
 PLATFORM_CALLER: Final = Family(
     "platform_caller", "base_url", ("OAuth2User", "OAuth1", "AppOnly", "Bearer"), "pagination_token"
 )
+# Permissions of OAuth 1.0a override the scopes of OAuth 2.0 here (platform section 5.4).
+PLATFORM_SUBSCRIBER: Final = Family(
+    "platform_subscriber", "base_url", ("OAuth1", "OAuth2User", "AppOnly", "Bearer"), "pagination_token"
+)
 # Basic authentication with an app's key is not listed: only the token endpoints accept it.
 OAUTH: Final = Family("oauth", "base_url", (), "pagination_token", envelope=False)
 _OF_ADVERTISERS: Final[tuple[CredentialKind, ...]] = ("OAuth1", "OAuth2User", "Bearer", "AppOnly")
@@ -81,7 +85,8 @@ ADS: Final = Family("ads", "ads_url", _OF_ADVERTISERS, "cursor", total_counts=TO
 ADS_SANDBOX: Final = Family("ads_sandbox", "ads_sandbox_url", _OF_ADVERTISERS, "cursor", total_counts=TOTAL_COUNT_READS)
 
 FAMILIES: Final[Mapping[str, Family]] = {
-    f.name: f for f in (PLATFORM, PLATFORM_USER, PLATFORM_APP, PLATFORM_CALLER, OAUTH, ADS, ADS_SANDBOX)
+    f.name: f
+    for f in (PLATFORM, PLATFORM_USER, PLATFORM_APP, PLATFORM_CALLER, PLATFORM_SUBSCRIBER, OAUTH, ADS, ADS_SANDBOX)
 }
 
 
@@ -94,7 +99,7 @@ class Route(Generic[R]):
     declares the query parameters, `body` is the declared type of the body and `body_in` says where
     it is sent. `repeatable` says whether an attempt whose outcome is unknown may be repeated.
     `created` says that its success is 201 Created. `open_answer` says that the answer is not
-    documented, so that any object is accepted. `retry_undecodable` says that the request is also
+    documented, so that any object or array is accepted. `retry_undecodable` says that the request is also
     sent again if its answer cannot be decoded, where other routes raise. `max_body_bytes` bounds
     the request body. `scopes` are those that a user's OAuth 2.0 token needs. `label` replaces a
     path written out by the caller in logs. `section` is the section of the service's documentation.

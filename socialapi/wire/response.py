@@ -186,6 +186,9 @@ def _read_object(route: Route[R], data: Any, path: str) -> R:
             _check_shape(result, inner)
         found: R = required_value(result, inner)
     except DecodeError as problem:
+        if route.open_answer and isinstance(data, dict | list):
+            # Nobody knows its fields, so one of another type is no reason to lose the answer to a write.
+            return cast("Any", result)(extra=data if isinstance(data, dict) else {"data": data})  # type: ignore[no-any-return]
         error = DecodeError(join_path(path, problem.path) if path else problem.path, problem.reason)
     else:
         if beside and isinstance(found, Model):

@@ -355,6 +355,39 @@ async def test_ended_connections_are_counted_in_every_published_shape(body: Any)
     assert [(each.uuid, each.error_message) for each in failed] == ([("u-3", "gone")] if ended.failed_kills else [])
 
 
+NAMED_ONLY: Final[dict[str, Call]] = {
+    "draft": lambda client: client.articles.draft("Huts", {"blocks": []}),
+    "news story": lambda client: client.news.get("17"),
+    "ended by UUID": lambda client: client.connections.end("u-1"),
+    "ended by endpoint": lambda client: client.connections.end_endpoint("e"),
+    "ended all": lambda client: client.connections.end_all(),
+    "subscription": lambda client: client.activity.subscribe("post.create", user_id="17"),
+}
+
+
+@pytest.mark.parametrize("call", NAMED_ONLY)
+@pytest.mark.parametrize(
+    ("body", "kept"),
+    [
+        ({"data": {"anything": 1}}, {"anything": 1}),
+        ({"data": {"id": {"of": "no text"}, "results": 5, "filter": [1, 2], "ended_count": "many"}}, None),
+        ({"data": {}}, {}),
+        ({"data": [{"a": 1}, {"b": 2}]}, {"data": [{"a": 1}, {"b": 2}]}),
+        ({"data": []}, {"data": []}),
+        ({"anything": 1}, {"anything": 1}),
+    ],
+)
+async def test_an_answer_that_is_not_documented_is_an_open_object(call: str, body: Any, kept: Any) -> None:
+    async with Server(then=answer(body)) as server, client_of(server) as client:
+        found = await NAMED_ONLY[call](client)
+    if kept is None:
+        (kept,) = body.values()
+        assert kept.keys() <= found.extra.keys() | found.to_dict().keys()
+    else:
+        assert found.extra == kept
+    assert len(server.requests) == 1
+
+
 SUBSCRIPTION: Final = {"subscription_id": "1976", "event_type": "profile.update.bio", "filter": {"user_id": "7"}}
 
 

@@ -14,6 +14,7 @@ from socialapi.routes.route import (
     PLATFORM,
     PLATFORM_APP,
     PLATFORM_CALLER,
+    PLATFORM_SUBSCRIBER,
     PLATFORM_USER,
     RateLimit,
     Route,
@@ -126,13 +127,17 @@ def test_each_family_has_its_host_and_the_credentials_it_prefers_first() -> None
         "platform_user": ("base_url", ("OAuth1",)),
         "platform_app": ("base_url", ("AppOnly",)),
         "platform_caller": ("base_url", ("OAuth2User",)),
+        "platform_subscriber": ("base_url", ("OAuth1",)),
         "oauth": ("base_url", ()),
         "ads": ("ads_url", ("OAuth1",)),
         "ads_sandbox": ("ads_sandbox_url", ("OAuth1",)),
     }
     assert {
         family.name: family
-        for family in (PLATFORM, PLATFORM_USER, PLATFORM_APP, PLATFORM_CALLER, OAUTH, ADS, ADS_SANDBOX)
+        for family in (
+            *(PLATFORM, PLATFORM_USER, PLATFORM_APP, PLATFORM_CALLER, PLATFORM_SUBSCRIBER),
+            *(OAUTH, ADS, ADS_SANDBOX),
+        )
     } == FAMILIES
 
 

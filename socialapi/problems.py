@@ -13,6 +13,9 @@ import attrs
 
 from socialapi.internal.records import FrozenRecord
 
+ResourceType = Literal["user", "tweet", "media", "list", "space"]
+"""The kinds of objects that a problem can name (platform section 7.1)."""
+
 
 @attrs.frozen(kw_only=True)
 class BrokenRule(FrozenRecord):
@@ -107,7 +110,7 @@ class DisallowedResource(Problem):
     """The resource violates a policy and may not be read."""
 
     resource_id: str | None = None
-    resource_type: str | None = None
+    resource_type: ResourceType | str | None = None
     section: Literal["data", "includes"] | str | None = None
 
 
@@ -163,7 +166,7 @@ class NotAuthorizedForField(Problem):
     """The caller may read the object, but not this field."""
 
     field: str | None = None
-    resource_type: str | None = None
+    resource_type: ResourceType | str | None = None
     section: Literal["data", "includes"] | str | None = None
 
 
@@ -173,7 +176,7 @@ class NotAuthorizedForResource(Problem):
 
     value: str | None = attrs.field(default=None, repr=False)
     resource_id: str | None = None
-    resource_type: str | None = None
+    resource_type: ResourceType | str | None = None
     section: Literal["data", "includes"] | str | None = None
     parameter: str | None = None
 
@@ -205,7 +208,7 @@ class ResourceNotFound(Problem):
     parameter: str | None = None
     value: str | None = attrs.field(default=None, repr=False)
     resource_id: str | None = None
-    resource_type: str | None = None
+    resource_type: ResourceType | str | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -214,7 +217,7 @@ class ResourceUnavailable(Problem):
 
     parameter: str | None = None
     resource_id: str | None = None
-    resource_type: str | None = None
+    resource_type: ResourceType | str | None = None
 
 
 @attrs.frozen(kw_only=True)

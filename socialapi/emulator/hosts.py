@@ -75,12 +75,15 @@ def is_loopback(host: str) -> bool:
 
 
 def is_public(host: str) -> bool:
-    """Returns whether a host can be reached from everywhere: a name in a public domain, or a global
-    IPv4 address.
+    """Returns whether the host of a URL can be reached from everywhere: a name in a public domain, a
+    global IPv4 address, or a global IPv6 address in brackets.
 
-    Addresses that are not spelled as four decimal numbers are refused, since only some clients read
-    them.
+    IPv4 addresses that are not spelled as four decimal numbers are refused, since only some clients
+    read them.
     """
+    if host.startswith("["):
+        address = parse_address(host.strip("[]"))
+        return isinstance(address, ipaddress.IPv6Address) and (address.ipv4_mapped or address).is_global
     try:
         ascii_host = host.removesuffix(".").encode("idna").decode().lower()
     except UnicodeError:

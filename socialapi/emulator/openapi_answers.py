@@ -8,7 +8,7 @@ from typing import Any, Final
 from socialapi.emulator.arguments import item_of
 from socialapi.emulator.json_schema import JsonSchemas, Schema
 from socialapi.emulator.request import FORM
-from socialapi.emulator.responses import PROBLEM, RESOURCE_TYPES, ApiStyle, style_of
+from socialapi.emulator.responses import PROBLEM, ApiStyle, style_of
 from socialapi.models.events import ActivityEvent, Streamed
 from socialapi.models.pages import Includes
 from socialapi.problems import PROBLEM_TYPES, Problem
@@ -270,7 +270,7 @@ def _problem(schemas: JsonSchemas, cls: type[Problem], url: str, required: Seque
     properties = schemas.properties(cls)
     for name, each in properties.items():
         # The emulator sends only documented values, where a model accepts any.
-        if values := sorted(RESOURCE_TYPES) if name == "resource_type" else each.get("examples"):
+        if values := each.get("examples"):
             properties[name] = {"type": "string", "enum": values}
     return {
         "type": "object",

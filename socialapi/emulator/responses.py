@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import attrs
 import orjson
 
-from socialapi.problems import BrokenRule
+from socialapi.problems import BrokenRule, ResourceType
 from socialapi.routes.route import Family
 
 
@@ -34,8 +34,7 @@ def style_of(family: Family) -> ApiStyle:
 JSON: Final = "application/json; charset=utf-8"
 NDJSON: Final = "application/x-ndjson; charset=utf-8"
 PROBLEM: Final = "application/problem+json"
-RESOURCE_TYPES: Final = frozenset(("user", "tweet", "media", "list", "space"))
-"""The types of resources that a problem can name (platform section 7.1)."""
+RESOURCE_TYPES: Final = frozenset(get_args(ResourceType))
 
 
 @attrs.frozen

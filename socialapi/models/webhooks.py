@@ -14,7 +14,8 @@ WebhookId = Annotated[str, IsId(), Pattern("[0-9]{1,19}", "must be 1 to 19 digit
 WebhookUrl = Annotated[
     str,
     Pattern(
-        r"[Hh][Tt][Tt][Pp][Ss]://[^\s/:@?#\\\[\]]+(?:[/?][^\s#]*)?", "must be a public https URL without a port number"
+        r"[Hh][Tt][Tt][Pp][Ss]://(?:[^\s/:@?#\\\[\]]+|\[[0-9A-Fa-f:.]+\])(?:[/?][^\s#]*)?",
+        "must be a public https URL without a port number",
     ),
 ]
 

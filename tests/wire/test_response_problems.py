@@ -14,6 +14,11 @@ from socialapi.wire.decode import read_partial_error, read_problem, read_service
 from socialapi.wire.response import Reply, read_error
 
 BASE = "https://api.example.com/problems"
+RESOURCE_TYPES = ("user", "tweet", "media", "list", "space")
+NAME_A_RESOURCE = (
+    *("disallowed-resource", "not-authorized-for-field", "not-authorized-for-resource"),
+    *("resource-not-found", "resource-unavailable"),
+)
 ENUMERATIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ("client-forbidden", "reason"): ("official-client-forbidden", "client-not-enrolled"),
     ("disallowed-resource", "section"): ("data", "includes"),
@@ -37,8 +42,8 @@ ENUMERATIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ),
     ("usage-capped", "period"): ("Daily", "Monthly"),
     ("usage-capped", "scope"): ("Account", "Product"),
+    **{(slug, "resource_type"): RESOURCE_TYPES for slug in NAME_A_RESOURCE},
 }
-RESOURCE_TYPES = ("user", "tweet", "media", "list", "space")
 
 
 def problem(slug: str, **fields: Any) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 import contextlib
 import datetime
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from socialapi.emulator.clock import milliseconds
 from socialapi.emulator.handlers import Call, serves
-from socialapi.emulator.hosts import is_public
+from socialapi.emulator.hosts import is_public, parse_address
 from socialapi.emulator.platform.selection import selection
 from socialapi.emulator.platform.state import StreamLink, Webhook
 from socialapi.emulator.responses import Answer, InvalidRequest, Refusal, answer, data, invalid, platform_not_found
@@ -38,7 +39,8 @@ def _bad_id(refusal: InvalidRequest) -> Refusal:
 async def create_webhook(call: Call) -> Answer:
     """Creates the webhook after its owner has answered the challenge, and returns it."""
     url, app = call.body["url"], call.caller.app
-    if not is_public(urlsplit(url).hostname or ""):  # the pattern of the field cannot tell
+    authority = re.split("[/?]", url.partition("://")[2], maxsplit=1)[0]
+    if not is_public(authority):  # the pattern of the field cannot tell
         raise rejected("UrlValidationFailed", "the host of the url is not a public one")
     _check_room(call, url)
     if reason := await call.service.challenges.failure(url, app.api_key_secret):
@@ -172,7 +174,8 @@ def _check_room(call: Call, url: str) -> None:
 def _address(url: str) -> tuple[str, str, str]:
     """Returns what is equal in two spellings of one address."""
     parts = urlsplit(url)
-    return (parts.hostname or "").removesuffix("."), parts.path or "/", parts.query
+    host = parts.hostname or ""
+    return str(parse_address(host) or host.removesuffix(".")), parts.path or "/", parts.query
 
 
 def _shown(webhook: Webhook) -> dict[str, Any]:

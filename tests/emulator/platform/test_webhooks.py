@@ -56,6 +56,8 @@ async def test_a_query_of_the_target_is_kept_and_every_challenge_is_another(ask:
             "https://\uff11\uff12\uff17.0.0.1/in",
         ),
         *("https://hooks.example.com\\@evil.example/in", "https://hooks%2eexample.com/in", "https://10。0。0。1/"),
+        *("https://[fe80::1]/in", "https://[fc00::1]/in", "https://[2001:db8::1]/in", "https://[::ffff:10.0.0.1]/"),
+        *("https://[2606:4700::1111]:8443/in", "https://[8.8.8.8]/in", "https://[2606:4700]/in", "https://[]/in"),
         *("https:hooks.example.com/in", "//hooks.example.com/in", f"https://{'a' * 64}.example/", None, True, {}, []),
     ],
 )
@@ -63,10 +65,23 @@ async def test_an_address_that_is_not_public_https_without_a_port_fails(ask: Ask
     assert_failed(await create_webhook(ask, url), "UrlValidationFailed")
 
 
-@pytest.mark.parametrize("url", ["HTTPS://Hooks.Example.com/in", "https://bücher.example/in", "https://8.8.8.8/in"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("HTTPS://Hooks.Example.com/in", "https://bücher.example/in", "https://8.8.8.8/in"),
+        *("https://[2606:4700:4700::1111]/in", "https://[2606:4700:4700::1111]", "https://[2A00:1450::68]/?q=1"),
+    ],
+)
 async def test_any_public_host_passes_the_judgement_of_its_address(ask: Asker, owner: Owner, url: str) -> None:
     ask.emulator.webhook_targets[url] = owner.address
     assert (await create_webhook(ask, url)).data["url"] == url
+
+
+async def test_two_spellings_of_one_ipv6_address_are_the_same_webhook(ask: Asker, owner: Owner) -> None:
+    for url in ("https://[2606:4700::1111]/in", "https://[2606:4700:0:0::1111]/in"):
+        ask.emulator.webhook_targets[url] = owner.address
+    assert (await create_webhook(ask, "https://[2606:4700::1111]/in")).status == 200
+    assert_failed(await create_webhook(ask, "https://[2606:4700:0:0::1111]/in"), "DuplicateUrlFailed")
 
 
 @pytest.mark.parametrize("body", [{}, {"url": URL, "name": "x"}, []])

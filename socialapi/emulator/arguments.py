@@ -141,10 +141,11 @@ def _body(endpoint: Endpoint, call: Call) -> Any:
     if not received.complete:
         raise invalid("", f"has more than {body_limit(call.route):,} bytes")
     if not takes_json(call.route):
-        is_form = received.content_type == FORM and received.method != "GET"
-        if received.body and endpoint.style == "ads" and not is_form:
-            message = "the parameters go into the query, those of a write also into a form"
-            raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", message)
+        is_ads = endpoint.style == "ads"
+        is_form = is_ads and received.content_type == FORM and received.method != "GET"
+        if received.body and not is_form:
+            form = ", those of a write also into a form" if is_ads else ": this endpoint takes no body"
+            raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", f"the parameters go into the query{form}")
         return None
     if received.content_type != "application/json":
         raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body must be sent as application/json")

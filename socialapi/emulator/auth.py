@@ -35,7 +35,7 @@ def caller_of(route: Route[Any]) -> Authenticate:
         caller = any_caller(state, received, path_parameters)
         kinds = frozenset(route.family.credentials)
         if caller.app.tier == "not-enrolled":
-            raise _not_enrolled()
+            raise not_enrolled("the app is not enrolled for this API")
         if caller.user is None and kinds.isdisjoint(APP_CREDENTIALS):
             raise _unsupported("this endpoint acts for a user: use OAuth 1.0a or a user's OAuth 2.0 token")
         if caller.user is not None and kinds.isdisjoint(USER_CREDENTIALS):
@@ -54,11 +54,24 @@ def require_scopes(caller: Caller, scopes: Collection[str]) -> None:
         raise forbidden(f"the access token lacks the scope {', '.join(lacking)}")
 
 
-def _not_enrolled() -> Refusal:
+def require_permission(state: State, caller: Caller, scopes: Collection[str]) -> None:
+    """Refuses an OAuth 2.0 token of a user that lacks any of the scopes, unless the user has granted
+    the app OAuth 1.0a permissions: these override the scopes (platform section 5.4).
+    """
+    tokens = [token.caller for token in state.access_tokens.values()]
+    granted = {each.access for each in tokens if each.app is caller.app and each.user is caller.user}
+    if caller.scopes is None or not granted:
+        require_scopes(caller, scopes)
+    elif "write" not in granted:
+        raise forbidden("the user granted the app OAuth 1.0a permissions for reading alone, which override the scopes")
+
+
+def not_enrolled(message: str) -> Refusal:
+    """Returns the refusal of an app that lacks the access that something takes."""
     return Refusal(
         403,
         "FORBIDDEN",
-        "the app is not enrolled for this API",
+        message,
         problem="client-forbidden",
         extra={"reason": "client-not-enrolled", "registration_url": "https://developer.example/enrol"},
     )

@@ -277,6 +277,7 @@ class AppSettings:
     """The settings of an app, as `App` describes them."""
 
     tier: Tier = "self-serve"
+    stream_webhooks: bool = False
     signs_in: bool = True
     access: Access = "write"
     names_advertisers: bool = True

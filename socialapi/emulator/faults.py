@@ -62,6 +62,7 @@ FaultKind = Literal[
     "operation_error",
     "product_missing",
     "product_error",
+    "link_error",
     "latency",
     "stream_close",
     "stream_drop",
@@ -80,6 +81,8 @@ BATCH_FAULTS: Final = ("count_mismatch", "operation_error")
 """Faults that apply to uploads only."""
 PRODUCT_FAULTS: Final = ("product_missing", "product_error")
 """Faults that apply to PUT requests for products only."""
+LINK_FAULTS: Final = ("link_error",)
+"""Faults that apply to stream links only."""
 STREAM_FAULTS: Final = tuple(kind for kind in get_args(FaultKind) if kind.startswith("stream_"))
 """Faults that apply to streams only."""
 DELIVERY_FAULTS: Final = tuple(kind for kind in get_args(FaultKind) if kind.startswith("delivery_"))
@@ -161,6 +164,8 @@ class Fault:
       processed.
     - `product_missing`: lose the product `index` (0) of a request; it is not in the answer.
     - `product_error`: refuse the product `index` (0) of a request; the others are accepted.
+    - `link_error`: do not link the stream; answer 200 with `provisioned` false and a problem of the
+      type `problem` (`about:blank`) in `errors`.
     - `latency`: wait `delay_seconds` (1) first; it adds to other faults and uses none of them up.
 
     For a stream, after `after_lines` (0) lines on the connection, not counting keep-alives:
@@ -337,7 +342,7 @@ def _with_times(fault: Fault) -> Fault:
     return fault if fault.times is not None or is_endless else attrs.evolve(fault, times=1)
 
 
-_PECULIAR: Final = frozenset((*BATCH_FAULTS, *PRODUCT_FAULTS, *STREAM_FAULTS, *DELIVERY_FAULTS))
+_PECULIAR: Final = frozenset((*BATCH_FAULTS, *PRODUCT_FAULTS, *LINK_FAULTS, *STREAM_FAULTS, *DELIVERY_FAULTS))
 """Faults that apply only to endpoints that declare them."""
 
 _NOTHING: Final = Picked()

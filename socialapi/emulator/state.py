@@ -27,7 +27,8 @@ class App:
 
     `signs_in` is its sign-in setting: users who granted access before are not asked again (platform
     section 5.3). `access` bounds what the tokens of its users permit. Programmatic replies are
-    restricted on the self-serve `tier` (platform section 8); an app that is not enrolled may use
+    restricted on the self-serve `tier` (platform section 8), and so are stream links unless
+    `stream_webhooks` is on; an app that is not enrolled may use
     nothing of the platform API but the token endpoints. `names_advertisers` says whether it is one
     of the apps that may set the `advertiser_user_id` of line items (advertising section 4.4).
     """
@@ -38,6 +39,7 @@ class App:
     callback_urls: tuple[str, ...] = (REGISTERED_CALLBACK,)
     signs_in: bool = True
     tier: Tier = "self-serve"
+    stream_webhooks: bool = False
     access: Access = "write"
     names_advertisers: bool = True
     bearer_token: str | None = attrs.field(default=None, repr=False)

@@ -5,7 +5,7 @@ Platform documentation, sections 2.6 and 4.3; advertising documentation, section
 
 import datetime
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Required, TypedDict, get_args
 
 import attrs
 from annotated_types import Ge, Le, MaxLen, MinLen
@@ -275,7 +275,7 @@ class RulesChangeQuery(TypedDict, total=False):
 
 NewsSearch = TypedDict(
     "NewsSearch",
-    {"query": str, "news.fields": tuple[str, ...], "max_results": int, "pagination_token": str, "extra": Any},
+    {"query": Required[str], "news.fields": tuple[str, ...], "max_results": int, "pagination_token": str, "extra": Any},
     total=False,
 )
 """Parameters for searching trending stories."""

@@ -27,7 +27,17 @@ from tests.support.endpoint_table import DIGEST, Row, Scene
 from tests.support.planted import told_by
 from tests.support.routes import ROUTES, name_of
 
-PROCESSED = ("latency", "slow", "truncate", "reset_after", "count_mismatch", "product_missing", "product_error", None)
+PROCESSED = (
+    "latency",
+    "slow",
+    "truncate",
+    "reset_after",
+    "count_mismatch",
+    "product_missing",
+    "product_error",
+    "link_error",
+    None,
+)
 """Faults of requests that the emulator carries out all the same."""
 
 MANY = (100_000, 900.0)

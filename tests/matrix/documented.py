@@ -74,7 +74,7 @@ class Script:
         return self.fields.get("retry_after_seconds") or None if self.happened == "not executed" else None
 
     def applies_to(self, row: Row) -> bool:
-        return self.only in ("", "platform" if row.is_of_platform else row.kind)
+        return self.only in ("", row.name, "platform" if row.is_of_platform else row.kind)
 
 
 def _happened(status: int) -> Happened:
@@ -136,6 +136,8 @@ SCRIPTS: Final = (
     # An answer all the same, which says of each product what became of it.
     Script("product_missing", "nothing", {"index": 0}, only="products"),
     Script("product_error", "nothing", {"index": 0}, only="products"),
+    # The link says that it is not provisioned.
+    Script("link_error", "nothing", only="POST /2/tweets/search/webhooks/{webhook_id}"),
 )
 
 COVERING: Final = frozenset(
@@ -156,6 +158,7 @@ COVERING: Final = frozenset(
         "operation_error index=0",
         "product_missing index=0",
         "product_error index=0",
+        "link_error",
     }
 )
 """The scripts of `make test-all`: each kind of fault, and each thing that can have happened, for every

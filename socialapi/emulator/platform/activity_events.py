@@ -66,8 +66,8 @@ def routed(
     """
     seen: set[str] = set()
     for subscription in subscriptions:
-        named = None if subscription is None else subscription.extra.get("webhook_id")
-        for webhook_id in webhook_ids if named is None else [str(named)]:
+        named = None if subscription is None else subscription.webhook_id
+        for webhook_id in webhook_ids if named is None else [named]:
             if webhook_id in webhook_ids and webhook_id not in seen:
                 seen.add(webhook_id)
                 yield webhook_id, subscription

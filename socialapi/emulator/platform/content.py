@@ -66,11 +66,9 @@ def _check_cover(call: Call, cover: dict[str, Any]) -> None:
 
 @serves(routes.NEWS_SEARCH)
 async def search_news(call: Call) -> Answer:
-    """Returns the stories whose name and summary together contain every word of the query; all of
-    them without a query.
-    """
+    """Returns the stories whose name and summary together contain every word of the query."""
     names = news_selection(call.query)
-    words = call.query.get("query", "").lower().split()
+    words = call.query["query"].lower().split()
     stories = call.state.platform.news
     texts = {key: f"{story['name']} {story['summary']}".lower() for key, story in stories.items()}
     found = {key: stories[key] for key, text in texts.items() if all(word in text for word in words)}

@@ -85,7 +85,7 @@ class PostFacts:
     """The facts about a post that rules check. Each is computed on first use."""
 
     def __init__(
-        self, fields: Mapping[str, Any], username_of: UsernameOf, metrics_of: MetricsOf = lambda user_id: {}
+        self, fields: Mapping[str, Any], username_of: UsernameOf, metrics_of: MetricsOf = lambda _: {}
     ) -> None:
         self._fields = fields
         self._username_of = username_of

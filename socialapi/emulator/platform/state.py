@@ -226,6 +226,17 @@ class ActivitySubscription:
     filter: Fields
     extra: Fields
 
+    @property
+    def webhook_id(self) -> str | None:
+        """The webhook that its events go to; None for every webhook of the app."""
+        given = self.extra.get("webhook_id")
+        return None if given is None else str(given)
+
+    @property
+    def identity(self) -> tuple[Any, ...]:
+        """What no two subscriptions have in common."""
+        return self.app_key, self.event_type, self.filter, self.webhook_id
+
 
 @attrs.define
 class Platform:
@@ -251,6 +262,14 @@ class Platform:
     max_connections: int = DEFAULT_MAX_CONNECTIONS
     connections_forgotten: int = 0
     last_id: int = 0
+
+    def forget_webhook(self, webhook_id: str) -> None:
+        """Removes a webhook, its stream link, and the subscriptions that name it."""
+        self.webhooks.pop(webhook_id, None)
+        self.links.pop(webhook_id, None)
+        self.subscriptions = {
+            each.id: each for each in self.subscriptions.values() if each.webhook_id != webhook_id
+        }
 
     def remember_connection(self, connection: StreamConnection) -> None:
         """Adds a connection. If too many are remembered, the oldest of those that

@@ -8,7 +8,7 @@ from typing import Any, Final, get_args
 import attrs
 from aiohttp import web
 
-from socialapi.emulator.auth import require_scopes
+from socialapi.emulator.auth import require_permission
 from socialapi.emulator.clock import milliseconds
 from socialapi.emulator.connections import ConnectionWatch
 from socialapi.emulator.handlers import Call, StreamAnswer, serves
@@ -83,18 +83,18 @@ async def create_subscription(call: Call) -> Answer:
     event_type = canonical_event_type(given)
     if event_type not in EVENT_TYPES:
         raise invalid("event_type", "is none of those that exist", given[:100])
-    require_scopes(call.caller, [scope] if (scope := scope_of_event(event_type)) else [])
-    if (webhook_id := body.get("webhook_id")) is not None:
-        webhook = call.state.platform.webhooks.get(str(webhook_id))
-        if webhook is None or webhook.app_key != call.caller.app.api_key:
-            raise platform_not_found("webhook", "webhook_id", str(webhook_id)[:100])
+    require_permission(call.state, call.caller, [scope] if (scope := scope_of_event(event_type)) else [])
     platform, app_key = call.state.platform, call.caller.app.api_key
-    for other in platform.subscriptions.values():
-        if (other.app_key, other.event_type, other.filter) == (app_key, event_type, wanted):
-            raise Refusal(409, "CONFLICT", f"the app has this subscription: {other.id}")
     made = ActivitySubscription(
         id=str(platform.new_id(call.now)), app_key=app_key, event_type=event_type, filter=wanted, extra=body
     )
+    if made.webhook_id is not None:
+        webhook = platform.webhooks.get(made.webhook_id)
+        if webhook is None or webhook.app_key != app_key:
+            raise platform_not_found("webhook", "webhook_id", made.webhook_id[:100])
+    for other in platform.subscriptions.values():
+        if other.identity == made.identity:
+            raise Refusal(409, "CONFLICT", f"the app has this subscription: {other.id}")
     platform.subscriptions[made.id] = made
     return data({**body, "subscription_id": made.id, "event_type": event_type, "filter": wanted}, call.success_status)
 

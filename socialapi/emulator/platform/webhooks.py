@@ -7,12 +7,23 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from socialapi.emulator.auth import not_enrolled
 from socialapi.emulator.clock import milliseconds
+from socialapi.emulator.faults import LINK_FAULTS, scripted_problem
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.hosts import is_public, parse_address
 from socialapi.emulator.platform.selection import selection
 from socialapi.emulator.platform.state import StreamLink, Webhook
-from socialapi.emulator.responses import Answer, InvalidRequest, Refusal, answer, data, invalid, platform_not_found
+from socialapi.emulator.responses import (
+    Answer,
+    InvalidRequest,
+    Refusal,
+    answer,
+    data,
+    invalid,
+    platform_not_found,
+    problem,
+)
 from socialapi.models.webhooks import WebhookFailure
 from socialapi.routes import platform as routes
 
@@ -85,11 +96,10 @@ async def validate_webhook(call: Call) -> Answer:
 
 @serves(routes.WEBHOOK_DELETE, refuse=_bad_id)
 async def delete_webhook(call: Call) -> Answer:
-    """Deletes the webhook, with everything linked to it."""
+    """Deletes the webhook, its stream link, and the subscriptions that name it."""
     webhook = _webhook(call)
     # Another request may have deleted it in the meantime.
-    call.state.platform.webhooks.pop(webhook.id, None)
-    call.state.platform.links.pop(webhook.id, None)
+    call.state.platform.forget_webhook(webhook.id)
     call.service.deliveries.forget(webhook.id)
     return data({"deleted": True})
 
@@ -114,11 +124,16 @@ async def replay_events(call: Call) -> Answer:
     return data({**made, **body, "events": events})
 
 
-@serves(routes.STREAM_LINK)
+@serves(routes.STREAM_LINK, faults=LINK_FAULTS)
 async def link_stream(call: Call) -> Answer:
     """Links the app's filtered-stream rules to a valid webhook. A second call
     replaces the fields.
+
+    Takes enterprise access (section 8).
     """
+    app = call.caller.app
+    if app.tier != "enterprise" and not app.stream_webhooks:
+        raise not_enrolled("stream links take enterprise access")
     selection(call.query)
     webhook_id = call.path["webhook_id"]
     webhook = next((webhook for webhook in _own(call) if webhook.id == webhook_id), None)
@@ -127,6 +142,10 @@ async def link_stream(call: Call) -> Answer:
     if not webhook.valid:
         reason = "is of a webhook that is not valid: have it challenged again with PUT /2/webhooks/{webhook_id}"
         raise invalid("webhook_id", reason, webhook_id)
+    if call.fault is not None:
+        slug, fields = scripted_problem(call.fault)
+        error = problem(call.service.problem_base_url, slug, "Not Provisioned", "a scripted fault", **fields)
+        return data({"provisioned": False}, errors=[error])
     call.state.platform.links[webhook_id] = StreamLink(
         webhook_id=webhook_id, app_key=webhook.app_key, parameters=dict(call.query)
     )

@@ -45,6 +45,7 @@ def plant(state: State, *, empty: bool) -> tuple[AccessToken, SeedIds]:
         "do_not_reach_list_ids": [listed for account, listed in state.do_not_reach_lists if account == first],
     }
     access_token = state.new_app(users[0])
+    access_token.caller.app.stream_webhooks = True
     if not empty:
         plant_connections(state, access_token.caller.app)
     return access_token, further | ids

@@ -8,6 +8,7 @@ from socialapi.emulator.platform.state import StreamConnection
 from socialapi.emulator.platform.streams import EVENT_TYPES
 from socialapi.models.events import DEPRECATED_EVENT_TYPES
 from tests.emulator.asking import Asker, Reply
+from tests.emulator.platform.receiving import URL, Owner, create_webhook
 
 # Connections -------------------------------------------------------------------------------------------------------
 
@@ -127,7 +128,7 @@ ALL_NEWS_FIELDS = {"id", "name", "summary", "contexts", "cluster_posts_results",
 
 
 async def test_news_are_found_by_the_words_of_name_and_summary(ask: Asker) -> None:
-    assert len((await ask.get("/2/news/search")).data) == len(ask.emulator.seed["news_ids"])
+    assert len((await ask.get("/2/news/search", query="")).data) == len(ask.emulator.seed["news_ids"])
     reply = await ask.get("/2/news/search", query="HUTS winter")
     assert [story["name"] for story in reply.data] == ["Winter reading lists"]
     reply = await ask.get("/2/news/search", query="bookshops")
@@ -150,13 +151,17 @@ async def test_an_unknown_story_is_not_found_and_an_unknown_field_invalid(ask: A
     reply = await ask.get("/2/news/17")
     assert (reply.status, reply.slug, reply.json["value"]) == (404, "about:blank", "17")
     assert "resource_type" not in reply.json
-    for path in ("/2/news/17", "/2/news/search"):
+    for path in ("/2/news/17", "/2/news/search?query=huts"):
         assert (await ask.get(path, news_fields="colour")).at_fault == ["news.fields"]
 
 
+async def test_a_search_for_news_needs_its_query(ask: Asker) -> None:
+    assert (await ask.get("/2/news/search", max_results=4)).at_fault == ["query"]
+
+
 async def test_news_come_in_pages(ask: Asker) -> None:
-    first = await ask.get("/2/news/search", max_results=4)
-    second = await ask.get("/2/news/search", max_results=4, pagination_token=first.json["meta"]["next_token"])
+    first = await ask.get("/2/news/search", query="", max_results=4)
+    second = await ask.get("/2/news/search", query="", max_results=4, pagination_token=first.json["meta"]["next_token"])
     assert [story["id"] for page in (first, second) for story in page.data] == ask.emulator.seed["news_ids"]
     token = first.json["meta"]["next_token"]
     assert (await ask.get("/2/news/search", query="huts", pagination_token=token)).at_fault == ["pagination_token"]
@@ -235,6 +240,22 @@ async def test_the_same_subscription_again_is_a_conflict_and_another_filter_is_a
     other = (await ask.another_app())["bearer_token"]
     body = {"event_type": "post.create", "filter": {"user_id": "1"}}
     assert (await ask.bearer("POST", "/2/activity/subscriptions", token=other, json=body)).status == 201
+
+
+async def test_a_webhook_is_a_part_of_a_subscription_which_ends_with_it(ask: Asker, owner: Owner) -> None:
+    ask.emulator.webhook_targets[f"{URL}/other"] = owner.address
+    first, second = [(await create_webhook(ask, url)).data["id"] for url in (URL, f"{URL}/other")]
+    everywhere = await subscribe(ask, "post.create", user_id="1")
+    named = [
+        await subscribe(ask, "post.create", user_id="1", further={"webhook_id": each}) for each in (first, second)
+    ]
+    assert [reply.status for reply in (everywhere, *named)] == [201] * 3
+    again = await subscribe(ask, "post.create", user_id="1", further={"webhook_id": first, "tag": "x"})
+    assert (again.status, named[0].data["subscription_id"] in again.json["detail"]) == (409, True)
+    await ask.bearer("DELETE", f"/2/webhooks/{first}")
+    left = [everywhere.data["subscription_id"], named[1].data["subscription_id"]]
+    assert [*ask.emulator.state.platform.subscriptions] == left
+    assert (await subscribe(ask, "post.create", user_id="1", further={"webhook_id": first})).status == 404
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,30 @@ async def test_only_a_known_and_valid_webhook_can_be_linked(ask: Asker, owner: O
     assert not ask.emulator.state.platform.links
 
 
+async def test_a_link_takes_enterprise_access(ask: Asker) -> None:
+    """Section 8. An app has it by its tier, or by the setting `stream_webhooks`; the first one has the setting."""
+    path = "/2/tweets/search/webhooks/17"
+    app = await ask.another_app()
+    reply = await ask.bearer("POST", path, token=app["bearer_token"])
+    assert (reply.status, reply.slug, reply.json["reason"]) == (403, "client-forbidden", "client-not-enrolled")
+    settings: tuple[dict[str, object], ...] = ({"tier": "enterprise"}, {"tier": "self-serve", "stream_webhooks": True})
+    for setting in settings:
+        await ask.control("POST", f"apps/{app['api_key']}", setting)
+        assert (await ask.bearer("POST", path, token=app["bearer_token"])).status == 404, "as far as the webhook"
+    await ask.control("POST", f"apps/{ask.emulator.ready['api_key']}", {"stream_webhooks": False})
+    assert (await ask.bearer("POST", path)).slug == "client-forbidden"
+
+
+async def test_a_fault_has_errors_beside_provisioned(ask: Asker, owner: Owner) -> None:
+    path = f"/2/tweets/search/webhooks/{(await create_webhook(ask)).data['id']}"
+    ask.emulator.faults.add("link_error", problem="rule-cap")
+    assert (await ask.bearer("GET", "/2/webhooks")).status == 200, "it is for links alone"
+    reply = await ask.bearer("POST", path)
+    assert (reply.status, reply.data, reply.slugs) == (200, {"provisioned": False}, ["rule-cap"])
+    assert not ask.emulator.state.platform.links
+    assert (await ask.bearer("POST", path)).json == {"data": {"provisioned": True}}
+
+
 @pytest.mark.parametrize(
     ("path", "named"),
     [("x", "webhook_id"), ("1" * 20, "webhook_id"), ("17?tweet.fields=source", "tweet.fields"), ("17?a=1", "a")],

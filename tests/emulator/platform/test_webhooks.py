@@ -255,7 +255,7 @@ async def test_an_id_that_is_unknown_or_malformed_is_invalid(ask: Asker, method:
 
 async def test_the_webhook_of_another_app_is_unknown(ask: Asker, owner: Owner) -> None:
     webhook_id = (await create_webhook(ask)).data["id"]
-    other = (await ask.another_app())["bearer_token"]
+    other = (await ask.another_app(tier="enterprise"))["bearer_token"]
     for reply in (
         await ask.bearer("PUT", f"/2/webhooks/{webhook_id}", token=other),
         await ask.bearer("DELETE", f"/2/webhooks/{webhook_id}", token=other),

@@ -125,8 +125,10 @@ if TYPE_CHECKING:
     from socialapi.models.posts import Poll as Poll
     from socialapi.models.posts import Post as Post
     from socialapi.models.posts import PostDraft as PostDraft
+    from socialapi.models.posts import PostGeo as PostGeo
     from socialapi.models.posts import PostMedia as PostMedia
     from socialapi.models.posts import PostMetrics as PostMetrics
+    from socialapi.models.posts import PostPoll as PostPoll
     from socialapi.models.posts import PostReply as PostReply
     from socialapi.models.posts import ReferencedPost as ReferencedPost
     from socialapi.models.posts import Space as Space
@@ -262,7 +264,7 @@ else:
             "socialapi.models.posts": (
                 "AnnotationEntity Attachments ContextAnnotation ContextDomain ContextEntity EditControls "
                 "EditOptions Entities Media MediaMetrics MediaVariant MentionEntity Place Poll Post PostDraft "
-                "PostMedia PostMetrics PostReply ReferencedPost Space TagEntity UrlEntity UrlImage UserList"
+                "PostGeo PostMedia PostMetrics PostPoll PostReply ReferencedPost Space TagEntity UrlEntity UrlImage UserList"
             ),
             "socialapi.models.products": (
                 "AgeGroup Availability Condition Gender Product ProductDeletion ProductResult ProductsQuery "

@@ -1,6 +1,5 @@
 """`socialapi ads`: accounts, their history, keyword insights, line items and audience targeting."""
 
-import contextlib
 import datetime
 from collections.abc import Callable
 from typing import Annotated, Any, Final, TypeVar
@@ -13,7 +12,7 @@ from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.formats import Column, ListKind, shown_json
 from socialapi.cli.listing import ALL_PAGES, AsJson, ListFlags, PagedFlags, as_line, print_items, print_pages
-from socialapi.cli.options import named, whole_number
+from socialapi.cli.options import named, time, whole_number
 from socialapi.cli.output import moment, printable
 from socialapi.errors import InvalidInput
 from socialapi.models.accounts import Account, HistoryEntry
@@ -266,23 +265,6 @@ _CAMPAIGNS: Final = ListKind[TargetingCampaign](
     ),
 )
 _SERVED: Final = {True: "", False: " (not servable)", None: ""}
-
-
-def time(option: str, text: str) -> datetime.datetime:
-    """Returns the time of an option: a date, meaning midnight UTC, or a time with its zone.
-
-    Raises InvalidInput for anything else.
-    """
-    value = None
-    with contextlib.suppress(ValueError):
-        value = datetime.datetime.fromisoformat(text)
-    if value is None:
-        raise InvalidInput(f"{option} is a date (2025-01-06) or a time (2025-01-06T09:00Z)")
-    if "T" not in text.upper() and value.tzinfo is None and value.time() == datetime.time():
-        return value.replace(tzinfo=datetime.UTC)
-    if value.tzinfo is None:
-        raise InvalidInput(f"{option} has no time zone: end it with Z for UTC, or with +02:00")
-    return value
 
 
 def constant(text: str) -> str:

@@ -272,3 +272,20 @@ def named(options: Mapping[str, str]) -> Iterator[None]:
 
 def _renamed(text: str, options: Mapping[str, str]) -> str:
     return _PARAMETER.sub(lambda word: options.get(word[0], word[0]), text)
+
+
+def time(option: str, text: str) -> datetime.datetime:
+    """Returns the time of an option: a date, meaning midnight UTC, or a time with its zone.
+
+    Raises InvalidInput for anything else.
+    """
+    value = None
+    with contextlib.suppress(ValueError):
+        value = datetime.datetime.fromisoformat(text)
+    if value is None:
+        raise InvalidInput(f"{option} is a date (2025-01-06) or a time (2025-01-06T09:00Z)")
+    if "T" not in text.upper() and value.tzinfo is None and value.time() == datetime.time():
+        return value.replace(tzinfo=datetime.UTC)
+    if value.tzinfo is None:
+        raise InvalidInput(f"{option} has no time zone: end it with Z for UTC, or with +02:00")
+    return value

@@ -10,7 +10,7 @@ from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.formats import Column, ListKind, json_line
 from socialapi.cli.listing import GO_ON_HELP, PagedFlags, is_position, print_joined, print_pages
-from socialapi.cli.options import named, whole_number
+from socialapi.cli.options import named, time, whole_number
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
 from socialapi.models.queries import Fields
@@ -30,6 +30,31 @@ class PostFlags(PagedFlags):
 
 
 ALL_POSTS: Final = PostFlags()
+
+
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class PostFilters:
+    """Which posts of a user are wanted."""
+
+    start_time: Annotated[str | None, Parameter(help="The earliest time, as 2025-01-06 or 2025-01-06T09:00Z.")] = None
+    end_time: Annotated[str | None, Parameter(help="The time before which posts were written.")] = None
+    since_id: Annotated[str | None, Parameter(help="The id after which posts begin.")] = None
+    until_id: Annotated[str | None, Parameter(help="The id before which posts end.")] = None
+    exclude: Annotated[str | None, Parameter(help="What to leave out: replies, retweets or both.", negative=())] = None
+
+    def arguments(self) -> dict[str, Any]:
+        """Returns the arguments of `by_user`."""
+        return {
+            "start_time": self.start_time and time("--start-time", self.start_time),
+            "end_time": self.end_time and time("--end-time", self.end_time),
+            "since_id": self.since_id,
+            "until_id": self.until_id,
+            "exclude": names_in(self.exclude),
+        }
+
+
+EVERY_POST: Final = PostFilters()
 
 
 @attrs.define(kw_only=True)
@@ -53,6 +78,7 @@ async def by_user(
     expansions: Annotated[
         str | None, Parameter(help="Related objects to include; author_id adds the author's name.", negative=())
     ] = None,
+    filters: PostFilters = EVERY_POST,
     flags: PostFlags = ALL_POSTS,
 ) -> int:
     """Print a user's posts, the newest first.
@@ -71,14 +97,21 @@ async def by_user(
             max_results=flags.page_size(least=5, most=100) if max_results is None else max_results,
             fields=Fields(post=list(dict.fromkeys(chosen)), expansions=expanded),
             start=flags.go_on,
+            **filters.arguments(),
         )
-        with named({"max_results": "--max-results"}):
+        with named(_OPTIONS):
             kind = posts_with(chosen, expanded)
             if "author_id" in expanded:
                 await print_joined(pager, with_author, kind, flags)
             else:
                 await print_pages(pager, kind, flags)
     return output.DONE
+
+
+_OPTIONS: Final = {
+    name: f"--{name.replace('_', '-')}"
+    for name in ("max_results", "start_time", "end_time", "since_id", "until_id", "exclude")
+}
 
 
 def posts_with(fields: Sequence[str], expansions: Sequence[str]) -> ListKind[Any]:

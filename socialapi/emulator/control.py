@@ -169,6 +169,20 @@ async def catalog_products(request: ControlRequest) -> Lines:
     return Lines(b"".join(orjson.dumps(stock.fields(item)) + b"\n" for item in items) for items in stock.slices())
 
 
+@control("GET", "posts/{post_id}")
+async def get_post(request: ControlRequest) -> Answer:
+    """Returns a post with all of its fields, and with what the API does not show of it."""
+    post = request.service.state.platform.posts.get(request.parameters["post_id"])
+    if post is None:
+        raise Refusal(404, "NOT_FOUND", "there is no such post", parameter="post_id")
+    hidden = {
+        "nullcast": post.nullcast,
+        "replaced": post.replaced,
+        "share_with_followers": post.shared_with_followers,
+    }
+    return answer(post.fields | hidden)
+
+
 @control("GET", "seed")
 async def seed(request: ControlRequest) -> Answer:
     """Returns the ids of the seed data, by kind."""

@@ -21,6 +21,7 @@ from socialapi.models.events import (
     SubscriptionDraft,
 )
 from socialapi.models.oauth import AppOnlyTokenRequest, InvalidateTokenRequest, OAuth2TokenRequest
+from socialapi.models.posts import PostDraft
 from socialapi.models.products import MAX_PRODUCTS, Product, ProductsBody
 from socialapi.models.validation import (
     Alternatives,
@@ -198,6 +199,8 @@ def is_open(cls: Any) -> bool:
     """Returns whether objects may have members that are not declared."""
     if cls in _OPEN_FORMS:
         return True
+    if cls is PostDraft:
+        return False  # the handler refuses unknown fields
     if typing.is_typeddict(cls):
         return "extra" in cls.__annotations__
     return any(field.name == "extra" for field in attrs.fields(cls))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
 
 import attrs
-from annotated_types import MaxLen
+from annotated_types import Ge, Le, MaxLen, MinLen
 
 from socialapi.internal.records import Record
 from socialapi.internal.unset import UNSET, Unset
@@ -227,6 +227,7 @@ class PostReply(Record):
     """The post to reply to."""
 
     in_reply_to_tweet_id: AnyId
+    auto_populate_reply_metadata: bool | Unset = UNSET
     exclude_reply_user_ids: ListOf[AnyId] | Unset = UNSET
 
 
@@ -236,6 +237,26 @@ class PostMedia(Record):
 
     media_ids: ListOf[AnyId]
     tagged_user_ids: ListOf[AnyId] | Unset = UNSET
+
+
+ReplySettings = Literal["following", "mentionedUsers", "subscribers", "verified"]
+"""Who may reply besides those who are mentioned; everybody if nothing is said."""
+
+
+@attrs.define(kw_only=True)
+class PostPoll(Record):
+    """A poll of two to four options, open for 5 minutes to 7 days."""
+
+    options: Annotated[tuple[Annotated[str, MinLen(1), MaxLen(25)], ...], MinLen(2), MaxLen(4)]
+    duration_minutes: Annotated[int, Ge(5), Le(10_080)]
+    reply_settings: ReplySettings | Unset = UNSET
+
+
+@attrs.define(kw_only=True)
+class PostGeo(Record):
+    """The place of a post."""
+
+    place_id: AnyId
 
 
 @attrs.define(kw_only=True)
@@ -249,9 +270,11 @@ class EditOptions(Record):
 
 @attrs.define(kw_only=True)
 class PostDraft(Record):
-    """A post to create. Undocumented fields go into `extra` and are sent as given.
+    """A post to create. The documented and published fields are typed; others go into `extra` and are
+    sent as given.
 
     `share_with_followers` also shows a post in a community to the author's followers.
+    `reply_settings` says who may reply. A `nullcast` post is in no timeline.
     """
 
     text: Annotated[str, MaxLen(MAX_TEXT_LENGTH)] | Unset = UNSET
@@ -262,6 +285,14 @@ class PostDraft(Record):
     quote_tweet_id: AnyId | Unset = UNSET
     media: PostMedia | Unset = UNSET
     edit_options: EditOptions | Unset = UNSET
+    poll: PostPoll | Unset = UNSET
+    geo: PostGeo | Unset = UNSET
+    reply_settings: ReplySettings | Unset = UNSET
+    card_uri: str | Unset = UNSET
+    direct_message_deep_link: str | Unset = UNSET
+    for_super_followers_only: bool | Unset = UNSET
+    made_with_ai: bool | Unset = UNSET
+    nullcast: bool | Unset = UNSET
     extra: Mapping[str, Any] = attrs.field(factory=dict)
 
     @staticmethod

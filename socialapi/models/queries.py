@@ -34,6 +34,7 @@ PostField = Literal[
     "possibly_sensitive",
     "public_metrics",
     "referenced_tweets",
+    "reply_settings",
     "text",
 ]
 UserField = Literal[
@@ -252,11 +253,20 @@ class PostsLookup(FieldParameters):
     ids: Annotated[tuple[AnyId, ...], MinLen(1), MaxLen(MAX_LOOKUP_IDS)]
 
 
+PostId = Annotated[str, IsId(), Pattern("[0-9]{1,19}", "must be 1 to 19 digits")]
+ExcludedPosts = Literal["replies", "retweets"]
+
+
 class UserPosts(FieldParameters, total=False):
-    """A page of a user's posts."""
+    """A page of a user's posts. The filters are published and not documented."""
 
     max_results: MaxResults
     pagination_token: str
+    start_time: datetime.datetime
+    end_time: datetime.datetime
+    since_id: PostId
+    until_id: PostId
+    exclude: tuple[ExcludedPosts, ...]
 
 
 class OpenPage(TypedDict, total=False):

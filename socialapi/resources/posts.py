@@ -1,5 +1,6 @@
 """Posts (platform documentation, sections 4.3 and 4.4)."""
 
+import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from itertools import chain
@@ -8,9 +9,9 @@ from typing import Any
 from socialapi.errors import ApiError
 from socialapi.models.pages import Includes, Page
 from socialapi.models.posts import Post, PostDraft
-from socialapi.models.queries import MAX_LOOKUP_IDS, Fields, selected_by
+from socialapi.models.queries import MAX_LOOKUP_IDS, ExcludedPosts, Fields, selected_by
 from socialapi.resources.arguments import check_argument
-from socialapi.resources.resource import Resource
+from socialapi.resources.resource import Resource, unless_empty, without_none
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
 from socialapi.wire.paging import Position
@@ -56,27 +57,41 @@ class Posts(Resource):
         *,
         max_results: int | None = None,
         pagination_token: str | None = None,
+        start_time: datetime.datetime | None = None,
+        end_time: datetime.datetime | None = None,
+        since_id: str | int | None = None,
+        until_id: str | int | None = None,
+        exclude: ExcludedPosts | Sequence[ExcludedPosts] = (),
         fields: Fields | None = None,
         start: str | None = None,
     ) -> Pager[Post]:
         """Returns a user's posts, newest first (section 4.3).
 
         `max_results` (5 to 100) is the page size. `pagination_token` starts at the page of that
-        token, and `start` after the item of a stored `Pager.position`.
+        token, and `start` after the item of a stored `Pager.position`. Posts are those from
+        `start_time` until before `end_time`, with ids after `since_id` and before `until_id`,
+        without what `exclude` names (replies, retweets).
         """
         if pagination_token is not None:
             check_argument("pagination_token", str, pagination_token)
             start = start or str(Position(pagination_token))
         query: dict[str, Any] = {} if fields is None else {**selected_by(fields)}
-        if max_results is not None:
-            query["max_results"] = max_results
+        query |= without_none(
+            max_results=max_results,
+            start_time=start_time,
+            end_time=end_time,
+            since_id=since_id,
+            until_id=until_id,
+            exclude=unless_empty(exclude),
+        )
         return self._pages(routes.USER_POSTS, query=query, start=start, id=path_id("user_id", user_id))
 
     async def create(self, draft: PostDraft | Mapping[str, Any] | str) -> Post:
         """Creates a post in the name of the user and returns it with its id (section 4.4).
 
         `draft` is a `PostDraft`, a mapping with its fields, or the text. Raises InvalidInput for a
-        text of more than 25,000 characters. Raises Forbidden if the user may not reply (the author
+        text of more than 25,000 characters, and for a key of a mapping that is nearly a known field;
+        other unknown fields are sent as given. Raises Forbidden if the user may not reply (the author
         of the other post must have mentioned or quoted them) or may not edit (own posts of the last
         hour, premium authors only). Not repeated if its outcome is unknown.
         """

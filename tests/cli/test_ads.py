@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from socialapi.cli.ads import constant, time
+from socialapi.cli.ads import constant
+from socialapi.cli.options import time
 from socialapi.emulator import Emulator
 from socialapi.errors import InvalidInput
 from tests.cli.running import Outcome, Shell

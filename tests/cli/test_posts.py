@@ -217,3 +217,29 @@ def test_signs_that_move_a_cursor_are_not_printed() -> None:
     assert cells_of(kind, with_author(Post(id="1"), page)) == ["1", "-", "-"]
     said = json_line(kind.to_json(with_author(attrs.evolve(post, author_id=None), page)))
     assert said == '{"id":"1","text":"two\\nlines\\u001b]0;title\\u0007 and\u202e more\\u009b"}'
+
+
+async def test_posts_are_chosen_by_time_id_and_kind(ready: Shell, emulator: Emulator) -> None:
+    read = ("posts", "by-user", emulator.seed["user_ids"][0], "--fields", "created_at,referenced_tweets", "--json")
+    printed = await ready.run(*read, "--start-time", "2024-05-01", "--end-time", "2024-05-04T00:00:00Z")
+    assert printed.status == 0, printed.err
+    times = [post["created_at"] for post in printed.objects]
+    assert times
+    assert all("2024-05-01" <= time < "2024-05-04" for time in times)
+    ids = [post["id"] for post in printed.objects]
+    between = await ready.run(*read, "--since-id", ids[-1], "--until-id", ids[0], "--exclude", "replies,retweets")
+    plain = {post["id"] for post in printed.objects if "replied_to" not in json.dumps(post)}
+    assert [post["id"] for post in between.objects] == [each for each in ids[1:-1] if each in plain]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--start-time", "yesterday"), "--start-time is a date (2025-01-06) or a time"),
+        (("--since-id", "x"), "--since-id: must be 1 to 19 digits"),
+        (("--exclude", "likes"), "--exclude[0]: must be one of replies, retweets"),
+    ],
+)
+async def test_a_wrong_choice_is_wrong_usage(ready: Shell, options: tuple[str, str], told: str) -> None:
+    printed = await ready.run("posts", "by-user", "17", *options)
+    assert (printed.status, told in printed.err) == (2, True)

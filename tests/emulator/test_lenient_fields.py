@@ -41,9 +41,7 @@ async def test_unknown_fields_and_expansions_are_dropped_and_known_ones_answered
 
 async def test_unknown_parameters_are_passed_over(lenient: Asker) -> None:
     user = lenient.emulator.seed["user_ids"][0]
-    reply = await lenient.get(
-        f"/2/users/{user}/tweets", max_results=5, exclude="replies", start_time="2020-01-01T00:00:00Z"
-    )
+    reply = await lenient.get(f"/2/users/{user}/tweets", max_results=5, colour="red", trim_user="true")
     assert (reply.status, len(reply.data)) == (200, 5)
     page = await lenient.get(
         f"/2/users/{user}/tweets", max_results=5, pagination_token=reply.json["meta"]["next_token"]

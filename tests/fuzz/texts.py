@@ -12,11 +12,10 @@ from oauthlib import oauth1
 from oauthlib.oauth1.rfc5849 import signature as reference
 from oauthlib.oauth1.rfc5849 import utils
 
-from socialapi.cli.ads import time
 from socialapi.cli.credential_store import misspelled_variables
 from socialapi.cli.emulator import _target
 from socialapi.cli.listing import is_position
-from socialapi.cli.options import _moment, _region, _whole, dated_path, mapping_of
+from socialapi.cli.options import _moment, _region, _whole, dated_path, mapping_of, time
 from socialapi.cli.sign_in import Loopback, _code_of, _verifier_of
 from socialapi.cli.webhooks import _parameter
 from socialapi.config import Config, is_file_path

@@ -72,18 +72,18 @@ class NullcastPosts(Machine):
         made = await account.posts.create(as_user_id=self.user_id, text=text, nullcast=nullcast)
         self.add(made.id, text=text, nullcast=nullcast)
 
-    @step(trouble=None, answered=st.none() | numbers, quoted=st.none() | numbers)
-    async def write(self, answered: int | None, quoted: int | None) -> None:
+    @step(trouble=None, answered=st.none() | numbers, quoted=st.none() | numbers, nullcast=st.booleans())
+    async def write(self, answered: int | None, quoted: int | None, *, nullcast: bool) -> None:
         """A post may answer and quote others, or one and the same."""
         text = self.new_text()
-        draft: dict[str, Any] = {"text": text}
+        draft: dict[str, Any] = {"text": text, "nullcast": nullcast}
         if answered is not None and (target := self.pick(answered)):
             draft["reply"] = {"in_reply_to_tweet_id": target}
             self.posts[target].replies += 1
         if quoted is not None and (target := self.pick(quoted)):
             draft["quote_tweet_id"] = target
             self.posts[target].quotes += 1
-        self.add((await self.client.posts.create(draft)).id, text=text)
+        self.add((await self.client.posts.create(draft)).id, text=text, nullcast=nullcast)
 
     @step(trouble=None, number=numbers)
     async def edit(self, number: int) -> None:

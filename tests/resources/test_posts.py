@@ -1,6 +1,7 @@
 """Posts: looked up, read page by page, created."""
 
 import asyncio
+import datetime
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from socialapi import Client, Fields, errors
 from socialapi.emulator import Emulator
 from socialapi.problems import NotAuthorizedForResource, ResourceNotFound
-from socialapi.types import EditOptions, MediaVariant, PostDraft, PostMedia, PostReply
+from socialapi.types import EditOptions, MediaVariant, PostDraft, PostGeo, PostMedia, PostPoll, PostReply
 from tests.emulator.asking import Asker
 from tests.support.clients import client_of
 from tests.support.clock import VirtualClock
@@ -379,6 +380,67 @@ async def test_an_app_cannot_create_posts(service: Emulator) -> None:
 async def test_what_is_not_known_here_is_sent_as_it_is(client: Client, service: Emulator) -> None:
     await client.posts.create(PostDraft(text="x", extra={"nullcast": True}))
     assert service.requests[-1].status == 201
+    with pytest.raises(errors.ApiError, match="brand_new: is no field of a post"):
+        await client.posts.create({"text": "x", "brand_new": 1})
+
+
+async def test_lenient_fields_take_every_member_of_a_post() -> None:
+    async with (
+        Emulator(lenient_fields=True) as service,
+        Client(service.config, service.credentials) as client,
+    ):
+        assert (await client.posts.create({"text": "x", "brand_new": 1})).id
+
+
+async def test_a_post_has_a_poll_a_place_and_reply_settings(client: Client, service: Emulator) -> None:
+    poll = PostPoll(options=("Yes", "No"), duration_minutes=60)
+    place_id = next(iter(service.state.platform.places))
+    draft = PostDraft(text="Well?", poll=poll, geo=PostGeo(place_id=place_id), reply_settings="mentionedUsers")
+    made = await client.posts.create(draft)
+    fields = Fields(
+        post=["reply_settings"], poll=["voting_status"], expansions=["attachments.poll_ids", "geo.place_id"]
+    )
+    page = await client.posts.lookup(made.id, fields=fields)
+    assert page.data[0].extra["reply_settings"] == "mentionedUsers"
+    assert [option["label"] for option in page.includes.polls[0].extra["options"]] == ["Yes", "No"]
+    assert page.includes.places[0].id == place_id
+    with pytest.raises(errors.InvalidInput, match=r"poll\.options: must have at least 2"):
+        await client.posts.create(PostDraft(text="x", poll=PostPoll(options=("Yes",), duration_minutes=60)))
+
+
+async def test_posts_of_a_user_are_chosen_by_time_id_and_kind(client: Client, northwind: str) -> None:
+    day = datetime.datetime(2024, 5, 1, tzinfo=datetime.UTC)
+    chosen = client.posts.by_user(
+        northwind, start_time=day, end_time=day + datetime.timedelta(days=3), fields=Fields(post=["created_at"])
+    )
+    found = await chosen.collect()
+    assert found
+    assert all(day <= post.created_at < day + datetime.timedelta(days=3) for post in found if post.created_at)
+    between = client.posts.by_user(northwind, since_id=found[-1].id, until_id=int(found[0].id))
+    assert [post.id for post in await between.collect()] == [post.id for post in found[1:-1]]
+    plain = client.posts.by_user(
+        northwind, start_time=day, end_time=day + datetime.timedelta(days=3), exclude="replies",
+        fields=Fields(post=["referenced_tweets"]),
+    )  # fmt: skip
+    rest = await plain.collect()
+    assert len(rest) < len(found)
+    assert not any(each.type == "replied_to" for post in rest for each in post.referenced_tweets)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule"),
+    [
+        ({"start_time": "2024-05-01"}, "start_time: must be an ISO 8601 time in UTC"),
+        ({"since_id": "x"}, "since_id: must be 1 to 19 digits"),
+        ({"exclude": ["likes"]}, r"exclude\[0\]: must be one of replies, retweets"),
+    ],
+)
+async def test_a_wrong_choice_of_posts_is_refused_before_it_is_sent(
+    client: Client, service: Emulator, arguments: dict[str, Any], rule: str
+) -> None:
+    with pytest.raises(errors.InvalidInput, match=rule):
+        await client.posts.by_user("17", **arguments)
+    assert not service.requests
 
 
 async def test_a_creation_whose_outcome_is_unknown_is_not_repeated(client: Client, service: Emulator) -> None:

@@ -162,8 +162,8 @@ def test_an_answer_is_read_as_it_would_be_in_a_call() -> None:
 
 
 def test_a_draft_leaves_out_what_is_not_given() -> None:
-    draft = PostDraft(text="t", reply=PostReply(in_reply_to_tweet_id="1"), extra={"poll": {"options": ["a"]}})
-    assert draft.to_dict() == {"text": "t", "reply": {"in_reply_to_tweet_id": "1"}, "poll": {"options": ["a"]}}
+    draft = PostDraft(text="t", reply=PostReply(in_reply_to_tweet_id="1"), extra={"brand_new": {"options": ["a"]}})
+    assert draft.to_dict() == {"text": "t", "reply": {"in_reply_to_tweet_id": "1"}, "brand_new": {"options": ["a"]}}
     assert PostDraft.from_dict(draft.to_dict()) == draft
     assert PostDraft.from_dict({}).text is UNSET
 

@@ -90,6 +90,7 @@ MAX_EDITS: Final = 5
 
 _KEPT_BY_EDITS: Final = (
     *("conversation_id", "in_reply_to_user_id", "referenced_tweets", "community_id", "paid_partnership"),
+    *("geo", "reply_settings"),
 )
 
 _NO_COUNTS: Final = ("retweet_count", "reply_count", "like_count", "quote_count", "impression_count")
@@ -125,7 +126,7 @@ def new_post(
     if references:
         fields["referenced_tweets"] = references
     if previous is not None:
-        nullcast = previous.nullcast
+        nullcast, shared_with_followers = previous.nullcast, previous.shared_with_followers
         _follow(state.platform.posts, fields, previous)
     post = PostRecord.of(fields | further, now, nullcast=nullcast, shared_with_followers=shared_with_followers)
     state.platform.posts.put(post)
@@ -150,6 +151,7 @@ def post_fields(state: State, author: User, post_id: str, text: str, at: float) 
         "paid_partnership": False,
         "possibly_sensitive": False,
         "public_metrics": dict.fromkeys(_NO_COUNTS, 0),
+        "reply_settings": "everyone",
     }
 
     def id_of(username: str) -> str | None:

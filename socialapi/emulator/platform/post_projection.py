@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from socialapi.emulator.clock import milliseconds
 from socialapi.emulator.platform.selection import Selection, pick_fields, selection
 from socialapi.emulator.platform.state import PostRecord
 from socialapi.emulator.responses import not_found_problem, packed_json, problem
@@ -118,7 +119,10 @@ class Includes:
         }[name]
         for key in post.get("attachments", {}).get(name, ()):
             if key in held:
-                self._found[kind][key] = pick_fields(held[key], names)
+                shown = held[key]
+                if kind == "polls" and shown["end_datetime"] <= milliseconds(self._state.clock.now()):
+                    shown = shown | {"voting_status": "closed"}
+                self._found[kind][key] = pick_fields(shown, names)
 
     def _add_referenced(self, post: Fields, expansion: str) -> None:
         for reference in post.get("referenced_tweets", ()):

@@ -1,16 +1,24 @@
 """Handlers for reading and creating posts (platform sections 4.3 and 4.4)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import datetime
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import attrs
+
+from socialapi.emulator.clock import milliseconds
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.paging import Numbered, paginate
 from socialapi.emulator.platform.new_posts import EDIT_SECONDS, MAX_EDITS, new_post
 from socialapi.emulator.platform.post_projection import Includes, may_read, not_authorized
 from socialapi.emulator.platform.selection import Selection, pick_fields, selection
-from socialapi.emulator.platform.state import PostRecord
+from socialapi.emulator.platform.state import PostRecord, PostStore
 from socialapi.emulator.responses import Answer, Refusal, answer, data, forbidden, invalid, not_found_problem
 from socialapi.emulator.state import State, User
+from socialapi.models.posts import PostDraft
+from socialapi.models.validation import printable_name
+from socialapi.problems import BrokenRule
 from socialapi.routes import platform as routes
 
 DEFAULT_PAGE: Final = 10
@@ -46,8 +54,39 @@ async def posts_of_user(call: Call) -> Answer:
     if not may_read(user, call.caller.user):
         return answer({"errors": [not_authorized(call.service.problem_base_url, "id", user_id, "user")]})
     posts = call.state.platform.posts
-    page = paginate(call, Numbered(posts.timeline(user_id), newest_first=True), default=DEFAULT_PAGE)
+    page = paginate(
+        call, Numbered(posts.timeline(user_id), newest_first=True), _filter(call, posts), default=DEFAULT_PAGE
+    )
     return posts_answer(call, posts.known(page.positions), selected, meta=page.meta)
+
+
+def _filter(call: Call, posts: PostStore) -> Callable[[int], bool] | None:
+    """Returns the filter that the request names, by post id; None for all posts."""
+    query = call.query
+    if query.keys().isdisjoint(_FILTERS):
+        return None
+    after, before = int(query.get("since_id", -1)), int(query.get("until_id", 2**64))
+    earliest, latest = (
+        datetime.datetime.fromisoformat(query[name]).timestamp() if name in query else None
+        for name in ("start_time", "end_time")
+    )
+    kinds = {_EXCLUDED[each] for each in query.get("exclude", ())}
+
+    def accepts(number: int) -> bool:
+        if not after < number < before:
+            return False
+        if earliest is not None and posts.time_of(number) < earliest:
+            return False
+        if latest is not None and posts.time_of(number) >= latest:
+            return False
+        (post,) = posts.known([number]) if kinds else (None,)
+        return post is None or kinds.isdisjoint(each["type"] for each in post.fields.get("referenced_tweets", ()))
+
+    return accepts
+
+
+_FILTERS: Final = ("start_time", "end_time", "since_id", "until_id", "exclude")
+_EXCLUDED: Final = {"replies": "replied_to", "retweets": "retweeted"}
 
 
 def posts_answer(
@@ -67,24 +106,44 @@ def posts_answer(
     return data(shown, includes=expanded.shown(), meta=meta, errors=[*errors, *expanded.errors])
 
 
-@serves(routes.POST_CREATE)
+def unknown_fields(call: Call) -> Iterator[BrokenRule]:
+    """Yields a broken rule for each field that no new post has, unless fields are lenient."""
+    if call.service.settings.lenient_fields:
+        return
+    for name in call.body.keys() - _DRAFT_FIELDS:
+        meant = difflib.get_close_matches(name, _DRAFT_FIELDS, n=1)
+        suggestion = f": did you mean {meant[0]}?" if meant else f"; there are {', '.join(sorted(_DRAFT_FIELDS))}"
+        yield BrokenRule(path=printable_name(name), reason=f"is no field of a post{suggestion}")
+
+
+_DRAFT_FIELDS: Final = frozenset(field.name for field in attrs.fields(PostDraft)) - {"extra"}
+
+
+@serves(routes.POST_CREATE, rules=unknown_fields)
 async def create_post(call: Call) -> Answer:
     """Creates a post, and returns it with its default fields."""
     body = call.body
     author = call.user
-    if not body.get("text", "").strip() and "media" not in body:
-        raise invalid(
-            "text", "must not be blank unless the post has media", *([body["text"]] if "text" in body else [])
-        )
+    if not body.get("text", "").strip() and body.keys().isdisjoint(_IN_PLACE_OF_TEXT):
+        given = [body["text"]] if "text" in body else []
+        raise invalid("text", f"must not be blank unless the post has {' or '.join(_IN_PLACE_OF_TEXT)}", *given)
+    if "poll" in body and "media" in body:
+        raise invalid("poll", "cannot go with media")
+    if "geo" in body and body["geo"]["place_id"] not in call.state.platform.places:
+        raise invalid("geo.place_id", "names no place", body["geo"]["place_id"][:100])
     media_keys = _media_keys(call.state, body)
     previous = _check_edit(call, author, body)
     answered = _target(call, body.get("reply", {}).get("in_reply_to_tweet_id"), "reply.in_reply_to_tweet_id")
     quoted = _target(call, body.get("quote_tweet_id"), "quote_tweet_id")
     if answered is not None:
+        _check_reply_settings(author, answered)
         _check_summoned(call, author, answered)
     text = body.get("text", "")
-    further: dict[str, Any] = {"attachments": {"media_keys": media_keys}} if media_keys else {}
-    further |= {name: body[name] for name in ("community_id", "paid_partnership") if name in body}
+    further = {name: body[name] for name in _AS_GIVEN if name in body}
+    if media_keys:
+        further["attachments"] = {"media_keys": media_keys}
+    if "poll" in body:
+        further["attachments"] = {"poll_ids": [_new_poll(call, body["poll"])]}
     post = new_post(
         call.state,
         author,
@@ -92,6 +151,7 @@ async def create_post(call: Call) -> Answer:
         answered=answered,
         quoted=quoted,
         previous=previous,
+        nullcast=body.get("nullcast", False),
         shared_with_followers=body.get("share_with_followers", False),
         **further,
     )
@@ -118,6 +178,39 @@ def _target(call: Call, post_id: str | None, parameter: str) -> PostRecord | Non
     if found is None or not may_read(call.state.users[found.author_id], call.caller.user):
         raise invalid(parameter, "names no post", post_id[:100])
     return found
+
+
+_IN_PLACE_OF_TEXT: Final = ("media", "poll", "card_uri")
+_AS_GIVEN: Final = ("community_id", "paid_partnership", "geo", "reply_settings")
+
+
+def _new_poll(call: Call, given: Mapping[str, Any]) -> str:
+    """Stores a poll, and returns its id."""
+    minutes = given["duration_minutes"]
+    poll_id = str(call.state.platform.new_id(call.now))
+    call.state.platform.polls[poll_id] = {
+        "id": poll_id,
+        "options": [{"position": n, "label": label, "votes": 0} for n, label in enumerate(given["options"], 1)],
+        "duration_minutes": minutes,
+        "end_datetime": milliseconds(call.now + 60 * minutes),
+        "voting_status": "open",
+    }
+    return poll_id
+
+
+def _check_reply_settings(replier: User, post: PostRecord) -> None:
+    """Refuses a reply by somebody whom the settings of the post leave out. Its author and those whom
+    it mentions are never left out. Nobody has subscribers here.
+    """
+    fields = post.fields
+    setting = fields.get("reply_settings", "everyone")
+    mentioned = {mention.get("id") for mention in fields.get("entities", {}).get("mentions", ())}
+    if setting == "everyone" or replier.id in (post.author_id, *mentioned):
+        return
+    is_followed = "following" in (replier.profile.get("connection_status") or ())
+    if (setting == "following" and is_followed) or (setting == "verified" and replier.profile.get("verified")):
+        return
+    raise forbidden(f"the post's author lets others reply: its reply_settings are {setting}")
 
 
 def _check_summoned(call: Call, replier: User, post: PostRecord) -> None:
@@ -156,6 +249,8 @@ def _check_edit(call: Call, author: User, body: Mapping[str, Any]) -> PostRecord
         raise _no_edit("it was not created within the last hour")
     if versions[-1] != previous.id:
         raise _no_edit(f"it was edited already, into {versions[-1]}")
+    if "poll_ids" in fields.get("attachments", {}):
+        raise _no_edit("it has a poll")
     if fields["edit_controls"]["edits_remaining"] < 1:
         raise _no_edit(f"it was edited {MAX_EDITS} times, as often as it may be")
     for name in _FIXED_BY_EDITS:
@@ -164,7 +259,7 @@ def _check_edit(call: Call, author: User, body: Mapping[str, Any]) -> PostRecord
     return previous
 
 
-_FIXED_BY_EDITS: Final = ("reply", "quote_tweet_id", "community_id")
+_FIXED_BY_EDITS: Final = ("reply", "quote_tweet_id", "community_id", "poll", "geo", "reply_settings", "nullcast")
 
 
 def _no_edit(reason: str) -> Refusal:

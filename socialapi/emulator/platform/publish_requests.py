@@ -65,6 +65,7 @@ class _PostDraft(TypedDict, total=False):
     author_id: str
     created_at: Annotated[str, MinLen(1)]
     attachments: Attachments
+    community_id: str
     conversation_id: str
     edit_controls: EditControls
     edit_history_tweet_ids: Annotated[tuple[_Digits, ...], MinLen(1)]
@@ -74,6 +75,7 @@ class _PostDraft(TypedDict, total=False):
     lang: str
     public_metrics: PostMetrics
     referenced_tweets: tuple[ReferencedPost, ...]
+    share_with_followers: bool
     extra: Any
 
 

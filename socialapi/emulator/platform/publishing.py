@@ -96,12 +96,15 @@ class Publishing:
     def _of_post(self, state: State, post: PostRecord) -> Iterator[StreamLine]:
         """Yields the lines of the post and of the activity event of its author, unless the author
         is protected.
+
+        Who subscribed to an author follows them, so a post in a community that is not shared with
+        followers has no event.
         """
         if state.users[post.author_id].profile.get("protected"):
             return
         fields = post.fields
         yield from self._posts.lines(state, fields, post.content)
-        if state.platform.subscriptions:
+        if state.platform.subscriptions and ("community_id" not in fields or post.shared_with_followers):
             event = ActivityEvent(
                 event_id=str(state.platform.new_id(state.clock.now())),
                 event_type="post.create",
@@ -138,7 +141,7 @@ def _store_post(state: State, author: User, draft: Fields) -> PostRecord:
         fields[name] = made[name] | {each: value for each, value in fields[name].items() if value is not None}
     fields["author_id"] = author.id
     fields["id"] = post_id
-    post = PostRecord.of(fields, now)
+    post = PostRecord.of(fields, now, shared_with_followers=fields.pop("share_with_followers", False))
     platform.posts.put_published(post)
     return post
 

@@ -1,5 +1,6 @@
 """The state of the platform API."""
 
+import datetime
 from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -87,6 +88,19 @@ class PostStore:
         """Returns the post, or None if there is none."""
         found = self._posts.get(post_id)
         return self._generated.record(post_id) if found is None and self._generated is not None else found
+
+    def time_of(self, number: int) -> float:
+        """Returns the time that a post shows, in epoch seconds. Those that are generated have it in
+        their ids; the control plane may have given any text.
+        """
+        post = self._posts.get(str(number))
+        if post is None:
+            return time_of_id(number)
+        try:
+            moment = datetime.datetime.fromisoformat(post.fields["created_at"])
+        except ValueError:
+            return post.created_at
+        return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
 
     def known(self, ids: Iterable[int | str]) -> list[PostRecord]:
         """Returns those of the posts that exist."""
@@ -267,9 +281,7 @@ class Platform:
         """Removes a webhook, its stream link, and the subscriptions that name it."""
         self.webhooks.pop(webhook_id, None)
         self.links.pop(webhook_id, None)
-        self.subscriptions = {
-            each.id: each for each in self.subscriptions.values() if each.webhook_id != webhook_id
-        }
+        self.subscriptions = {each.id: each for each in self.subscriptions.values() if each.webhook_id != webhook_id}
 
     def remember_connection(self, connection: StreamConnection) -> None:
         """Adds a connection. If too many are remembered, the oldest of those that

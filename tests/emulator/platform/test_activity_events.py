@@ -200,3 +200,23 @@ async def test_joins_and_leaves_are_delivered_with_who_joined_or_left(ask: Asker
     async with reading(ask, ACTIVITY) as stream:
         await ask.emulator.publish({"event_type": "dm.received", "user_id": MARCO, "payload": JOIN})
         assert (await stream.line())["data"]["payload"] == JOIN
+
+
+async def test_a_post_of_a_community_reaches_subscribers_only_if_it_is_shared_with_followers(ask: Asker) -> None:
+    author = ask.emulator.seed["user_ids"][0]
+    await subscribe(ask, "post.create", user_id=author)
+    community: dict[str, Any] = {"community_id": "1493446837214187523"}
+    made = []
+    async with reading(ask, ACTIVITY) as stream:
+        for further in (community, {**community, "share_with_followers": True}, {}):
+            reply = await ask.signed("POST", "/2/tweets", json={"text": "x", **further})
+            made.append(reply.data["id"])
+        for further in (community, {**community, "share_with_followers": True}):
+            reply = await ask.control("POST", "events", {"post": {"text": "y", "author_id": author, **further}})
+            made.append(reply.json["published"][0]["post_id"])
+        told = [line["data"]["payload"]["id"] for line in [await stream.line() for _ in range(3)]]
+    assert told == [made[1], made[2], made[4]]
+    shown = [(await ask.control("GET", f"posts/{post_id}")).json for post_id in made]
+    assert [post["share_with_followers"] for post in shown] == [False, True, False, False, True]
+    assert [post.get("community_id") is None for post in shown] == [False, False, True, False, False]
+    assert (await ask.control("GET", "posts/17")).status == 404

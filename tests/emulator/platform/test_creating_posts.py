@@ -96,7 +96,7 @@ async def test_media_community_and_paid_partnership_are_kept(ask: Asker) -> None
     key = ask.emulator.seed["media_keys"][0]
     media = {"media_ids": [key.partition("_")[2], ask.emulator.seed["media_keys"][1]]}
     further = {"community_id": "1493446837214187523", "share_with_followers": True, "paid_partnership": True}
-    reply = await create(ask, media=media, **further, further="is passed over")
+    reply = await create(ask, media=media, **further)
     post = await full(ask, reply.data["id"])
     assert post["attachments"] == {"media_keys": ask.emulator.seed["media_keys"][:2]}
     assert (post["text"], post["paid_partnership"], post["community_id"]) == ("", True, further["community_id"])
@@ -234,3 +234,108 @@ async def test_a_post_is_shared_with_followers_from_a_community_only(ask: Asker)
     reply = await ask.signed("POST", "/2/tweets", json={"text": "x", "share_with_followers": True})
     assert reply.at_fault == ["share_with_followers"]
     assert (await ask.signed("POST", "/2/tweets", json={"text": "x", "share_with_followers": False})).status == 201
+
+
+# Published fields --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("txt", "did you mean text?"), ("reply_setting", "did you mean reply_settings?"), ("zebra", "there are card_uri")],
+)
+async def test_an_unknown_field_is_refused_with_a_suggestion(ask: Asker, name: str, told: str) -> None:
+    reply = await create(ask, text="x", **{name: "x"})
+    assert reply.at_fault == [name]
+    assert f"{name}: is no field of a post" in reply.json["errors"][0]["message"]
+    assert told in reply.json["errors"][0]["message"]
+
+
+async def test_published_fields_are_taken(ask: Asker) -> None:
+    further = {"card_uri": "card://1", "direct_message_deep_link": "https://x.example/", "made_with_ai": True}
+    assert (await create(ask, text="x", for_super_followers_only=False, **further)).status == 201
+    assert (await create(ask, text="x", made_with_ai="yes")).at_fault == ["made_with_ai"]
+
+
+async def test_an_unlisted_post_is_read_by_its_id_and_stays_unlisted_when_it_is_edited(ask: Asker) -> None:
+    listed = (await create(ask, text="Listed")).data["id"]
+    first = (await create(ask, text="Ad", nullcast=True)).data["id"]
+    second = (await edit(ask, first)).data["id"]
+    timeline = (await ask.get(f"/2/users/{ask.emulator.seed['user_ids'][0]}/tweets", max_results=5)).data
+    assert [timeline[0]["id"], timeline[1]["text"][:5]] == [listed, "Grüße"]
+    assert (await full(ask, second))["edit_history_tweet_ids"] == [first, second]
+    told = [(await ask.control("GET", f"posts/{each}")).json for each in (first, second, listed)]
+    assert [(each["nullcast"], each["replaced"]) for each in told] == [(True, True), (True, False), (False, False)]
+
+
+async def test_a_poll_is_open_for_its_minutes_and_can_be_included(ask: Asker) -> None:
+    poll = {"options": ["Warm socks", "The book"], "duration_minutes": 5}
+    post_id = (await create(ask, poll=poll)).data["id"]
+    query = {"ids": post_id, "expansions": "attachments.poll_ids", "poll_fields": "duration_minutes,voting_status"}
+    (found,) = (await ask.get("/2/tweets", **query)).json["includes"]["polls"]
+    assert found["options"] == [
+        {"position": 1, "label": "Warm socks", "votes": 0},
+        {"position": 2, "label": "The book", "votes": 0},
+    ]
+    assert (found["duration_minutes"], found["voting_status"]) == (5, "open")
+    ask.emulator.advance(300)
+    (found,) = (await ask.get("/2/tweets", **query)).json["includes"]["polls"]
+    assert found["voting_status"] == "closed"
+    refused = await edit(ask, post_id)
+    assert (refused.status, "it has a poll" in refused.json["detail"]) == (403, True)
+
+
+@pytest.mark.parametrize(
+    ("body", "named"),
+    [
+        ({"poll": {"options": ["one"], "duration_minutes": 5}}, "poll.options"),
+        ({"poll": {"options": ["1", "2", "3", "4", "5"], "duration_minutes": 5}}, "poll.options"),
+        ({"poll": {"options": ["1", "x" * 26], "duration_minutes": 5}}, "poll.options[1]"),
+        ({"poll": {"options": ["1", "2"], "duration_minutes": 4}}, "poll.duration_minutes"),
+        ({"poll": {"options": ["1", "2"], "duration_minutes": 10_081}}, "poll.duration_minutes"),
+        ({"poll": {"options": ["1", "2"]}}, "poll.duration_minutes"),
+        ({"poll": {"options": ["1", "2"], "duration_minutes": 5}, "media": {"media_ids": []}}, "poll"),
+        ({"geo": {"place_id": "nowhere"}}, "geo.place_id"),
+        ({"geo": {}}, "geo.place_id"),
+        ({"reply_settings": "nobody"}, "reply_settings"),
+    ],
+)
+async def test_polls_places_and_reply_settings_have_their_rules(ask: Asker, body: Any, named: str) -> None:
+    assert (await create(ask, text="x", **body)).at_fault == [named]
+
+
+async def test_a_post_has_the_place_that_it_names(ask: Asker) -> None:
+    place_id = next(iter(ask.emulator.state.platform.places))
+    post_id = (await create(ask, text="Here", geo={"place_id": place_id})).data["id"]
+    reply = await ask.get("/2/tweets", ids=post_id, expansions="geo.place_id", tweet_fields="geo")
+    assert reply.data[0]["geo"] == {"place_id": place_id}
+    assert [place["id"] for place in reply.json["includes"]["places"]] == [place_id]
+    edited = (await edit(ask, post_id)).data["id"]
+    assert (await ask.get("/2/tweets", ids=edited, tweet_fields="geo")).data[0]["geo"] == {"place_id": place_id}
+
+
+@pytest.mark.parametrize(
+    ("setting", "allowed"),
+    [
+        (None, {"harbourbooks", "marco_ferri", "northwind_group"}),
+        ("following", {"harbourbooks"}),
+        ("verified", {"harbourbooks", "northwind_group"}),
+        ("mentionedUsers", set()),
+        ("subscribers", set()),
+    ],
+)
+async def test_reply_settings_say_who_may_reply(ask: Asker, setting: str | None, allowed: set[str]) -> None:
+    """Of these the first user follows the bookshop alone; the group and the bookshop are verified."""
+    further = {} if setting is None else {"reply_settings": setting}
+    post_id = (await create(ask, text="Ask @ada_lindqvist", **further)).data["id"]
+    shown = (await ask.get("/2/tweets", ids=post_id, tweet_fields="reply_settings")).data[0]["reply_settings"]
+    assert shown == (setting or "everyone")
+    ids = {user.username: user.id for user in ask.emulator.state.users.values()}
+    body = {"text": "Me!", "reply": {"in_reply_to_tweet_id": post_id}}
+    replied = set()
+    for name in ("harbourbooks", "marco_ferri", "northwind_group", "ada_lindqvist"):
+        signer = await ask.as_user(ids[name], tier="enterprise")
+        reply = await ask.signed("POST", "/2/tweets", signer=signer, json=body)
+        assert reply.status == 201 or "reply_settings" in reply.json["detail"]
+        replied |= {name} if reply.status == 201 else set()
+    assert replied == allowed | {"ada_lindqvist"}, "whom the post mentions may always reply"
+    assert (await ask.signed("POST", "/2/tweets", json=body)).status == 201, "and so may its author"

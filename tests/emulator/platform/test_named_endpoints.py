@@ -246,9 +246,7 @@ async def test_a_webhook_is_a_part_of_a_subscription_which_ends_with_it(ask: Ask
     ask.emulator.webhook_targets[f"{URL}/other"] = owner.address
     first, second = [(await create_webhook(ask, url)).data["id"] for url in (URL, f"{URL}/other")]
     everywhere = await subscribe(ask, "post.create", user_id="1")
-    named = [
-        await subscribe(ask, "post.create", user_id="1", further={"webhook_id": each}) for each in (first, second)
-    ]
+    named = [await subscribe(ask, "post.create", user_id="1", further={"webhook_id": each}) for each in (first, second)]
     assert [reply.status for reply in (everywhere, *named)] == [201] * 3
     again = await subscribe(ask, "post.create", user_id="1", further={"webhook_id": first, "tag": "x"})
     assert (again.status, named[0].data["subscription_id"] in again.json["detail"]) == (409, True)

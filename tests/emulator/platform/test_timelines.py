@@ -119,3 +119,73 @@ async def test_reading_can_be_limited_by_route(session: Any) -> None:
         assert "x-rate-limit-limit" not in (await ask.get("/2/tweets", ids="17")).headers
         emulator.advance(900)
         assert (await ask.get(path)).status == 200
+
+
+@pytest.fixture
+async def five(ask: Asker) -> list[str]:
+    """The ids of five posts of another user, a minute apart, the oldest first: plain, reply, quote, retweet, plain."""
+    kinds = (None, "replied_to", "quoted", "retweeted", None)
+    posts = [
+        {
+            "text": f"number {number}",
+            "author_id": "783214005",
+            "created_at": f"2026-05-01T10:0{number}:00.000Z",
+            "referenced_tweets": [] if kind is None else [{"type": kind, "id": "1"}],
+        }
+        for number, kind in enumerate(kinds)
+    ]
+    for_each = [{"post": post} for post in posts]
+    published = (await ask.control("POST", "events", {"events": for_each})).json["published"]
+    return [each["post_id"] for each in published]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"start_time": "2026-05-01T10:03:00Z"}, [4, 3]),
+        ({"start_time": "2026-05-01T10:03:00.001Z"}, [4]),
+        ({"end_time": "2026-05-01T10:01:00Z"}, [0]),
+        ({"start_time": "2026-05-01T10:01:00+00:00", "end_time": "2026-05-01T10:03:00Z"}, [2, 1]),
+        ({"exclude": "replies"}, [4, 3, 2, 0]),
+        ({"exclude": "retweets,replies"}, [4, 2, 0]),
+        ({"exclude": "retweets", "start_time": "2026-05-01T10:02:00Z"}, [4, 2]),
+        ({"since_id": 1}, [4, 3, 2]),
+        ({"until_id": 1}, [0]),
+        ({"since_id": 0, "until_id": 4, "exclude": "replies"}, [3, 2]),
+    ],
+)
+async def test_posts_are_chosen_by_time_id_and_kind(
+    ask: Asker, five: list[str], query: dict[str, str | int], expected: list[int]
+) -> None:
+    asked = {name: five[value] if isinstance(value, int) else value for name, value in query.items()}
+    reply = await ask.get("/2/users/783214005/tweets", max_results=100, **asked)
+    chosen = [post["id"] for post in reply.data if post["id"] in five]
+    assert chosen == [five[index] for index in expected]
+
+
+async def test_chosen_posts_come_in_pages_of_their_own(ask: Asker) -> None:
+    path = f"/2/users/{ask.emulator.seed['user_ids'][0]}/tweets"
+    found: list[str] = []
+    query = {"end_time": "2024-01-10T00:00:00Z", "exclude": "replies", "max_results": "100"}
+    token: str | None = ""
+    while token is not None and len(found) < 250:
+        reply = await ask.get(
+            path, tweet_fields="created_at", **query, **({"pagination_token": token} if token else {})
+        )
+        assert all(post["created_at"] < "2024-01-10" for post in reply.data)
+        found += [post["id"] for post in reply.data]
+        token = reply.json["meta"].get("next_token")
+    assert len(found) == len(set(found)) >= 250
+    other = await ask.get(path, max_results=100, pagination_token=token)
+    assert other.at_fault == ["pagination_token"], "a token is of one choice"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("start_time", "yesterday"), ("end_time", "2026-05-01T10:00:00+02:00"), ("since_id", "x")),
+        *(("until_id", "1" * 20), ("exclude", "likes")),
+    ],
+)
+async def test_a_choice_of_posts_that_breaks_a_rule_is_refused(ask: Asker, name: str, value: str) -> None:
+    assert (await ask.get("/2/users/783214005/tweets", **{name: value})).at_fault == [name]

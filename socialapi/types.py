@@ -57,9 +57,12 @@ if TYPE_CHECKING:
     from socialapi.models.catalogs import ProductSet as ProductSet
     from socialapi.models.catalogs import ProductSetType as ProductSetType
     from socialapi.models.content import Article as Article
+    from socialapi.models.content import MisleadingTag as MisleadingTag
     from socialapi.models.content import NewsField as NewsField
     from socialapi.models.content import NewsStory as NewsStory
     from socialapi.models.content import Note as Note
+    from socialapi.models.content import NoteClassification as NoteClassification
+    from socialapi.models.content import NoteInfo as NoteInfo
     from socialapi.models.content import PowerstreamRule as PowerstreamRule
     from socialapi.models.content import PublishedArticle as PublishedArticle
     from socialapi.models.content import Replay as Replay
@@ -131,6 +134,7 @@ if TYPE_CHECKING:
     from socialapi.models.posts import PostPoll as PostPoll
     from socialapi.models.posts import PostReply as PostReply
     from socialapi.models.posts import ReferencedPost as ReferencedPost
+    from socialapi.models.posts import ReplySettings as ReplySettings
     from socialapi.models.posts import Space as Space
     from socialapi.models.posts import TagEntity as TagEntity
     from socialapi.models.posts import UrlEntity as UrlEntity
@@ -149,6 +153,7 @@ if TYPE_CHECKING:
     from socialapi.models.queries import CollectionQuery as CollectionQuery
     from socialapi.models.queries import CountQuery as CountQuery
     from socialapi.models.queries import CursorQuery as CursorQuery
+    from socialapi.models.queries import ExcludedPosts as ExcludedPosts
     from socialapi.models.queries import Expansion as Expansion
     from socialapi.models.queries import Fields as Fields
     from socialapi.models.queries import MediaField as MediaField
@@ -168,6 +173,7 @@ if TYPE_CHECKING:
     from socialapi.models.webhooks import Deleted as Deleted
     from socialapi.models.webhooks import StreamLink as StreamLink
     from socialapi.models.webhooks import WebhookConfig as WebhookConfig
+    from socialapi.models.webhooks import WebhookConfigField as WebhookConfigField
     from socialapi.models.webhooks import WebhookFailure as WebhookFailure
     from socialapi.models.webhooks import WebhookValidity as WebhookValidity
     from socialapi.problems import BrokenRule as BrokenRule
@@ -186,6 +192,7 @@ if TYPE_CHECKING:
     from socialapi.problems import OperationError as OperationError
     from socialapi.problems import Problem as Problem
     from socialapi.problems import ResourceNotFound as ResourceNotFound
+    from socialapi.problems import ResourceType as ResourceType
     from socialapi.problems import ResourceUnavailable as ResourceUnavailable
     from socialapi.problems import RuleCap as RuleCap
     from socialapi.problems import ServiceError as ServiceError
@@ -244,7 +251,10 @@ else:
             "socialapi.models.catalogs": (
                 "FilterAttribute FilterOperator ProductCatalog ProductFilter ProductSet ProductSetType"
             ),
-            "socialapi.models.content": "Article NewsField NewsStory Note PowerstreamRule PublishedArticle Replay",
+            "socialapi.models.content": (
+                "Article MisleadingTag NewsField NewsStory Note NoteClassification NoteInfo PowerstreamRule "
+                "PublishedArticle Replay"
+            ),
             "socialapi.models.creatives": (
                 "AccountMedia AccountMediaFilter AdvertiserPost AdvertiserPostFields CreativeCardsFilter "
                 "CreativeType LibraryMedia LibraryMediaChanges MediaCategory MediaLibraryQuery MediaType PollCard "
@@ -264,23 +274,25 @@ else:
             "socialapi.models.posts": (
                 "AnnotationEntity Attachments ContextAnnotation ContextDomain ContextEntity EditControls "
                 "EditOptions Entities Media MediaMetrics MediaVariant MentionEntity Place Poll Post PostDraft "
-                "PostGeo PostMedia PostMetrics PostPoll PostReply ReferencedPost Space TagEntity UrlEntity UrlImage UserList"
+                "PostGeo PostMedia PostMetrics PostPoll PostReply ReferencedPost ReplySettings Space TagEntity "
+                "UrlEntity UrlImage UserList"
             ),
             "socialapi.models.products": (
                 "AgeGroup Availability Condition Gender Product ProductDeletion ProductResult ProductsQuery "
                 "StoredProduct UpsertStatus"
             ),
             "socialapi.models.queries": (
-                "CollectionQuery CountQuery CursorQuery Expansion Fields MediaField PostField RecordQuery UserField"
+                "CollectionQuery CountQuery CursorQuery ExcludedPosts Expansion Fields MediaField PostField "
+                "RecordQuery UserField"
             ),
             "socialapi.models.streams": "Connection EndedConnection EndedConnections RuleDraft RulesSummary StreamRule",
             "socialapi.models.users": "Affiliation User UserEntities UserMetrics",
-            "socialapi.models.webhooks": "Deleted StreamLink WebhookConfig WebhookFailure WebhookValidity",
+            "socialapi.models.webhooks": "Deleted StreamLink WebhookConfig WebhookConfigField WebhookFailure WebhookValidity",
             "socialapi.problems": (
                 "BrokenRule ClientDisconnected ClientForbidden ConflictProblem DisallowedResource DuplicateRules "
                 "InvalidParameters InvalidRequest InvalidRules NoncompliantRules NotAuthorizedForField "
                 "NotAuthorizedForResource OperationalDisconnect OperationError Problem ResourceNotFound "
-                "ResourceUnavailable RuleCap ServiceError StreamingConnection UnsupportedAuthentication UsageCapped"
+                "ResourceType ResourceUnavailable RuleCap ServiceError StreamingConnection UnsupportedAuthentication UsageCapped"
             ),
             "socialapi.reports": (
                 "ColumnLint Finding Forecast KindLint LintReport LoadForecast Progress Risk RowIssue SyncReport "

@@ -232,11 +232,13 @@ async def add_rules(
 @rule_app.command(name="delete")
 async def delete_rules(
     *ids: Annotated[str, Parameter(help="Ids of rules, as `socialapi stream rules list` shows.", required=True)],
+    by_value: Annotated[bool, Parameter(help="The rules are given by their text, not by id.", negative=())] = False,
 ) -> int:
     """Delete rules. Exit status: 0 all of them, 1 not all, 2 wrong usage, 3 refused."""
     async with open_client() as client:
+        delete = client.filtered_stream.delete_rules
         try:
-            return _print_change(await client.filtered_stream.delete_rules(*ids))
+            return _print_change(await (delete(values=ids) if by_value else delete(*ids)))
         except ApiError as refusal:
             return _say_refusal(refusal)
 

@@ -114,7 +114,8 @@ async def replay(
     given = dict(_parameter(text) for text in parameters)
     async with open_client() as client:
         result = await client.webhooks.replay(**given)
-    _say(result, f"replay asked for: {printable(orjson.dumps(json_shape(result)).decode())}", as_json=json)
+    shown = {name: value for name, value in json_shape(result).items() if value is not None}
+    _say(shown, f"replay asked for: {printable(orjson.dumps(shown).decode())}", as_json=json)
     return output.DONE
 
 

@@ -4,6 +4,7 @@ The documentation gives few details of these. Documented parameters are typed; a
 `extra`. Results keep every field, undocumented ones in `extra`.
 """
 
+import datetime
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -12,6 +13,7 @@ import attrs
 from socialapi.internal.records import Record
 from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.model import Model
+from socialapi.models.validation import AnyId, ListOf
 
 
 @attrs.define(kw_only=True)
@@ -57,10 +59,39 @@ class NewsStory(Model):
     extra: dict[str, Any] = attrs.field(factory=dict)
 
 
+NoteClassification = Literal["misinformed_or_potentially_misleading", "not_misleading"]
+MisleadingTag = Literal[
+    "disputed_claim_as_fact",
+    "factual_error",
+    "manipulated_media",
+    "misinterpreted_satire",
+    "missing_important_context",
+    "other",
+    "outdated_information",
+]
+
+
+@attrs.define(kw_only=True)
+class NoteInfo(Record):
+    """What a community note says. The fields are published and not documented."""
+
+    text: str | Unset = UNSET
+    classification: NoteClassification | str | Unset = UNSET
+    misleading_tags: ListOf[MisleadingTag | str] | Unset = UNSET
+    trustworthy_sources: bool | Unset = UNSET
+    extra: Mapping[str, Any] = attrs.field(factory=dict)
+
+
 @attrs.define(kw_only=True)
 class NoteDraft(Record):
-    """A community note to evaluate or submit. None of its fields is documented."""
+    """A community note to submit (`info`) or to evaluate (`note_text`). The fields are published and
+    not documented, so none is required.
+    """
 
+    post_id: AnyId | Unset = UNSET
+    info: NoteInfo | Unset = UNSET
+    note_text: str | Unset = UNSET
+    test_mode: bool | Unset = UNSET
     extra: Mapping[str, Any] = attrs.field(factory=dict)
 
 
@@ -70,6 +101,12 @@ class Note(Model):
 
     id: str | None = None
     extra: dict[str, Any] = attrs.field(factory=dict)
+
+    @property
+    def claim_opinion_score(self) -> float | None:
+        """The published result of an evaluation."""
+        score: float | None = self.extra.get("claim_opinion_score")
+        return score
 
 
 @attrs.define(kw_only=True)
@@ -84,8 +121,13 @@ class PowerstreamRule(Model):
 
 @attrs.define(kw_only=True)
 class ReplayRequest(Record):
-    """A request to deliver events again. None of its fields is documented."""
+    """A request to deliver events again, those from `from_date` to `to_date`
+    (`YYYYMMDDHHMM` in UTC). The fields are published and not documented, so none is required.
+    """
 
+    webhook_id: AnyId | Unset = UNSET
+    from_date: str | Unset = UNSET
+    to_date: str | Unset = UNSET
     extra: Mapping[str, Any] = attrs.field(factory=dict)
 
 
@@ -93,4 +135,6 @@ class ReplayRequest(Record):
 class Replay(Model):
     """A replay job that was started."""
 
+    job_id: str | None = None
+    created_at: datetime.datetime | None = None
     extra: dict[str, Any] = attrs.field(factory=dict)

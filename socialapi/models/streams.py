@@ -40,14 +40,17 @@ class RuleDraft(Record):
 
 @attrs.define(kw_only=True)
 class RuleIds(Record):
-    """The rules to delete."""
+    """The rules to delete, by id or by value."""
 
-    ids: Annotated[tuple[AnyId, ...], MinLen(1)]
+    ids: Annotated[tuple[AnyId, ...], MinLen(1)] | Unset = UNSET
+    values: Annotated[tuple[str, ...], MinLen(1)] | Unset = UNSET
+
+    alternatives: ClassVar = Alternatives(("ids", "values"))
 
 
 @attrs.define(kw_only=True)
 class RulesChange(Record):
-    """Rules to add, or ids of rules to delete."""
+    """Rules to add, or rules to delete."""
 
     add: Annotated[tuple[RuleDraft, ...], MinLen(1)] | Unset = UNSET
     delete: RuleIds | Unset = UNSET

@@ -1,7 +1,7 @@
 """Webhook configurations and stream links (platform documentation, sections 2.1 and 2.2)."""
 
 import datetime
-from typing import Annotated, Final, Literal, get_args
+from typing import Annotated, Final, Literal, TypedDict, get_args
 
 import attrs
 
@@ -62,6 +62,11 @@ class StreamLink(Model):
         """The problems in the answer (platform section 2.2); the same as `partial_errors`."""
         return self.partial_errors
 
+
+WebhookConfigField = Literal["created_at", "id", "url", "valid"]
+
+WebhooksQuery = TypedDict("WebhooksQuery", {"webhook_config.fields": tuple[str, ...]}, total=False)
+"""Parameters for listing webhooks: the published selection of their fields."""
 
 WebhookFailure = Literal[
     "CrcValidationFailed", "UrlValidationFailed", "DuplicateUrlFailed", "WebhookLimitExceeded", "WebhookIdInvalid"

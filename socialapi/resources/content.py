@@ -12,7 +12,7 @@ from socialapi.models.content import (
     NewsField,
     NewsStory,
     Note,
-    NoteDraft,
+    NoteInfo,
     PowerstreamRule,
     PublishedArticle,
 )
@@ -83,15 +83,31 @@ def _news_fields(names: object) -> dict[str, Any]:
 class Notes(Resource):
     """Community notes."""
 
-    async def evaluate(self, **fields: Any) -> Note:
-        """Returns the evaluation of a draft note. The fields are not documented and sent as given
-        (section 4.4).
-        """
-        return await self._call(routes.NOTE_EVALUATE, body=NoteDraft(extra=fields))
+    async def evaluate(self, *, post_id: str | int | None = None, note_text: str | None = None, **fields: Any) -> Note:
+        """Returns the evaluation of a draft note about a post (section 4.4).
 
-    async def submit(self, **fields: Any) -> Note:
-        """Submits a note and returns it (section 4.4). Not repeated if its outcome is unknown."""
-        return await self._call(routes.NOTE_SUBMIT, body=NoteDraft(extra=fields))
+        The fields are published and not documented. Others are sent as given.
+        """
+        check_further(self.evaluate, fields)
+        body = {**fields, **without_none(post_id=post_id, note_text=note_text)}
+        return await self._call(routes.NOTE_EVALUATE, body=body)
+
+    async def submit(
+        self,
+        *,
+        post_id: str | int | None = None,
+        info: NoteInfo | Mapping[str, Any] | None = None,
+        test_mode: bool | None = None,
+        **fields: Any,
+    ) -> Note:
+        """Submits a note about a post and returns it (section 4.4).
+
+        The fields are published and not documented. Others are sent as given. Not repeated if its
+        outcome is unknown.
+        """
+        check_further(self.submit, fields)
+        body = {**fields, **without_none(post_id=post_id, info=info, test_mode=test_mode)}
+        return await self._call(routes.NOTE_SUBMIT, body=body)
 
     def eligible_posts(self, *, fields: Fields | None = None, start: str | None = None, **further: Any) -> Pager[Post]:
         """Returns the posts on which a note can be written (section 4.4)."""

@@ -32,7 +32,7 @@ from socialapi.problems import (
     ServiceError,
 )
 from socialapi.resources.arguments import check_argument, check_further, check_stream_arguments
-from socialapi.resources.resource import Resource, flatten, without_none
+from socialapi.resources.resource import Resource, as_iterable, flatten, without_none
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
 from socialapi.streams.link import LinkOptions, OnGap, OnSlow
@@ -238,12 +238,17 @@ class FilteredStream(Resource):
         drafts = [{"value": rule} if isinstance(rule, str) else rule for rule in flatten(rules)]
         return await self._change({"add": drafts}, dry_run=dry_run)
 
-    async def delete_rules(self, *ids: str | int | Iterable[str | int], dry_run: bool = False) -> Page[StreamRule]:
-        """Deletes the rules with the given ids, one by one or as iterables (section 4.1).
+    async def delete_rules(
+        self, *ids: str | int | Iterable[str | int], values: str | Iterable[str] = (), dry_run: bool = False
+    ) -> Page[StreamRule]:
+        """Deletes the rules with the given ids, one by one or as iterables, or with the given values
+        (section 4.1).
 
         `meta["summary"]` of the returned page counts them. `dry_run` only tests the request.
         """
-        return await self._change({"delete": {"ids": flatten(ids)}}, dry_run=dry_run)
+        by_value = tuple(as_iterable(values))
+        by_id = {} if by_value and not ids else {"ids": flatten(ids)}
+        return await self._change({"delete": by_id | ({"values": by_value} if by_value else {})}, dry_run=dry_run)
 
     async def ensure_rules(
         self, wanted: AnyRule | Iterable[AnyRule], *, remove_others: bool = False

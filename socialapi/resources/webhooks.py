@@ -1,7 +1,9 @@
 """Webhook configurations (platform documentation, sections 3.1, 4.1 and 4.4)."""
 
+import datetime
 import re
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, get_args
 
 import attrs
 
@@ -13,9 +15,11 @@ from socialapi.errors import (
     WebhookRejected,
     WebhookUrlRejected,
 )
-from socialapi.models.content import Replay, ReplayRequest
-from socialapi.models.webhooks import Deleted, WebhookConfig, WebhookDraft, WebhookValidity
-from socialapi.resources.resource import Resource
+from socialapi.models.content import Replay
+from socialapi.models.queries import names_of
+from socialapi.models.webhooks import Deleted, WebhookConfig, WebhookConfigField, WebhookDraft, WebhookValidity
+from socialapi.resources.arguments import check_further
+from socialapi.resources.resource import Resource, unless_empty, without_none
 from socialapi.routes import platform as routes
 from socialapi.session.pager import Pager
 from socialapi.wire.request import check
@@ -114,9 +118,14 @@ class Webhooks(Resource):
     async def _listed(self, webhook_id: str) -> WebhookConfig | None:
         return next((each for each in await self.list().collect() if each.id == webhook_id), None)
 
-    def list(self) -> Pager[WebhookConfig]:
-        """Returns the app's webhooks, valid or not (section 4.1)."""
-        return self._pages(routes.WEBHOOKS)
+    def list(
+        self, *, webhook_config_fields: WebhookConfigField | str | Sequence[WebhookConfigField | str] = ()
+    ) -> Pager[WebhookConfig]:
+        """Returns the app's webhooks, valid or not, with all of their fields or those that are named
+        (section 4.1).
+        """
+        names = names_of("webhook_config_fields", webhook_config_fields, get_args(WebhookConfigField))
+        return self._pages(routes.WEBHOOKS, query={"webhook_config.fields": unless_empty(names)})
 
     async def validate(self, webhook_id: str | int) -> WebhookValidity:
         """Has the service send a new challenge, which makes the webhook valid again if it passes.
@@ -132,12 +141,31 @@ class Webhooks(Resource):
         """
         return await self._call(routes.WEBHOOK_DELETE, webhook_id=webhook_id)
 
-    async def replay(self, **parameters: Any) -> Replay:
-        """Has events delivered again (section 4.4). Returns the answer of the service.
+    async def replay(
+        self,
+        *,
+        webhook_id: str | int | None = None,
+        from_date: datetime.datetime | str | None = None,
+        to_date: datetime.datetime | str | None = None,
+        **parameters: Any,
+    ) -> Replay:
+        """Has the events of a time delivered again (section 4.4). Returns the job that was started.
 
-        The parameters are not documented and sent as given.
+        The parameters are published and not documented. A datetime is sent as `YYYYMMDDHHMM` in
+        UTC, without its seconds; others are sent as given. Raises InvalidInput for a time without a
+        time zone.
         """
-        return await self._call(routes.WEBHOOK_REPLAY, body=ReplayRequest(extra=parameters))
+        check_further(self.replay, parameters)
+        named = without_none(webhook_id=webhook_id, from_date=_minute(from_date), to_date=_minute(to_date))
+        body = {**parameters, **named}
+        return await self._call(routes.WEBHOOK_REPLAY, body=body)
+
+
+def _minute(date: Any) -> Any:
+    """Returns a time as the service takes it; anything but an aware datetime unchanged."""
+    if not isinstance(date, datetime.datetime) or date.utcoffset() is None:
+        return date
+    return date.astimezone(datetime.UTC).strftime("%Y%m%d%H%M")
 
 
 def _normal(url: Any) -> Any:

@@ -28,7 +28,15 @@ from socialapi.models.queries import (
     UserPosts,
 )
 from socialapi.models.streams import Connection, ConnectionIds, EndedConnections, EndpointId, RulesChange, StreamRule
-from socialapi.models.webhooks import Deleted, StreamLink, WebhookConfig, WebhookDraft, WebhookId, WebhookValidity
+from socialapi.models.webhooks import (
+    Deleted,
+    StreamLink,
+    WebhookConfig,
+    WebhookDraft,
+    WebhookId,
+    WebhooksQuery,
+    WebhookValidity,
+)
 from socialapi.routes.route import (
     PLATFORM,
     PLATFORM_APP,
@@ -52,7 +60,15 @@ POST_CREATE: Final = Route(
 
 # Webhooks and the stream link (section 4.1)
 WEBHOOK_CREATE: Final = Route("POST", PLATFORM_APP, "/2/webhooks", WebhookConfig, WebhookDraft, "json", section="4.1")
-WEBHOOKS: Final = Route("GET", PLATFORM_APP, "/2/webhooks", Page[WebhookConfig], repeatable=True, section="4.1")
+WEBHOOKS: Final = Route(
+    "GET",
+    PLATFORM_APP,
+    "/2/webhooks",
+    Page[WebhookConfig],
+    query=WebhooksQuery,
+    repeatable=True,
+    section="4.1",
+)
 WEBHOOK_DELETE: Final = Route(
     "DELETE", PLATFORM_APP, "/2/webhooks/{webhook_id}", Deleted, path_rules=_WEBHOOK, section="4.1"
 )

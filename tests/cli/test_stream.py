@@ -170,6 +170,8 @@ async def test_rules_are_listed_and_deleted(ready: Shell) -> None:
     assert (await ready.run("stream", "rules", "delete", first)).status == 0
     left = await ready.run("stream", "rules", "list")
     assert left.rows == [["ID", "TAG", "RULE"], [second, "-", "ice lang:en"]]
+    assert (await ready.run("stream", "rules", "delete", "--by-value", "ice lang:en")).status == 0
+    assert (await ready.run("stream", "rules", "list", "--json")).objects == []
 
 
 async def test_a_rule_that_is_refused_is_said_and_ends_with_one(ready: Shell) -> None:

@@ -7,6 +7,7 @@ import pytest
 from socialapi import Client, Fields, errors
 from socialapi.emulator import Emulator
 from socialapi.problems import InvalidRequest
+from socialapi.types import NoteInfo
 from tests.support.clients import client_of
 from tests.support.server import Server, answer
 
@@ -101,6 +102,22 @@ async def test_notes_are_evaluated_submitted_and_listed(client: Client, service:
     assert first.extra["sources"] == ["https://a.example/"]
     with pytest.raises(errors.NotFound):
         await client.notes.submit(post_id="17")
+
+
+async def test_a_note_has_typed_fields(client: Client, service: Emulator) -> None:
+    info = NoteInfo(
+        text="It was June: https://a.example/",
+        classification="misinformed_or_potentially_misleading",
+        misleading_tags=["factual_error"],
+        trustworthy_sources=True,
+    )
+    post_id = int(service.seed["post_ids"][0])
+    note = await client.notes.submit(post_id=post_id, info=info, test_mode=True)
+    assert note.extra == {"post_id": str(post_id), "info": info.to_dict(), "test_mode": True}
+    evaluated = await client.notes.evaluate(post_id=post_id, note_text="It was June.")
+    assert evaluated.claim_opinion_score == evaluated.extra["claim_opinion_score"]
+    with pytest.raises(errors.InvalidInput, match="there is no parameter test_mod: did you mean test_mode"):
+        await client.notes.submit(test_mod=True)
 
 
 async def test_posts_that_a_note_can_be_written_on_come_with_their_fields(client: Client) -> None:

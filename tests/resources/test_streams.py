@@ -7,7 +7,7 @@ import pytest
 from socialapi import Client, Fields, errors
 from socialapi.emulator import Emulator
 from socialapi.models.streams import summary_of
-from socialapi.problems import DuplicateRules, InvalidRequest, InvalidRules, Problem, RuleCap
+from socialapi.problems import ClientForbidden, DuplicateRules, InvalidRequest, InvalidRules, Problem, RuleCap
 from socialapi.types import RuleDraft
 from tests.emulator.asking import Asker
 from tests.emulator.platform.receiving import URL, owner_of_webhook
@@ -42,6 +42,18 @@ async def test_rules_are_added_listed_and_deleted(client: Client) -> None:
     gone = await client.filtered_stream.delete_rules(cats)
     assert summary_of(gone.meta) == {"deleted": 1, "not_deleted": 0}
     assert await values(client) == ["dogs"]
+
+
+async def test_rules_are_deleted_by_their_values(client: Client, service: Emulator) -> None:
+    page = await client.filtered_stream.add_rules("cats", "dogs", "birds", "fish")
+    by_value = await client.filtered_stream.delete_rules(values=["cats", "dogs"])
+    assert summary_of(by_value.meta) == {"deleted": 2, "not_deleted": 0}
+    both = await client.filtered_stream.delete_rules(page.data[2].id or "", values="fish")
+    assert summary_of(both.meta) == {"deleted": 2, "not_deleted": 0}
+    with pytest.raises(errors.NotFound) as unknown:
+        await client.filtered_stream.delete_rules(values="fish")
+    assert unknown.value.problems[0].extra["parameter"] == "values"
+    assert await values(client) == []
 
 
 async def test_rules_and_ids_can_be_given_as_sequences(client: Client) -> None:
@@ -135,6 +147,26 @@ async def test_a_link_needs_a_valid_webhook_of_ones_own(client: Client, service:
     with pytest.raises(errors.ApiError, match="a webhook that is not valid") as refused:
         await client.filtered_stream.link(webhook_id)
     assert [type(each) for each in refused.value.problems] == [InvalidRequest]
+
+
+async def test_a_fault_of_a_link_has_errors_beside_provisioned(
+    client: Client, service: Emulator, webhook_id: str
+) -> None:
+    service.faults.add("link_error", problem="rule-cap")
+    link = await client.filtered_stream.link(webhook_id)
+    assert (link.provisioned, [type(each) for each in link.errors]) == (False, [RuleCap])
+    assert (await client.filtered_stream.link(webhook_id)).provisioned
+
+
+async def test_a_link_without_enterprise_access_is_forbidden(
+    client: Client, service: Emulator, raw: Asker, webhook_id: str
+) -> None:
+    await raw.control("POST", f"apps/{service.ready['api_key']}", {"stream_webhooks": False})
+    with pytest.raises(errors.Forbidden, match="enterprise access") as refused:
+        await client.filtered_stream.link(webhook_id)
+    (problem,) = refused.value.problems
+    assert isinstance(problem, ClientForbidden)
+    assert problem.reason == "client-not-enrolled"
 
 
 async def test_problems_beside_a_link_are_kept() -> None:

@@ -1,6 +1,7 @@
 """Webhook configurations: the states of section 3.1 and the failures of section 7.2, with an owner who answers."""
 
 import asyncio
+import datetime
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
@@ -161,6 +162,24 @@ async def test_a_replay_passes_its_parameters_on(client: Client) -> None:
     replay = await client.webhooks.replay(from_date="202606010000", to_date="202606020000")
     assert replay.extra["status"] == "accepted"
     assert replay.extra["to_date"] == "202606020000"
+
+
+async def test_a_replay_takes_times_and_returns_its_job(client: Client, service: Emulator) -> None:
+    zone = datetime.timezone(datetime.timedelta(hours=2))
+    replay = await client.webhooks.replay(
+        webhook_id=17, from_date=datetime.datetime(2026, 6, 1, 1, 30, tzinfo=zone), to_date="2026-06-02T00:00:00Z"
+    )
+    assert replay.job_id is not None
+    assert replay.created_at is not None
+    assert (replay.extra["webhook_id"], replay.extra["from_date"]) == ("17", "202605312330")
+
+
+async def test_the_fields_of_webhooks_can_be_chosen(client: Client, owner: Owner) -> None:
+    webhook = await client.webhooks.create(URL)
+    (listed,) = await client.webhooks.list(webhook_config_fields="valid").collect()
+    assert (listed.id, listed.valid, listed.url, listed.created_at) == (webhook.id, True, None, None)
+    with pytest.raises(errors.InvalidInput, match="webhook_config_fields has no name 'vaild': did you mean 'valid'"):
+        client.webhooks.list(webhook_config_fields=["vaild"])
 
 
 async def test_registering_is_not_repeated_when_the_outcome_is_unknown(

@@ -206,6 +206,25 @@ PLATFORM: Final = (
         {"max_results": "60", **ASKED},
     ),
     Row(
+        platform.USER_POSTS,
+        f"GET /2/users/{USER}/tweets",
+        lambda c, s: c.posts.by_user(
+            USER,
+            start_time=datetime.datetime(2024, 5, 1, tzinfo=datetime.UTC),
+            end_time=datetime.datetime(2024, 5, 4, tzinfo=datetime.UTC),
+            since_id=1,
+            until_id=POST,
+            exclude=["replies", "retweets"],
+        ),
+        {
+            "start_time": "2024-05-01T00:00:00Z",
+            "end_time": "2024-05-04T00:00:00Z",
+            "since_id": "1",
+            "until_id": POST,
+            "exclude": "replies,retweets",
+        },
+    ),
+    Row(
         platform.POST_CREATE,
         "POST /2/tweets",
         lambda c, s: c.posts.create(
@@ -230,6 +249,14 @@ PLATFORM: Final = (
     ),
     Row(platform.WEBHOOK_CREATE, "POST /2/webhooks", lambda c, s: c.webhooks.create(URL), json={"url": URL}),
     Row(platform.WEBHOOKS, "GET /2/webhooks", lambda c, s: c.webhooks.list(), before=(a_webhook,), is_one_page=True),
+    Row(
+        platform.WEBHOOKS,
+        "GET /2/webhooks",
+        lambda c, s: c.webhooks.list(webhook_config_fields=["url", "valid"]),
+        {"webhook_config.fields": "url,valid"},
+        before=(a_webhook,),
+        is_one_page=True,
+    ),
     Row(
         platform.WEBHOOK_VALIDATE,
         "PUT /2/webhooks/{webhook_id}",
@@ -382,6 +409,7 @@ PLATFORM: Final = (
             "filter": {"user_id": "17", "keyword": "hut", "direction": "both"},
             "tag": "huts",
         },
+        as_user=True,
     ),
 )
 
@@ -1136,7 +1164,8 @@ async def a_verifier(scene: Scene) -> None:
 async def a_code(scene: Scene) -> None:
     app, user = scene.emulator.ready["api_key"], scene.emulator.state.users[scene.emulator.seed["user_ids"][1]]
     async with Client(scene.emulator.config) as anybody:
-        begun = anybody.oauth.authorization_url(client_id=app, redirect_uri=CALLBACK, state="s")
+        scopes = ("tweet.read", "users.read", "offline.access")
+        begun = anybody.oauth.authorization_url(client_id=app, redirect_uri=CALLBACK, scopes=scopes, state="s")
     somebody = Person(user.username, follows=False)
     await somebody.visit(begun.url)
     code = parse_qs(urlsplit(somebody.sent_to).query)["code"][0]

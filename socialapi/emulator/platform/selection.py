@@ -11,6 +11,7 @@ from socialapi.emulator.request import split
 from socialapi.emulator.responses import invalid
 from socialapi.models.content import NewsField
 from socialapi.models.queries import Expansion, MediaField, PostField, UserField
+from socialapi.models.webhooks import WebhookConfigField
 
 Fields = Mapping[str, Any]
 
@@ -29,6 +30,7 @@ KNOWN_NAMES: Final[Mapping[str, Collection[str] | None]] = {
     "place.fields": None,
     "expansions": get_args(Expansion),
     "news.fields": ("id", *get_args(NewsField)),
+    "webhook_config.fields": get_args(WebhookConfigField),
 }
 """The names that a parameter can select. None: they are not documented, and every one is taken."""
 
@@ -72,6 +74,12 @@ def known_names(query: Fields) -> dict[str, Any]:
 def news_selection(query: Mapping[str, Any]) -> Collection[str]:
     """Returns the selected fields of a news story."""
     return {*_NEWS, *_names(query, "news.fields")}
+
+
+def webhook_selection(query: Mapping[str, Any]) -> Collection[str]:
+    """Returns the selected fields of a webhook: all of them if none is named."""
+    names = _names(query, "webhook_config.fields")
+    return {"id", *names} if names else get_args(WebhookConfigField)
 
 
 def pick_fields(fields: Fields, names: Collection[str]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ async def change_rules(call: Call) -> Answer:
     """
     dry_run = call.query.get("dry_run", False)
     if "delete" in call.body:
-        return _delete(call, call.body["delete"]["ids"], dry_run=dry_run)
+        return _delete(call, call.body["delete"], dry_run=dry_run)
     return _add(call, call.body["add"], dry_run=dry_run)
 
 
@@ -101,10 +101,13 @@ def _add(call: Call, drafts: Sequence[Mapping[str, Any]], *, dry_run: bool) -> A
     )
 
 
-def _delete(call: Call, ids: Sequence[str], *, dry_run: bool) -> Answer:
+def _delete(call: Call, wanted: Mapping[str, Sequence[str]], *, dry_run: bool) -> Answer:
     rules = _rules(call)
-    gone = {key for rule_id in ids if (key := _key(rule_id)) in rules}
-    errors = [_unknown(call, rule_id) for rule_id in dict.fromkeys(ids) if _key(rule_id) not in rules]
+    by_value = {rule.value: key for key, rule in rules.items()}
+    found = {("ids", rule_id): _key(rule_id) for rule_id in wanted.get("ids", ())}
+    found |= {("values", value): by_value.get(value, -1) for value in wanted.get("values", ())}
+    gone = rules.keys() & found.values()
+    errors = [_unknown(call, given, parameter) for (parameter, given), key in found.items() if key not in rules]
     if not dry_run:
         kept = {key: rule for key, rule in rules.items() if key not in gone}
         call.state.platform.rules[call.caller.app.api_key] = kept
@@ -128,8 +131,8 @@ def _key(rule_id: str) -> int:
     return int(rule_id) if rule_id.isascii() and rule_id.isdigit() and len(rule_id) < 20 else -1
 
 
-def _unknown(call: Call, rule_id: str) -> Shown:
-    return not_found_problem(call.service.problem_base_url, "rule", "ids", rule_id)
+def _unknown(call: Call, given: str, parameter: str = "ids") -> Shown:
+    return not_found_problem(call.service.problem_base_url, "rule", parameter, given)
 
 
 def _shown(rule: Rule) -> Shown:

@@ -2,7 +2,7 @@
 and 6).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, get_args
 
 import attrs
@@ -131,9 +131,9 @@ async def end_connections(call: Call) -> Answer:
     """Ends the active connections with these UUIDs, with a problem for each other UUID."""
     wanted = list(dict.fromkeys(call.body["uuids"]))
     ended = _end(call, (each for each in _active(call) if each.id in wanted))
-    base = call.service.problem_base_url
-    errors = [not_found_problem(base, "connection", "uuids", uuid) for uuid in wanted if uuid not in ended]
-    return data({"ended_count": len(ended), "uuids": ended}, errors=errors)
+    unknown = [uuid for uuid in wanted if uuid not in ended]
+    errors = [not_found_problem(call.service.problem_base_url, "connection", "uuids", uuid) for uuid in unknown]
+    return data(_ended(ended, unknown), errors=errors)
 
 
 @serves(routes.CONNECTIONS_END_ENDPOINT)
@@ -150,8 +150,14 @@ async def end_all_connections(call: Call) -> Answer:
 
 
 def _all_ended(call: Call, connections: Iterable[StreamConnection]) -> Answer:
-    ended = _end(call, connections)
-    return data({"ended_count": len(ended), "uuids": ended})
+    return data(_ended(_end(call, connections), ()))
+
+
+def _ended(uuids: Sequence[str], unknown: Sequence[str]) -> dict[str, Any]:
+    """Returns the result of ending connections in the published shape."""
+    results = [{"uuid": uuid, "success": True} for uuid in uuids]
+    results += [{"uuid": uuid, "success": False, "error_message": "no active connection"} for uuid in unknown]
+    return {"successful_kills": len(uuids), "failed_kills": len(unknown), "results": results}
 
 
 def _end(call: Call, connections: Iterable[StreamConnection]) -> list[str]:

@@ -12,7 +12,7 @@ from socialapi.emulator.clock import milliseconds
 from socialapi.emulator.faults import LINK_FAULTS, scripted_problem
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.hosts import is_public, parse_address
-from socialapi.emulator.platform.selection import selection
+from socialapi.emulator.platform.selection import pick_fields, selection, webhook_selection
 from socialapi.emulator.platform.state import StreamLink, Webhook
 from socialapi.emulator.responses import (
     Answer,
@@ -76,9 +76,10 @@ async def create_webhook(call: Call) -> Answer:
 
 @serves(routes.WEBHOOKS)
 async def list_webhooks(call: Call) -> Answer:
-    """Returns the app's webhooks, valid or not."""
-    own = _own(call)
-    return answer({"data": [_shown(webhook) for webhook in own], "meta": {"result_count": len(own)}})
+    """Returns the app's webhooks, valid or not, with all of their fields or those that are named."""
+    own, names = _own(call), webhook_selection(call.query)
+    shown = [pick_fields(_shown(webhook), names) for webhook in own]
+    return answer({"data": shown, "meta": {"result_count": len(own)}})
 
 
 @serves(routes.WEBHOOK_VALIDATE, refuse=_bad_id)

@@ -48,22 +48,32 @@ async def test_connections_are_ended_by_their_uuids(ask: Asker) -> None:
     past = (await ask.get("/2/connections")).data[0]["id"]
     wanted = [third, first, "unknown", past, first]
     reply = await ask.bearer("DELETE", "/2/connections", json={"uuids": wanted})
-    assert (reply.status, reply.data) == (200, {"ended_count": 2, "uuids": [first, third]})
+    unknown = [{"uuid": each, "success": False, "error_message": "no active connection"} for each in ("unknown", past)]
+    ended = [{"uuid": each, "success": True} for each in (first, third)]
+    assert (reply.status, reply.data) == (
+        200,
+        {"successful_kills": 2, "failed_kills": 2, "results": [*ended, *unknown]},
+    )
     assert [error["value"] for error in reply.json["errors"]] == ["unknown", past]
     assert await active(ask) == [second]
-    ended = next(each for each in (await ask.get("/2/connections")).data if each["id"] == first)
-    assert ended["disconnect_reason"] == "ForceDisconnect"
+    past_one = next(each for each in (await ask.get("/2/connections")).data if each["id"] == first)
+    assert past_one["disconnect_reason"] == "ForceDisconnect"
 
 
 async def test_connections_are_ended_by_endpoint_or_all_together(ask: Asker) -> None:
     theirs = connect(ask, "filtered_stream", app_key="another")
     *_, third = connect(ask, "filtered_stream", "filtered_stream", "activity_stream")
     reply = await ask.bearer("DELETE", "/2/connections/filtered_stream")
-    assert (reply.status, reply.data["ended_count"]) == (200, 2)
+    assert (reply.status, reply.data["successful_kills"], reply.data["failed_kills"]) == (200, 2, 0)
     assert await active(ask) == [third]
-    assert (await ask.bearer("DELETE", "/2/connections/nothing")).data == {"ended_count": 0, "uuids": []}
-    assert (await ask.bearer("DELETE", "/2/connections/all")).data == {"ended_count": 1, "uuids": [third]}
-    assert (await ask.bearer("DELETE", "/2/connections/all")).data["ended_count"] == 0
+    nothing = {"successful_kills": 0, "failed_kills": 0, "results": []}
+    assert (await ask.bearer("DELETE", "/2/connections/nothing")).data == nothing
+    assert (await ask.bearer("DELETE", "/2/connections/all")).data == {
+        "successful_kills": 1,
+        "failed_kills": 0,
+        "results": [{"uuid": third, "success": True}],
+    }
+    assert (await ask.bearer("DELETE", "/2/connections/all")).data == nothing
     connection = next(each for each in ask.emulator.state.platform.connections if each.id == theirs[0])
     assert connection.disconnected_at is None
 

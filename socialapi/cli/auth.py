@@ -51,7 +51,10 @@ async def login(
     ] = None,
     scope: Annotated[
         list[str] | None,
-        Parameter(help="Scope to ask for; repeatable. By default tweet.read, tweet.write, users.read.", negative=()),
+        Parameter(
+            help="Scope to ask for; repeatable. By default tweet.read, tweet.write, users.read, offline.access.",
+            negative=(),
+        ),
     ] = None,
     access_type: Annotated[
         Literal["read", "write"] | None, Parameter(help="Ask for less than the app may do (OAuth 1.0a).")
@@ -138,7 +141,7 @@ async def _oauth2_login(
             "--oauth2 needs --callback-port: the page comes back to an address that the app has registered"
         )
     secret = os.environ.get("SOCIALAPI_OAUTH2_CLIENT_SECRET") or None
-    scopes = scopes or DOCUMENTED_SCOPES
+    scopes = scopes or (*DOCUMENTED_SCOPES, "offline.access")  # without it there is no refresh token
     token = await by_oauth2(client, page, port, client_id=client_id, client_secret=secret, scopes=scopes)
     secrets = {
         "oauth2_access_token": token.access_token,

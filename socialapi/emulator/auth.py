@@ -146,8 +146,10 @@ def app_by_key(state: State, received: Received, path_parameters: Mapping[str, s
         raise Refusal(401, 215, "the app's key and secret are needed, by HTTP Basic authentication")
     # Keys and secrets made here contain no percent sign, so unquoting does not change them.
     app = state.apps.get(pair[0])
-    if not has_secret(app, pair[1]) or app is None:
-        raise Refusal(401, 32, "there is no app with this key and secret")
+    if app is None:
+        raise Refusal(401, 32, "there is no app with this key")
+    if not has_secret(app, pair[1]):
+        raise Refusal(401, 32, "this is not the secret of the app")
     return Caller(app)
 
 
@@ -175,14 +177,14 @@ def basic_pair(received: Received) -> tuple[str, str] | None:
     return (unquote(name), unquote(secret)) if scheme.lower() == "basic" and colon else None
 
 
-def has_secret(app: App | None, secret: str) -> bool:
+def has_secret(app: App, secret: str) -> bool:
     """Returns whether this is the secret of the app. The comparison takes constant time."""
-    return hmac.compare_digest((app.api_key_secret if app else "").encode(), secret.encode())
+    return hmac.compare_digest(app.api_key_secret.encode(), secret.encode())
 
 
-def expired_token() -> Refusal:
+def expired_token(cause: str = "") -> Refusal:
     """Returns the refusal of a token that is unknown or no longer valid (platform section 7.3)."""
-    return Refusal(401, 89, "Invalid or expired token.")
+    return Refusal(401, 89, f"Invalid or expired token.{cause}")
 
 
 def signing_token(state: State, received: Received) -> AccessToken:

@@ -153,13 +153,14 @@ async def test_oauth2_is_signed_in_by_callback_and_renewed_by_later_commands(
     browser.visit = person.visit
     app.put(OAUTH2_CLIENT_ID=emulator.ready["api_key"])
     done = await app.run(
-        "auth", "login", "--oauth2", "--callback-port", "0", "--open", "--scope", "users.read", "--scope", "tweet.read"
+        *("auth", "login", "--oauth2", "--callback-port", "0", "--open"),
+        *("--scope", "users.read", "--scope", "tweet.read", "--scope", "offline.access"),
     )
     assert done.status == 0, done.err
     await browser.shown()
     assert "You may close this window" in person.pages[-1]
     login = stored(app)[emulator.ready["base_url"]]["oauth2"]
-    assert login["scope"] == "tweet.read users.read"
+    assert login["scope"] == "offline.access tweet.read users.read"
     app.drop("API_KEY", "API_KEY_SECRET")
     user = emulator.seed["user_ids"][0]
     read = ("posts", "by-user", user, "--limit", "1")

@@ -7,7 +7,7 @@ import typing
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import aiohttp
@@ -198,12 +198,15 @@ async def test_both_sign_a_person_in(service: Emulator, http: aiohttp.ClientSess
     assert raw[0]["oauth_token"] != models[0].oauth_token
 
 
+SCOPES: Final = ("tweet.read", "users.read", "offline.access")
+
+
 async def test_both_sign_a_person_in_with_pkce(service: Emulator, http: aiohttp.ClientSession) -> None:
     plain, client_id = Independent(service.ready, http), service.ready["api_key"]
     user = service.state.users[service.seed["user_ids"][1]]
     answers: list[Any] = []
     async with Client(service.config, service.credentials) as client:
-        begun = client.oauth.authorization_url(client_id=client_id, redirect_uri=CALLBACK, state="s")
+        begun = client.oauth.authorization_url(client_id=client_id, redirect_uri=CALLBACK, scopes=SCOPES, state="s")
         by_sdk = parse_qs(urlsplit(begun.url).query)
         by_hand = by_sdk | {"code_challenge": [create_s256_code_challenge(VERIFIER)]}
         for query, verifier in ((by_hand, VERIFIER), (by_sdk, begun.code_verifier)):

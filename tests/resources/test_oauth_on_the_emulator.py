@@ -85,7 +85,8 @@ async def test_an_address_that_is_not_registered_is_refused(app: Client) -> None
 
 async def signed_in(emulator: Emulator, app: Client) -> OAuth2Token:
     client_id = emulator.ready["api_key"]
-    begun = app.oauth.authorization_url(client_id=client_id, redirect_uri=LOOPBACK)
+    scopes = ["tweet.read", "tweet.write", "users.read", "offline.access"]
+    begun = app.oauth.authorization_url(client_id=client_id, redirect_uri=LOOPBACK, scopes=scopes)
     somebody = person(emulator)
     await somebody.visit(begun.url)
     callback = sent(somebody)

@@ -8,7 +8,7 @@ import hmac
 import re
 import secrets
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 import attrs
@@ -63,7 +63,8 @@ async def invalidate_app_only_token(call: Call) -> Answer:
     app = call.caller.app
     token = _parameter(call, "access_token")
     if app.bearer_token is None or token != app.bearer_token:
-        raise Refusal(403, _NOT_YOURS, "This is no live app-only token of the app.")
+        whose = "this is not it" if app.bearer_token else "it has none"
+        raise Refusal(403, _NOT_YOURS, f"This is no live app-only token of the app: {whose}.")
     call.state.end_bearer(token)
     return answer({"access_token": token})
 
@@ -79,13 +80,15 @@ DECISION: Final = Route("POST", OAUTH, routes.OAUTH2_AUTHORIZE.path, object, sec
 """The target of the page's form. Clients never call it, so it is declared here."""
 
 _AUTHORIZE_PARAMETERS: Final = frozenset(routes.OAUTH2_AUTHORIZE.query.__annotations__)
+OFFLINE_SCOPE: Final = "offline.access"
+"""The scope without which there is no refresh token."""
 _SCOPE: Final = re.compile(r"[a-z]+(\.[a-z]+)*")
 _SCOPES: Final[Mapping[str, str]] = {
     "tweet.read": "See your posts",
     "tweet.write": "Create posts and articles in your name",
     "users.read": "See your profile",
     "follow.read": "See whom you follow and who follows you",
-    "offline.access": "Stay connected until you end it",
+    OFFLINE_SCOPE: "Stay connected until you end it",
 }
 
 
@@ -181,7 +184,9 @@ class TokenError(Exception):
 
 @serves(routes.OAUTH2_TOKEN, caller=named_app)
 async def create_tokens(call: Call) -> Answer:
-    """Returns an access token that expires, and a refresh token that can be used once."""
+    """Returns an access token that expires, and with the scope for it a refresh token that can be used
+    once.
+    """
     try:
         return _issued(call, _redeemed(call, *_client_and_form(call)))
     except TokenError as refusal:
@@ -202,12 +207,15 @@ def _client_and_form(call: Call) -> tuple[App, Mapping[str, str]]:
         pair = (form.get("client_id", ""), form.pop("client_secret"))
     if pair is not None:
         form.setdefault("client_id", pair[0])
-    app = call.state.apps.get(form.get("client_id", ""))
-    is_unproven = pair is not None and (pair[0] != form["client_id"] or not has_secret(app, pair[1]))
-    if "client_id" in form and (app is None or is_unproven):
-        raise TokenError("invalid_client", "there is no app with this client_id and secret", 401)
+    if "client_id" not in form:
+        raise TokenError("invalid_request", "client_id: is required, the key of the app")
+    app = call.state.apps.get(form["client_id"])
     if app is None:
-        raise TokenError("invalid_request", "client_id: is required")
+        raise TokenError("invalid_client", "there is no app with this client_id, which is the key of the app", 401)
+    if pair is not None and pair[0] != app.api_key:
+        raise TokenError("invalid_client", "client_id is not the app of the Authorization header", 401)
+    if pair is not None and not has_secret(app, pair[1]):
+        raise TokenError("invalid_client", "this is not the secret of the app", 401)
     known = {name: value for name, value in form.items() if name in _TOKEN_PARAMETERS}
     if broken := broken_rules(call.route.body, known, now=call.state.clock.datetime()):
         unknown = broken[0].path == "grant_type" and "grant_type" in form
@@ -218,19 +226,30 @@ def _client_and_form(call: Call) -> tuple[App, Mapping[str, str]]:
 def _redeemed(call: Call, app: App, form: Mapping[str, str]) -> RefreshGrant:
     """Uses up the code or the refresh token, and returns its grant."""
     if form["grant_type"] == "refresh_token":
-        held = call.state.sign_ins.refresh_tokens
-        grant = held.get(form["refresh_token"])
-        if grant is None or grant.app_key != app.api_key:
-            raise TokenError("invalid_grant", "the refresh token was used already, or is not one of this app")
-        del held[form["refresh_token"]]
+        held, token = call.state.sign_ins.refresh_tokens, form["refresh_token"]
+        if token not in held:
+            raise TokenError("invalid_grant", "there is no such refresh token")
+        grant = held[token]
+        if grant is None:
+            raise TokenError("invalid_grant", "the refresh token was used already: each use gives another one")
+        if grant.app_key != app.api_key:
+            raise TokenError("invalid_grant", "the refresh token is another app's")
+        held[token] = None
         return grant
     return _redeemed_code(call, app, form)
 
 
 def _redeemed_code(call: Call, app: App, form: Mapping[str, str]) -> RefreshGrant:
-    code = call.state.sign_ins.codes.pop(form["code"], None)
-    if code is None or code.app_key != app.api_key or call.now >= code.expires_at:
-        raise TokenError("invalid_grant", "the code was used already, has expired, or is not one of this app")
+    code = call.state.sign_ins.codes.get(form["code"])
+    if code is None:
+        raise TokenError("invalid_grant", "there is no such code")
+    was_used, code.used = code.used, True
+    if was_used:
+        raise TokenError("invalid_grant", "the code was used already: it serves for one request")
+    if code.app_key != app.api_key:
+        raise TokenError("invalid_grant", "the code is another app's")
+    if call.now >= code.expires_at:
+        raise TokenError("invalid_grant", f"the code has expired: it is good for {CODE_SECONDS:.0f} seconds")
     if code.redirect_uri != form["redirect_uri"]:
         raise TokenError("invalid_grant", "redirect_uri is not the one that the code was made for")
     digest = hashlib.sha256(form["code_verifier"].encode()).digest()
@@ -242,19 +261,20 @@ def _redeemed_code(call: Call, app: App, form: Mapping[str, str]) -> RefreshGran
 
 def _issued(call: Call, grant: RefreshGrant) -> Answer:
     state = call.state
-    access_token, refresh_token = secrets.token_urlsafe(48), secrets.token_urlsafe(48)
+    access_token = secrets.token_urlsafe(48)
     expires_at = call.now + ACCESS_TOKEN_SECONDS
     state.bearers[access_token] = Caller(
         state.apps[grant.app_key], state.users[grant.user_id], scopes=grant.scopes, expires_at=expires_at
     )
-    state.sign_ins.refresh_tokens[refresh_token] = grant
-    body = {
+    body: dict[str, Any] = {
         "token_type": "bearer",
         "expires_in": ACCESS_TOKEN_SECONDS,
         "access_token": access_token,
-        "refresh_token": refresh_token,
         "scope": " ".join(sorted(grant.scopes)),
     }
+    if OFFLINE_SCOPE in grant.scopes:
+        body["refresh_token"] = secrets.token_urlsafe(48)
+        state.sign_ins.refresh_tokens[body["refresh_token"]] = grant
     return _uncached(answer(body), {})
 
 

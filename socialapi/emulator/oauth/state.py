@@ -39,6 +39,7 @@ class Code:
     challenge: str
     scopes: frozenset[str]
     expires_at: float
+    used: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -56,7 +57,8 @@ class PendingSignIns:
 
     request_tokens: dict[str, RequestToken] = attrs.field(factory=dict)
     codes: dict[str, Code] = attrs.field(factory=dict)
-    refresh_tokens: dict[str, RefreshGrant] = attrs.field(factory=dict)
+    refresh_tokens: dict[str, RefreshGrant | None] = attrs.field(factory=dict)
+    """The grants of refresh tokens; None for a token that was used."""
     granted: dict[tuple[str, str], Literal["read", "write"]] = attrs.field(factory=dict)
     """The access that users have granted apps, by (app key, user id)."""
     browsers: dict[str, str] = attrs.field(factory=dict)

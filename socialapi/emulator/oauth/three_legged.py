@@ -77,8 +77,14 @@ def signing_request_token(state: State, received: Received, path_parameters: Map
 
     def secret_of(app: App, protocol: Mapping[str, str]) -> str:
         token = state.sign_ins.request_tokens.get(protocol.get("oauth_token", ""))
-        if token is None or token.app_key != app.api_key or token.state == "used" or _is_over(state, token):
-            raise expired_token()
+        if token is None:
+            raise expired_token(" There is no such request token.")
+        if token.app_key != app.api_key:
+            raise expired_token(" The request token is another app's.")
+        if token.state == "used":
+            raise expired_token(" The request token was exchanged already.")
+        if _is_over(state, token):
+            raise expired_token(f" The request token is older than {REQUEST_TOKEN_SECONDS / 60:.0f} minutes.")
         return token.secret
 
     return Caller(verified(state, received, secret_of)[0])

@@ -31,6 +31,35 @@ async def test_without_the_right_verifier_there_is_no_access_token(app: App, bro
     assert_refused(await app.access_token(begun, page.pin), 401, 89)
 
 
+async def test_a_request_token_that_is_refused_says_why(ask: Asker, app: App, browser: Browser) -> None:
+    used, late = await app.begin(), await app.begin()
+    pin = (await approved(browser, used)).pin
+    await app.access_token(used, pin)
+    other = await ask.another_app()
+    signer = ask.signer(
+        api_key=other["api_key"],
+        api_key_secret=other["api_key_secret"],
+        access_token=late["oauth_token"],
+        access_token_secret=late["oauth_token_secret"],
+    )
+    theirs = await ask.signed("POST", "/oauth/access_token", signer=signer)
+    ask.emulator.advance(900)
+    replies = [
+        await app.access_token(used, pin),
+        theirs,
+        await app.access_token({**used, "oauth_token": "unknown"}, pin),
+        await app.access_token(late, pin),
+    ]
+    assert [reply.codes for reply in replies] == [[89]] * 4
+    said = [reply.json["errors"][0]["message"].removeprefix("Invalid or expired token. ") for reply in replies]
+    assert said == [
+        "The request token was exchanged already.",
+        "The request token is another app's.",
+        "There is no such request token.",
+        "The request token is older than 15 minutes.",
+    ]
+
+
 @pytest.mark.parametrize("place", ["query", "form"])
 async def test_the_verifier_may_be_a_parameter(app: App, browser: Browser, place: str) -> None:
     begun = await app.begin()

@@ -13,7 +13,7 @@ from tests.emulator.oauth.signing_in import CALLBACK, Browser, Page, sent_back
 
 PAGE, TOKEN = "/2/oauth2/authorize", "/2/oauth2/token"
 VERIFIER = "v" * 43
-SCOPES = "tweet.read tweet.write users.read"
+SCOPES = "offline.access tweet.read tweet.write users.read"
 
 
 def asked(ask: Asker, **changed: str | None) -> dict[str, str]:
@@ -241,11 +241,45 @@ async def test_a_refresh_token_is_bound_to_its_app(ask: Asker, browser: Browser)
 
 
 async def test_scopes_are_those_that_were_granted(ask: Asker, browser: Browser) -> None:
-    granted = (await redeem(ask, await approved(ask, browser, scope="tweet.read"))).json
-    assert granted["scope"] == "tweet.read"
-    assert (await refresh(ask, granted["refresh_token"])).json["scope"] == "tweet.read"
+    scope = "offline.access tweet.read"
+    granted = (await redeem(ask, await approved(ask, browser, scope=scope))).json
+    assert granted["scope"] == scope
+    assert (await refresh(ask, granted["refresh_token"])).json["scope"] == scope
     reply = await ask.bearer("POST", "/2/tweets", token=granted["access_token"], json={"text": "x"})
     assert reply.status == 403
+
+
+async def test_a_refresh_token_comes_with_offline_access_alone(ask: Asker, browser: Browser) -> None:
+    granted = (await redeem(ask, await approved(ask, browser, scope="tweet.read users.read"))).json
+    assert set(granted) == {"token_type", "expires_in", "access_token", "scope"}
+
+
+async def test_each_cause_of_a_refused_token_request_has_a_text_of_its_own(ask: Asker, browser: Browser) -> None:
+    other, ready = await ask.another_app(), ask.emulator.ready
+    used, late, theirs, moved, wrong = [await approved(ask, browser) for _ in range(5)]
+    token = (await redeem(ask, used)).json["refresh_token"]
+    replies = {
+        "used": await redeem(ask, used),
+        "another app's": await redeem(ask, theirs, client_id=other["api_key"]),
+        "redirect_uri": await redeem(ask, moved, redirect_uri=CALLBACK + "?"),
+        "code_verifier": await redeem(ask, wrong, code_verifier="w" * 43),
+        "no such code": await redeem(ask, "unknown"),
+        "refresh token is another app's": await refresh(ask, token, client_id=other["api_key"]),
+        "no such refresh token": await refresh(ask, "unknown"),
+        "no app with this client_id": await redeem(ask, "any", client_id="nobody"),
+        "client_id: is required": await redeem(ask, "any", client_id=None),
+        "not the secret of the app": await redeem(ask, "any", client_secret="wrong"),
+        "not the app of the Authorization header": await redeem(
+            ask, "any", client_id=other["api_key"], headers=basic(ready["api_key"], ready["api_key_secret"])
+        ),
+    }
+    await refresh(ask, token)
+    replies["refresh token was used"] = await refresh(ask, token)
+    ask.emulator.advance(30)
+    replies["expired"] = await redeem(ask, late)
+    texts = {cause: reply.json["error_description"] for cause, reply in replies.items()}
+    assert [cause for cause, text in texts.items() if cause not in text] == []
+    assert len(set(texts.values())) == len(texts)
 
 
 def test_the_challenge_of_the_tests_is_that_of_the_standard() -> None:

@@ -193,7 +193,9 @@ class Fault:
     path: (
         Annotated[str, Pattern("/[^?#]*", "must be a path as on the wire, starting with / and without a query")] | None
     ) = None
-    """Only requests with this path, in which `*` stands for any one segment; None for any."""
+    """Only requests with this path, in which `*` stands for any one segment; None for any but token
+    requests.
+    """
     times: Annotated[int, Ge(1)] | None = None
     """The maximum number of requests. The default is one; there is no maximum with a probability,
     and for `latency`.
@@ -301,9 +303,10 @@ class Faults:
         self._scripted.clear()
         self._added = 0
 
-    def pick(self, method: str, path: str, own: Collection[str] = ()) -> Picked:
+    def pick(self, method: str, path: str, own: Collection[str] = (), *, is_token_request: bool = False) -> Picked:
         """Returns the faults of a request. `own` are those that apply to its endpoint and
-        not to every one.
+        not to every one. A fault without a path applies to no token request, so that the request
+        that is meant gets it.
         """
         if not self._scripted:
             return _NOTHING
@@ -311,6 +314,8 @@ class Faults:
         delay, hit, name = 0.0, None, None
         for each in self._scripted:
             kind = each.fault.fault
+            if is_token_request and each.fault.path is None:
+                continue
             if kind == "latency":
                 if each.hits(method, segments):
                     delay += 1.0 if each.fault.delay_seconds is None else each.fault.delay_seconds

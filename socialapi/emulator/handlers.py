@@ -102,6 +102,11 @@ class Endpoint:
         return get_origin(self.route.result) is Streamed
 
     @property
+    def is_token_request(self) -> bool:
+        """Whether it answers tokens, or ends them. The pages of a sign-in do not."""
+        return self.style == "oauth" and self.route.result is not object
+
+    @property
     def faults(self) -> tuple[str, ...]:
         """The faults that apply to it and not to every endpoint."""
         return STREAM_FAULTS if self.is_stream else self.own_faults

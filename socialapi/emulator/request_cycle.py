@@ -58,8 +58,13 @@ class RequestCycle:
         """Returns the response. If the connection was cut, it cannot be sent any more."""
         if not await self._receive():
             return self._unanswered()
-        own_faults = self._match.entry.faults if self._match.entry is not None else ()
-        picked = self._service.faults.pick(self._received.method, self._received.path, own_faults)
+        entry = self._match.entry
+        picked = self._service.faults.pick(
+            self._received.method,
+            self._received.path,
+            entry.faults if entry is not None else (),
+            is_token_request=entry is not None and entry.is_token_request,
+        )
         self._record.fault = picked.name
         if picked.delay_seconds:
             await self._service.pauses.pause(picked.delay_seconds)

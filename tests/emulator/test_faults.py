@@ -42,7 +42,8 @@ async def test_the_default_status_is_503_and_each_has_its_code(ask: Asker, statu
 
 
 async def test_a_fault_on_a_platform_path_answers_a_problem_and_on_a_token_path_a_coded_error(ask: Asker) -> None:
-    ask.emulator.faults.add("status", times=2)
+    ask.emulator.faults.add("status")
+    ask.emulator.faults.add("status", path="/oauth2/token")
     problem = (await ask.send("GET", "/2/tweets")).json
     assert problem == {
         "type": "about:blank",
@@ -51,6 +52,15 @@ async def test_a_fault_on_a_platform_path_answers_a_problem_and_on_a_token_path_
         "status": 503,
     }
     assert (await ask.send("POST", "/oauth2/token")).codes == [130]
+
+
+@pytest.mark.parametrize("path", ["/oauth2/token", "/oauth/request_token", "/oauth/access_token", "/2/oauth2/token"])
+async def test_a_fault_without_a_path_waits_for_a_request_that_asks_for_no_token(ask: Asker, path: str) -> None:
+    ask.emulator.faults.add("status", status=418, method="POST")
+    assert (await ask.send("POST", path)).status in (400, 401)
+    assert (await ask.upload(updates(1))).status == 418
+    ask.emulator.faults.add("status", status=418, path=path)
+    assert (await ask.send("POST", path)).status == 418
 
 
 async def test_html_answers_a_page(ask: Asker) -> None:

@@ -246,7 +246,7 @@ def test_times_are_written_in_utc_and_read_back(value: datetime.datetime, text: 
 @pytest.mark.parametrize("offset", ["Z", "+00", "+00:00", "+0000"])
 def test_a_time_has_one_form_of_iso_8601(date: str, time: str, offset: str) -> None:
     """All with hyphens and colons, or all without; what has neither goes with both."""
-    extended = ("-" in date, time.count(":") == len(time.split(".")[0].replace(":", "")) // 2 - 1, ":" in offset)
+    extended = ("-" in date, time.count(":") == len(time.partition(".")[0].replace(":", "")) // 2 - 1, ":" in offset)
     basic = ("-" not in date, ":" not in time, ":" not in offset)
     neutral = (False, len(time) == 2, offset in ("Z", "+00"))
     is_extended = all(map(max, zip(extended, neutral, strict=True)))

@@ -28,14 +28,14 @@ from socialapi.emulator.platform.fan_out import SHUTDOWN
 from socialapi.emulator.platform.state import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_WEBHOOKS
 from socialapi.emulator.rate_limits import route_key
 from socialapi.emulator.request_cycle import CLIENT_LEFT, RequestCycle
-from socialapi.emulator.routing import Dispatcher, mounted_path
+from socialapi.emulator.routing import Dispatcher, mounted_paths
 from socialapi.emulator.service import Service, Settings
 from socialapi.emulator.state import OwnedId, State
 from socialapi.errors import ConfigurationError
 from socialapi.models.streams import MAX_RULES
 
 ENDPOINT_TABLE: Final[Dispatcher[Endpoint]] = Dispatcher(
-    (endpoint.route.method, mounted_path(endpoint.route), endpoint) for endpoint in endpoints()
+    (endpoint.route.method, path, endpoint) for endpoint in endpoints() for path in mounted_paths(endpoint.route)
 )
 
 _SHUTDOWN_SECONDS: Final = 0.5

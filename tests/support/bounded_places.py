@@ -732,13 +732,14 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         config.py Config ads_versions
         config.py Config paths
         config.py Config rate_limits
-        session/network.py ConnectionOptions headers
-        session/network.py Network _options_by_host
-        session/network.py Proxies by_scheme
         problems.py InvalidParameters parameters
         problems.py Problem extra
         reports.py KindLint reasons
         routes/route.py Route path_rules
+        session/network.py ConnectionOptions headers
+        session/network.py Network _options_by_host
+        session/network.py Proxies by_scheme
+        session/options.py CallOptions headers
         webhooks/endpoint.py WebhookReply headers
         """
     ),

@@ -212,6 +212,19 @@ async def requests(request: ControlRequest) -> Lines:
     )
 
 
+@control("GET", "requests/{number}")
+async def get_request(request: ControlRequest) -> Answer:
+    """Returns a request with its headers, body and answer, in which secrets are starred."""
+    return answer(request.service.exchanges.get(request.parameters["number"]).to_wire())
+
+
+@control("POST", "requests/{number}/curl")
+async def as_curl(request: ControlRequest) -> Answer:
+    """Returns the command that sends a request to this emulator again, with credentials that work."""
+    found = request.service.exchanges.get(request.parameters["number"])
+    return answer(found.curl(request.service.base_url, request.service.state))
+
+
 @control("GET", "overview")
 async def get_overview(request: ControlRequest) -> Answer:
     """Returns counts of what the service holds and of the requests that it received."""
@@ -238,8 +251,11 @@ async def get_webhooks(request: ControlRequest) -> Answer:
 
 @control("GET", "faults")
 async def get_faults(request: ControlRequest) -> Answer:
-    """Returns the faults that are still in force, in the order in which they were scripted."""
-    return answer({"faults": request.service.faults.to_wire()})
+    """Returns the faults that are still in force, in the order in which they were scripted, and the
+    latest that are spent.
+    """
+    faults = request.service.faults
+    return answer({"faults": faults.to_wire(), "spent": faults.spent_to_wire()})
 
 
 @control("POST", "faults")

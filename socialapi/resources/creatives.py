@@ -176,7 +176,9 @@ class PollCards(Resource):
 class VideoConversationCards(Resource):
     """The video conversation cards of an account: videos with calls to action."""
 
-    def list(self, *, start: str | None = None, **query: Unpack[VideoConversationCardsFilter]) -> Pager[VideoConversationCard]:
+    def list(
+        self, *, start: str | None = None, **query: Unpack[VideoConversationCardsFilter]
+    ) -> Pager[VideoConversationCard]:
         """Returns the cards, all or those with the given ids or names that begin with `q` (section
         4.5).
 

@@ -27,13 +27,14 @@ from socialapi.bulk.sync import reading, snapshot
 from socialapi.cli import credential_store, sign_in
 from socialapi.cli import emulator as background
 from socialapi.emulator import connections as emulator_connections
-from socialapi.emulator import control, faults, ledger, oauth1, request, request_cycle, service, thread
+from socialapi.emulator import control, exchanges, faults, ledger, oauth1, request, request_cycle, service, thread
 from socialapi.emulator.platform import challenges, deliveries, fan_out, state, streaming
 from socialapi.integrations import redis, redis_fence, redis_server, redis_window, spark_tasks
 from socialapi.internal import sqlite_file as _sqlite
 from socialapi.models.audiences import MAX_BATCH_BYTES, MAX_OPERATIONS
 from socialapi.models.products import MAX_PRODUCTS
 from socialapi.reports import MAX_ISSUES_KEPT
+from socialapi.resources.catalogs import ProductSets
 from socialapi.session import authenticators, forwarder, rate_limiter, token_cache, transport
 from socialapi.streams import backoff
 from socialapi.streams import dispatcher as events
@@ -363,6 +364,12 @@ WAITS: Final = (
     ),
     Bound("one wait of a call, for a limit or between attempts", *config("max_wait_seconds", seconds), TOO_LONG),
     Bound("repeats of a call", *config("retries"), "the error of the last attempt"),
+    Bound(
+        "the products of a filtered product set",
+        seconds(inspect.signature(ProductSets.wait).parameters["timeout_seconds"].default),
+        "`timeout_seconds=`",
+        _error(errors.NotReady),
+    ),
     Bound("one wait of a job, for a limit", *config("bulk_max_wait_seconds", seconds), TOO_LONG),
     Bound(
         "a batch that fails",
@@ -470,6 +477,11 @@ WAITS: Final = (
         "the start of an emulator in the background", *fixed(background.READY_TIMEOUT_SECONDS, seconds), CONFIGURATION
     ),
     Bound("the end of an emulator in the background", *fixed(background.END_TIMEOUT_SECONDS, seconds), CONFIGURATION),
+    Bound(
+        "an emulator that is told of a webhook target",
+        *both(fixed(background.ANSWER_TIMEOUT_SECONDS, seconds), fixed(background.MAX_ANSWER_BYTES, size)),
+        TRANSPORT,
+    ),
 )
 
 EMULATOR: Final = (
@@ -509,6 +521,12 @@ EMULATOR: Final = (
     ),
     Bound("posts that were published", *fixed(state.PUBLISHED_POSTS), "the oldest is forgotten"),
     Bound("requests in the ledger", *fixed(ledger.LOG_LENGTH), "the oldest is forgotten"),
+    Bound(
+        "requests with their bodies and answers, for the dashboard",
+        *both(fixed(exchanges.KEPT, of("requests")), fixed(exchanges.BYTES_KEPT, lambda n: f"{size(n)} of each body")),
+        "the oldest is forgotten; the rest of a body is not kept",
+    ),
+    Bound("spent faults", *fixed(faults.SPENT_KEPT), "the oldest is forgotten"),
     Bound("nonces of OAuth 1.0a", *fixed(oauth1.NONCES_REMEMBERED), "the oldest is forgotten"),
     Bound("a stall that was scripted", *fixed(faults.LONGEST_STALL_SECONDS, seconds), "the connection is closed"),
     Bound(

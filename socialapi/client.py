@@ -56,6 +56,9 @@ class Client:
     connections; by default the system's authorities are trusted, or those of `SSL_CERT_FILE` and
     `SSL_CERT_DIR`. See the page on networks in the documentation.
 
+    `headers` are sent with every request, beside those that the SDK sets, which cannot be among
+    them.
+
     `telemetry=True` emits spans and metrics by OpenTelemetry, which needs the extra `[otel]`. By
     default the variable `SOCIALAPI_TELEMETRY` says whether to. See the page on telemetry.
 
@@ -76,6 +79,7 @@ class Client:
         trace_configs: Sequence[aiohttp.TraceConfig] = (),
         proxy: str | Literal[False] | None = None,
         ssl: ssl_module.SSLContext | bool = True,
+        headers: Mapping[str, str] | None = None,
         telemetry: bool | None = None,
     ) -> None:
         _check_objects(token_cache=token_cache, pacer=pacer, clock=clock, rng=rng, session=session, connector=connector)
@@ -85,11 +89,13 @@ class Client:
         _check_network(proxy, ssl)
         settings = _checked(config)
         self.config: Config = settings
+        further = _further_headers(headers)
+        self._headers: Callable[[], Mapping[str, str]] = lambda: further
         known = tuple(by_kind(credentials).values())
         clock = clock or SystemClock()
         rng = rng or random.Random()  # noqa: S311  # jitter is no secret
         self._owned: tuple[RedisPacer | RedisTokenCache, ...] = ()
-        # In a function, so that no repr or traceback of the client shows the environment.
+        # In functions, so that no repr or traceback of the client shows the environment and headers.
         self._environment: Callable[[], tuple[Mapping[str, str], bool]] = lambda: (os.environ, False)
 
         self._open = _session_opener(
@@ -118,7 +124,7 @@ class Client:
     def _options(self) -> "CallOptions":
         from socialapi.session.options import CallOptions
 
-        return CallOptions.interactive(self.config)
+        return CallOptions.interactive(self.config, self._headers())
 
     @classmethod
     def from_env(
@@ -136,6 +142,7 @@ class Client:
         trace_configs: Sequence[aiohttp.TraceConfig] = (),
         proxy: str | Literal[False] | None = None,
         ssl: ssl_module.SSLContext | bool = True,
+        headers: Mapping[str, str] | None = None,
         telemetry: bool | None = None,
     ) -> Self:
         """Returns a client configured by `SOCIALAPI_*` variables: hosts, credentials, proxy,
@@ -163,6 +170,7 @@ class Client:
             trace_configs=trace_configs,
             proxy=proxy,
             ssl=ssl,
+            headers=headers,
             telemetry=_wants_telemetry(telemetry, env),
         )
         client._owned = tuple(each for each in (pacer_in_redis, tokens_in_redis) if each is not None)
@@ -196,12 +204,14 @@ class Client:
         timeout_seconds: float | None = None,
         max_wait_seconds: float | None = None,
         retries: int | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> Self:
         """Returns a view of this client with other options, sharing session, tokens and pacer.
 
         `timeout_seconds` bounds one attempt, `max_wait_seconds` one wait (for a rate limit or
         between attempts), and `retries` is how often a failed attempt is repeated where that is
-        safe. Of these, bulk jobs use only the timeout; they wait and repeat by
+        safe. `headers` are sent beside those of this client, and replace those of the same name. Of
+        these, bulk jobs use only the timeout and the headers; they wait and repeat by
         `Config.max_elapsed_seconds` and `Config.bulk_max_wait_seconds`. Fetching an app-only token
         uses the options of the call that needs it. Raises ConfigurationError for an invalid value.
         """
@@ -210,6 +220,8 @@ class Client:
         view = object.__new__(type(self))
         shared = {name: value for name, value in self.__dict__.items() if name not in _made_on_use(type(self))}
         view.__dict__.update(shared, config=attrs.evolve(self.config, **changes), _session=self._session)
+        further = {**self._headers(), **_further_headers(headers)}
+        view._headers = lambda: further
         return view
 
     @property
@@ -495,6 +507,14 @@ def _check_objects(**given: object) -> None:
 
 def _has_methods(name: str, value: object) -> bool:
     return not isinstance(value, type) and all(callable(getattr(value, each, None)) for each in _METHODS[name])
+
+
+def _further_headers(given: Mapping[str, str] | None) -> Mapping[str, str]:
+    if given is None:
+        return {}  # the usual case, in which `options` is not imported yet
+    from socialapi.session.options import further_headers
+
+    return further_headers(given)
 
 
 def _check_lists(*, credentials: object, trace_configs: object) -> None:

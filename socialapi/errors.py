@@ -4,6 +4,7 @@
      ├── ConfigurationError      set something up: a host, a credential, an option
      ├── InvalidInput            correct the call; `broken_rules` lists everything that is wrong with it
      ├── RateLimitTooLong        come back at `resets_at`: the wait is longer than the call allows
+     ├── NotReady                wait again: the service is still at work
      ├── TransportError          try again: the service did not execute the request
      │    └── OutcomeUnknown     look first: the request may have been executed
      ├── ApiError                the service refused; `status`, `codes`, `problems` say why
@@ -53,7 +54,7 @@ class SocialApiError(Exception):
         return _rebuild, (type(self), self.args, state)
 
 
-_KEPT_HERE: Final = frozenset({"collected", "body"})
+_KEPT_HERE: Final = frozenset({"collected", "body", "last"})
 """Attributes that are left out of pickles, because they may hold personal data."""
 
 
@@ -110,6 +111,25 @@ class RateLimitTooLong(SocialApiError):
             f"{at:{'' if is_today else '%Y-%m-%d '}%H:%M:%S} UTC), longer than this call may wait; allow it with "
             "max_wait_seconds (bulk_max_wait_seconds for a job or a stream) or come back then"
         )
+
+
+class NotReady(SocialApiError, TimeoutError):
+    """What was waited for was not ready in time. Waiting again is safe.
+
+    `last` is what the service answered last, or None in an error that was pickled.
+    """
+
+    last: Any = None
+
+    def __init__(self, message: str, last: Any = None) -> None:
+        super().__init__(message)
+        if last is not None:
+            self.last = last
+
+    @property
+    def is_lasting(self) -> bool:
+        """False: the service may be ready a moment later."""
+        return False
 
 
 class TransportError(SocialApiError):

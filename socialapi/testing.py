@@ -20,6 +20,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from urllib.parse import quote
 
 import pytest
 
@@ -92,12 +93,29 @@ async def socialapi_emulator(socialapi_emulator_options: Mapping[str, Any]) -> "
         yield emulator
 
 
+SCOPE_HEADER: Final = "x-emulator-scope"
+
+
+@pytest.fixture
+def socialapi_scope(request: pytest.FixtureRequest) -> dict[str, str]:
+    """Returns the header that tells the requests of this test from those of others which use the
+    same emulator: `Client(…, headers=socialapi_scope)` sends it, and a fault with
+    `headers=socialapi_scope` meets no other requests.
+    """
+    return {SCOPE_HEADER: quote(request.node.nodeid, safe="/:.[]-")}
+
+
 @_fixture
-async def socialapi_client(socialapi_emulator: "Emulator | EmulatorThread") -> "AsyncIterator[Client]":
-    """Yields a client of `socialapi_emulator`, with the credentials of an app and of a user."""
+async def socialapi_client(
+    socialapi_emulator: "Emulator | EmulatorThread", socialapi_scope: dict[str, str]
+) -> "AsyncIterator[Client]":
+    """Yields a client of `socialapi_emulator`, with the credentials of an app and of a user. It
+    sends the header of `socialapi_scope`.
+    """
     from socialapi.client import Client
 
-    async with Client(socialapi_emulator.config, socialapi_emulator.credentials) as client:
+    emulator = socialapi_emulator
+    async with Client(emulator.config, emulator.credentials, headers=socialapi_scope) as client:
         yield client
 
 

@@ -70,7 +70,6 @@ if TYPE_CHECKING:
     from socialapi.models.creatives import AccountMediaFilter as AccountMediaFilter
     from socialapi.models.creatives import AdvertiserPost as AdvertiserPost
     from socialapi.models.creatives import AdvertiserPostFields as AdvertiserPostFields
-    from socialapi.models.creatives import CreativeCardsFilter as CreativeCardsFilter
     from socialapi.models.creatives import CreativeType as CreativeType
     from socialapi.models.creatives import LibraryMedia as LibraryMedia
     from socialapi.models.creatives import LibraryMediaChanges as LibraryMediaChanges
@@ -79,9 +78,11 @@ if TYPE_CHECKING:
     from socialapi.models.creatives import MediaType as MediaType
     from socialapi.models.creatives import PollCard as PollCard
     from socialapi.models.creatives import PollCardFields as PollCardFields
+    from socialapi.models.creatives import PollCardsFilter as PollCardsFilter
     from socialapi.models.creatives import VideoConversationCard as VideoConversationCard
     from socialapi.models.creatives import VideoConversationCardChanges as VideoConversationCardChanges
     from socialapi.models.creatives import VideoConversationCardFields as VideoConversationCardFields
+    from socialapi.models.creatives import VideoConversationCardsFilter as VideoConversationCardsFilter
     from socialapi.models.events import Direction as Direction
     from socialapi.models.events import DirectMessageKind as DirectMessageKind
     from socialapi.models.events import EventType as EventType
@@ -256,9 +257,10 @@ else:
                 "PublishedArticle Replay"
             ),
             "socialapi.models.creatives": (
-                "AccountMedia AccountMediaFilter AdvertiserPost AdvertiserPostFields CreativeCardsFilter "
-                "CreativeType LibraryMedia LibraryMediaChanges MediaCategory MediaLibraryQuery MediaType PollCard "
-                "PollCardFields VideoConversationCard VideoConversationCardChanges VideoConversationCardFields"
+                "AccountMedia AccountMediaFilter AdvertiserPost AdvertiserPostFields CreativeType "
+                "LibraryMedia LibraryMediaChanges MediaCategory MediaLibraryQuery MediaType PollCard PollCardFields "
+                "PollCardsFilter VideoConversationCard VideoConversationCardChanges VideoConversationCardFields "
+                "VideoConversationCardsFilter"
             ),
             "socialapi.models.events": "Direction DirectMessageKind EventType Subscription",
             "socialapi.models.insights": "Granularity KeywordInsights",

@@ -227,6 +227,60 @@ async def test_a_view_of_a_client_that_is_closed_is_closed() -> None:
             await view.request("GET", "/2/x")
 
 
+# Further headers
+
+
+async def test_further_headers_go_with_every_call(clock: VirtualClock) -> None:
+    token = answer({"token_type": "bearer", "access_token": "abc"})
+    async with Server(token, then=answer({"data": []})) as server:
+        options = {"headers": {"X-Gateway": "one", "x-b": "2"}}
+        async with client_of(server, clock, credentials=(AppOnly("key", "secret"),), options=options) as client:
+            await client.posts.by_user("1").first()
+            view = client.with_options(headers={"x-gateway": "two"}).with_options(retries=0, headers={"X-C": "3"})
+            await view.posts.by_user("1").first()
+            await view.request("GET", "/2/x")
+            await client.request("GET", "/2/x")
+    sent = [{name: each.headers.get(name) for name in ("x-gateway", "x-b", "x-c")} for each in server.requests]
+    plain, changed = {"x-gateway": "one", "x-b": "2", "x-c": None}, {"x-gateway": "two", "x-b": "2", "x-c": "3"}
+    assert sent == [plain, plain, changed, changed, plain]
+    assert all(each.headers["user-agent"].startswith("aiosocialapi/") for each in server.requests)
+
+
+@pytest.mark.parametrize(
+    ("headers", "says"),
+    [
+        *(
+            ({name: "planted"}, f"the header {name} is set by the SDK")
+            for name in ("Authorization", "user-agent", "HOST")
+        ),
+        *(
+            ({name: "planted"}, "is set by the SDK")
+            for name in ("Accept", "Content-Type", "Content-Length", "Connection")
+        ),
+        ({"two words": "planted"}, "names of headers"),
+        ({"": "planted"}, "names of headers"),
+        ({"x-a": 5}, "texts for values"),
+        ({5: "planted"}, "names of headers"),
+        ({"x-a": "planted\r\nx-b: 1"}, "the header x-a would hold"),
+        ({"x-a": "planted\u00e9"}, "the header x-a would hold"),
+        ({"x-a": "planted", "X-A": "planted"}, "twice"),
+        ([("x-a", "planted")], "headers must be a mapping"),
+        ("x-a: planted", "headers must be a mapping"),
+    ],
+)
+def test_headers_that_cannot_go_out_are_refused(headers: Any, says: str) -> None:
+    with pytest.raises(ConfigurationError, match=says) as caught:
+        Client(headers=headers)
+    assert "planted" not in str(caught.value)
+    with pytest.raises(ConfigurationError, match=says):
+        Client().with_options(headers=headers)
+
+
+def test_nothing_that_shows_a_client_shows_its_headers() -> None:
+    client = Client(headers={"x-key": "planted"})
+    assert "planted" not in repr(client) + repr(vars(client)) + repr(client._options)
+
+
 # How it is made
 
 

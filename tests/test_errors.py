@@ -60,6 +60,7 @@ SAMPLES: list[tuple[errors.SocialApiError, str]] = [
     ),
     (errors.TransportError("could not connect", "::1", port=80), "[::1]:80: could not connect"),
     (errors.TransportError("could not connect", attempts=5), "the service: could not connect (after 5 attempts)"),
+    (errors.NotReady("the set was not ready within 5 s"), "the set was not ready within 5 s"),
     (errors.OutcomeUnknown("the answer broke off", "host"), "host: the answer broke off"),
     (errors.ApiError(400), "HTTP 400: no reason given"),
     (errors.ApiError(400, summary="an empty answer"), "HTTP 400: an empty answer"),

@@ -91,7 +91,7 @@ def test_the_plugin_is_an_entry_point_of_the_distribution() -> None:
 def test_every_fixture_is_in_the_page_about_testing() -> None:
     source = Path(str(testing.__file__)).read_text("utf-8")
     fixtures = set(re.findall(r"^(?:async )?def (socialapi_\w+)", source, re.MULTILINE))
-    assert len(fixtures) == 8
+    assert len(fixtures) == 9
     page = (Path(__file__).parents[1] / "docs" / "testing.md").read_text("utf-8")
     assert fixtures == set(re.findall(r"^\| `(socialapi_\w+)` \|", page, re.MULTILINE))
 
@@ -114,6 +114,17 @@ async def test_the_fixtures_are_an_emulator_and_a_client_of_it(
     report = await socialapi_client.ads.account(account).custom_audience(audience).upload([{"email": "a@example.com"}])
     assert report.accepted == 1
     assert len(socialapi_emulator.members(account, audience)) == 1
+
+
+async def test_the_client_says_which_test_it_is_of(
+    socialapi_emulator: Emulator, socialapi_client: Client, socialapi_scope: dict[str, str]
+) -> None:
+    assert list(socialapi_scope) == ["x-emulator-scope"]
+    assert socialapi_scope["x-emulator-scope"].endswith("::test_the_client_says_which_test_it_is_of")
+    socialapi_emulator.faults.add("status", status=500, headers=socialapi_scope)
+    socialapi_emulator.faults.add("html", headers={"x-emulator-scope": "another"})
+    await socialapi_client.oauth.app_only_token()
+    assert [each.fault for each in socialapi_emulator.requests] == ["status", None]
 
 
 def test_another_project_needs_nothing_but_the_names_of_the_fixtures(tmp_path: Path) -> None:

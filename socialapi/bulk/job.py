@@ -102,14 +102,14 @@ class JobOptions(FrozenRecord):
 
 def bulk_options(config: Config, call: CallOptions) -> CallOptions:
     """A job waits and repeats by its own rules; of the call's options only the timeout of an
-    attempt holds for it.
+    attempt and the headers hold for it.
     """
     policy = RetryPolicy(
         max_attempts=MIN_ATTEMPTS,
         max_wait_seconds=config.bulk_max_wait_seconds,
         max_elapsed_seconds=config.max_elapsed_seconds,
     )
-    return CallOptions(timeout_seconds=call.timeout_seconds, policy=policy, bulk=True)
+    return attrs.evolve(call, policy=policy, bulk=True)
 
 
 B = TypeVar("B", bound=Sendable)

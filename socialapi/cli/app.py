@@ -69,7 +69,7 @@ for _name, _imports, _help in (
     ("stream", "stream:app", "Posts and activity as they happen."),
     ("webhooks", "webhooks:app", "Addresses that events are delivered to."),
     ("demo", "demo:demo", DEMO_HELP),
-    ("emulator", "emulator:emulator", EMULATOR_HELP),
+    ("emulator", "emulator:app", EMULATOR_HELP),
 ):
     # A command is imported when it is called: a process pays for its own alone.
     app.command(f"socialapi.cli.{_imports}", name=_name, help=_help)

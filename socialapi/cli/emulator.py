@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import datetime
+import http.client
 import json
 import os
 import platform
@@ -17,23 +18,28 @@ import time
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Annotated, Any, Final
+from urllib.parse import urlsplit
 
 import attrs
 import orjson
-from cyclopts import Group, Parameter
+from cyclopts import App, Group, Parameter
 from cyclopts.argument import ArgumentCollection
 
 from socialapi.cli import output
 from socialapi.cli.jobs import command_line, state_folder
 from socialapi.cli.options import whole_number
-from socialapi.errors import ConfigurationError, InvalidInput
+from socialapi.errors import ConfigurationError, InvalidInput, TransportError
 from socialapi.internal.file_lock import FileLock, Holder
 from socialapi.models.validation import broken_rules
 from socialapi.models.webhooks import WebhookUrl
 
+app: Final = App(name="emulator")
+
 READY_TIMEOUT_SECONDS: Final = 30.0
 END_TIMEOUT_SECONDS: Final = 10.0
 POLL_SECONDS: Final = 0.02
+ANSWER_TIMEOUT_SECONDS: Final = 10.0
+MAX_ANSWER_BYTES: Final = 1_048_576
 PROBED_FOR_SECONDS: Final = 1.0
 """How long to wait for a command that only probes the lock."""
 
@@ -146,6 +152,7 @@ class EmulatorFlags:
 DEFAULT_FLAGS: Final = EmulatorFlags()
 
 
+@app.default
 def emulator(
     *,
     flags: EmulatorFlags = DEFAULT_FLAGS,
@@ -173,6 +180,50 @@ def emulator(
     if detach:
         return _detach(flags)
     return _serve(flags, targets, detached_log, until_stdin_closes=until_stdin_closes)
+
+
+@app.command
+def target(
+    url: Annotated[str, Parameter(help="The URL of a webhook, public https without a port.")],
+    local: Annotated[str, Parameter(help="The address on this machine to which its requests really go.")],
+    /,
+    *,
+    port: Annotated[
+        int | None,
+        whole_number(
+            help="Port of the emulator; that of SOCIALAPI_BASE_URL unless given, or 8080.", least=1, most=65_535
+        ),
+    ] = None,
+) -> int:
+    """Add a webhook target to an emulator that runs.
+
+    For example `socialapi emulator target https://hooks.example.com/in http://127.0.0.1:9000/in`. A
+    target of the same URL is replaced. Exit status: 0 added, 2 the emulator does not take it, 3 no
+    emulator answers.
+    """
+    where = urlsplit(os.environ.get("SOCIALAPI_BASE_URL", "") if port is None else "")
+    host, at = (where.hostname or "127.0.0.1", where.port or port or DEFAULT_FLAGS.port)
+    status, answer = None, b""
+    connection = http.client.HTTPConnection(host, at, timeout=ANSWER_TIMEOUT_SECONDS)
+    with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
+        connection.request("POST", "/_emulator/webhook-targets", orjson.dumps({"url": url, "target": local}))
+        response = connection.getresponse()
+        answer = response.read(MAX_ANSWER_BYTES)
+        status = response.status
+    if status is None:
+        raise TransportError("no emulator answers", host, port=at)
+    if status != 200:
+        raise InvalidInput(_reason_of(answer) or f"what answers on port {at} is no emulator")
+    output.say(f"the requests for {url} go to {local}")
+    return output.DONE
+
+
+def _reason_of(answer: bytes) -> str:
+    """Returns why the emulator refuses a request; empty if the answer is of somebody else."""
+    try:
+        return "; ".join(str(error["message"]) for error in orjson.loads(answer)["errors"])
+    except (ValueError, KeyError, TypeError):
+        return ""
 
 
 async def _serve(

@@ -16,15 +16,13 @@ import orjson
 from socialapi.emulator.handlers import Call, Endpoint
 from socialapi.emulator.platform.selection import known_names
 from socialapi.emulator.request import FORM, Received, body_limit, split
-from socialapi.emulator.responses import InvalidRequest, Refusal, invalid
+from socialapi.emulator.responses import LONGEST_ECHO, InvalidRequest, Refusal, invalid, style_of
 from socialapi.models.validation import UNKNOWN_FIELD, broken_rules, printable_name, wire_name
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import Route
 
 Pairs = Sequence[tuple[str, str]]
 """The parameters of a request in their order, repeated ones among them."""
-LONGEST_ECHO: Final = 100
-"""The number of characters of a bad value that the answer repeats."""
 
 
 def read_arguments(endpoint: Endpoint, call: Call) -> None:
@@ -66,8 +64,8 @@ def read_query(call: Call) -> dict[str, Any]:
 
 
 def _query(call: Call, pairs: Pairs) -> dict[str, Any]:
-    declared = declared_parameters(call.route)
-    query = typed(declared, dict(pairs))
+    declared, passed_over = declared_parameters(call.route), read_only_fields(call.route)
+    query = typed(declared, {name: text for name, text in pairs if name not in passed_over})
     if not call.service.settings.lenient_fields:
         return query
     hints = typing.get_type_hints(without_conditions(declared))
@@ -152,11 +150,30 @@ def _body(endpoint: Endpoint, call: Call) -> Any:
     if received.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body must be sent as it is, without a content encoding")
     try:
-        return known_fields(call, call.route.body, received.json())
+        return _writable(call, known_fields(call, call.route.body, received.json()))
     except orjson.JSONDecodeError:
         raise invalid("", "is not valid JSON") from None
     except ValueError as problem:
         raise invalid("", str(problem)) from None
+
+
+def _writable(call: Call, body: Any) -> Any:
+    passed_over = read_only_fields(call.route)
+    return {name: each for name, each in body.items() if name not in passed_over} if isinstance(body, dict) else body
+
+
+@functools.cache
+def read_only_fields(route: Route[Any]) -> frozenset[str]:
+    """Returns the fields of a record that a PUT of it may repeat and cannot change: clients send
+    back the whole record that they have read. They are passed over. No client does so with an
+    account.
+    """
+    is_record = route.path.endswith("}") and not route.path.endswith("{account_id}")
+    if route.method != "PUT" or not is_record or style_of(route.family) != "ads":
+        return frozenset()
+    taken: Any = without_conditions(route.body)
+    names = typing.get_type_hints(taken) if typing.is_typeddict(taken) else wire_fields(taken)
+    return frozenset(wire_fields(item_of(route))) - frozenset(names)
 
 
 def takes_json(route: Route[Any]) -> bool:

@@ -20,7 +20,7 @@ from socialapi.emulator.request_cycle import base_headers, read_body
 from socialapi.emulator.responses import NDJSON, Answer, Refusal, ads_not_found, answer, refused
 from socialapi.emulator.routing import Dispatcher
 from socialapi.emulator.service import Service
-from socialapi.emulator.state import Access, App, Tier
+from socialapi.emulator.state import Access, App, OwnedId, Tier
 from socialapi.errors import InvalidInput
 from socialapi.models.accounts import AnyFeatureKey
 from socialapi.models.validation import Pattern, broken_rules
@@ -144,17 +144,13 @@ async def ledger(request: ControlRequest) -> Answer:
 @control("GET", "audiences/{account_id}/{audience_id}/members")
 async def audience_members(request: ControlRequest) -> Lines:
     """Returns the identifiers of a custom audience that are in force."""
-    return _members(
-        request,
-        request.service.state.audiences.get((request.parameters["account_id"], request.parameters["audience_id"])),
-    )
+    return _members(request, request.service.state.audiences, "audience_id")
 
 
 @control("GET", "do-not-reach/{account_id}/{list_id}/members")
 async def do_not_reach_members(request: ControlRequest) -> Lines:
     """Returns the identifiers of a do-not-reach list that are in force."""
-    key = (request.parameters["account_id"], request.parameters["list_id"])
-    return _members(request, request.service.state.do_not_reach_lists.get(key))
+    return _members(request, request.service.state.do_not_reach_lists, "list_id")
 
 
 @control("GET", "catalogs/{catalog_id}/products")
@@ -164,7 +160,7 @@ async def catalog_products(request: ControlRequest) -> Lines:
     """
     catalog = request.service.state.catalogs.get(request.parameters["catalog_id"])
     if catalog is None:
-        raise Refusal(404, "NOT_FOUND", "there is no such catalog")
+        raise ads_not_found(catalog_id=request.parameters["catalog_id"])
     stock = catalog.stock
     return Lines(b"".join(orjson.dumps(stock.fields(item)) + b"\n" for item in items) for items in stock.slices())
 
@@ -185,8 +181,19 @@ async def get_post(request: ControlRequest) -> Answer:
 
 @control("GET", "seed")
 async def seed(request: ControlRequest) -> Answer:
-    """Returns the ids of the seed data, by kind."""
-    return answer(request.service.seed)
+    """Returns the ids of the seed data by kind, and the audiences and lists of every account by id,
+    with their names.
+    """
+    state = request.service.state
+    named = {"audiences": _names(state.audiences), "do_not_reach_lists": _names(state.do_not_reach_lists)}
+    return answer({**request.service.seed, **named})
+
+
+def _names(held: Mapping[OwnedId, Any]) -> dict[str, dict[str, str]]:
+    by_account: dict[str, dict[str, str]] = {}
+    for (account_id, own_id), record in held.items():
+        by_account.setdefault(account_id, {})[own_id] = record.name
+    return by_account
 
 
 @control("GET", "openapi.json")
@@ -219,6 +226,19 @@ async def requests(request: ControlRequest) -> Lines:
     )
 
 
+@control("GET", "requests/{number}")
+async def get_request(request: ControlRequest) -> Answer:
+    """Returns a request with its headers, body and answer, in which secrets are starred."""
+    return answer(request.service.exchanges.get(request.parameters["number"]).to_wire())
+
+
+@control("POST", "requests/{number}/curl")
+async def as_curl(request: ControlRequest) -> Answer:
+    """Returns the command that sends a request to this emulator again, with credentials that work."""
+    found = request.service.exchanges.get(request.parameters["number"])
+    return answer(found.curl(request.service.base_url, request.service.state))
+
+
 @control("GET", "overview")
 async def get_overview(request: ControlRequest) -> Answer:
     """Returns counts of what the service holds and of the requests that it received."""
@@ -245,8 +265,11 @@ async def get_webhooks(request: ControlRequest) -> Answer:
 
 @control("GET", "faults")
 async def get_faults(request: ControlRequest) -> Answer:
-    """Returns the faults that are still in force, in the order in which they were scripted."""
-    return answer({"faults": request.service.faults.to_wire()})
+    """Returns the faults that are still in force, in the order in which they were scripted, and the
+    latest that are spent.
+    """
+    faults = request.service.faults
+    return answer({"faults": faults.to_wire(), "spent": faults.spent_to_wire()})
 
 
 @control("POST", "faults")
@@ -311,7 +334,7 @@ async def new_app(request: ControlRequest) -> Answer:
     users = request.service.state.users
     user = users.get(body.get("user_id") or request.service.seed["user_ids"][0])
     if user is None:
-        raise ads_not_found("user_id")
+        raise ads_not_found(user_id=body["user_id"])
     made = request.service.state.new_app(user)
     _configure(made.caller.app, body)
     return answer(request.service.credentials(made), 201)
@@ -322,7 +345,7 @@ async def configure_app(request: ControlRequest) -> Answer:
     """Changes settings of an app, and returns all of them."""
     app = request.service.state.apps.get(request.parameters["api_key"])
     if app is None:
-        raise Refusal(404, "NOT_FOUND", "there is no such app", parameter="api_key")
+        raise ads_not_found(api_key=request.parameters["api_key"])
     return answer(_configure(app, checked(AppSettings, request)))
 
 
@@ -348,7 +371,7 @@ async def set_features(request: ControlRequest) -> Answer:
     accounts = request.service.state.advertising.accounts
     account = accounts.get(request.parameters["account_id"])
     if account is None:
-        raise ads_not_found("account_id")
+        raise ads_not_found(account_id=request.parameters["account_id"])
     accounts.change(account, features=list(dict.fromkeys(checked(AccountFeatures, request)["features"])))
     return answer({"features": account["features"]})
 
@@ -453,9 +476,13 @@ async def _respond(service: Service, request: web.BaseRequest) -> Answer | Lines
         raise Refusal(400, "INVALID_PARAMETER", "the body is not valid JSON, or nested too deeply") from None
 
 
-def _members(request: ControlRequest, found: Any) -> Lines:
+def _members(request: ControlRequest, held: Mapping[OwnedId, Any], parameter: str) -> Lines:
+    account_id, own_id = request.parameters["account_id"], request.parameters[parameter]
+    found = held.get((account_id, own_id))
     if found is None:
-        raise Refusal(404, "NOT_FOUND", "there is no such audience or list in this account")
+        kind = parameter.removesuffix("_id")
+        message = f"the account {account_id} has no {kind} {own_id}: GET {PREFIX}seed names those of every account"
+        raise Refusal(404, "NOT_FOUND", message, parameter=parameter)
     return Lines(_member_lines(found.members, request.service.clock.now()))
 
 

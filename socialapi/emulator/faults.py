@@ -1,11 +1,12 @@
 """Scripted faults: their declarations, which requests they apply to, and how they are played."""
 
 import asyncio
+import collections
 import datetime
 import random
 import socket
 import struct
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal, get_args
 
 import attrs
@@ -15,6 +16,7 @@ from annotated_types import Ge, Gt, Le
 from socialapi.emulator.responses import Answer, ApiStyle, Refusal, code_of, phrase, refused
 from socialapi.errors import InvalidInput
 from socialapi.models.validation import Pattern, broken_rules
+from socialapi.problems import BrokenRule
 
 
 class Pauses:
@@ -87,6 +89,9 @@ STREAM_FAULTS: Final = tuple(kind for kind in get_args(FaultKind) if kind.starts
 """Faults that apply to streams only."""
 DELIVERY_FAULTS: Final = tuple(kind for kind in get_args(FaultKind) if kind.startswith("delivery_"))
 """Faults of deliveries to webhooks, which apply to no request."""
+
+SPENT_KEPT: Final = 100
+"""The number of faults that are listed after they have applied for the last time."""
 
 _DAY: Final = 86_400.0
 _Seconds = Annotated[float, Ge(0.0), Le(_DAY)]
@@ -196,6 +201,10 @@ class Fault:
     """Only requests with this path, in which `*` stands for any one segment; None for any but token
     requests.
     """
+    headers: Mapping[str, str] | None = None
+    """Only requests with these headers, each with this value, so that tests that share an emulator do
+    not meet the faults of others: `{"x-emulator-scope": "checkout"}`. Deliveries have none.
+    """
     times: Annotated[int, Ge(1)] | None = None
     """The maximum number of requests. The default is one; there is no maximum with a probability,
     and for `latency`.
@@ -222,6 +231,12 @@ class Fault:
     problem: Annotated[str, Pattern("|".join(PROBLEM_FIELDS), "must be a documented type of problem")] | None = None
     problem_fields: Mapping[str, Any] | None = None
 
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """Yields a broken rule for headers whose values are no texts."""
+        if not all(isinstance(value, str) for value in data.get("headers", {}).values()):
+            yield BrokenRule(path="headers", reason="must have texts for values")
+
 
 class _ScriptedFault:
     """A fault, and the numbers of requests that it still lets pass, and can still apply to."""
@@ -233,9 +248,9 @@ class _ScriptedFault:
         self._segments = None if fault.path is None else fault.path.split("/")
         self._random = random.Random(ordinal if fault.seed is None else fault.seed)  # noqa: S311 - a script, no secret
 
-    def hits(self, method: str, segments: list[str]) -> bool:
+    def hits(self, method: str, segments: list[str], headers: Mapping[str, str]) -> bool:
         """Returns whether the fault applies to the request; draws and counts."""
-        return self.left != 0 and self._matches(method, segments) and self.draws()
+        return self.left != 0 and self._matches(method, segments, headers) and self.draws()
 
     def draws(self) -> bool:
         """Returns whether the fault applies to a matching request or delivery; draws and counts."""
@@ -248,9 +263,11 @@ class _ScriptedFault:
             self.left -= 1
         return True
 
-    def _matches(self, method: str, segments: list[str]) -> bool:
+    def _matches(self, method: str, segments: list[str], headers: Mapping[str, str]) -> bool:
         wanted = self.fault.method
         if wanted is not None and wanted.upper() != method:
+            return False
+        if any(headers.get(name) != value for name, value in (self.fault.headers or {}).items()):
             return False
         if self._segments is None:
             return True
@@ -274,6 +291,7 @@ class Faults:
 
     def __init__(self) -> None:
         self._scripted: list[_ScriptedFault] = []
+        self._spent: collections.deque[_ScriptedFault] = collections.deque(maxlen=SPENT_KEPT)
         self._added = 0
 
     def add(self, fault: FaultKind | str, **options: Any) -> Fault:
@@ -296,31 +314,44 @@ class Faults:
         """Returns the faults that can still apply, each with how often it can; null
         means without end.
         """
-        return [{**attrs.asdict(each.fault), "left": each.left} for each in self._scripted]
+        return list(map(_to_wire, self._scripted))
+
+    def spent_to_wire(self) -> list[dict[str, Any]]:
+        """Returns the latest faults that have applied as often as they were to."""
+        return list(map(_to_wire, self._spent))
 
     def clear(self) -> None:
         """Removes all faults; those that are being played run their course."""
         self._scripted.clear()
+        self._spent.clear()
         self._added = 0
 
-    def pick(self, method: str, path: str, own: Collection[str] = (), *, is_token_request: bool = False) -> Picked:
+    def pick(
+        self,
+        method: str,
+        path: str,
+        own: Collection[str] = (),
+        headers: Mapping[str, str] | None = None,
+        *,
+        is_token_request: bool = False,
+    ) -> Picked:
         """Returns the faults of a request. `own` are those that apply to its endpoint and
         not to every one. A fault without a path applies to no token request, so that the request
         that is meant gets it.
         """
         if not self._scripted:
             return _NOTHING
-        segments = path.split("/")
+        about = method, path.split("/"), headers or {}
         delay, hit, name = 0.0, None, None
         for each in self._scripted:
             kind = each.fault.fault
             if is_token_request and each.fault.path is None:
                 continue
             if kind == "latency":
-                if each.hits(method, segments):
+                if each.hits(*about):
                     delay += 1.0 if each.fault.delay_seconds is None else each.fault.delay_seconds
                     name = name or "latency"
-            elif hit is None and (kind not in _PECULIAR or kind in own) and each.hits(method, segments):
+            elif hit is None and (kind not in _PECULIAR or kind in own) and each.hits(*about):
                 hit, name = each.fault, kind
         self._drop_used()
         return Picked(delay, hit, name)
@@ -336,7 +367,12 @@ class Faults:
         return None if hit is None else hit.fault
 
     def _drop_used(self) -> None:
+        self._spent.extend(each for each in self._scripted if each.left == 0)
         self._scripted = [each for each in self._scripted if each.left != 0]
+
+
+def _to_wire(scripted: _ScriptedFault) -> dict[str, Any]:
+    return {**attrs.asdict(scripted.fault), "left": scripted.left}
 
 
 def _with_times(fault: Fault) -> Fault:

@@ -30,6 +30,7 @@ from socialapi.models.validation import (
     Tagged,
     WholeText,
     members_by_tag,
+    required_fields,
     value_type,
     wire_name,
 )
@@ -188,7 +189,7 @@ def required_of(cls: Any) -> list[str]:
     if typing.is_typeddict(cls):
         required: frozenset[str] = cls.__required_keys__
         return sorted(required - {"extra"})
-    return [wire_name(field) for field in attrs.fields(cls) if field.default is attrs.NOTHING]
+    return list(required_fields(cls))
 
 
 _OPEN_FORMS: Final = (AppOnlyTokenRequest, InvalidateTokenRequest, OAuth2TokenRequest)

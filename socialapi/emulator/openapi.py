@@ -54,7 +54,11 @@ def openapi_document(base_url: str) -> dict[str, Any]:
         paths.setdefault(mounted_path(route), {})[route.method.lower()] = _operation(route, routes, schemas)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Emulator of the platform, advertising and catalog APIs", "version": __version__},
+        "info": {
+            "title": "Emulator of the platform, advertising and catalog APIs",
+            "version": __version__,
+            "description": f"What is below {MOUNTS['ads_url']} is served below {MOUNTS['ads_sandbox_url']} as well.",
+        },
         "servers": [{"url": base_url}],
         "tags": [{"name": tag} for tag in _TAGS],
         "paths": paths,

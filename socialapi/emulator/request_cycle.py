@@ -11,6 +11,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from socialapi.emulator.arguments import echo, read_arguments
+from socialapi.emulator.exchanges import Exchange, Message
 from socialapi.emulator.faults import DELIVERY, INSTEAD, SILENCE, Picked
 from socialapi.emulator.handlers import Call, Endpoint, StreamAnswer
 from socialapi.emulator.hosts import split_target
@@ -35,6 +36,8 @@ MAX_BYTES_READ: Final = 64_000_000
 class RequestCycle:
     """Serves one request. `run` takes the steps in the order of the service."""
 
+    _exchange: Exchange
+
     def __init__(self, service: Service, request: web.BaseRequest, match: Match[Endpoint]) -> None:
         self._service = service
         self._request = request
@@ -58,11 +61,12 @@ class RequestCycle:
         """Returns the response. If the connection was cut, it cannot be sent any more."""
         if not await self._receive():
             return self._unanswered()
-        entry = self._match.entry
+        entry, received = self._match.entry, self._received
         picked = self._service.faults.pick(
-            self._received.method,
-            self._received.path,
+            received.method,
+            received.path,
             entry.faults if entry is not None else (),
+            received.headers,
             is_token_request=entry is not None and entry.is_token_request,
         )
         self._record.fault = picked.name
@@ -79,7 +83,9 @@ class RequestCycle:
         if isinstance(made, Answer):
             return await self._deliver(made, picked)
         self._close_record(200)
-        response = web.StreamResponse(headers=self._headers | {"Content-Type": "application/json"})
+        headers = self._headers | {"Content-Type": "application/json"}
+        self._exchange.answer = Message.of(headers, b"")
+        response = web.StreamResponse(headers=headers)
         await made.serve(self._request, response)
         return response
 
@@ -97,6 +103,7 @@ class RequestCycle:
         elif body:
             self._received.body = body
             self._record.body_sha256 = hashlib.sha256(body).hexdigest()
+        self._exchange = self._service.exchanges.open(self._record, self._received)
         if self._match.entry is not None and self._match.entry.measure is not None:
             self._record.operations, self._record.users = self._match.entry.measure(self._received)
         return True
@@ -133,7 +140,7 @@ class RequestCycle:
         if endpoint is None:
             raise self._match.refusal()
         parameters = self._match.parameters
-        caller = endpoint.authenticate(self._state, self._received, parameters)
+        caller = self._exchange.caller = endpoint.authenticate(self._state, self._received, parameters)
         self._take_slot(endpoint, parameters, caller)
         # The handler gets the faults that it declares; a stream gets all of them, because it has no
         # single answer.
@@ -167,6 +174,7 @@ class RequestCycle:
 
     async def _deliver(self, answer: Answer, picked: Picked) -> web.StreamResponse:
         headers = self._headers | {"Content-Type": answer.content_type} | dict(answer.headers)
+        self._exchange.answer = Message.of(headers, answer.body)
         fault = picked.fault
         if fault is None or fault.fault not in DELIVERY:
             self._close_record(answer.status)

@@ -53,7 +53,8 @@ class Refusal(Exception):
     A numeric `code` is a token error, which looks the same in every API. `broken` are the rules
     that the request breaks, and `given` returns what the request has at the path of one. `problem`
     is the slug of the problem type (`about:blank` if empty), and `extra` are its further fields.
-    `errors` are the errors of an advertising answer where there are several.
+    `missing` are the parameters that name what does not exist, with the values that the answer does
+    not repeat by itself.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Refusal(Exception):
         headers: Mapping[str, str] | None = None,
         problem: str = "",
         extra: Mapping[str, Any] | None = None,
-        errors: Sequence[Mapping[str, Any]] = (),
+        missing: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(status, code, message)
         self.status = status
@@ -82,7 +83,7 @@ class Refusal(Exception):
         self.headers: Mapping[str, str] = headers or {}
         self.problem = problem
         self.extra: Mapping[str, Any] = extra or {}
-        self.errors = errors
+        self.missing: Mapping[str, Any] = missing or {}
 
 
 class InvalidRequest(Refusal):
@@ -98,15 +99,12 @@ def invalid(path: str, reason: str, *given: str) -> InvalidRequest:
     return InvalidRequest([BrokenRule(path=path, reason=reason)], lambda _: given)
 
 
-def ads_not_found(*parameters: str) -> Refusal:
+def ads_not_found(*parameters: str, **given: Any) -> Refusal:
     """Returns the refusal of a request about something that does not exist or is not the caller's,
-    by the parameters that name it.
+    by the parameters that name it. Their values are `given`, or those that the answer repeats.
     """
-    kinds = [name.rpartition(".")[2].removesuffix("_id").replace("_", " ") for name in parameters]
-    errors = [
-        _ads_error("NOT_FOUND", f"there is no such {kind}", name) for kind, name in zip(kinds, parameters, strict=True)
-    ]
-    return Refusal(404, "NOT_FOUND", errors[0]["message"], parameter=parameters[0], errors=errors)
+    missing = dict.fromkeys(parameters) | given
+    return Refusal(404, "NOT_FOUND", "there is no such thing", missing=missing)
 
 
 def forbidden(message: str, parameter: str | None = None) -> Refusal:
@@ -172,7 +170,7 @@ def refused(refusal: Refusal, style: ApiStyle, echo: Mapping[str, Any], problem_
         body = {"errors": [_token_error(refusal)]}
     else:
         operation_errors = list(refusal.operation_errors)
-        body = {"operation_errors": operation_errors} if operation_errors else {"errors": _ads_errors(refusal)}
+        body = {"operation_errors": operation_errors} if operation_errors else {"errors": _ads_errors(refusal, echo)}
         body |= {"request": {"params": dict(echo)}} if style == "ads" else {}
     return Answer(refusal.status, orjson.dumps(body), refusal.headers, PROBLEM if "type" in body else JSON)
 
@@ -187,10 +185,22 @@ def _problem(refusal: Refusal, problem_base_url: str) -> dict[str, Any]:
     return made | ({"parameter": refusal.parameter} if refusal.parameter else {}) | dict(refusal.extra)
 
 
-def _ads_errors(refusal: Refusal) -> list[dict[str, Any]]:
+LONGEST_ECHO: Final = 100
+"""The number of characters of a bad value that the answer repeats."""
+
+
+def _ads_errors(refusal: Refusal, echo: Mapping[str, Any]) -> list[dict[str, Any]]:
     if refusal.broken:
         return [_ads_error(rule.code, f"{rule.path or 'the body'} {rule.reason}", rule.path) for rule in refusal.broken]
-    return list(map(dict, refusal.errors)) or [_ads_error(refusal.code, refusal.message, refusal.parameter)]
+    if refusal.missing:
+        found = {**echo, **{name: value for name, value in refusal.missing.items() if value is not None}}
+        return [_ads_error(refusal.code, _not_there(name, found.get(name)), name) for name in refusal.missing]
+    return [_ads_error(refusal.code, refusal.message, refusal.parameter)]
+
+
+def _not_there(parameter: str, value: Any) -> str:
+    kind = parameter.rpartition(".")[2].removesuffix("_id").replace("_", " ")
+    return f"there is no such {kind}" + ("" if value is None else f": {value}"[:LONGEST_ECHO])
 
 
 def _ads_error(code: str | int, message: str, parameter: str | None) -> dict[str, Any]:

@@ -20,6 +20,12 @@ def mounted_path(route: Route[Any]) -> str:
     return MOUNTS[route.family.host] + route.path
 
 
+def mounted_paths(route: Route[Any]) -> tuple[str, ...]:
+    """Returns all paths of a route on this server: the sandbox serves the advertising API as well."""
+    sandbox = (MOUNTS["ads_sandbox_url"] + route.path,) if route.family.host == "ads_url" else ()
+    return (mounted_path(route), *sandbox)
+
+
 @attrs.frozen
 class Match(Generic[E]):
     """The result of a lookup. `entry` is None if the path exists only with other methods

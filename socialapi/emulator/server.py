@@ -18,7 +18,7 @@ from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials, OAuth1
 from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.connections import Listener
-from socialapi.emulator.control import is_control, serve_control
+from socialapi.emulator.control import PREFIX, is_control, serve_control
 from socialapi.emulator.faults import Faults
 from socialapi.emulator.handlers import Endpoint, endpoints
 from socialapi.emulator.hosts import DeliveryTargets, is_loopback
@@ -28,14 +28,14 @@ from socialapi.emulator.platform.fan_out import SHUTDOWN
 from socialapi.emulator.platform.state import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_WEBHOOKS
 from socialapi.emulator.rate_limits import route_key
 from socialapi.emulator.request_cycle import CLIENT_LEFT, RequestCycle
-from socialapi.emulator.routing import Dispatcher, mounted_path
+from socialapi.emulator.routing import Dispatcher, mounted_paths
 from socialapi.emulator.service import Service, Settings
 from socialapi.emulator.state import OwnedId, State
 from socialapi.errors import ConfigurationError
 from socialapi.models.streams import MAX_RULES
 
 ENDPOINT_TABLE: Final[Dispatcher[Endpoint]] = Dispatcher(
-    (endpoint.route.method, mounted_path(endpoint.route), endpoint) for endpoint in endpoints()
+    (endpoint.route.method, path, endpoint) for endpoint in endpoints() for path in mounted_paths(endpoint.route)
 )
 
 _SHUTDOWN_SECONDS: Final = 0.5
@@ -132,6 +132,8 @@ class Emulator:
         try:
             if is_control(request):
                 return await serve_control(self._service, request)
+            if request.method == "GET" and request.raw_path == "/" and "text/html" in request.headers.get("Accept", ""):
+                return web.Response(status=307, headers={"Location": PREFIX})  # what a browser opens
             return await RequestCycle(self._service, request, await ENDPOINT_TABLE.find(request)).run()
         except CLIENT_LEFT:
             # The client has gone, so nobody reads this response.

@@ -8,6 +8,7 @@ from typing import Final
 import attrs
 
 from socialapi.emulator.clock import EmulatorClock
+from socialapi.emulator.exchanges import Exchanges
 from socialapi.emulator.faults import Faults, Pauses
 from socialapi.emulator.hosts import ControlAccess, DeliveryTargets
 from socialapi.emulator.ledger import RequestLog
@@ -55,6 +56,7 @@ class Service:
         self.clock = clock
         self.faults: Faults = Faults()
         self.log: RequestLog = RequestLog()
+        self.exchanges: Exchanges = Exchanges()
         self.pauses: Pauses = Pauses()
         self.outgoing: Outgoing = Outgoing(settings.webhook_targets, DeliveryTargets(settings.allow_remote_targets))
         self.challenges: Challenges = Challenges(self.outgoing, lambda: self.state)
@@ -120,6 +122,7 @@ class Service:
         self.clock.advanced = 0.0
         self.faults.clear()
         self.log.clear()
+        self.exchanges.clear()
         self.outgoing.reset()
         chosen = self.settings
         self.state = State(self.clock, RateLimits(self.clock, chosen.rate_limits))

@@ -101,7 +101,7 @@ EntityType = Literal["CAMPAIGN", "LINE_ITEM", "PROMOTED_TWEET", "TARGETING_CRITE
 
 WholeHour = Annotated[
     datetime.datetime,
-    Pattern(r".*T\d\d(:00(:00(\.0+)?)?)?(Z|\+00:00)", "must be a whole hour in UTC: no minutes, no seconds"),
+    Pattern(r".*T\d\d(:?00(:?00([.,]0+)?)?)?(Z|\+00(:?00)?)", "must be a whole hour in UTC: no minutes, no seconds"),
 ]
 
 

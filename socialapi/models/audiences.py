@@ -105,15 +105,15 @@ class OperationParams(Record):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a broken rule unless the expiry is later than the time of effect, which is now by
-        default.
+        """Yields a broken rule unless the expiry is later than the time of effect. The one is in 13
+        months and the other now by default.
         """
         expires_at = parse_timestamp(data.get("expires_at", ""))
-        if expires_at is None:
-            return
         effective_at = parse_timestamp(data.get("effective_at", "")) or now
-        if expires_at <= effective_at:
+        if expires_at is not None and expires_at <= effective_at:
             yield BrokenRule(path="expires_at", reason="must be later than effective_at, which is now unless given")
+        if expires_at is None and is_beyond_default_expiry(effective_at, now):
+            yield BrokenRule(path="effective_at", reason=f"must be {BEFORE_DEFAULT_EXPIRY}")
 
 
 Users = tuple[AudienceUser, ...]
@@ -272,6 +272,18 @@ def months_later(start: datetime.datetime, months: int) -> datetime.datetime:
         except ValueError:
             continue
     raise AssertionError("every month has a day among four successive ones")
+
+
+BEFORE_DEFAULT_EXPIRY: Final = (
+    f"earlier than expires_at, which is {DEFAULT_EXPIRY_MONTHS} months from now unless given: give a later expires_at"
+)
+
+
+def is_beyond_default_expiry(effective_at: datetime.datetime, now: datetime.datetime) -> bool:
+    """Returns whether something that takes effect then, and has no expiry of its own, would have
+    expired before.
+    """
+    return effective_at >= months_later(now, DEFAULT_EXPIRY_MONTHS)
 
 
 PermissionLevel = Literal["READ_ONLY", "READ_WRITE"]

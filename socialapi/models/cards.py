@@ -86,7 +86,7 @@ class Label(Record):
     """The text on a button."""
 
     value: ButtonText
-    type: Literal["ENUM"] = attrs.field(default="ENUM", kw_only=True)
+    type: Literal["ENUM"] = attrs.field(default="ENUM", kw_only=True, metadata={"required": True})
     extra: dict[str, Any] = attrs.field(factory=dict, kw_only=True, repr=False)
 
 

@@ -10,8 +10,9 @@ from annotated_types import MinLen
 from socialapi.internal.records import Record
 from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.model import Model
+from socialapi.models.products import Price
 from socialapi.models.queries import CursorQuery, Long
-from socialapi.models.validation import AnyId
+from socialapi.models.validation import AnyId, broken_rules
 from socialapi.problems import BrokenRule
 
 FilterAttribute = Literal[
@@ -65,6 +66,15 @@ class ProductFilter(Record):
     attribute: FilterAttribute
     operator: FilterOperator
     value: str | int = attrs.field(metadata={"read_as": Any})
+
+    @staticmethod
+    def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
+        """Yields a broken rule for an amount without a currency, which no price can be compared
+        with.
+        """
+        if data["attribute"] in ("price", "sale_price") and broken_rules(Price, data["value"], now=now):
+            reason = "must have an amount and its currency where the attribute is a price, for example 20 USD"
+            yield BrokenRule(path="value", reason=reason)
 
 
 @attrs.define(kw_only=True)

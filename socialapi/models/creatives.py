@@ -10,6 +10,7 @@ from typing import Annotated, Any, Final, Literal, Required, TypedDict
 import attrs
 from annotated_types import Ge, Le, MaxLen, MinLen
 
+from socialapi.models.cards import CardName
 from socialapi.models.model import Model
 from socialapi.models.queries import TOTAL_OR_CURSOR, CollectionQuery, CursorQuery, Element, Ids, Long
 from socialapi.models.validation import Conditions, ListOf, Pattern
@@ -139,21 +140,34 @@ class PollCard(Model):
     deleted: bool | None = None
 
 
-class CreativeCardsFilter(CollectionQuery, total=False):
-    """Parameters that select poll cards or video conversation cards."""
-
+class _CardIds(CollectionQuery, total=False):
     card_ids: Ids
+
+
+class PollCardsFilter(_CardIds, total=False):
+    """Parameters that select poll cards."""
+
     q: Annotated[str, MaxLen(80)]
     """The start of the name."""
 
 
-CreativeCardsQuery = Annotated[CreativeCardsFilter, TOTAL_OR_CURSOR]
+PollCardsQuery = Annotated[PollCardsFilter, TOTAL_OR_CURSOR]
+
+
+class VideoConversationCardsFilter(_CardIds, total=False):
+    """Parameters that select video conversation cards."""
+
+    q: str
+    """The start of the name, of any length."""
+
+
+VideoConversationCardsQuery = Annotated[VideoConversationCardsFilter, TOTAL_OR_CURSOR]
 
 
 class PollCardFields(TypedDict, total=False):
     """A poll card to create."""
 
-    name: Required[Annotated[str, MinLen(1)]]
+    name: Required[CardName]
     duration_in_minutes: Required[Annotated[int, Ge(5), Le(10_080)]]
     first_choice: Required[Choice]
     second_choice: Required[Choice]
@@ -236,7 +250,7 @@ class VideoConversationCardFields(_Further, total=False):
     first_cta_tweet: Required[Annotated[str, MinLen(1)]]
     media_key: Required[str]
     """The key of a 16:9 video of the media library."""
-    name: Required[Annotated[str, MinLen(1)]]
+    name: Required[CardName]
     thank_you_text: Required[Annotated[str, MinLen(1), MaxLen(23)]]
 
 
@@ -246,7 +260,7 @@ class VideoConversationCardChanges(_Further, total=False):
     first_cta: Call
     first_cta_tweet: Annotated[str, MinLen(1)]
     media_key: str
-    name: Annotated[str, MinLen(1)]
+    name: CardName
     thank_you_text: Annotated[str, MinLen(1), MaxLen(23)]
 
 
@@ -310,8 +324,6 @@ class AdvertiserPostFields(TypedDict, total=False):
 def _post_conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
     if not data.get("text") and not data.get("media_keys"):
         yield BrokenRule(path="text", reason="is required without media_keys", code="MISSING_PARAMETER")
-    if "video_cta_value" in data and "video_cta" not in data:
-        yield BrokenRule(path="video_cta", reason="is required with video_cta_value", code="MISSING_PARAMETER")
 
 
 AdvertiserPostDraft = Annotated[AdvertiserPostFields, Conditions(_post_conditions)]

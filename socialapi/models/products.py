@@ -14,7 +14,7 @@ from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.model import Model
 from socialapi.models.money import CURRENCIES
 from socialapi.models.queries import CursorQuery
-from socialapi.models.validation import AnyId, Pattern
+from socialapi.models.validation import AnyId, Pattern, parse_iso_8601
 from socialapi.problems import BrokenRule
 
 MAX_PRODUCTS: Final = 25
@@ -150,21 +150,13 @@ def _sale_rules(price: str, sale_price: str) -> Iterator[BrokenRule]:
 
 
 def _interval_rules(text: str) -> Iterator[BrokenRule]:
-    times = [_time_with_offset(part) for part in text.split("/")]
+    times = list(map(parse_iso_8601, text.split("/")))
     start, end = times if len(times) == 2 else (None, None)
     if start is None or end is None:
         reason = "must be two ISO 8601 times with their offsets and a slash between them"
         yield BrokenRule(path="sale_price_effective_date", reason=reason)
     elif end <= start:
         yield BrokenRule(path="sale_price_effective_date", reason="must end later than it begins")
-
-
-def _time_with_offset(text: str) -> datetime.datetime | None:
-    try:
-        found = datetime.datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return found if "T" in text and found.utcoffset() is not None else None
 
 
 def _image_rules(text: str) -> Iterator[BrokenRule]:

@@ -147,19 +147,37 @@ def _is_unfit(value: Any, path: Path, report: Report) -> bool:
     return True
 
 
+_HOUR: Final = "(?:[01][0-9]|2[0-3])"
+_SECONDS: Final = "[0-5][0-9](?:[.,][0-9]+)?"
+_is_iso_8601: Final = re.compile(
+    # The extended format with its hyphens and colons, or the basic one without any of them.
+    rf"(?:[0-9]{{4}}-(?:[0-9]{{2}}-[0-9]{{2}}|W[0-9]{{2}}-[0-9])T{_HOUR}(?::[0-5][0-9](?::{_SECONDS})?)?(?:Z|[+-]{_HOUR}(?::[0-5][0-9])?)"
+    rf"|[0-9]{{4}}(?:[0-9]{{4}}|W[0-9]{{3}})T{_HOUR}(?:[0-5][0-9](?:{_SECONDS})?)?(?:Z|[+-]{_HOUR}(?:[0-5][0-9])?))"
+).fullmatch
+
+
+def parse_iso_8601(text: str) -> datetime.datetime | None:
+    """Returns the aware time of an ISO 8601 string with an offset, or None if it is not one.
+
+    Python's parser reads more, and another version of it something else: a blank before the offset,
+    a point without a fraction, hyphens in the date and no colons in the time.
+    """
+    if _is_iso_8601(text) is None:
+        return None
+    try:
+        return datetime.datetime.fromisoformat(text)
+    except ValueError:  # there is no such day
+        return None
+
+
 @functools.lru_cache(maxsize=1024)
 def parse_timestamp(text: str) -> datetime.datetime | None:
     """Returns the aware time of an ISO 8601 UTC string, or None if it is not one.
 
     Cached, because batches repeat a few values.
     """
-    try:
-        value = datetime.datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    if "T" not in text or value.utcoffset() != datetime.timedelta(0):
-        return None
-    return value
+    value = parse_iso_8601(text)
+    return value if value is not None and value.utcoffset() == datetime.timedelta(0) else None
 
 
 def format_timestamp(value: datetime.datetime) -> str:
@@ -461,13 +479,20 @@ def _object(declared: Any) -> Check:
     fields = attrs.fields(cls)
     is_open = any(field.name == "extra" for field in fields)
     checks = {wire_name(field): checker(field.type) for field in fields if field.name != "extra"}
-    required = tuple(wire_name(field) for field in fields if field.default is attrs.NOTHING)
     conditions: list[Condition] = []
     if (alternatives := getattr(cls, "alternatives", None)) is not None:
         conditions.append(lambda data, _: alternatives.broken(data))
     if hasattr(cls, "conditions"):
         conditions.append(cls.conditions)
-    return _record(checks, required, is_open=is_open, conditions=conditions)
+    return _record(checks, required_fields(cls), is_open=is_open, conditions=conditions)
+
+
+def required_fields(cls: Any) -> tuple[str, ...]:
+    """Returns the names of the fields of a class that a request must have: those without a default,
+    and those whose metadata says that they are `required`, which the client fills in.
+    """
+    fields = attrs.fields(cls)
+    return tuple(wire_name(each) for each in fields if each.default is attrs.NOTHING or each.metadata.get("required"))
 
 
 def _parameters(declared: Any) -> Check:

@@ -1,15 +1,21 @@
 """Product catalogs and product sets (catalogs documentation, sections 4.6 and 4.8)."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
+from socialapi.errors import InvalidInput, NotReady
 from socialapi.models.catalogs import ProductCatalog, ProductFilter, ProductSet, ProductSetType
+from socialapi.resources.arguments import check_argument
 from socialapi.resources.resource import Resource, without_none
 from socialapi.routes import catalogs as routes
 from socialapi.session.pager import Pager
 
 if TYPE_CHECKING:
     from socialapi.resources.products import Products
+
+FIRST_PAUSE_SECONDS: Final = 1.0
+LONGEST_PAUSE_SECONDS: Final = 15.0
 
 AnyFilter = ProductFilter | Mapping[str, Any]
 """A filter, or a mapping with its fields."""
@@ -21,9 +27,38 @@ class ProductSets(Resource):
     async def get(self, product_set_id: str | int) -> ProductSet:
         """Returns one product set (section 4.8).
 
-        `processing_status` says whether the products of a FILTERED set have been determined.
+        `processing_status` says whether the products of a FILTERED set have been determined. `wait`
+        returns when they have.
         """
         return await self._call(routes.PRODUCT_SET, product_set_id=product_set_id)
+
+    async def wait(
+        self,
+        product_set_id: str | int,
+        *,
+        timeout_seconds: float = 600.0,
+        on_progress: Callable[[ProductSet], None] | None = None,
+    ) -> ProductSet:
+        """Waits until the products of a FILTERED set have been determined. Returns the set, whose
+        `processing_status` is DONE or FAILED then.
+
+        It is read again after 1 s, 2 s, 4 s and so on up to 15 s. `on_progress` is called with the set
+        after each time that it is not ready. A MANUAL set is returned at once. Raises NotReady after
+        `timeout_seconds`.
+        """
+        check_argument("timeout_seconds", float | int, timeout_seconds)
+        if inspect.iscoroutinefunction(on_progress):
+            raise InvalidInput("on_progress is called, not awaited: give a plain function")
+        clock, pause = self._session.clock, FIRST_PAUSE_SECONDS
+        ends_at = clock.monotonic() + timeout_seconds
+        while (found := await self.get(product_set_id)).processing_status == "PROCESSING":
+            if on_progress is not None:
+                on_progress(found)
+            if (left := ends_at - clock.monotonic()) <= 0:
+                raise NotReady(f"the product set {found.id} was not ready within {timeout_seconds:g} s", found)
+            await clock.sleep(min(pause, left))
+            pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+        return found
 
     async def create(
         self,

@@ -12,15 +12,16 @@ from socialapi.models.creatives import (
     AccountMediaFilter,
     AdvertiserPost,
     AdvertiserPostFields,
-    CreativeCardsFilter,
     LibraryMedia,
     LibraryMediaChanges,
     MediaLibraryQuery,
     PollCard,
     PollCardFields,
+    PollCardsFilter,
     VideoConversationCard,
     VideoConversationCardChanges,
     VideoConversationCardFields,
+    VideoConversationCardsFilter,
 )
 from socialapi.models.queries import RecordQuery
 from socialapi.resources.resource import Resource, without_none
@@ -150,7 +151,7 @@ class Cards(Resource):
 class PollCards(Resource):
     """The poll cards of an account. They cannot be changed after creation."""
 
-    def list(self, *, start: str | None = None, **query: Unpack[CreativeCardsFilter]) -> Pager[PollCard]:
+    def list(self, *, start: str | None = None, **query: Unpack[PollCardsFilter]) -> Pager[PollCard]:
         """Returns the poll cards, all or those with the given ids or names that begin with `q`
         (section 4.4).
 
@@ -175,7 +176,9 @@ class PollCards(Resource):
 class VideoConversationCards(Resource):
     """The video conversation cards of an account: videos with calls to action."""
 
-    def list(self, *, start: str | None = None, **query: Unpack[CreativeCardsFilter]) -> Pager[VideoConversationCard]:
+    def list(
+        self, *, start: str | None = None, **query: Unpack[VideoConversationCardsFilter]
+    ) -> Pager[VideoConversationCard]:
         """Returns the cards, all or those with the given ids or names that begin with `q` (section
         4.5).
 

@@ -9,16 +9,17 @@ from socialapi.models.creatives import (
     AdvertiserPost,
     AdvertiserPostDraft,
     AdvertiserPostName,
-    CreativeCardsQuery,
     LibraryMedia,
     LibraryMediaChanges,
     LibraryMediaDraft,
     MediaLibraryQuery,
     PollCard,
     PollCardDraft,
+    PollCardsQuery,
     VideoConversationCard,
     VideoConversationCardChanges,
     VideoConversationCardDraft,
+    VideoConversationCardsQuery,
 )
 from socialapi.models.pages import Page
 from socialapi.models.queries import RecordQuery
@@ -146,7 +147,7 @@ POLL_CARDS: Final = Route(
     ADS,
     "/12/accounts/{account_id}/cards/poll",
     Page[PollCard],
-    query=CreativeCardsQuery,
+    query=PollCardsQuery,
     repeatable=True,
     section="4.4",
 )
@@ -191,7 +192,7 @@ VIDEO_CONVERSATION_CARDS: Final = Route(
     ADS,
     "/12/accounts/{account_id}/cards/video_conversation",
     Page[VideoConversationCard],
-    query=CreativeCardsQuery,
+    query=VideoConversationCardsQuery,
     repeatable=True,
     section="4.5",
 )

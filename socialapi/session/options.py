@@ -1,25 +1,64 @@
-"""The options of a call: its timeout and when it is retried."""
+"""The options of a call: its timeout, when it is retried, and its further headers."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
 
 import attrs
 
 from socialapi.config import Config
+from socialapi.errors import ConfigurationError
+from socialapi.wire.oauth1 import check_headers
 from socialapi.wire.retry import RetryPolicy
+
+_SET_BY_US: Final = frozenset(
+    (
+        *("accept", "accept-encoding", "authorization", "connection", "content-encoding", "content-length"),
+        *("content-type", "expect", "host", "keep-alive", "proxy-authorization", "te", "trailer"),
+        *("transfer-encoding", "upgrade", "user-agent"),
+    )
+)
+"""The headers that the SDK or the connection sets, in lower case."""
+_is_name: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+").fullmatch
 
 
 @attrs.frozen(kw_only=True)
 class CallOptions:
     """The timeout and retry policy of a call. `bulk` calls do not use the reserve of each rate
-    limit.
+    limit. `headers` are sent beside those that the SDK sets.
     """
 
     timeout_seconds: float
     policy: RetryPolicy
     bulk: bool = False
+    headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
 
     @classmethod
-    def interactive(cls, config: Config) -> "CallOptions":
+    def interactive(cls, config: Config, headers: Mapping[str, str] | None = None) -> "CallOptions":
         """Returns the options of a single call."""
         return cls(
             timeout_seconds=config.timeout_seconds,
             policy=RetryPolicy(max_attempts=config.retries + 1, max_wait_seconds=config.max_wait_seconds),
+            headers=headers or {},
         )
+
+
+def further_headers(given: object) -> dict[str, str]:
+    """Returns the headers that a caller adds to requests, with their names in lower case.
+
+    Raises ConfigurationError, which shows no value, for those that the SDK sets and for those that
+    no request can have.
+    """
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(f"headers must be a mapping of names to values, not {type(given).__name__}")
+    headers: dict[str, str] = {}
+    for name, value in given.items():
+        if not (isinstance(name, str) and _is_name(name) and isinstance(value, str)):
+            raise ConfigurationError("headers must have names of headers, and texts for values")
+        if name.lower() in _SET_BY_US:
+            raise ConfigurationError(f"the header {name} is set by the SDK: leave it out of headers")
+        if name.lower() in headers:
+            raise ConfigurationError(f"headers has {name} twice, in upper and lower case")
+        headers[name.lower()] = value
+    check_headers(headers)
+    return headers

@@ -263,7 +263,10 @@ class Session:
         try:
             call.authorization = await call.authenticator.authorize(request, options)
             started = self.clock.monotonic()
-            sending = send(request, call.authorization.headers, timeout_seconds=options.timeout_seconds)
+            headers = call.authorization.headers
+            if options.headers:
+                headers = {**options.headers, **headers}
+            sending = send(request, headers, timeout_seconds=options.timeout_seconds)
             outcome = await (sending if telemetry is None else telemetry.attempt(call, sending))
         except TransportError as problem:
             if started is None:

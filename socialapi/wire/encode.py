@@ -377,6 +377,7 @@ def _object(cls: Any) -> Shape:
     attributes: dict[str, str] = {}
     shapes: dict[str, Shape] = {}
     is_open = "extra" in attrs.fields_dict(cls)
+    filled = {wire_name(field): field.default for field in attrs.fields(cls) if field.metadata.get("required")}
 
     def shape(value: Any) -> Any:
         if not shapes:
@@ -386,7 +387,7 @@ def _object(cls: Any) -> Shape:
             given = {n: each for n, attribute in attributes.items() if (each := getattr(value, attribute)) is not UNSET}
             further = getattr(value, "extra", {}) if is_open else {}
         elif isinstance(value, Mapping):
-            given = dict(value)
+            given = filled | dict(value)
             further = given.pop("extra", {}) if is_open else {}
         else:
             return value

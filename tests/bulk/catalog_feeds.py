@@ -50,7 +50,7 @@ def _product(number: int, chance: random.Random) -> Shape:
         "taxonomy_product_category": "Apparel & Accessories > Shoes",
         "product_type": "Shoes > Boots > Winter",
         "sale_price": f"{_units(price // 2)} {currency}",
-        "sale_price_effective_date": "2026-01-01T00:00+0100/2026-01-31T23:59+0100",
+        "sale_price_effective_date": "2026-01-01T00:00+01:00/2026-01-31T23:59+01:00",
         "item_group_id": f"G-{number // 3}",
         "gender": chance.choice(("female", "male", "unisex")),
         "color": "Black/White",

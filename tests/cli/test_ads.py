@@ -70,7 +70,7 @@ async def test_an_account_is_printed_one_field_on_a_line(ready: Shell) -> None:
 async def test_an_account_that_is_not_there_is_the_services_refusal(ready: Shell) -> None:
     done = await ready.run("ads", "account", "nosuch")
     assert (done.status, done.out) == (3, "")
-    assert done.err == "socialapi: HTTP 404: NOT_FOUND: there is no such account\n"
+    assert done.err == "socialapi: HTTP 404: NOT_FOUND: there is no such account: nosuch\n"
 
 
 # History

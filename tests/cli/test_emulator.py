@@ -19,8 +19,9 @@ import attrs
 import pytest
 
 from socialapi.cli import app, emulator
-from socialapi.emulator import server
+from socialapi.emulator import Emulator, server
 from socialapi.internal.file_lock import FileLock
+from tests.cli.running import Shell
 
 pytestmark = pytest.mark.slow
 
@@ -76,6 +77,27 @@ def test_a_target_that_makes_no_sense_is_one_sentence(
     assert printed.err.startswith("socialapi: ")
     assert printed.err.count("\n") == 1
     assert not printed.out
+
+
+async def test_a_target_is_added_to_an_emulator_that_runs(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    url, local = "https://hooks.example.com/in", "http://127.0.0.1:9000/in"
+    async with Emulator() as running:
+        port = running.ready["base_url"].rpartition(":")[2]
+        done = await shell.run("emulator", "target", url, local, "--port", port)
+        assert (done.status, done.out) == (0, "")
+        assert done.err == f"socialapi: the requests for {url} go to {local}\n"
+        assert running.webhook_targets == {url: local}
+        monkeypatch.setenv("SOCIALAPI_BASE_URL", running.ready["base_url"])
+        assert (await shell.run("emulator", "target", url, "http://localhost:9/")).status == 0
+        assert running.webhook_targets == {url: "http://localhost:9/"}
+        for wrong, says in (
+            (("https://hooks.example.com:8443/in", local), "must be a public https URL"),
+            ((url, "http://hooks.example.net/"), "remote"),
+        ):
+            done = await shell.run("emulator", "target", *wrong)
+            assert (done.status, says in done.err) == (2, True)
+    done = await shell.run("emulator", "target", url, local, "--port", port)
+    assert (done.status, done.err) == (3, f"socialapi: 127.0.0.1:{port}: no emulator answers\n")
 
 
 # In the background -------------------------------------------------------------------------------

@@ -27,9 +27,10 @@ async def test_it_changes_and_deletes_a_line_item(program: Program) -> None:
     assert found["again"][:2] == ["NotFound", ["NOT_FOUND"]]
 
 
+@pytest.mark.parametrize("lenient_fields", [False, True])
 @pytest.mark.parametrize(("scenario", "name"), [("saved_line_item", "Huts & more"), ("updated_medium", "Up there")])
-async def test_it_saves_what_it_has_read_where_fields_are_lenient(scenario: str, name: str) -> None:
-    async with Emulator(lenient_fields=True) as emulator:
+async def test_it_saves_what_it_has_read(scenario: str, name: str, lenient_fields: bool) -> None:
+    async with Emulator(lenient_fields=lenient_fields) as emulator:
         assert await Program("with_twitter_ads", emulator)(scenario) == name
 
 

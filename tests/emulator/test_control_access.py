@@ -57,7 +57,8 @@ def message(content: str) -> str:
 async def test_the_control_plane_answers_to_this_machine_addresses_and_allowed_names(host: str) -> None:
     async with Emulator(allow_hosts=["emulator.test"]) as emulator:
         status, content = await sent(emulator, [f"Host: {host}"])
-    assert (status, orjson.loads(content)) == (200, dict(emulator.seed))
+    found = orjson.loads(content)
+    assert (status, {kind: found[kind] for kind in emulator.seed}) == (200, dict(emulator.seed))
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,10 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import re
+import shlex
 import struct
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -178,6 +180,81 @@ async def test_a_fault_is_scripted_met_and_cleared(ask: Asker, page: Chromium) -
 
 
 @IN_BROWSER
+async def test_a_spent_fault_says_so_and_headers_are_named(ask: Asker, page: Chromium) -> None:
+    await page.type("#fault [name=headers]", "no colon")
+    await page.click("#fault button")
+    await page.until("document.querySelector('#fault .result').textContent.includes('name: value')")
+    await page.type("#fault [name=headers]", "X-Emulator-Scope:  checkout ")
+    await page.click("#fault button")
+    ((_, meets, left),) = await rows_when(page, "faults", 1)
+    assert (meets, left) == ("any request\nX-Emulator-Scope: checkout", "1")
+    assert (await ask.upload(updates(1))).status == 200
+    assert (await ask.upload(updates(1), headers={"x-emulator-scope": "checkout"})).status == 503
+    await page.until("document.querySelector('#faults tbody tr').cells[2].textContent === 'spent'")
+    ask.emulator.faults.add("latency", delay_seconds=0.001)
+    assert [row[2] for row in await rows_when(page, "faults", 2)] == ["no end", "spent"]
+    await page.click("#clear")
+    await rows_when(page, "faults", 0)
+
+
+@IN_BROWSER
+async def test_a_request_is_opened_and_copied_as_curl(ask: Asker, page: Chromium) -> None:
+    await ask.upload(updates(1), headers={"X-Extra": "<b>here</b>"})
+    await rows_when(page, "requests", 1)
+    await page.click("#requests button.open")
+    await page.until("document.querySelector('#exchange').open")
+    assert await page.text("#exchange-title") == f"POST {ask.audience_path}"
+    assert await page.text("#exchange-status") == "200"
+    headers = (await page.text("#asked-headers")).split("\n")
+    assert {"X-Extra: <b>here</b>", "Authorization: OAuth ***"} <= set(headers)
+    body = json.loads(await page.text("#asked-body"))
+    assert body == updates(1)
+    assert json.loads(await page.text("#told-body"))["data"] == {"success_count": 1, "total_count": 1}
+    await page.click("#copy")
+    await page.until("document.querySelector('#copied').textContent")
+    words = shlex.split(await page.text("#curl"))
+    assert words[:4] == ["curl", "-X", "POST", ask.emulator.ready["base_url"] + ask.audience_path]
+    assert json.loads(words[-1]) == updates(1)
+    assert ask.emulator.ready["access_token_secret"] not in await page.text("#exchange")
+    await page.click("#close")
+    await page.until("!document.querySelector('#exchange').open")
+    ask.emulator.faults.add("html", status=502)
+    await ask.send("GET", "/nowhere")
+    await rows_when(page, "requests", 2)
+    await page.click("#requests button.open")
+    await page.until("document.querySelector('#exchange').open")
+    assert await page.text("#exchange-status") == "502 · html"
+    assert not await page.run("return document.querySelector('#asked-body').checkVisibility()")
+    assert (await page.text("#told-body")).startswith("<!DOCTYPE html>")
+
+
+@IN_BROWSER
+async def test_a_webhook_target_is_added_and_removed(ask: Asker, page: Chromium, owner: Owner) -> None:
+    assert await rows_when(page, "targets", 1) == [[URL, owner.address, "Remove"]]
+    await page.click("#targets button.small")
+    await rows_when(page, "targets", 0)
+    await page.type("#target [name=url]", "http://127.0.0.1/in")
+    await page.type("#target [name=target]", owner.address)
+    await page.click("#target button")
+    await page.until("document.querySelector('#target .result').className === 'result bad'")
+    await page.type("#target [name=url]", URL)
+    await page.click("#target button")
+    assert await rows_when(page, "targets", 1) == [[URL, owner.address, "Remove"]]
+    assert await page.value("#target [name=url]") == ""
+    await create_webhook(ask)
+    ((webhook, *_),) = await rows_when(page, "webhooks", 1)
+    assert webhook == f"valid\n{URL} → {owner.address}"
+
+
+@IN_BROWSER
+async def test_the_address_of_the_emulator_leads_to_it(ask: Asker, chromium: Chromium) -> None:
+    await chromium.open(ask.emulator.ready["base_url"])
+    await chromium.until("document.querySelector('#state')?.textContent === 'Live'")
+    assert (await chromium.url()).endswith("/_emulator/")
+    assert len(ask.emulator.requests) == 0
+
+
+@IN_BROWSER
 async def test_a_form_shows_the_fields_of_its_fault_alone(ask: Asker, page: Chromium) -> None:
     await page.choose("#fault [name=fault]", "status")
     await page.type("#fault [name=status]", "500")
@@ -296,8 +373,15 @@ async def test_it_fits_and_everything_has_a_name(
     await rows_when(page, "faults", 1)
     await rows_when(page, "requests", 1)
     folder = Path(os.environ.get("SOCIALAPI_SCREENSHOTS", tmp_path))
-    picture = folder / f"control-plane-{width}-{'dark' if dark else 'light'}.png"
-    await asyncio.to_thread(picture.write_bytes, await page.screenshot())
+    shape = f"{width}-{'dark' if dark else 'light'}"
+    await asyncio.to_thread((folder / f"control-plane-{shape}.png").write_bytes, await page.screenshot())
+    await page.click("#requests button.open")
+    await page.until("document.querySelector('#exchange').open")
+    await page.click("#copy")
+    await page.until("document.querySelector('#copied').textContent")
+    await asyncio.to_thread((folder / f"request-{shape}.png").write_bytes, await page.screenshot())
+    assert await page.contrast() >= 4.5
+    await page.click("#close")
     assert await page.run("return document.documentElement.scrollWidth <= window.innerWidth")
     assert await page.run(_NAMELESS) == []
     assert await page.contrast() >= 4.5

@@ -10,10 +10,12 @@ from typing import Any
 import aiohttp
 import attrs
 import pytest
+from multidict import CIMultiDict
 
+from socialapi import Client
 from socialapi.emulator import Emulator
 from socialapi.emulator.faults import BATCH_FAULTS, PROBLEM_FIELDS, Faults
-from socialapi.errors import InvalidInput
+from socialapi.errors import InvalidInput, ServerError
 from socialapi.problems import PROBLEM_TYPES
 from tests.emulator.asking import Asker, Reply, eventually, operation, updates
 
@@ -244,6 +246,44 @@ def test_requests_that_another_fault_hits_do_not_count_as_passed() -> None:
     faults.add("html", times=2)
     faults.add("status", after_requests=1)
     assert hits(faults, 5) == ["html", "html", None, "status", None]
+
+
+def test_a_fault_may_name_headers_with_their_values() -> None:
+    faults = Faults()
+    faults.add("status", headers={"X-Emulator-Scope": "mine", "x-other": "1"}, times=9)
+
+    def name(**headers: str) -> str | None:
+        return faults.pick("GET", "/", headers=CIMultiDict({k.replace("_", "-"): v for k, v in headers.items()})).name
+
+    assert [name(), name(x_emulator_scope="mine"), name(x_emulator_scope="theirs", x_other="1")] == [None] * 3
+    assert name(x_emulator_scope="mine", X_Other="1", more="x") == "status"
+    assert faults.pick("GET", "/").name is None
+    with pytest.raises(InvalidInput, match="headers: must have texts"):
+        faults.add("status", headers={"x": 1})
+
+
+async def test_tests_with_scopes_of_their_own_share_an_emulator(ask: Asker) -> None:
+    """By plain HTTP, and by a client whose further headers go with every call."""
+    await ask.control(
+        "POST", "faults", {"fault": "status", "status": 500, "headers": {"x-emulator-scope": "mine"}, "times": 4}
+    )
+    assert (await ask.upload(updates(1))).status == 200
+    assert (await ask.upload(updates(1), headers={"x-emulator-scope": "theirs"})).status == 200
+    assert (await ask.upload(updates(1), headers={"X-Emulator-Scope": "mine"})).status == 500
+    config, credentials = ask.emulator.config, ask.emulator.credentials
+    async with Client(config, credentials, headers={"X-Emulator-Scope": "theirs"}) as client:
+        mine = client.with_options(headers={"x-emulator-scope": "mine"}, retries=0)
+        audience = mine.ads.account(ask.account).custom_audience(ask.audience)
+        assert (await client.posts.by_user("2244994945").first()).data
+        with pytest.raises(ServerError):
+            await mine.posts.by_user("2244994945").first()
+        report = await audience.upload([{"email": "ada@example.com"}])
+        assert (report.accepted, report.retries) == (1, 2)
+        assert (await mine.posts.by_user("2244994945").first()).data
+    found = (await ask.control("GET", "faults")).json
+    assert (found["faults"], [each["left"] for each in found["spent"]]) == ([], [0])
+    await ask.control("DELETE", "faults")
+    assert (await ask.control("GET", "faults")).json == {"faults": [], "spent": []}
 
 
 def test_a_fault_of_deliveries_begins_after_as_many_as_it_says() -> None:

@@ -10,13 +10,14 @@ from socialapi.models.creatives import (
     AccountMediaQuery,
     AdvertiserPostDraft,
     AdvertiserPostName,
-    CreativeCardsQuery,
     LibraryMediaChanges,
     LibraryMediaDraft,
     MediaLibraryQuery,
     PollCardDraft,
+    PollCardsQuery,
     VideoConversationCardChanges,
     VideoConversationCardDraft,
+    VideoConversationCardsQuery,
 )
 from socialapi.models.validation import broken_rules
 from socialapi.wire.encode import json_shape
@@ -46,7 +47,8 @@ def at_least(field: str, least: int) -> list[str]:
         (AccountMediaQuery, 1_000),
         (CardsQuery, 200),
         (MediaLibraryQuery, 50),
-        (CreativeCardsQuery, 1_000),
+        (PollCardsQuery, 1_000),
+        (VideoConversationCardsQuery, 1_000),
     ],
 )
 def test_a_page_has_as_many_as_is_documented(query: Any, most: int) -> None:
@@ -62,7 +64,8 @@ def test_a_page_has_as_many_as_is_documented(query: Any, most: int) -> None:
         (AccountMediaQuery, "account_media_ids"),
         (CardsQuery, "card_id"),
         (CardsQuery, "card_uris"),
-        (CreativeCardsQuery, "card_ids"),
+        (PollCardsQuery, "card_ids"),
+        (VideoConversationCardsQuery, "card_ids"),
     ],
 )
 def test_a_filter_takes_200_ids(query: Any, name: str) -> None:
@@ -71,10 +74,11 @@ def test_a_filter_takes_200_ids(query: Any, name: str) -> None:
     assert broken(query, {name: []}) == at_least(name, 1)
 
 
-@pytest.mark.parametrize("query", [CardsQuery, CreativeCardsQuery])
+@pytest.mark.parametrize("query", [CardsQuery, PollCardsQuery])
 def test_the_beginning_of_a_name_has_up_to_80_characters(query: Any) -> None:
     assert broken(query, {"q": "x" * 80}) == []
     assert broken(query, {"q": "x" * 81}) == at_most("q", 80)
+    assert broken(VideoConversationCardsQuery, {"q": "x" * 81}) == []
 
 
 def test_a_term_of_the_media_library_has_1_to_255_characters() -> None:
@@ -114,7 +118,7 @@ def test_media_of_a_type_can_be_asked_for() -> None:
     assert broken(MediaLibraryQuery, {"media_type": "gif"}) == ["media_type: must be one of GIF, IMAGE, VIDEO"]
 
 
-@pytest.mark.parametrize("query", [AccountMediaQuery, CreativeCardsQuery])
+@pytest.mark.parametrize("query", [AccountMediaQuery, PollCardsQuery, VideoConversationCardsQuery])
 def test_a_total_count_does_not_go_with_a_cursor(query: Any) -> None:
     assert broken(query, {"with_total_count": True}) == []
     assert broken(query, {"with_total_count": True, "cursor": "c"}) == ["with_total_count: cannot go with cursor"]

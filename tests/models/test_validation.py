@@ -241,6 +241,34 @@ def test_times_are_written_in_utc_and_read_back(value: datetime.datetime, text: 
     assert parse_timestamp(text) == value
 
 
+@pytest.mark.parametrize("date", ["2026-01-31", "20260131"])
+@pytest.mark.parametrize("time", ["09", "09:00", "0900", "09:00:00", "090000", "09:0000", "09:00:00.25", "090000,25"])
+@pytest.mark.parametrize("offset", ["Z", "+00", "+00:00", "+0000"])
+def test_a_time_has_one_form_of_iso_8601(date: str, time: str, offset: str) -> None:
+    """All with hyphens and colons, or all without; what has neither goes with both."""
+    extended = ("-" in date, time.count(":") == len(time.partition(".")[0].replace(":", "")) // 2 - 1, ":" in offset)
+    basic = ("-" not in date, ":" not in time, ":" not in offset)
+    neutral = (False, len(time) == 2, offset in ("Z", "+00"))
+    is_extended = all(map(max, zip(extended, neutral, strict=True)))
+    is_basic = all(map(max, zip(basic, neutral, strict=True)))
+    hour = datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC)
+    expected = hour.replace(microsecond=250_000 if "25" in time else 0) if is_extended or is_basic else None
+    assert parse_timestamp(f"{date}T{time}{offset}") == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("2026-01-31T09:00:00 Z", "2026-01-31T09:00:00 +00:00", "2026-01-31T09:00:00.Z", "2026-01-31T09:00:00,+00:00"),
+        *("2026-01-31 09:00:00Z", "2026-01-31t09:00:00Z", "2026-01-31T09:00:00z", "2026-01-31T24:00:00Z", "2026-01-31"),
+        *("2026-02-30T09:00:00Z", "2026-01-31T09:00:60Z", "2026-01-31T09:00:00+00:00:00", "2026-01-31T09:00:00+01:00"),
+        *("2026-01-31T09:00:00", "2026-01-31T09:00:00Z\n", "", "T"),
+    ],
+)
+def test_other_forms_are_no_times(text: str) -> None:
+    assert parse_timestamp(text) is None
+
+
 def test_a_time_without_a_zone_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"give an aware datetime, for example datetime\.now\(datetime\.UTC\)"):
         format_timestamp(datetime.datetime(2026, 1, 31))  # noqa: DTZ001

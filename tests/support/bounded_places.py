@@ -163,6 +163,11 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         session/session.py Session._wait_or_raise sleep
         """
     ),
+    "the products of a filtered product set": _places(
+        """
+        resources/catalogs.py ProductSets.wait sleep
+        """
+    ),
     "the first answer, of which the limit is learned": _places(
         """
         session/rate_limiter.py SlidingWindowPacer.acquire wait_for_event
@@ -407,6 +412,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         """
         bulk/products/cells.py _tests cache
         emulator/arguments.py _readers cache
+        emulator/arguments.py read_only_fields cache
         emulator/arguments.py wire_fields cache
         integrations/arrow.py _columns cache
         models/validation.py checker cache
@@ -491,6 +497,11 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         cli/emulator.py _ready_line_within wait
         """
     ),
+    "an emulator that is told of a webhook target": _places(
+        """
+        cli/emulator.py target read
+        """
+    ),
     "the end of an emulator in the background": _places(
         """
         cli/emulator.py _wait_until_ended sleep
@@ -501,6 +512,16 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "requests in the ledger": _places(
         """
         emulator/ledger.py RequestLog.__init__ deque
+        """
+    ),
+    "requests with their bodies and answers, for the dashboard": _places(
+        """
+        emulator/exchanges.py Exchanges.__init__ deque
+        """
+    ),
+    "spent faults": _places(
+        """
+        emulator/faults.py Faults.__init__ deque
         """
     ),
     "an answer to a challenge": _places(
@@ -732,13 +753,14 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         config.py Config ads_versions
         config.py Config paths
         config.py Config rate_limits
-        session/network.py ConnectionOptions headers
-        session/network.py Network _options_by_host
-        session/network.py Proxies by_scheme
         problems.py InvalidParameters parameters
         problems.py Problem extra
         reports.py KindLint reasons
         routes/route.py Route path_rules
+        session/network.py ConnectionOptions headers
+        session/network.py Network _options_by_host
+        session/network.py Proxies by_scheme
+        session/options.py CallOptions headers
         webhooks/endpoint.py WebhookReply headers
         """
     ),

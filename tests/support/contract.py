@@ -25,12 +25,16 @@ def assert_in_contract(emulator: Emulator, headers: Mapping[str, str], status: i
     record = next((each for each in reversed(emulator.requests) if each.transaction_id == wanted), None)
     if record is None or record.route is None or record.fault is not None:
         return
-    described = document()["paths"][record.route][record.method.lower()]["responses"]
-    assert str(status) in described, f"{record.method} {record.route} answered {status}: {body[:300]!r}"
+    # The sandbox serves the advertising API as well, which the document says once.
+    paths, route = document()["paths"], record.route
+    if record.method.lower() not in paths.get(route, {}):
+        route = route.replace("/ads-sandbox/", "/ads/", 1)
+    described = paths[route][record.method.lower()]["responses"]
+    assert str(status) in described, f"{record.method} {route} answered {status}: {body[:300]!r}"
     media_type = headers.get("Content-Type", "").partition(";")[0]
     if media_type in ("application/json", "application/problem+json"):
         text = body.replace(emulator.ready["base_url"].encode(), ANY_URL.encode())
-        check = validator(record.route, record.method.lower(), str(status), media_type)
+        check = validator(route, record.method.lower(), str(status), media_type)
         check.validate(orjson.loads(text))
     else:
         assert media_type in resolved(described[str(status)])["content"], media_type

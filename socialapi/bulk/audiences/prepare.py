@@ -18,12 +18,14 @@ from socialapi.bulk.inputs.reader import ROWS_PER_STEP
 from socialapi.bulk.rows import Action, Column, RowBlock, Texts
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
+    BEFORE_DEFAULT_EXPIRY,
     IDENTIFIER_KINDS,
     NO_IDENTIFIER,
     AudienceUser,
     DoNotReachUser,
     IdentifierKind,
     OperationType,
+    is_beyond_default_expiry,
 )
 from socialapi.models.validation import format_timestamp
 from socialapi.problems import BrokenRule
@@ -34,6 +36,7 @@ NO_TIME: Final = "is not an ISO 8601 time, for example 2026-01-31T09:00:00Z"
 NO_TIME_ZONE: Final = "has no time zone, for example Z as in 2026-01-31T09:00:00Z"
 NOT_LATER: Final = "is not later than effective_at"
 NOT_IN_FUTURE: Final = "is not in the future"
+NOT_BEFORE_DEFAULT_EXPIRY: Final = f"is not {BEFORE_DEFAULT_EXPIRY}"
 NOT_TAKEN_TIME: Final = "cannot be given for this target"
 IS_EMPTY: Final = "is empty"
 NOT_PLAIN: Final = (
@@ -242,6 +245,8 @@ class Preparer:
             problems.append(("effective_at", NOT_TAKEN_TIME))
         elif ends is not None and ends <= (starts or self._now):
             problems.append(("expires_at", NOT_LATER if starts else NOT_IN_FUTURE))
+        elif starts is not None and ends is None and is_beyond_default_expiry(starts, self._now):
+            problems.append(("effective_at", NOT_BEFORE_DEFAULT_EXPIRY))
         if operation_type is None:
             problems.insert(0, ("operation_type", NO_OPERATION))
         if operation_type is None or problems:

@@ -28,7 +28,7 @@ import attrs
 
 from socialapi.models.money import CURRENCIES
 from socialapi.models.products import Levels, Price, Product
-from socialapi.models.validation import Test
+from socialapi.models.validation import Test, parse_iso_8601
 
 OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "id": ("offer_id", "retailer_id"),
@@ -301,16 +301,30 @@ def _amount(number: str, *, has_decimals: bool) -> str | None:
     return None
 
 
-_is_moment: Final = re.compile(r"([0-9]{4}-?[0-9]{2}-?[0-9]{2})[Tt ]([0-9].*?)([Zz]?)").fullmatch
+_is_moment: Final = re.compile(
+    r"([0-9]{4})-?([0-9]{2})-?([0-9]{2})(?:[Tt]|\s+)"
+    r"([0-9]{2}):?([0-9]{2})(?::?([0-9]{2})(?:[.,]([0-9]*))?)?\s*(?:([Zz])|([+-][0-9]{2})(?::?([0-9]{2}))?)"
+).fullmatch
 
 
 def _interval(text: str) -> str:
-    """Two times around a slash, without blanks around it, and with a T between date and time."""
-    parts = text.split("/")
-    moments = [_is_moment(part.strip()) for part in parts]
-    if len(parts) != 2 or None in moments:
+    """Returns two times with a slash between them and no blanks, each in one form of ISO 8601."""
+    moments = [_moment(part.strip()) for part in text.split("/")]
+    return "/".join(map(str, moments)) if len(moments) == 2 and None not in moments else text
+
+
+def _moment(text: str) -> str | None:
+    """Returns a time in the extended format, unless it is in a strict one; None for what is no
+    time. Merchants leave out the colon of an offset, and put blanks before it.
+    """
+    if parse_iso_8601(text) is not None:
         return text
-    return "/".join(f"{found[1]}T{found[2]}{found[3].upper()}" for found in moments if found is not None)
+    if (found := _is_moment(text)) is None:
+        return None
+    year, month, day, hour, minute, second, fraction, utc, hours, minutes = found.groups()
+    seconds = "" if second is None else f":{second}" + (f".{fraction}" if fraction else "")
+    offset = "Z" if utc else f"{hours}:{minutes or '00'}"
+    return f"{year}-{month}-{day}T{hour}:{minute}{seconds}{offset}"
 
 
 _is_url: Final = re.compile(r"https?://[^\s/]+\S*", re.IGNORECASE).fullmatch

@@ -32,11 +32,12 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
     _check_author(call, query)
     library = call.state.advertising.table(call.account_id, LIBRARY)
     media = [library.get(key) for key in query.get("media_keys", ())]
-    missing = ["media_keys"] if None in media else []
+    lost = [key for key, medium in zip(query.get("media_keys", ()), media, strict=True) if medium is None]
+    missing = {"media_keys": ", ".join(lost)} if lost else {}
     if "card_uri" in query and not _is_card(call, query["card_uri"]):
-        missing.append("card_uri")
+        missing["card_uri"] = query["card_uri"]
     if missing:
-        raise ads_not_found(*missing)
+        raise ads_not_found(**missing)
     kinds = [medium["media_type"] for medium in media if medium is not None]
     if len(kinds) > 1 and any(kind in _ALONE for kind in kinds):
         yield BrokenRule(path="media_keys", reason=f"must be up to {MAX_MEDIA} images, or one GIF, or one video")

@@ -60,9 +60,9 @@ def _layout_rules(call: Call, layout: Layout) -> Iterable[BrokenRule]:
     medium and leads to a website.
     """
     library = call.state.advertising.table(call.account_id, LIBRARY)
+    if missing := {path: key for path, key in media_keys(layout) if library.get(key) is None}:
+        raise ads_not_found(**missing)
     given = [(path, library.get(key)) for path, key in media_keys(layout)]
-    if missing := [path for path, medium in given if medium is None]:
-        raise ads_not_found(*missing)
     for path, medium in given:
         assert medium is not None, "it is not missing"
         yield from kind_rules(medium, ("IMAGE", "VIDEO"), path)

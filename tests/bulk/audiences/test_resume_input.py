@@ -181,7 +181,7 @@ async def test_after_an_input_that_broke_off_the_whole_one_is_taken() -> None:
         ({"settings": {"max_operations": 3}}, "max_operations 2 then, 3 now;"),
         ({"settings": TWO_EACH | {"max_batch_bytes": 400}}, "max_batch_bytes not given then, 400 now;"),
         ({"expires_at": "2090-01-01T00:00:00Z"}, "expires_at not given then, 2090-01-01T00:00:00Z now;"),
-        ({"effective_at": "2089-01-01T00:00:00Z"}, "effective_at not given then, 2089-01-01T00:00:00Z now;"),
+        ({"effective_at": "2025-01-01T00:00:00Z"}, "effective_at not given then, 2025-01-01T00:00:00Z now;"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )

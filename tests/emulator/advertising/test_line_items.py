@@ -152,8 +152,7 @@ WRONG, MISSING = "INVALID_PARAMETER", "MISSING_PARAMETER"
         (PREROLL, {"categories": ""}, [(WRONG, "categories")]),
         (PREROLL, {"categories": "IAB17,IAB18,IAB20"}, [(WRONG, "categories")]),
         (PREROLL, {"categories": "IAB17,SPORTS"}, [(WRONG, "categories")]),
-        (WEBSITE, {"objective": "REACH"}, [(WRONG, "objective")]),
-        (WEBSITE, {"currency": "USD"}, [(WRONG, "currency")]),
+        (WEBSITE, {"objectives": "REACH", "objective": "REACH"}, [(WRONG, "objectives")]),
         (
             FOLLOWERS,
             {"bid_strategy": "MAX", "frequency_cap": 1, DAILY: 2, "total_budget_amount_local_micro": 1},

@@ -147,8 +147,9 @@ async def test_cards_are_listed(ads: Ads) -> None:
     assert await ads.ids(CARDS, card_ids=f"{ids[3]},nosuch") == [[ids[3]]]
     assert broken(await ads.get(CARDS, card_ids=",".join(["x"] * 201))) == [(INVALID, "card_ids")]
     assert await ads.ids(CARDS, q="winter SALE", count=1) == [[ids[0]], [ids[5]], [ids[10]]]
-    for name, wrong in (("q", "x" * 81), ("count", "0"), ("count", "1001")):
-        assert broken(await ads.get(CARDS, **{name: wrong})) == [(INVALID, name)]
+    assert await ads.ids(CARDS, q="x" * 81) == [[]]
+    for wrong in ("0", "1001"):
+        assert broken(await ads.get(CARDS, count=wrong)) == [(INVALID, "count")]
     assert missing(await ads.get(f"{CARDS}/vd000")) == ["card_id"]
     assert (await ads.get(f"{CARDS}/vd000", with_deleted="true")).data["deleted"] is True
     assert (await ads.delete(f"{CARDS}/{ids[0]}")).status == 405

@@ -1,0 +1,165 @@
+"""The latest requests with what they carried and were answered, and curl commands that repeat them."""
+
+import re
+import secrets
+import shlex
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import attrs
+
+from socialapi.emulator.ledger import RequestRecord
+from socialapi.emulator.request import Received
+from socialapi.emulator.responses import Refusal
+from socialapi.emulator.state import Caller, State
+
+KEPT: Final = 200
+"""The number of requests that are kept with their bodies."""
+BYTES_KEPT: Final = 32_768
+"""The number of bytes of each body, of a request or an answer, that are kept."""
+
+STARS: Final = "***"
+_SECRET_HEADERS: Final = ("authorization", "proxy-authorization", "cookie", "set-cookie")
+_SECRETS: Final = (
+    r"(?:(?:access|bearer|oauth|refresh)_token(?:_secret)?|client_secret|api_key_secret|code_verifier|password|token"
+    r"|oauth_(?:verifier|signature))"
+)
+_in_json: Final = re.compile(rf'("{_SECRETS}"\s*:\s*")[^"]+')
+_in_form: Final = re.compile(rf"((?:^|[?&])(?:{_SECRETS}|code)=)[^&\s]+", re.MULTILINE)
+
+Headers = tuple[tuple[str, str], ...]
+
+
+@attrs.frozen
+class Message:
+    """The headers and the beginning of the body of a request or an answer."""
+
+    headers: Headers
+    body: bytes
+    size: int
+
+    @classmethod
+    def of(cls, headers: Mapping[str, str], body: bytes) -> "Message":
+        """Returns a message, of whose body only the beginning is kept."""
+        return cls(tuple(headers.items()), body[:BYTES_KEPT], len(body))
+
+    @property
+    def text(self) -> str | None:
+        """The body, or None if it is cut or is no text."""
+        try:
+            return None if len(self.body) < self.size else self.body.decode()
+        except UnicodeDecodeError:
+            return None
+
+    def to_wire(self) -> dict[str, Any]:
+        """Returns the message with its secrets starred."""
+        return {
+            "headers": [[name, _starred(name, value)] for name, value in self.headers],
+            "body": _without_secrets(self.body.decode("utf-8", "replace")),
+            "body_bytes": self.size,
+            "cut": len(self.body) < self.size,
+        }
+
+
+@attrs.define(eq=False, kw_only=True)
+class Exchange:
+    """A request, and its answer if there was one. A stream has an answer without a body."""
+
+    record: RequestRecord
+    query: str
+    request: Message
+    caller: Caller | None = None
+    answer: Message | None = None
+
+    def to_wire(self) -> dict[str, Any]:
+        """Returns both with their secrets starred."""
+        return {
+            **self.record.to_dict(),
+            "query": _without_secrets(self.query),
+            "request": self.request.to_wire(),
+            "answer": None if self.answer is None else self.answer.to_wire(),
+        }
+
+    def curl(self, base_url: str, state: State) -> dict[str, str]:
+        """Returns the command that sends the request to this emulator again, and a note if it needs
+        something else.
+
+        A signature serves once, so that a signed request is repeated with a bearer token of the same
+        user and app. Raises Refusal if its endpoint takes signatures alone.
+        """
+        url = base_url + self.record.path + (f"?{self.query}" if self.query else "")
+        words = ["curl", "-X", self.record.method, url]
+        for name, value in (*self._authorization(state), *self.request.headers):
+            if name.lower() not in _OF_THE_CONNECTION or value.startswith(_KEPT_AUTHORIZATIONS):
+                words += ["-H", f"{name}: {value}"]
+        note = ""
+        if self.request.size:
+            text = self.request.text
+            words += ["--data-binary", "@body" if text is None else text]
+            note = "" if text is not None else "the body is too long to be kept, or no text: save it as the file body"
+        return {"curl": shlex.join(words), "note": note}
+
+    def _authorization(self, state: State) -> Iterator[tuple[str, str]]:
+        signed = any(
+            name.lower() == "authorization" and value.startswith("OAuth ") for name, value in self.request.headers
+        )
+        if not signed or self.caller is None:
+            return
+        if self.caller.user is None:
+            raise Refusal(400, "INVALID_PARAMETER", "this endpoint takes signatures alone, and each serves once")
+        caller = self.caller
+        token = next((token for token, each in state.bearers.items() if each is caller), None)
+        if token is None:
+            token = secrets.token_urlsafe(24)
+            state.bearers[token] = caller
+        yield "Authorization", f"Bearer {token}"
+
+
+_OF_THE_CONNECTION: Final = frozenset(
+    (
+        *("authorization", "host", "content-length", "connection", "accept-encoding", "user-agent"),
+        *("transfer-encoding", "expect", "cookie"),
+    )
+)
+"""Headers that curl sets itself, or that do not serve twice."""
+_KEPT_AUTHORIZATIONS: Final = ("Bearer ", "Basic ")
+
+
+class Exchanges:
+    """The latest requests with their bodies, the oldest first."""
+
+    def __init__(self) -> None:
+        self._kept: deque[Exchange] = deque(maxlen=KEPT)
+
+    def open(self, record: RequestRecord, received: Received) -> Exchange:
+        """Remembers a request that was received."""
+        request = Message.of(received.headers, received.body)
+        exchange = Exchange(record=record, query=received.query, request=request)
+        self._kept.append(exchange)
+        return exchange
+
+    def get(self, number: str) -> Exchange:
+        """Returns the request with a number. Raises Refusal if it is not kept."""
+        for each in self._kept:
+            if str(each.record.number) == number:
+                return each
+        message = (
+            f"there is no request {number}, or it is not among the latest {KEPT}, which are kept with their bodies"
+        )
+        raise Refusal(404, "NOT_FOUND", message, parameter="number")
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        self._kept.clear()
+
+
+def _starred(name: str, value: str) -> str:
+    if name.lower() not in _SECRET_HEADERS:
+        return _without_secrets(value)
+    scheme, blank, _ = value.partition(" ")
+    return f"{scheme} {STARS}" if blank and name.lower().endswith("authorization") else STARS
+
+
+def _without_secrets(text: str) -> str:
+    return _in_form.sub(rf"\1{STARS}", _in_json.sub(rf"\1{STARS}", text))

@@ -130,12 +130,7 @@ class RowBlock:
         return RowBlock(self.action, self.numbers[start:stop], columns, users)
 
 
-def rows_of(blocks: Iterable[RowBlock]) -> list[Row]:
-    """Returns every row of the blocks."""
-    return [row for block in blocks for row in block]
-
-
-def runs_of(rows: Iterable[Row]) -> list[RowBlock]:
+def blocks_of(rows: Iterable[Row]) -> list[RowBlock]:
     """Returns the rows as blocks, in their order."""
     return [_block(action, list(same)) for action, same in itertools.groupby(rows, key=operator.attrgetter("action"))]
 

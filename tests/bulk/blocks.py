@@ -1,6 +1,9 @@
 """Blocks of users that a test makes itself, in the place of a reader."""
 
-from collections.abc import Mapping, Sequence
+import itertools
+import operator
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -9,6 +12,7 @@ from socialapi.bulk.audiences.cells import UserBlock, When
 from socialapi.bulk.audiences.columns import IdentifierLayout
 from socialapi.bulk.inputs.columns import OVERRIDES, Override
 from socialapi.bulk.inputs.reader import Block, Fault
+from socialapi.bulk.rows import Action, Row, RowBlock, Texts
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 
 Column = tuple[str, IdentifierKind | Override, Sequence[Any]]

@@ -21,11 +21,11 @@ from socialapi.bulk.inputs.reader import Block
 from socialapi.bulk.products import merchant_values
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.feed import ProductColumns
-from socialapi.bulk.rows import rows_of
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS
 from socialapi.models.money import Micros
 from tests.fuzz.target import MARKER, Pieces, target
+from tests.bulk.blocks import rows_of
 
 if sys.version_info >= (3, 14):
     from compression.zstd import compress as compress_zstd
@@ -96,7 +96,7 @@ def users_of(block: Block[Any]) -> Iterator[Any]:
     issues = [*prepared.rejects, *prepared.warnings, *prepared.cleaned]
     yield from issues
     assert [each for each in issues if MARKER.decode() in repr(each)] == [], "an issue shows a value"
-    sent, rejected = rows_of(prepared.runs), {each.row for each in prepared.rejects}
+    sent, rejected = rows_of(prepared.blocks), {each.row for each in prepared.rejects}
     assert len(block) == len(sent) + len(rejected), f"of {len(block)} rows {sent} are sent and {rejected} rejected"
 
 

@@ -16,10 +16,9 @@ from socialapi.bulk.audiences import normalize, phone_numbers, prepare
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
-from socialapi.bulk.rows import rows_of
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from tests.bulk.audiences.test_prepare_blocks import EXAMPLES, NOW, blocks
-from tests.bulk.blocks import user_block
+from tests.bulk.blocks import rows_of, user_block
 from tests.speedups.implementations import IN_C, NATIVE, REFERENCE
 
 HASHED: Final = tuple(kind for kind in IDENTIFIER_KINDS if kind != "partner_user_id")
@@ -182,8 +181,8 @@ def test_it_is_known_with_what_a_national_prefix_begins(pattern: str, starts: tu
 
 
 def told(prepared: PreparedBlock) -> tuple[Any, ...]:
-    sent = [(row.number, row.action, sorted(row.identifiers)) for row in rows_of(prepared.runs)]
-    users = [user for run in prepared.runs for user in run.users]
+    sent = [(row.number, row.action, sorted(row.identifiers)) for row in rows_of(prepared.blocks)]
+    users = [user for run in prepared.blocks for user in run.users]
     return sent, users, prepared.rejects, prepared.warnings, prepared.cleaned
 
 
@@ -217,7 +216,7 @@ def test_a_block_of_odd_cells_is_prepared_in_steps() -> None:
     block = user_block(("email", "email", emails))
     assert [len(part.rejects) for part in Preparer(now=NOW).prepare(block)] == [250, 250, 200]
     plain = user_block(("email", "email", [f"p{n}@x.example" for n in range(700)]))
-    assert [sum(map(len, part.runs)) for part in Preparer(now=NOW).prepare(plain)] == [700]
+    assert [sum(map(len, part.blocks)) for part in Preparer(now=NOW).prepare(plain)] == [700]
 
 
 @IN_C

@@ -314,7 +314,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/audiences/batches.py Batch outcomes
         bulk/audiences/batches.py Batch refused
         bulk/audiences/batches.py Batch refused_before
-        bulk/audiences/batches.py Batch runs
+        bulk/audiences/batches.py Batch blocks
         bulk/audiences/batches.py Packer.__init__ _frames
         """
     ),
@@ -327,7 +327,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         """
         bulk/audiences/prepare.py PreparedBlock cleaned
         bulk/audiences/prepare.py PreparedBlock rejects
-        bulk/audiences/prepare.py PreparedBlock runs
+        bulk/audiences/prepare.py PreparedBlock blocks
         bulk/audiences/prepare.py PreparedBlock warnings
         bulk/inputs/csv.py _Parts.__init__ full
         bulk/inputs/csv.py _Rows doubts

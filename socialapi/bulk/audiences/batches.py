@@ -35,7 +35,7 @@ class Batch:
     """Its place among those that were sent; 0 before it is."""
     size_bytes: int = BRACKETS
     row_count: int = 0
-    runs: list[RowBlock] = attrs.field(factory=list, repr=False)
+    blocks: list[RowBlock] = attrs.field(factory=list, repr=False)
     actions: set[Action] = attrs.field(factory=set, repr=False)
     after: set["Batch"] = attrs.field(factory=set, repr=False)
     waiting_duplicates: list[Row] = attrs.field(factory=list, repr=False)
@@ -47,7 +47,7 @@ class Batch:
     settled: asyncio.Event = attrs.field(factory=asyncio.Event)
     failed: bool = False
     """Settled without an outcome for every row, because the job stops."""
-    place: int = 0
+    position: int = 0
     """Its number among the batches that the input is made into; 0 for one of rows that repeat
     refused ones.
     """
@@ -60,7 +60,7 @@ class Batch:
         """Lets go of the rows and of other batches, since the window over recent identifiers keeps
         this one.
         """
-        self.runs, self.waiting_duplicates, self.actions = [], [], set()
+        self.blocks, self.waiting_duplicates, self.actions = [], [], set()
         self.after, self.also_original_of = set(), set()
         self.earlier, self.outcomes = None, []
 
@@ -112,24 +112,24 @@ class Packer:
         """Returns whether a request can hold the row at this index of the block at all."""
         return BRACKETS + self._frame(block.action).size + len(block.users[index]) <= self._max_bytes
 
-    def add(self, batch: Batch, run: RowBlock) -> int:
-        """Adds rows of the run to the batch, from its first one on; returns how many have fitted."""
-        count, added = self._room(batch, run)
+    def add(self, batch: Batch, block: RowBlock) -> int:
+        """Adds rows of the block to the batch, from its first one on; returns how many have fitted."""
+        count, added = self._room(batch, block)
         if count:
-            batch.actions.add(run.action)
+            batch.actions.add(block.action)
             batch.size_bytes += added
             batch.row_count += count
-            batch.runs.append(run.part(0, count))
+            batch.blocks.append(block.part(0, count))
         return count
 
-    def _room(self, batch: Batch, run: RowBlock) -> tuple[int, int]:
-        """Returns how many rows of the run fit into the batch, and how many bytes they add."""
-        frame, single = self._frame(run.action).size, self._packing == "single"
+    def _room(self, batch: Batch, block: RowBlock) -> tuple[int, int]:
+        """Returns how many rows of the block fit into the batch, and how many bytes they add."""
+        frame, single = self._frame(block.action).size, self._packing == "single"
         if single:
-            most = min(len(run), self._max_operations - batch.row_count)
+            most = min(len(block), self._max_operations - batch.row_count)
         else:
-            joins = run.action in batch.actions
-            most = len(run) if joins or len(batch.actions) < self._max_operations else 0
+            joins = block.action in batch.actions
+            most = len(block) if joins or len(batch.actions) < self._max_operations else 0
             frame = 0 if joins else frame
         if not most:
             return 0, 0
@@ -137,44 +137,44 @@ class Packer:
         # frame.
         once, each = (0 if batch.row_count else -COMMA) + (0 if single else frame), COMMA + (frame if single else 0)
         room = self._max_bytes - batch.size_bytes - once
-        most, added = run.users.fitting(most, each, min(room, sys.maxsize))
+        most, added = block.users.fitting(most, each, min(room, sys.maxsize))
         return most, added + once
 
-    def split(self, runs: Iterable[RowBlock]) -> Iterator[list[RowBlock]]:
+    def split(self, blocks: Iterable[RowBlock]) -> Iterator[list[RowBlock]]:
         """Yields the rows in parts that fit into a request each; each row has to fit alone."""
         part = Batch()
-        for run in runs:
+        for block in blocks:
             start = 0
-            while start < len(run):
-                start += self.add(part, run.part(start, len(run)))
-                if start < len(run):
-                    yield part.runs
+            while start < len(block):
+                start += self.add(part, block.part(start, len(block)))
+                if start < len(block):
+                    yield part.blocks
                     part = Batch()
-        if part.runs:
-            yield part.runs
+        if part.blocks:
+            yield part.blocks
 
-    def operations(self, runs: Iterable[RowBlock]) -> list[list[RowBlock]]:
+    def operations(self, blocks: Iterable[RowBlock]) -> list[list[RowBlock]]:
         """Returns the rows of each operation of the request, so that an operation's index leads back
         to them.
         """
         if self._packing == "single":
-            return [[run.part(place, place + 1)] for run in runs for place in range(len(run))]
+            return [[block.part(index, index + 1)] for block in blocks for index in range(len(block))]
         grouped: dict[Action, list[RowBlock]] = {}
-        for run in runs:
-            grouped.setdefault(run.action, []).append(run)
+        for block in blocks:
+            grouped.setdefault(block.action, []).append(block)
         return list(grouped.values())
 
-    def encode(self, runs: Iterable[RowBlock]) -> Iterator[bytes]:
+    def encode(self, blocks: Iterable[RowBlock]) -> Iterator[bytes]:
         """Yields the body in parts of about `PART_BYTES`, or of `ROWS_PER_BLOCK` long rows: each is
         quick to make.
         """
         single = self._packing == "single"
         waiting, size, before = list[bytes](), 0, "["
-        for operation in [[run] for run in runs] if single else self.operations(runs):
+        for operation in [[block] for block in blocks] if single else self.operations(blocks):
             frame = self._frame(operation[0].action)
             between = f"{frame.behind},{frame.before}" if single else ","
             before += frame.before
-            starts = ((run.users, start) for run in operation for start in range(0, len(run), ROWS_PER_BLOCK))
+            starts = ((block.users, start) for block in operation for start in range(0, len(block), ROWS_PER_BLOCK))
             for users, start in starts:
                 some = users[start : start + ROWS_PER_BLOCK]
                 if size < SMALL_BYTES:  # rendered after the little that waits, rather than copied there

@@ -135,7 +135,7 @@ class UploadStage(Generic[C]):
         self._open = Batch()
         self._resend = Batch()
         """Rows that repeat refused ones, which have to be sent nevertheless."""
-        self._places = self._sent = 0
+        self._positions = self._sent = 0
 
     async def open(self, run: JobRun[C, Batch, UploadReport]) -> None:
         """Has the sender report to this run, and goes on from its journal."""
@@ -154,8 +154,8 @@ class UploadStage(Generic[C]):
                 self._counters.reject(prepared.rejects)
             if prepared.warnings or prepared.cleaned:
                 self._counters.warn([*prepared.warnings, *prepared.cleaned])
-            for run in prepared.runs:
-                await self._place_run(run)
+            for rows in prepared.blocks:
+                await self._place_block(rows)
             await yield_if_due()
 
     async def flush(self) -> None:
@@ -170,7 +170,7 @@ class UploadStage(Generic[C]):
     async def finish(self) -> None:
         """Checks that the input is not shorter than in an earlier run."""
         if self._recorder is not None:
-            self._recorder.check_end(self._places)
+            self._recorder.check_end(self._positions)
 
     async def aclose(self) -> None:
         """Lets go of the recent identifiers: what runs and what is run know each other, and would
@@ -182,58 +182,58 @@ class UploadStage(Generic[C]):
         """The counts as they stand."""
         return self._counters.report(elapsed_seconds, dry_run=self._dry_run)
 
-    async def _place_run(self, run: RowBlock) -> None:
-        if self._recent.contradicts(run.action):
+    async def _place_block(self, block: RowBlock) -> None:
+        if self._recent.contradicts(block.action):
             await self._dispatch_again()
             await self._dispatcher.drain()
             self._recent.begin_to_differ()
         start = 0
-        for place in self._recent.repeated(run):
-            if start < place:
-                await self._place_new(run.part(start, place))
+        for index in self._recent.repeated(block):
+            if start < index:
+                await self._place_new(block.part(start, index))
             if self._dispatcher.failure is not None:
                 return
-            await self._place(run, place)
-            start = place + 1
-        if start < len(run):
-            await self._place_new(run.part(start, len(run)))
+            await self._place(block, index)
+            start = index + 1
+        if start < len(block):
+            await self._place_new(block.part(start, len(block)))
 
-    async def _place_new(self, run: RowBlock) -> None:
+    async def _place_new(self, block: RowBlock) -> None:
         """Places rows none of whose identifiers is known."""
         start = 0
-        while start < len(run) and self._dispatcher.failure is None:
-            rest = run.part(start, len(run))
+        while start < len(block) and self._dispatcher.failure is None:
+            rest = block.part(start, len(block))
             if count := self._packer.add(self._open, rest):
-                self._recent.place_new(self._open.runs[-1], self._open)
+                self._recent.place_new(self._open.blocks[-1], self._open)
                 start += count
-            elif self._open.runs and self._packer.alone_fits(rest, 0):
+            elif self._open.blocks and self._packer.alone_fits(rest, 0):
                 await self._dispatch_open()
             else:
                 self._counters.reject([RowIssue(rest.numbers[0], "", TOO_LARGE)])
                 start += 1
 
-    async def _place(self, run: RowBlock, place: int) -> None:
+    async def _place(self, block: RowBlock, index: int) -> None:
         """Places a row some of whose identifiers are known."""
-        if not self._packer.alone_fits(run, place):
-            self._counters.reject([RowIssue(run.numbers[place], "", TOO_LARGE)])
+        if not self._packer.alone_fits(block, index):
+            self._counters.reject([RowIssue(block.numbers[index], "", TOO_LARGE)])
             return
-        row = run.row(place)
+        row = block.row(index)
         decision = self._recent.decide(row)
         if decision.duplicate:
             self._recent.refresh(row)
-            await self._follow(row, run, place, decision)
+            await self._follow(row, block, index, decision)
             return
         if self._resend in decision.conflicts:
             await self._dispatch_again()
         if self._open in decision.conflicts:
             await self._dispatch_open()
-        if not self._packer.add(self._open, run.part(place, place + 1)):
+        if not self._packer.add(self._open, block.part(index, index + 1)):
             await self._dispatch_open()
-            self._packer.add(self._open, run.part(place, place + 1))
+            self._packer.add(self._open, block.part(index, index + 1))
         self._open.after.update(batch for batch in decision.conflicts if not batch.settled.is_set())
         self._recent.place(row, self._open)
 
-    async def _follow(self, row: Row, run: RowBlock, place: int, decision: Decision) -> None:
+    async def _follow(self, row: Row, block: RowBlock, index: int, decision: Decision) -> None:
         """A duplicate is one at once when the row it repeats was accepted, else as soon as it is."""
         original, others = decision.duplicate_of, decision.also_duplicate_of
         if original is not None:
@@ -243,7 +243,7 @@ class UploadStage(Generic[C]):
                 # What is sent must not wait for what is not: there may be no room for it. Meanwhile
                 # others are settled.
                 await self._dispatch_again()
-                await self._place(run, place)
+                await self._place(block, index)
                 return
             original.waiting_duplicates.append(row)
             original.also_original_of |= others
@@ -252,11 +252,11 @@ class UploadStage(Generic[C]):
             self._recent.place(row, original)
             await self._bound_waiting_duplicates(original)
         elif decision.refused:
-            await self._send_again(row, run.part(place, place + 1), decision.refused)
+            await self._send_again(row, block.part(index, index + 1), decision.refused)
         else:
             self._counters.repeat(1)
 
-    async def _send_again(self, row: Row, run: RowBlock, refused: AbstractSet[Identifier]) -> None:
+    async def _send_again(self, row: Row, block: RowBlock, refused: AbstractSet[Identifier]) -> None:
         """The row repeats refused identifiers, and others that were accepted, and stay so whatever
         becomes of it.
 
@@ -269,9 +269,9 @@ class UploadStage(Generic[C]):
                 settled.refused |= refused
             self._recent.place(row, settled)
             return
-        if not self._packer.add(self._resend, run):
+        if not self._packer.add(self._resend, block):
             await self._dispatch_again()
-            self._packer.add(self._resend, run)
+            self._packer.add(self._resend, block)
         self._resend.refused_before |= refused
         self._recent.place(row, self._resend)
 
@@ -289,17 +289,17 @@ class UploadStage(Generic[C]):
     async def _dispatch_open(self) -> None:
         batch, self._open = self._open, Batch()
         self._recent.turn()
-        if batch.runs and self._dispatcher.failure is None:  # after one, the batch is whatever it had got to
+        if batch.blocks and self._dispatcher.failure is None:  # after one, the batch is whatever it had got to
             await self._give_place(batch)
         await self._send_off(batch)
 
     async def _give_place(self, batch: Batch) -> None:
-        self._places += 1
+        self._positions += 1
         if self._run.broken_input is None:
-            batch.place = self._places
+            batch.position = self._positions
             if self._recorder is not None:
                 await self._recorder.take_over(batch)
-        elif self._recorder is not None and self._places <= self._recorder.opened.last_batch:
+        elif self._recorder is not None and self._positions <= self._recorder.opened.last_batch:
             # Part of a batch that may be confirmed: sent again, it would overtake what was
             # confirmed after it.
             self._dispatcher.stop(self._run.broken_input)
@@ -309,7 +309,7 @@ class UploadStage(Generic[C]):
         await self._send_off(batch)
 
     async def _send_off(self, batch: Batch) -> None:
-        if not batch.runs:
+        if not batch.blocks:
             return
         if self._dry_run:
             self._counters.planned(batch.size_bytes)

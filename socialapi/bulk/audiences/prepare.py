@@ -52,13 +52,13 @@ Problem = tuple[str, str]
 
 @attrs.define(eq=False)
 class PreparedBlock:
-    """The result of preparing some rows. Each row is in either `runs` or `rejects`.
+    """The result of preparing some rows. Each row is in either `blocks` or `rejects`.
 
-    Of the rows in `runs`, `warnings` are about values that were skipped, and `cleaned` about values
+    Of the rows in `blocks`, `warnings` are about values that were skipped, and `cleaned` about values
     that were sent without what exports leave around them.
     """
 
-    runs: list[RowBlock] = attrs.field(factory=list, repr=False)
+    blocks: list[RowBlock] = attrs.field(factory=list, repr=False)
     rejects: list[RowIssue] = attrs.field(factory=list)
     warnings: list[RowIssue] = attrs.field(factory=list)
     cleaned: list[RowIssue] = attrs.field(factory=list)
@@ -157,7 +157,7 @@ class Preparer:
         for own, (kind, values) in enumerate(columns):  # the values of a user keep their order
             all_columns.append((kind, values))
             all_columns += [(kind, type(values)(further[place])) for place in sorted(further) if place[0] == own]
-        done.runs = _row_blocks(block, all_columns, actions or self._default, skipped)
+        done.blocks = _row_blocks(block, all_columns, actions or self._default, skipped)
         done.rejects.sort(key=operator.attrgetter("row"))
         return done
 

@@ -35,43 +35,43 @@ class Recorder:
         """Notes what an earlier run has confirmed of the batch. Raises InvalidInput when it was
         another one.
         """
-        if batch.place > self.opened.last_batch:
+        if batch.position > self.opened.last_batch:
             return
-        known = await self.journal.recall(batch.place)
+        known = await self.journal.recall(batch.position)
         if known is None or not known.confirmed:
             return
-        found = _recorded(batch, await _digest(self.packer.encode(batch.runs)))
+        found = _recorded(batch, await _digest(self.packer.encode(batch.blocks)))
         if attrs.evolve(found, confirmed=True, outcomes=known.outcomes) != known:
             raise InvalidInput(
-                f"the input is not what it was when the journal was written: batch {batch.place:,} was "
+                f"the input is not what it was when the journal was written: batch {batch.position:,} was "
                 f"{_described(known)}, and is now {_described(found)}; give the same input, or another journal"
             )
         batch.earlier = known.outcomes
 
-    def check_end(self, places: int) -> None:
+    def check_end(self, batches: int) -> None:
         """Raises InvalidInput when the whole input makes fewer batches than an earlier run has
         confirmed.
         """
-        if places < self.opened.last_batch:
+        if batches < self.opened.last_batch:
             raise InvalidInput(
                 f"the input is not what it was when the journal was written: it had at least {self.opened.last_batch:,} "
-                f"batches, and now has {places:,}; give the same input, or another journal"
+                f"batches, and now has {batches:,}; give the same input, or another journal"
             )
 
     async def begin(self, batch: Batch, body: Sequence[bytes]) -> None:
         """To be awaited before the batch is sent, with the body of its first request."""
-        if batch.place:
+        if batch.position:
             await self.journal.begin(_recorded(batch, await _digest(body)))
         else:
-            await self.journal.note([Outcome(number, SENT) for run in batch.runs for number in run.numbers])
+            await self.journal.note([Outcome(number, SENT) for block in batch.blocks for number in block.numbers])
 
     async def confirm(self, batch: Batch) -> None:
         """Every row of the batch has its outcome."""
-        if not batch.place:
+        if not batch.position:
             await self.note(batch)
             return
         outcomes, batch.outcomes = batch.outcomes, []
-        await self.journal.confirm(batch.place, outcomes)
+        await self.journal.confirm(batch.position, outcomes)
 
     async def note(self, batch: Batch) -> None:
         """Rows that repeat refused ones of the batch have their outcomes."""
@@ -97,8 +97,8 @@ async def _digest(parts: Iterable[bytes]) -> bytes:
 
 
 def _recorded(batch: Batch, digest: bytes) -> RecordedBatch:
-    first, last = batch.runs[0].numbers[0], batch.runs[-1].numbers[-1]
-    return RecordedBatch(batch.place, first, last, batch.row_count, digest)
+    first, last = batch.blocks[0].numbers[0], batch.blocks[-1].numbers[-1]
+    return RecordedBatch(batch.position, first, last, batch.row_count, digest)
 
 
 def _described(batch: RecordedBatch) -> str:

@@ -9,7 +9,7 @@ from socialapi.bulk.audiences.batches import Batch, Packer
 from socialapi.bulk.audiences.resume import ACCEPTED, REJECTED, Recorder
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.journals.journal import Outcome
-from socialapi.bulk.rows import Row, RowBlock, halves, joined, runs_of
+from socialapi.bulk.rows import Row, RowBlock, blocks_of, halves, joined
 from socialapi.errors import ApiError, DecodeError
 from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import UploadCounts
@@ -116,15 +116,15 @@ class BatchSender:
         Raises what stops the job; the rows without an outcome are then still pending.
         """
         if batch.earlier is None:
-            request = await self._request(batch.runs)
+            request = await self._request(batch.blocks)
             if self.recorder is not None:
                 await self.recorder.begin(batch, request.body)
-            await self._send_all(batch, batch.runs, request)
+            await self._send_all(batch, batch.blocks, request)
             if self.recorder is not None:
                 await self.recorder.confirm(batch)
         else:
             self._take_over_batch(batch, {each.row: each for each in batch.earlier})
-        batch.runs = []  # what follows may have to wait for other batches
+        batch.blocks = []  # what follows may have to wait for other batches
         # Rows that repeat refused ones may come in while others are sent, until the batch counts as
         # settled.
         while batch.waiting_duplicates or batch.also_original_of:
@@ -143,7 +143,7 @@ class BatchSender:
         waiting_duplicates, batch.waiting_duplicates = batch.waiting_duplicates, []
         needed = await self._still_to_send(batch, waiting_duplicates)
         for start in range(0, len(needed), DUPLICATES_AT_ONCE):
-            for part in self.packer.split(runs_of(needed[start : start + DUPLICATES_AT_ONCE])):
+            for part in self.packer.split(blocks_of(needed[start : start + DUPLICATES_AT_ONCE])):
                 await self._send_all(batch, part, by_row=True)
         if self.recorder is not None:
             await self.recorder.note(batch)
@@ -174,8 +174,8 @@ class BatchSender:
         # that have to be.
         rows = []
         if named:
-            numbered = ((run, place, number) for run in batch.runs for place, number in enumerate(run.numbers))
-            rows = [run.row(place) for run, place, number in numbered if number in named]
+            numbered = ((block, index, number) for block in batch.blocks for index, number in enumerate(block.numbers))
+            rows = [block.row(index) for block, index, number in numbered if number in named]
         batch.refused.update(each for row in self.take_over(rows, named) for each in row.identifiers)
         self.counters.accept(batch.row_count - len(rows))
         self.counters.resumed += batch.row_count - len(rows)
@@ -194,7 +194,7 @@ class BatchSender:
     async def _send_all(
         self,
         batch: Batch,
-        runs: Sequence[RowBlock],
+        blocks: Sequence[RowBlock],
         request: Request[UploadCounts] | None = None,
         *,
         by_row: bool = False,
@@ -202,7 +202,7 @@ class BatchSender:
         """Sends the rows, in several requests if some are refused; `by_row` notes the outcome of
         accepted ones, too.
         """
-        waiting = [list(runs)]
+        waiting = [list(blocks)]
         while waiting:
             part = waiting.pop()
             users = sum(map(len, part))
@@ -217,9 +217,9 @@ class BatchSender:
             else:
                 self.counters.accept(users)
                 if self.on_accept is not None:
-                    await self.on_accept([run.numbers for run in part])
-                if by_row or not batch.place:
-                    batch.outcomes += [Outcome(number, ACCEPTED) for run in part for number in run.numbers]
+                    await self.on_accept([block.numbers for block in part])
+                if by_row or not batch.position:
+                    batch.outcomes += [Outcome(number, ACCEPTED) for block in part for number in block.numbers]
             request = None
 
     def _refuse(self, batch: Batch, rejected: Sequence[tuple[Row, OperationError]], *, by_row: bool) -> None:
@@ -235,9 +235,9 @@ class BatchSender:
         self.counters.sent_first += 1
         await send_until_counted(self.session, request, users, options=self.options, observer=self.observe)
 
-    async def _request(self, runs: Sequence[RowBlock]) -> Request[UploadCounts]:
+    async def _request(self, blocks: Sequence[RowBlock]) -> Request[UploadCounts]:
         parts: list[bytes] = []
-        for part in self.packer.encode(runs):
+        for part in self.packer.encode(blocks):
             if parts:
                 # A large body is encoded in slices, and other jobs continue between them.
                 await yield_if_due()
@@ -265,13 +265,13 @@ def _isolate(
     rejected: list[tuple[Row, OperationError]] = []
     again: list[list[RowBlock]] = []
     untouched: list[RowBlock] = []
-    for index, runs in enumerate(operations):
+    for index, blocks in enumerate(operations):
         if index not in named:
-            untouched += runs
-        elif sum(map(len, runs)) == 1:
-            rejected.append((runs[0].row(0), named[index]))
+            untouched += blocks
+        elif sum(map(len, blocks)) == 1:
+            rejected.append((blocks[0].row(0), named[index]))
         else:
-            again += reversed(halves(runs))
+            again += reversed(halves(blocks))
     if untouched:
         again.append(joined(untouched))
     return again, rejected

@@ -92,9 +92,9 @@ class ReadingStage:
             self._counters.reject(prepared.rejects)
             self._counters.warn([*prepared.warnings, *prepared.cleaned])
             self.doubtful += len(prepared.rejects) + sum(NOT_SYNCED not in each.reason for each in prepared.warnings)
-            for run in prepared.runs:
-                self._staged.append((run, self._expiry(run.action.expires_at)))
-                self._counters.accept(len(run))
+            for rows in prepared.blocks:
+                self._staged.append((rows, self._expiry(rows.action.expires_at)))
+                self._counters.accept(len(rows))
             await yield_if_due()
         if sum(len(block) for block, _ in self._staged) >= ROWS_AT_ONCE:
             await self.flush()

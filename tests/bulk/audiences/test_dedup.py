@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.audiences.dedup import Decision, RecentIdentifiers
-from socialapi.bulk.rows import Action, Identifier, Row, rows_of, runs_of
+from socialapi.bulk.rows import Action, Identifier, Row
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
+from tests.bulk.blocks import blocks_of, rows_of
 
 UPDATE: Final = Action("Update")
 DELETE: Final = Action("Delete")
@@ -285,7 +286,7 @@ def test_the_places_of_rows_that_are_known_or_repeat_one_of_their_run() -> None:
     recent.turn()
     recent.place(row(UPDATE, "young"), batch(1))
     rows = [row(UPDATE, *values) for values in ("a", "bc", ["young"], "da", "e", ["f", "old"], ["forgotten"], "e", "g")]
-    (run,) = runs_of(rows)
+    (run,) = blocks_of(rows)
     recent.begin_to_differ()
     assert recent.repeated(run) == [2, 3, 5, 6, 7]
     assert recent.repeated(run.part(0, 2)) == recent.repeated(run.part(8, 9)) == []
@@ -293,7 +294,7 @@ def test_the_places_of_rows_that_are_known_or_repeat_one_of_their_run() -> None:
 
 def test_rows_with_several_identifiers_of_a_kind_are_compared_in_their_order() -> None:
     recent = RecentIdentifiers()
-    (run,) = runs_of([row(UPDATE, *values) for values in ("abc", "d", "ef", "ge", "cb", "h", "ii", "d")])
+    (run,) = blocks_of([row(UPDATE, *values) for values in ("abc", "d", "ef", "ge", "cb", "h", "ii", "d")])
     assert recent.repeated(run) == [3, 4, 6, 7]
     recent.place_new(run.part(0, 3), batch(1))
     assert recent.repeated(run) == [0, 1, 2, 3, 4, 6, 7]
@@ -323,7 +324,7 @@ def test_the_rows_that_are_not_repeated_are_exactly_those_that_are_new(
         recent.turn()
     if done:
         settled(first)
-    (run,) = runs_of(rows)
+    (run,) = blocks_of(rows)
     known = known_to(recent, [*before, *rows])
     by_one_column = recent.repeated(run)
     recent.begin_to_differ()
@@ -350,12 +351,12 @@ def test_rows_placed_together_are_known_as_if_they_had_been_placed_one_by_one(
     rows: list[Row], later: list[Row]
 ) -> None:
     together, single, first = RecentIdentifiers(), RecentIdentifiers(), batch(1)
-    for run in runs_of(rows):
+    for run in blocks_of(rows):
         new = [place for place in range(len(run)) if place not in together.repeated(run)]
         for place in new:
             together.place_new(run.part(place, place + 1), first)
             single.place(run.row(place), first)
-    for each in rows_of(runs_of([*rows, *later])):
+    for each in rows_of(blocks_of([*rows, *later])):
         for action in (UPDATE, DELETE):
             asked = Row(1, action, each.identifiers)
             assert together.decide(asked) == single.decide(asked)

@@ -192,7 +192,7 @@ async def test_others_get_their_turn_while_a_block_is_prepared(monkeypatch: pyte
     def prepare(block: UserBlock) -> Iterator[PreparedBlock]:
         nonlocal prepared
         for found in unwatched(block):
-            prepared += sum(map(len, found.runs))
+            prepared += sum(map(len, found.blocks))
             yield found
 
     monkeypatch.setattr(fairness, "BUDGET_SECONDS", -1.0)  # as if every step took too long

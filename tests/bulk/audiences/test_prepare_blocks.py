@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.inputs.columns import Override
-from socialapi.bulk.rows import Action, rows_of
+from socialapi.bulk.rows import Action
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import RowIssue
-from tests.bulk.blocks import Column, user_block
+from tests.bulk.blocks import Column, rows_of, user_block
 
 NOW: Final = datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC)
 DIGEST: Final = "a" * 64
@@ -81,12 +81,12 @@ Told = tuple[list[Any], list[RowIssue], list[RowIssue], list[RowIssue]]
 
 def told(prepared: PreparedBlock) -> Told:
     """All of it as values. The identifiers are a set, since nothing depends on their order."""
-    users = [user for run in prepared.runs for user in run.users]
+    users = [user for run in prepared.blocks for user in run.users]
     rows = [
         (row.number, row.action, set(row.identifiers), user)
-        for row, user in zip(rows_of(prepared.runs), users, strict=True)
+        for row, user in zip(rows_of(prepared.blocks), users, strict=True)
     ]
-    assert all(len(row.identifiers) == len(set(row.identifiers)) for row in rows_of(prepared.runs))
+    assert all(len(row.identifiers) == len(set(row.identifiers)) for row in rows_of(prepared.blocks))
     return rows, prepared.rejects, prepared.warnings, prepared.cleaned
 
 
@@ -160,10 +160,10 @@ def test_a_block_in_which_rows_are_odd_by_its_values() -> None:
         [RowIssue(6, "E-Mail", "is not a plausible e-mail address")],
         [],
     )
-    assert len(prepared.runs) == 1
+    assert len(prepared.blocks) == 1
 
 
 def test_a_block_of_which_nothing_can_be_sent_makes_no_run() -> None:
     for block in (user_block(size=2), user_block(("e", "email", ["", "x"])), user_block(size=0)):
         prepared = Preparer(now=NOW).prepare_block(block)
-        assert (prepared.runs, len(prepared.rejects)) == ([], len(block))
+        assert (prepared.blocks, len(prepared.rejects)) == ([], len(block))

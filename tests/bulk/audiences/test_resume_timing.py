@@ -81,7 +81,7 @@ async def test_others_get_their_turn_while_a_large_batch_is_compared_with_the_jo
     names = [f"person number {number}" for number in range(50_000)]
     batch = Batch()
     packer.add(batch, RowBlock(Action("Update"), range(1, 50_001), (("partner_user_id", Texts(names)),)))
-    batch.place, parts = 1, list(packer.encode(batch.runs))
+    batch.position, parts = 1, list(packer.encode(batch.blocks))
     journal = MemoryJournal()
     digest = digest_of(b"".join(parts))
     journal.batches[1] = RecordedBatch(1, 1, 50_000, 50_000, digest, confirmed=True)

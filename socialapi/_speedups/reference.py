@@ -256,6 +256,10 @@ class IdentifierTable(dict[str, P]):
         """Gives every identifier of a column another placement."""
         self.update((identifier, placement) for identifier in identifiers if identifier)
 
+    def get_column(self, identifiers: Sequence[str | None], /) -> list[P | None]:
+        """Returns the placement of each identifier of a column, or None."""
+        return [self.get(identifier) if identifier else None for identifier in identifiers]
+
     def repeated(self, columns: tuple[Sequence[str | None], ...], others: tuple[Self, ...], /) -> list[int]:
         """Returns the indexes of the rows of which this table, one of the others or an earlier row
         has an identifier, or which have one twice. All columns are of the kind of the tables.

@@ -99,7 +99,6 @@ class Dispatcher(Generic[B]):
         self._budget = budget
         self._on_settled = on_settled
         self._live: dict[asyncio.Task[None], Room] = {}
-        self._rooms: dict[B, Room] = {}
         self._next: Room | None = None
         """The room of the batch that was submitted last, until it is taken."""
         self._freed = asyncio.Event()
@@ -123,7 +122,6 @@ class Dispatcher(Generic[B]):
             self._next = None
             self._close(batch, failed=True)
             return
-        self._rooms[batch] = room
         task = asyncio.create_task(self._run(batch, room), name=f"socialapi batch {batch.number}")
         self._live[task] = room
         task.add_done_callback(self._ended)
@@ -147,20 +145,8 @@ class Dispatcher(Generic[B]):
         except Exception as problem:  # noqa: BLE001  # a task has nobody to raise to: the job does it at its end
             self.stop(problem)
         finally:
-            del self._rooms[batch]
             self._close(batch, failed=failed)
             self._on_settled()
-
-    async def wait_for(self, earlier: Sendable, batch: B) -> None:
-        """Waits, on behalf of a batch in flight, until an earlier one is settled. Meanwhile others
-        have its room.
-        """
-        if earlier.settled.is_set():
-            return
-        room = self._rooms[batch]
-        room.give_back()
-        await earlier.settled.wait()
-        await room.take()
 
     def _close(self, batch: B, *, failed: bool) -> None:
         batch.failed = batch.failed or failed

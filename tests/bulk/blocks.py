@@ -73,3 +73,26 @@ def block_of_rows(rows: Sequence[GivenRow], first_number: int = 1) -> UserBlock:
         first_number=first_number,
         faults={index: row.fault for index, row in enumerate(rows) if row.fault is not None},
     )
+
+
+def rows_of(blocks: Iterable[RowBlock]) -> list[Row]:
+    """Returns every row of the blocks."""
+    return [row for block in blocks for row in block]
+
+
+def blocks_of(rows: Iterable[Row]) -> list[RowBlock]:
+    """Returns the rows as blocks, in their order."""
+    return [_block(action, list(same)) for action, same in itertools.groupby(rows, key=operator.attrgetter("action"))]
+
+
+def _block(action: Action, rows: Sequence[Row]) -> RowBlock:
+    columns: dict[tuple[IdentifierKind, int], Texts] = {}
+    for index, row in enumerate(rows):
+        seen: Counter[IdentifierKind] = Counter()
+        for kind, value in row.identifiers:
+            column = columns.get((kind, seen[kind]))
+            if column is None:
+                column = columns[kind, seen[kind]] = Texts([""] * len(rows))
+            column[index] = value
+            seen[kind] += 1
+    return RowBlock(action, [row.number for row in rows], tuple((kind, texts) for (kind, _), texts in columns.items()))

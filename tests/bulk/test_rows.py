@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from socialapi.bulk.rows import Action, Row, RowBlock, Texts
 from socialapi.models.audiences import IDENTIFIER_KINDS
+from tests.bulk.blocks import blocks_of, rows_of
 
 UPDATE: Final = Action("Update")
 DELETE: Final = Action("Delete")
@@ -29,7 +30,6 @@ ROWS: Final = st.lists(
     ),
     max_size=20,
 )
-from tests.bulk.blocks import blocks_of, rows_of
 
 
 def in_order_of_kinds(rows: Iterable[Row], *, first_of: Iterable[Row]) -> list[tuple[Any, ...]]:

@@ -24,8 +24,8 @@ from socialapi.bulk.products.feed import ProductColumns
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS
 from socialapi.models.money import Micros
-from tests.fuzz.target import MARKER, Pieces, target
 from tests.bulk.blocks import rows_of
+from tests.fuzz.target import MARKER, Pieces, target
 
 if sys.version_info >= (3, 14):
     from compression.zstd import compress as compress_zstd

@@ -282,30 +282,24 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "a batch that waits for room, or for an earlier one": _places(
         """
         bulk/audiences/batches.py Batch after
-        bulk/audiences/batches.py Batch also_original_of
-        bulk/audiences/job.py UploadStage._bound_waiting_duplicates wait
-        bulk/audiences/sender.py BatchSender._settle_followers wait_for
-        bulk/audiences/sender.py _until_settled wait
+        bulk/audiences/job.py UploadStage._wait_for wait
         bulk/dispatcher.py Dispatcher._run wait
         bulk/dispatcher.py Dispatcher.drain wait
         bulk/dispatcher.py Dispatcher.submit wait
         bulk/dispatcher.py Dispatcher.unless_stopped timeout
-        bulk/dispatcher.py Dispatcher.wait_for wait
         bulk/products/batcher.py Placer._go_on wait
         """
     ),
     "requests of a job at once": _places(
         """
         bulk/dispatcher.py Dispatcher.__init__ _live
-        bulk/dispatcher.py Dispatcher.__init__ _rooms
         bulk/products/batcher.py Placer.__init__ _live_groups
         bulk/products/batcher.py Placer.__init__ _live_ids
         """
     ),
     "duplicates that wait for a batch": _places(
         """
-        bulk/audiences/batches.py Batch waiting_duplicates
-        bulk/audiences/job.py UploadStage.__init__ _originals
+        bulk/audiences/waiting.py WaitingDuplicates.__init__ _waiting
         """
     ),
     "a request of an upload": _places(
@@ -313,7 +307,6 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/audiences/batches.py Batch actions
         bulk/audiences/batches.py Batch outcomes
         bulk/audiences/batches.py Batch refused
-        bulk/audiences/batches.py Batch refused_before
         bulk/audiences/batches.py Batch blocks
         bulk/audiences/batches.py Packer.__init__ _frames
         """

@@ -9,7 +9,8 @@ import attrs
 
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.bulk.journals.journal import Outcome
-from socialapi.bulk.rows import Action, Identifier, Row, RowBlock
+from socialapi.bulk.rows import Action, Identifier, RowBlock
+from socialapi.reports import RowIssue
 
 Packing = Literal["single", "packed"]
 
@@ -26,9 +27,7 @@ class Batch:
     """Rows for one request, in the order of the input.
 
     `after` are earlier batches with another operation on one of these identifiers. Nothing of this
-    batch is sent before they are settled. `waiting_duplicates` are rows that repeat rows of this
-    batch; they are sent only if the row that they repeat is refused. `also_original_of` are other
-    batches that decide about them. Fields that may hold identifiers are not in the repr.
+    batch is sent before they are settled. Fields that may hold identifiers are not in the repr.
     """
 
     number: int = 0
@@ -38,31 +37,30 @@ class Batch:
     blocks: list[RowBlock] = attrs.field(factory=list, repr=False)
     actions: set[Action] = attrs.field(factory=set, repr=False)
     after: set["Batch"] = attrs.field(factory=set, repr=False)
-    waiting_duplicates: list[Row] = attrs.field(factory=list, repr=False)
-    also_original_of: set["Batch"] = attrs.field(factory=set, repr=False)
-    refused: set[Identifier] = attrs.field(factory=set, repr=False)
-    """Identifiers of rows that the service refused."""
-    refused_before: set[Identifier] = attrs.field(factory=set, repr=False)
-    """Of rows that are sent because they repeat refused ones: the identifiers that were refused."""
+    duplicates: int = 0
+    """How many rows of the input were duplicates while this batch was being filled."""
+    refused: dict[Identifier, RowIssue] = attrs.field(factory=dict, repr=False)
+    """The identifiers of rows that the service refused, and why."""
     settled: asyncio.Event = attrs.field(factory=asyncio.Event)
     failed: bool = False
     """Settled without an outcome for every row, because the job stops."""
     position: int = 0
-    """Its number among the batches that the input is made into; 0 for one of rows that repeat
-    refused ones.
-    """
+    """Its number among the batches that the input makes; 0 for one that a broken input cut off."""
     earlier: Sequence[Outcome] | None = attrs.field(default=None, repr=False)
     """What an earlier run has confirmed of it, so that it is not sent again."""
     outcomes: list[Outcome] = attrs.field(factory=list, repr=False)
-    """Outcomes that do not follow from that of the batch."""
+    """The outcomes of refused rows."""
 
     def release(self) -> None:
         """Lets go of the rows and of other batches, since the window over recent identifiers keeps
         this one.
         """
-        self.blocks, self.waiting_duplicates, self.actions = [], [], set()
-        self.after, self.also_original_of = set(), set()
+        self.blocks, self.actions, self.after = [], set(), set()
         self.earlier, self.outcomes = None, []
+
+
+Carriers = tuple[Batch | None, ...]
+"""The batches that carry the identifiers of a row last, by column; None for no identifier."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -139,19 +137,6 @@ class Packer:
         room = self._max_bytes - batch.size_bytes - once
         most, added = block.users.fitting(most, each, min(room, sys.maxsize))
         return most, added + once
-
-    def split(self, blocks: Iterable[RowBlock]) -> Iterator[list[RowBlock]]:
-        """Yields the rows in parts that fit into a request each; each row has to fit alone."""
-        part = Batch()
-        for block in blocks:
-            start = 0
-            while start < len(block):
-                start += self.add(part, block.part(start, len(block)))
-                if start < len(block):
-                    yield part.blocks
-                    part = Batch()
-        if part.blocks:
-            yield part.blocks
 
     def operations(self, blocks: Iterable[RowBlock]) -> list[list[RowBlock]]:
         """Returns the rows of each operation of the request, so that an operation's index leads back

@@ -1,26 +1,21 @@
 """The use of the journal by an upload: what it records, and what it takes over from an earlier run.
 
-Batches are made again from the input, and are the same again. What an earlier run confirmed is
-recognised by its position and digest, and is not sent. Rows that had to be sent outside their
-batch, because the service refused the row that they repeat, have outcomes of their own.
+The same input makes the same batches. A batch that an earlier run confirmed is recognised by its
+position and digest, and is not sent again.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import attrs
 
 from socialapi.bulk.audiences.batches import Batch, Packer
-from socialapi.bulk.journals.journal import Journal, Opened, Outcome, RecordedBatch
-from socialapi.bulk.rows import Row
+from socialapi.bulk.journals.journal import Journal, Opened, RecordedBatch
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 
-ACCEPTED: Final = "accepted"
 REJECTED: Final = "rejected"
-SENT: Final = "sent"
-"""On its way, which says nothing yet."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -32,8 +27,8 @@ class Recorder:
     packer: Packer
 
     async def take_over(self, batch: Batch) -> None:
-        """Notes what an earlier run has confirmed of the batch. Raises InvalidInput when it was
-        another one.
+        """Takes from the journal what an earlier run confirmed of the batch. Raises InvalidInput if it
+        was another batch.
         """
         if batch.position > self.opened.last_batch:
             return
@@ -49,7 +44,7 @@ class Recorder:
         batch.earlier = known.outcomes
 
     def check_end(self, batches: int) -> None:
-        """Raises InvalidInput when the whole input makes fewer batches than an earlier run has
+        """Raises InvalidInput if the complete input makes fewer batches than an earlier run
         confirmed.
         """
         if batches < self.opened.last_batch:
@@ -59,33 +54,15 @@ class Recorder:
             )
 
     async def begin(self, batch: Batch, body: Sequence[bytes]) -> None:
-        """To be awaited before the batch is sent, with the body of its first request."""
+        """Records that the batch is about to be sent, with the body of its first request."""
         if batch.position:
             await self.journal.begin(_recorded(batch, await _digest(body)))
-        else:
-            await self.journal.note([Outcome(number, SENT) for block in batch.blocks for number in block.numbers])
 
     async def confirm(self, batch: Batch) -> None:
-        """Every row of the batch has its outcome."""
-        if not batch.position:
-            await self.note(batch)
-            return
+        """Records that every row of the batch has its outcome."""
         outcomes, batch.outcomes = batch.outcomes, []
-        await self.journal.confirm(batch.position, outcomes)
-
-    async def note(self, batch: Batch) -> None:
-        """Rows that repeat refused ones of the batch have their outcomes."""
-        outcomes, batch.outcomes = batch.outcomes, []
-        if outcomes:
-            await self.journal.note(outcomes)
-
-    async def outcomes_of(self, rows: Sequence[Row]) -> Mapping[int, Outcome]:
-        """What an earlier run has confirmed of single rows."""
-        if self.opened.is_new or not rows:
-            return {}
-        numbers = {row.number for row in rows}
-        found = await self.journal.outcomes(min(numbers), max(numbers))
-        return {number: each for number, each in found.items() if number in numbers and each.outcome != SENT}
+        if batch.position:
+            await self.journal.confirm(batch.position, outcomes)
 
 
 async def _digest(parts: Iterable[bytes]) -> bytes:

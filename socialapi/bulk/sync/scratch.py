@@ -112,10 +112,7 @@ def _block(description: bytes, packed: bytes, rows: int) -> RowBlock:
 
 def _chosen(block: RowBlock, state: bytearray) -> RowBlock:
     """Returns the rows that are due."""
-    if UNCHANGED not in state:
-        return block
-    columns = tuple((kind, values.compress(state)) for kind, values in block.columns)
-    return RowBlock(block.action, list(itertools.compress(block.numbers, state)), columns)
+    return block.compress(state) if UNCHANGED in state else block
 
 
 # What is to be removed -----------------------------------------------------------------------------------------------

@@ -522,7 +522,7 @@ async def test_bytes_on_their_way_are_bounded() -> None:
 
 
 async def test_rows_that_wait_for_the_fate_of_others_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audience_job, "MAX_WAITING_DUPLICATES", 100)
+    monkeypatch.setattr(audience_job, "MAX_WAITING_DUPLICATES", 2_000)
     service = ModelService()
     service.gate = asyncio.Event()
     duplicate_of = itertools.chain(people(*TEN), itertools.repeat({"partner_user_id": "p1"}, 5_000))
@@ -532,7 +532,7 @@ async def test_rows_that_wait_for_the_fate_of_others_are_bounded(monkeypatch: py
     for _ in range(1_000):
         await asyncio.sleep(0)
     assert not running.done()
-    assert sum(len(batch.waiting_duplicates) for batch in job.stage._originals) == 100
+    assert 0 < len(job.stage._duplicates) <= 2_000
     service.gate.set()
     report = await running
     assert (report.accepted, report.duplicate) == (10, 5_000)

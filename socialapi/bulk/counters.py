@@ -1,7 +1,7 @@
 """The counters of a running job, and the report that is made of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import attrs
 
@@ -16,11 +16,11 @@ P = TypeVar("P", bound=UploadReport)
 @attrs.define(eq=False, repr=False)
 class RowCounters:
     """Counts rows. Every row read is pending until exactly one of `accept`, `reject` and `repeat`
-    is called for it.
+    is called for it. `repeats_are` names the count of rows that repeat others.
     """
 
     OUTCOMES: ClassVar[tuple[str, ...]] = ("accepted", "rejected", "duplicate")
-    """The counts that a row which was read comes to be in one of."""
+    """The counts of which each row that was read ends in one."""
 
     rate: RateLimit | None
     rejects_file: RejectsFile | None = None
@@ -28,6 +28,7 @@ class RowCounters:
     accepted: int = 0
     rejected: int = 0
     duplicate: int = 0
+    repeated: int = 0
     pending: int = 0
     warnings: int = 0
     resumed: int = 0
@@ -44,6 +45,7 @@ class RowCounters:
     """Told of every rejected row, also of those that the report has no room for."""
     place_of: Callable[[int], tuple[str, int] | None] = lambda _: None
     """Of an input of several files: which one has a row, and its number there."""
+    repeats_are: Literal["duplicate", "accepted", "pending"] = "duplicate"
 
     def take_in(self, rows: int) -> None:
         """Rows were read. Raises InvalidInput when the rejects file cannot be begun."""
@@ -67,9 +69,10 @@ class RowCounters:
         self.accepted += rows
 
     def repeat(self, rows: int) -> None:
-        """Pending rows repeat others."""
+        """Counts pending rows that repeat others."""
         self.pending -= rows
-        self.duplicate += rows
+        setattr(self, self.repeats_are, getattr(self, self.repeats_are) + rows)
+        self.repeated += rows if self.repeats_are == "accepted" else 0
 
     def reject(self, issues: Sequence[RowIssue], values: Sequence[Sequence[object]] = ()) -> None:
         """Pending rows cannot be used, one issue each; `values` is what the rejects file shows

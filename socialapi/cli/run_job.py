@@ -249,8 +249,9 @@ def _table(report: UploadReport) -> Table:
         if name == "accepted":
             for part in _OF_ACCEPTED.get(type(report), ()):
                 table.add_row(f"  {part}", f"{_count(report, part):,}")
-    if report.resumed:
-        table.add_row("of earlier runs", f"{report.resumed:,}")
+    for label, count in (("repeated", report.repeated), ("of earlier runs", report.resumed)):
+        if count:
+            table.add_row(label, f"{count:,}")
     if is_load:
         for name in _OF_THE_FEED:
             table.add_row(name, f"{getattr(report, name):,}")

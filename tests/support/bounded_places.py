@@ -593,6 +593,11 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/inputs/feed_xml.py _Feed.__init__ _path
         """
     ),
+    "ids of products that a load remembers, to count those that come again": _places(
+        """
+        bulk/products/batcher.py RepeatedIds.__init__ _first_ids
+        """
+    ),
     "products held back for others of the same id or group": _places(
         """
         bulk/products/batcher.py Placer.__init__ _held

@@ -15,9 +15,12 @@ from typing import IO, Any, Final
 
 import orjson
 
+from socialapi._speedups import IdentifierTable
+from socialapi.bulk.inputs.columns import printable
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.errors import InvalidInput
 from socialapi.models.products import MAX_PRODUCTS
+from socialapi.reports import RowIssue
 
 MAX_HELD: Final = 500
 """Products held back before the reading waits, so that memory stays flat."""
@@ -111,6 +114,44 @@ class Placer:
         return ProductBatch(self._made)
 
 
+REMEMBERED_IDS: Final = 100_000
+"""Ids in each of the two generations of those that may come again."""
+IDS_SHOWN: Final = 5
+
+
+class RepeatedIds:
+    """The ids that come again among the last 100,000 products or more: memory stays flat."""
+
+    def __init__(self) -> None:
+        self._young: IdentifierTable[bool] = IdentifierTable()
+        self._old: IdentifierTable[bool] = IdentifierTable()
+        self._count = 0
+        self._first_row = 0
+        self._first_ids: dict[str, None] = {}
+
+    def note(self, row: ProductRow) -> None:
+        """Notes the id of the next valid product, and in the row whether it came before."""
+        row.is_repeated = bool(self._young.get(row.id) or self._old.get(row.id))
+        self._young.put(row.id, True)
+        if len(self._young) >= REMEMBERED_IDS:
+            self._young, self._old = IdentifierTable(), self._young
+        if row.is_repeated:
+            self._count += 1
+            self._first_row = self._first_row or row.number
+            if len(self._first_ids) <= IDS_SHOWN:
+                self._first_ids[row.id] = None
+
+    def warning(self) -> RowIssue | None:
+        """Returns one warning about all of them; None if there is none."""
+        if not self._count:
+            return None
+        shown = ", ".join(map(printable, list(self._first_ids)[:IDS_SHOWN]))
+        more = ", …" if len(self._first_ids) > IDS_SHOWN else ""
+        products = "1 product has" if self._count == 1 else f"{self._count:,} products have"
+        reason = f"{products} the id of an earlier one, and each replaces it in the order of the input: {shown}{more}"
+        return RowIssue(self._first_row, "id", reason)
+
+
 IN_MEMORY_BYTES: Final = 8_000_000
 """What is kept in memory before a file is made."""
 
@@ -130,7 +171,8 @@ class WaitingProducts:
     async def add(self, rows: Sequence[ProductRow]) -> None:
         """Further products."""
         if rows:
-            await asyncio.to_thread(self._write, [(row.number, row.json, row.values) for row in rows])
+            parts = [(row.number, row.json, row.values, row.is_repeated) for row in rows]
+            await asyncio.to_thread(self._write, parts)
 
     async def take(self) -> Sequence[ProductRow]:
         """The next products; none at the end."""
@@ -140,7 +182,7 @@ class WaitingProducts:
         """Lets go of the products. Idempotent."""
         await asyncio.to_thread(self._file.close)
 
-    def _write(self, rows: Sequence[tuple[int, bytes, Sequence[str] | None]]) -> None:
+    def _write(self, rows: Sequence[tuple[int, bytes, Sequence[str] | None, bool]]) -> None:
         try:
             pickle.dump(rows, self._file)
         except OSError as problem:
@@ -157,4 +199,7 @@ class WaitingProducts:
             rows: Sequence[Any] = pickle.load(self._file)  # noqa: S301  # written above, by this very process
         except EOFError:
             return ()
-        return [ProductRow(number, orjson.loads(json), values=values, json=json) for number, json, values in rows]
+        return [
+            ProductRow(number, orjson.loads(json), values=values, json=json, is_repeated=is_repeated)
+            for number, json, values, is_repeated in rows
+        ]

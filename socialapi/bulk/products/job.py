@@ -13,7 +13,7 @@ from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.reader import Block, Reader
 from socialapi.bulk.job import JobContext, JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job
 from socialapi.bulk.journals.journal import Outcome, Setting, columns_setting
-from socialapi.bulk.products.batcher import Placer, WaitingProducts
+from socialapi.bulk.products.batcher import Placer, RepeatedIds, WaitingProducts
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.counters import ProductCounters, Refused
 from socialapi.bulk.products.feed import ProductColumns, ProductLayout
@@ -137,6 +137,7 @@ class ProductStage:
         # What is judged as a whole before anything is sent has to wait somewhere: the input may not
         # be there twice.
         self._waiting = WaitingProducts() if options.judges_whole_input else None
+        self._repeated_ids = RepeatedIds()
         self._load_journal: LoadJournal | None = None
 
     async def open(self, run: JobRun[Block[ProductLayout], ProductBatch, UpsertReport]) -> None:
@@ -172,6 +173,8 @@ class ProductStage:
 
     async def flush(self) -> None:
         """Submits what waits."""
+        if (warning := self._repeated_ids.warning()) is not None:
+            self._counters.warn([warning])
         if self._waiting is not None:
             await self._place_waiting(self._waiting)
         await self._placer.flush()
@@ -236,6 +239,8 @@ class ProductStage:
         for row in rows:
             fault = judge(row, now)
             outcome = recalled(row, known, is_good=fault is None)
+            if fault is None:
+                self._repeated_ids.note(row)
             if fault is None and row.warnings:
                 self._counters.warn([RowIssue(row.number, *each, row.known_id) for each in row.warnings])
             if fault is not None:
@@ -262,11 +267,12 @@ class ProductStage:
             return rows
         changed = await self._digests.changed(rows)
         self._counters.foresee(new=self._digests.new, changed=self._digests.renewed)
+        sent = {row.number for row in changed}
+        skipped = [row for row in rows if row.number not in sent]
         if self._load_journal is not None:
             # What is skipped is not to be put in a later run, after what comes behind it.
-            sent = {row.number for row in changed}
-            await self._load_journal.set_aside([row for row in rows if row.number not in sent], SKIPPED)
-        self._counters.skip(len(rows) - len(changed))
+            await self._load_journal.set_aside(skipped, SKIPPED)
+        self._counters.skip(skipped)
         return changed
 
     async def _place_waiting(self, waiting: WaitingProducts) -> None:

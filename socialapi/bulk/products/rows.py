@@ -31,7 +31,7 @@ class ProductRow:
     they were written. `place` is the beginning of the reason of the problem: where the row stands.
     `keeps_field_rules` is true if each value was found to keep the rules of its field, so that only
     those about several fields are left to be asked. `digest` is that of the content, set when it
-    was compared with what was loaded last.
+    was compared with what was loaded last. `is_repeated` is true if an earlier product has the id.
     """
 
     number: int
@@ -45,6 +45,7 @@ class ProductRow:
     place: str = ""
     keeps_field_rules: bool = False
     digest: bytes = b""
+    is_repeated: bool = False
 
     @property
     def id(self) -> str:

@@ -3,7 +3,6 @@
 Answers are matched by id, and products without one are sent again.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -105,9 +104,8 @@ class ProductSender:
             if result.status not in COUNTED:
                 refused.append((row, *reason_of(result)))
         self.counters.warn(warnings)
-        for status, products in Counter(result.status for _, result in answered).items():
-            if status in COUNTED:
-                self.counters.took(status, products)
+        for status in COUNTED:
+            self.counters.took(status, [row for row, result in answered if result.status == status])
         self.counters.refuse(refused)
 
 

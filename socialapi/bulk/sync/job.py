@@ -78,20 +78,20 @@ class SyncCounts:
     def _part(self, phase: str) -> UploadReport:
         """The counts of a part; what was not read for it so far is pending as well."""
         part, planned = self._parts[phase], self._planned[phase]
-        pending = planned - part.accepted - part.rejected - part.duplicate
+        pending = planned - part.accepted - part.rejected
         return attrs.evolve(part, read=planned, pending=pending, rejects=tuple(self._refused[phase]))
 
     def report(self) -> SyncReport:
         """The counts as they stand."""
         reading, additions, removals = self.reading, self._part("additions"), self._part("removals")
-        settled = self.unchanged + additions.accepted + additions.rejected + additions.duplicate
+        settled = self.unchanged + additions.accepted + additions.rejected
         requests = additions.requests + removals.requests
         counters = RowCounters(
             self.rate,
             read=reading.read,
             accepted=self.unchanged + additions.accepted,
             rejected=reading.rejected + additions.rejected,
-            duplicate=additions.duplicate,
+            repeated=additions.repeated,
             pending=reading.pending + reading.accepted - settled,
             warnings=reading.warnings,
             attempts=requests,
@@ -359,11 +359,16 @@ class SyncJob:
             return await next_page()
 
         target, options = self._destination.target, self._sending_options()
-        counters = RowCounters(self._counts.rate, on_reject=self._refused.extend)
+        counters = RowCounters(
+            self._counts.rate,
+            on_reject=self._refused.extend,
+            repeats_are="pending" if options.dry_run else "accepted",
+        )
         accept = functools.partial(self._snapshot.accept, operation)
         sender = batch_sender(self._session, target, options, self._call, counters, accept)
         context = JobContext.of(self._session)
-        stage = UploadStage(lambda _: prepared_blocks, sender, context, dry_run=options.dry_run)
+        numbers_of = self._snapshot.numbers_of
+        stage = UploadStage(lambda _: prepared_blocks, sender, context, dry_run=options.dry_run, numbers_of=numbers_of)
         description = JobDescription(
             telemetry_kind=f"sync.{self._phase}", target=target, source=None, part_of=self._counts.reading
         )

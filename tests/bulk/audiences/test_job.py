@@ -314,6 +314,7 @@ async def test_every_row_has_one_outcome_and_the_rejects_file_every_rejected_row
         "warnings": 1,
         "requests": 2,
         "retries": 0,
+        "repeated": 0,
         "resumed": 0,
         "bytes_sent": sum(map(len, service.bodies)),
         "elapsed_seconds": 0.0,

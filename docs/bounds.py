@@ -286,7 +286,7 @@ STATE: Final = (
     Bound("what is worked out once for each class", "the classes of the package and yours", FIXED, NOTHING),
     Bound(
         "values that are looked up once",
-        f"{max(objects.ROLES_KEPT, reading.EXPIRIES_KEPT):,} or fewer of each kind",
+        f"{reading.EXPIRIES_KEPT:,} or fewer of each kind",
         FIXED,
         "the oldest is forgotten",
     ),

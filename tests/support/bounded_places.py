@@ -393,7 +393,6 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/inputs/keyed_rows.py _find lru_cache
         bulk/inputs/keyed_rows.py _texts lru_cache
         bulk/inputs/objects.py ObjectBlocks.__init__ lru_cache
-        bulk/inputs/objects.py _remembered lru_cache
         bulk/sync/reading.py ReadingStage.__init__ lru_cache
         models/spelling.py near_name lru_cache
         models/validation.py parse_timestamp lru_cache

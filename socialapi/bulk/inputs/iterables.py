@@ -12,7 +12,7 @@ from collections.abc import (
     Sequence,
     Sized,
 )
-from itertools import chain, groupby, islice
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, Generic, Literal, TypeVar
 
@@ -190,43 +190,16 @@ class IterableReader(_ItemReader[L]):
     def __init__(self, records: Iterable[Any], selection: Selection[L]) -> None:
         super().__init__(records, selection)
         self._source = iter(records)
-        self._given = self._source
-        self._reads_ahead = True
-        """Whether all items so far, but for the first ones of their class, were rows."""
 
     async def read_block(self) -> Block[L] | None:
-        """The rows of the next items."""
+        """Returns the rows of the next items."""
         try:
             self._take_bundled()
             while not self._is_full:
-                if self._reads_ahead and self._kinds:
-                    self._collect_together()
-                else:
-                    self._collect()
+                self._collect()
         except Exception as end:  # noqa: BLE001 - whatever an iterable raises is raised again, after the rows before it
             self._end = end
         return self._hand_out()
-
-    def _collect_together(self) -> None:
-        """Collects as many items as a block has room for, and puts those back that come behind one
-        of a class that was not met before, which may be a bundle.
-        """
-        items, before, room = self._items, len(self._items), ROWS_PER_BLOCK - len(self._items)
-        fault: Exception | None = None
-        try:
-            items.extend(islice(self._source, room))
-        except Exception as error:  # noqa: BLE001 - raised again, after the items before it
-            fault = error
-        if not self._kinds.keys() >= set(map(type, items)):
-            self._reads_ahead = False
-            first = next(at for at in range(before, len(items)) if type(items[at]) not in self._kinds)
-            self._source = chain(items[first:], self._source if fault is None else _raising(fault))
-            del items[first:]
-        elif fault is not None:
-            self._end = fault
-        elif len(items) - before < room:
-            self._end = StopIteration()
-        self._items_read += len(items) - before
 
     def _collect(self) -> None:
         """Collects items up to the first one that is a bundle, or of a class that was not met
@@ -251,13 +224,8 @@ class IterableReader(_ItemReader[L]):
 
     async def aclose(self) -> None:
         """Ends a generator, so that what it holds is let go of now."""
-        if isinstance(self._given, Generator):
-            self._given.close()
-
-
-def _raising(fault: Exception) -> Iterator[Any]:
-    yield from ()
-    raise fault
+        if isinstance(self._source, Generator):
+            self._source.close()
 
 
 class AsyncIterableReader(_ItemReader[L]):

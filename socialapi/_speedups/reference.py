@@ -87,6 +87,7 @@ def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, /) -> list[str | N
         if cell is None:
             digest = ""
         elif type(cell) is str and cell.isascii():  # subclasses of str may mean anything
+            cell = cell.strip(" \t")
             if len(cell) == DIGEST_DIGITS and _is_digest(cell):
                 digest = cell.lower()
             elif not cell:
@@ -100,8 +101,9 @@ def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, /) -> list[str | N
 def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, /) -> "Digests":
     """Returns the SHA-256 of each cell of a list or tuple, normalised.
 
-    A text of 64 hexadecimal digits is a digest already. An empty text and None have no digest. None
-    stands for each cell that the caller has to look at: all that are not plain ASCII of their kind.
+    Blanks and tabs around a text are no part of it. A text of 64 hexadecimal digits is a digest
+    already. An empty text and None have no digest. None stands for each cell that the caller has to
+    look at: all that are not plain ASCII of their kind.
     """
     return _column(digests_of(cells, kind))
 

@@ -30,11 +30,11 @@ LETTERS: Final = st.text(
 )
 NEAR: Final = st.builds(
     "{}{}{}".format,
-    st.sampled_from(("", " ", '"', "<", "mailto:", "@", "\ufeff", "A", ".")),
+    st.sampled_from(("", " ", " \t ", '"', "<", "mailto:", "@", "\ufeff", "A", ".")),
     st.sampled_from(
         ("Ada.Lovelace+x@Mail.Example", "a@b.c", "a@b", "a@b..c", "+14155550123", "00491", "Ada_1", "12345")
     ),
-    st.sampled_from(("", " ", '"', ">", ".", "@x.y", "\n", "\0", "7", ".0", "x" * 260)),
+    st.sampled_from(("", " ", "\t  ", '"', ">", ".", "@x.y", "\n", "\0", "7", ".0", "x" * 260)),
 )
 HEX: Final = st.text("0123456789abcdefABCDEF", min_size=63, max_size=65) | st.sampled_from(
     (DIGEST, DIGEST.upper(), "@" + DIGEST, "1" * 64, " " + DIGEST, DIGEST[:-1] + "g")

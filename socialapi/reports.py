@@ -324,9 +324,9 @@ class LintReport(FrozenRecord):
     rows_with_several: int
     """Rows with more than one usable identifier."""
     duplicates: int
-    """Rows with the same identifiers as an earlier row."""
+    """Rows that an upload would count as duplicates; of products, those whose id came before."""
     duplicates_are_exact: bool
-    """False if there are too many distinct rows to remember; then `duplicates` is an estimate from
+    """False if there are too many distinct products to remember; then `duplicates` is an estimate from
     a sample.
     """
     kinds: tuple[KindLint, ...]

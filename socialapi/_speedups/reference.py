@@ -87,13 +87,13 @@ def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, /) -> list[str | N
         if cell is None:
             digest = ""
         elif type(cell) is str and cell.isascii():  # subclasses of str may mean anything
-            cell = cell.strip(" \t")
-            if len(cell) == DIGEST_DIGITS and _is_digest(cell):
-                digest = cell.lower()
-            elif not cell:
+            text = cell.strip(" \t")
+            if len(text) == DIGEST_DIGITS and _is_digest(text):
+                digest = text.lower()
+            elif not text:
                 digest = ""
-            elif len(cell) <= MAX_BYTES and (text := plain(cell)) is not None:
-                digest = hashlib.sha256(text.encode()).hexdigest()
+            elif len(text) <= MAX_BYTES and (hashed := plain(text)) is not None:
+                digest = hashlib.sha256(hashed.encode()).hexdigest()
         digests.append(digest)
     return digests
 

@@ -10,6 +10,7 @@ import attrs
 
 from socialapi.bulk.audiences.cells import UserBlock, When
 from socialapi.bulk.audiences.columns import IdentifierLayout
+from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.inputs.columns import OVERRIDES, Override
 from socialapi.bulk.inputs.reader import Block, Fault
 from socialapi.bulk.rows import Action, Row, RowBlock, Texts
@@ -96,3 +97,12 @@ def _block(action: Action, rows: Sequence[Row]) -> RowBlock:
             column[index] = value
             seen[kind] += 1
     return RowBlock(action, [row.number for row in rows], tuple((kind, texts) for (kind, _), texts in columns.items()))
+
+
+def prepared_of(preparer: Preparer, block: UserBlock) -> PreparedBlock:
+    """What is made of a block, as one."""
+    parts = list(preparer.prepare(block))
+    found = PreparedBlock()
+    for name in (field.name for field in attrs.fields(PreparedBlock)):
+        setattr(found, name, [each for part in parts for each in getattr(part, name)])
+    return found

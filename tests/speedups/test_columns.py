@@ -18,7 +18,7 @@ from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normaliz
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from tests.bulk.audiences.test_prepare_blocks import EXAMPLES, NOW, blocks
-from tests.bulk.blocks import rows_of, user_block
+from tests.bulk.blocks import prepared_of, rows_of, user_block
 from tests.speedups.implementations import IN_C, NATIVE, REFERENCE
 
 HASHED: Final = tuple(kind for kind in IDENTIFIER_KINDS if kind != "partner_user_id")
@@ -197,18 +197,8 @@ def test_a_block_is_prepared_alike_in_c_and_in_python(block: UserBlock, region: 
             for module in (prepare, rows):
                 patch.setattr(module, "Digests", speedups.Digests)
             patch.setattr(rows, "Users", speedups.Users)
-            found.append(told(Preparer(now=NOW, default_region=region).prepare_block(block)))
+            found.append(told(prepared_of(Preparer(now=NOW, default_region=region), block)))
     assert found[0] == found[1]
-
-
-@given(blocks())
-def test_a_block_is_prepared_in_parts_as_it_is_at_once(block: UserBlock) -> None:
-    preparer = Preparer(now=NOW)
-    parts = list(preparer.prepare(block))
-    all_rows, users, *issues = told(preparer.prepare_block(block))
-    assert [row for part in parts for row in told(part)[0]] == all_rows
-    assert [user for part in parts for user in told(part)[1]] == users
-    assert [[issue for part in parts for issue in told(part)[at]] for at in (2, 3, 4)] == issues
 
 
 def test_a_block_of_odd_cells_is_prepared_in_steps() -> None:

@@ -75,6 +75,8 @@ def _known(plain: Iterable[str]) -> dict[str, Known]:
 
 _DIGESTS: Final = _known((*_EMPTY, *_EMAILS, *WORDS))
 _PHONE_DIGESTS: Final = _known(_PHONES)
+WELL_KNOWN: Final = frozenset(_DIGESTS)
+"""The digests of nothing and of placeholders of any kind."""
 
 
 def known_as(kind: IdentifierKind, digest: str) -> Known | None:

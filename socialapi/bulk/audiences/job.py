@@ -72,8 +72,8 @@ class UploadOptions(JobOptions):
 
 
 def default_expiry(destination: Destination, now: datetime.datetime) -> str | None:
-    """The expiry, as it is sent, of what starts now and says none itself; None where the service's
-    default holds.
+    """Returns the expiry that is sent for rows that have none; None if the default of the service
+    applies.
     """
     if destination.default_expiry_months is None:
         return None
@@ -81,7 +81,7 @@ def default_expiry(destination: Destination, now: datetime.datetime) -> str | No
 
 
 def settings_of(options: UploadOptions, config: Config) -> Mapping[str, Setting]:
-    """For a journal, everything that changes what is sent; no personal value."""
+    """Returns everything that changes what is sent, for a journal. It contains no personal value."""
     return {
         "normalizer": NORMALIZER_VERSION,
         "operation": str(options.operation),
@@ -139,7 +139,7 @@ class UploadStage(Generic[C]):
         self._positions = self._sent = 0
 
     async def open(self, run: JobRun[C, Batch, UploadReport]) -> None:
-        """Has the sender report to this run, and goes on from its journal."""
+        """Connects the sender to this run, and continues from its journal."""
         self._run, self._dispatcher = run, run.dispatcher
         self._sender.observe = run.observe
         if run.journal is not None and run.opened is not None:
@@ -186,7 +186,7 @@ class UploadStage(Generic[C]):
         self._recent = RecentIdentifiers()
 
     def report(self, elapsed_seconds: float) -> UploadReport:
-        """The counts as they stand."""
+        """Returns the counts so far."""
         return self._counters.report(elapsed_seconds, dry_run=self._dry_run)
 
     async def _place_block(self, block: RowBlock) -> None:
@@ -335,7 +335,7 @@ class _UserStage(UploadStage[UserBlock]):
     _may_meet_phone_numbers = False
 
     async def take(self, block: UserBlock) -> None:
-        """As `UploadStage` says."""
+        """Does the same as `UploadStage.take`."""
         if not self._may_meet_phone_numbers and any(kind == "phone_number" for *_, kind in block.layout.identifiers):
             await asyncio.to_thread(phone_numbers.load)
             self._may_meet_phone_numbers = True
@@ -351,8 +351,8 @@ def batch_sender(
     counters: RowCounters,
     on_accept: OnAccept | None = None,
 ) -> BatchSender:
-    """A sender of batches that are as large as the options, the configuration and the endpoint
-    allow.
+    """Returns a sender of batches that are as large as the options, the configuration and the
+    endpoint allow.
     """
     config = session.config
     packer = Packer(
@@ -394,7 +394,7 @@ class UploadJob:
         prepare_input(session, self.reader, self._description, options)
 
     async def run(self) -> UploadReport:
-        """As `run_job`."""
+        """Does the same as `run_job`."""
         return await run_job(self.reader, self.stage, self.counters, self._description, self._options, self._context)
 
 

@@ -35,10 +35,10 @@ async def send_until_counted(
     options: CallOptions,
     observer: Observer | None = None,
 ) -> UploadCounts:
-    """The counts, both of which equal `users` (section 4.9: any other result is an error and the
-    request is retried).
+    """Returns the counts, both of which equal `users`: any other result is an error, and the
+    request is retried.
 
-    Raises ApiError (status 200) when the answer stays wrong, and whatever `Session.send` raises.
+    Raises ApiError (status 200) if the answer stays wrong, and whatever `Session.send` raises.
     """
     call = session.prepared(request, options=options, observer=observer)
     call.accept = _Counting(request, users).why_not_accepted
@@ -56,8 +56,8 @@ class _Counting:
     last: str | None = None
 
     def why_not_accepted(self, reply: Reply) -> Failure | None:
-        """None when every user is counted, or when the answer names what it refuses, which is for
-        the caller.
+        """Returns why the reply is not accepted; None if every user is counted, or if it names what
+        it refuses, which the caller handles.
         """
         try:
             counts = read_result(self.request.target.route, reply)

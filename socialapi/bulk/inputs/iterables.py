@@ -65,8 +65,8 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         return len(self._items) >= ROWS_PER_BLOCK or self._end is not None
 
     def _take(self, item: Any) -> None:
-        """Collects one more item. Raises InvalidInput, which names its type and position, for one
-        that is no row.
+        """Collects one more item. Raises InvalidInput, with type and position, for one that is no
+        row.
         """
         self._items_read += 1
         if isinstance(item, self._selection.bundles):
@@ -77,7 +77,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
             self._items.append(item)
 
     def _take_bundled(self) -> None:
-        """Collects items of the bundle at hand, as far as there is room in a block."""
+        """Collects items of the current bundle, as long as there is room in a block."""
         while self._bundle is not None and not self._is_full:
             item = next(self._bundle, _END)
             if item is _END:
@@ -105,7 +105,9 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         self._kinds[type(item)] = kind
 
     def _hand_out(self) -> Block[L] | None:
-        """The next rows of what is collected; without any, the error that ended the input."""
+        """Returns the next rows of what is collected. If there are none, raises the error that
+        ended the input.
+        """
         block = next(self._blocks, None)
         if block is None and self._items:
             items, self._items = self._items, []
@@ -133,7 +135,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
             number += len(some)
 
     def _groups_of(self, items: Sequence[Any]) -> Sequence[tuple[Kind, Sequence[Any]]]:
-        """The items, those that follow one another and are read in the same way together."""
+        """Returns the items in groups of neighbours that are read in the same way."""
         kinds = [self._kinds[each] for each in set(map(type, items))]
         if all(kind == kinds[0] for kind in kinds):
             return [(kinds[0], items)]
@@ -151,8 +153,8 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         self._selection.check_keys(tuple(names))
 
     def _keyed_blocks(self, kind: KeyedRow, items: Sequence[Any], number: int) -> Iterator[Block[L]]:
-        """The rows in blocks, one for those with the same names. What one of them raises comes
-        after those before it.
+        """Yields the rows in blocks of the same names. What a row raises comes after the rows
+        before it.
         """
         names, rows = kind.fixed_names or (), list[Sequence[Any]]()
         fault: InvalidInput | None = None
@@ -178,7 +180,9 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
 
 
 def _names_so_far(kind: KeyedRow, items: Sequence[Any]) -> Iterator[str]:
-    """The names of the rows up to one that cannot be read, which is told when its turn has come."""
+    """Yields the names of the rows before the first that cannot be read, which raises its error
+    later.
+    """
     with contextlib.suppress(InvalidInput):
         for item in items:
             yield from kind.names(item)
@@ -202,9 +206,7 @@ class IterableReader(_ItemReader[L]):
         return self._hand_out()
 
     def _collect(self) -> None:
-        """Collects items up to the first one that is a bundle, or of a class that was not met
-        before.
-        """
+        """Collects items up to the first bundle, or the first item of a new class."""
         kinds, append, room = self._kinds, self._items.append, ROWS_PER_BLOCK - len(self._items)
         before = len(self._items)
         try:
@@ -236,7 +238,9 @@ class AsyncIterableReader(_ItemReader[L]):
         self._source: AsyncIterator[Any] = aiter(records)
 
     async def read_block(self) -> Block[L] | None:
-        """The rows of the next items; waits until there is a whole block of them, or no more."""
+        """Returns the rows of the next items; waits until there is a complete block of them, or the
+        end.
+        """
         try:
             self._take_bundled()
             while not self._is_full:

@@ -79,8 +79,8 @@ class ObjectBlocks(Generic[L]):
     def _block_of_equal(
         self, objects: Sequence[Object], first_number: int, lines: Sequence[int] | None
     ) -> Block[L] | None:
-        """The block of dictionaries that have the same keys, as nearly all do; None if they are not
-        found to be such without a look at each.
+        """Returns the block of dictionaries with the same keys, as nearly all have; None if that
+        takes a look at each.
         """
         if set(map(type, objects)) != {dict}:
             return None
@@ -138,17 +138,17 @@ def _block(objects: Sequence[Object], found: Found[L], first_number: int, lines:
 
 
 def names_of(objects: Sequence[Object]) -> Sequence[str]:
-    """Every name that some of the objects have."""
+    """Returns every name that some of the objects have."""
     return tuple(
         dict.fromkeys(key for item in objects if not isinstance(item, Fault) for key in item if isinstance(key, str))
     )
 
 
 def blocks_of_items(items: Iterator[Item | tuple[()]], selection: Selection[L], expected: str) -> Iterator[Block[L]]:
-    """The items of a file in blocks; one that is no mapping is a row with a fault.
+    """Yields the items of a file in blocks; one that is no mapping is a row with a fault.
 
-    Raises InvalidInput when all of the first items are such, saying what was `expected`, or when
-    they lack what the selection needs; NoRows when there are none.
+    Raises InvalidInput if all of the first items are such, saying what was `expected`, or if they
+    lack what the selection needs; NoRows if there are none.
     """
     objects = ObjectBlocks(selection)
     number, is_checked = 1, False

@@ -195,7 +195,7 @@ class Linter:
         self._look_closer(kind, text, value, remark, column)
 
     def _column(self, field: str, kind: str) -> _Counts:
-        """The counts of a column; of ever new ones, the first are kept."""
+        """Returns the counts of a column. If there are ever new columns, the first ones are kept."""
         column = self._columns.get((field, kind))
         if column is None:
             column = _Counts()
@@ -227,7 +227,7 @@ class Linter:
             counts.wrong_length += 1
 
     def report(self, broken_off: str | None = None) -> LintReport:
-        """What was found."""
+        """Returns what was found."""
         kinds = tuple(
             KindLint(kind=kind, **attrs.asdict(counts) | {"reasons": dict(counts.reasons.most_common())})
             for kind, counts in self._kinds.items()
@@ -254,7 +254,9 @@ class Linter:
 
 
 def _is_other_digest(kind: IdentifierKind, text: str) -> bool:
-    """Whether it looks like a digest of another kind than SHA-256, or like a part of one."""
+    """Returns whether a text looks like a digest of another kind than SHA-256, or like a part of
+    one.
+    """
     if len(text) == DIGEST_DIGITS or _is_hexadecimal(text) is None or text.isdigit() or text.isalpha():
         return False
     return kind != "device_id" or len(text) != 32  # a device identifier may be written without its hyphens

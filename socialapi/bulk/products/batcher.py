@@ -63,7 +63,7 @@ class Placer:
         await self._dispatch()
 
     def settled(self, batch: ProductBatch) -> None:
-        """Every product of the batch has its outcome, or never will have."""
+        """Notes that every product of the batch has its outcome, or never will."""
         self._live_ids -= batch.ids
         self._live_groups -= batch.groups
         self._freed.set()
@@ -169,13 +169,13 @@ class WaitingProducts:
         self._file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES)  # noqa: SIM115  # closed by `aclose`
 
     async def add(self, rows: Sequence[ProductRow]) -> None:
-        """Further products."""
+        """Adds products."""
         if rows:
             parts = [(row.number, row.json, row.values, row.is_repeated) for row in rows]
             await asyncio.to_thread(self._write, parts)
 
     async def take(self) -> Sequence[ProductRow]:
-        """The next products; none at the end."""
+        """Returns the next products; none at the end."""
         return await asyncio.to_thread(self._read)
 
     async def aclose(self) -> None:

@@ -263,7 +263,7 @@ def _texts(field: str, cells: Sequence[Any]) -> _Column:
 
 
 def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Column:
-    """As `_texts`, of prices beside a column with their currencies."""
+    """Does the same as `_texts` for prices next to a column with their currencies."""
     codes = [known_currency(cell) if isinstance(cell, str) else None for cell in currencies]
     priced: list[Any] = []
     for cell, code in zip(cells, codes, strict=True):
@@ -277,7 +277,9 @@ def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Col
 
 
 def _text_of(field: str, cell: Any) -> str | None:
-    """The text of a cell, empty where it says nothing; None for one that has to be looked at."""
+    """Returns the text of a cell, empty for no value; None for a cell that has to be read by
+    itself.
+    """
     if cell.__class__ is str:
         text: str = cell
         return text
@@ -292,7 +294,7 @@ def _text_of(field: str, cell: Any) -> str | None:
 
 
 def _count_of(cell: Any) -> int | Literal[""] | None:
-    """As `_text_of`, of a count that keeps the rules."""
+    """Does the same as `_text_of` for a count that follows the rules."""
     if cell.__class__ is str:
         text = cell.strip()
         return int(text) if _is_count(text) is not None else None if text else ""
@@ -306,7 +308,7 @@ def _count_of(cell: Any) -> int | Literal[""] | None:
 
 
 def _sent(field: str, text: str) -> str | None:
-    """What is sent for a text; None where there is more to say."""
+    """Returns what is sent for a text; None if there is something to say about it."""
     if _fault(text) is not None or doubt(field, text) is not None:
         return None
     if field in _IDENTIFIERS and looks_like_float(text) is not None:
@@ -327,7 +329,9 @@ class _Tests:
     is_identifier: bool
 
     def pass_all(self, texts: Collection[str]) -> bool:
-        """Whether all of these texts are sent as they were written, and there is nothing to say."""
+        """Returns whether all of these texts are sent as they were written, and there is nothing to
+        say about them.
+        """
         if _fault("".join(texts)) is not None or (self.is_identifier and any(map(looks_like_float, texts))):
             return False
         return all(all(map(test, texts)) for test in self.every)
@@ -345,8 +349,8 @@ _is_taken: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
 
 
 def _one_of_several(field: str, cell: Sequence[Any]) -> Any:
-    """What an array says: several images as one text, a value that stands alone or is repeated, or
-    the array itself.
+    """Returns what an array says: several images as one text, a single or repeated value, or the
+    array itself.
     """
     if len(cell) > _MAX_VALUES:
         return cell
@@ -368,8 +372,8 @@ def _differ(one: Any, other: Any) -> bool:
 
 
 def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
-    """What a number says of a field, and what is wrong with it: digits, where an identifier or a
-    text is meant.
+    """Returns what a number says of a field, and what is wrong with it: digits, where an identifier
+    or a text is meant.
     """
     if field == "inventory" and isinstance(value, int):
         return value, None
@@ -393,8 +397,8 @@ def _written(value: Any) -> Any:
 
 
 def _says_nothing(value: Any, depth: int = 0) -> bool:
-    """Whether an object might as well not have the name; what is nested deeply says something, if
-    no field takes it.
+    """Returns whether a value is as good as missing. What is nested deeply is not, even if no field
+    takes it.
     """
     if isinstance(value, str):
         return not value or value.isspace()

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 
 def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, str]]:
-    """Each field at fault and why, without the place; nothing for a product that keeps the rules."""
+    """Returns each field that breaks a rule and why, without the line; nothing for a product that
+    follows the rules.
+    """
     found = list[tuple[str, str]]()
     if row.problem is not None:
         field, reason = row.problem
@@ -50,7 +52,9 @@ def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, st
 
 
 def judge(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | None:
-    """The fields at fault and why; None for a product that keeps the rules, which is then encoded."""
+    """Returns the fields that break rules and why; None for a product that follows the rules, which
+    is then encoded.
+    """
     if row.problem is not None:
         return row.problem
     if broken := _broken_rules(row, now):
@@ -141,7 +145,7 @@ class ProductStage:
         self._load_journal: LoadJournal | None = None
 
     async def open(self, run: JobRun[Block[ProductLayout], ProductBatch, UpsertReport]) -> None:
-        """Goes on from the journal, and opens the digest file."""
+        """Continues from the journal, and opens the digest file."""
         self._run, self._dispatcher = run, run.dispatcher
         self._sender.observe = run.observe
         if run.journal is not None and run.opened is not None:
@@ -189,7 +193,9 @@ class ProductStage:
             self._placer.settled(batch)
 
     async def finish(self) -> None:
-        """What the feed does not have any more is counted, and deleted where that is asked for."""
+        """Counts the products that are no longer in the feed, and deletes them if that is asked
+        for.
+        """
         if self._load_journal is not None:
             # Of an input that was cut off, the rest would seem to have vanished, though this job
             # itself has loaded it.
@@ -223,14 +229,14 @@ class ProductStage:
             await self._digests.aclose()
 
     def report(self, elapsed_seconds: float) -> UpsertReport:
-        """The counts as they stand."""
+        """Returns the counts so far."""
         return self._counters.report(elapsed_seconds, dry_run=self._options.dry_run)
 
     async def _place(self, rows: Sequence[ProductRow]) -> None:
         await self._placer.place(await self._changed(rows))
 
     async def _judge(self, rows: Sequence[ProductRow], known: Mapping[int, Outcome]) -> list[ProductRow]:
-        """Those of the products that may be sent and have no outcome yet; the others are counted."""
+        """Returns the products that may be sent and have no outcome yet, and counts the others."""
         opened = self._run.opened
         # As when the job was begun, so that a later run finds the same faults.
         now, good = self._context.now() if opened is None else opened.started_at, list[ProductRow]()
@@ -261,7 +267,7 @@ class ProductStage:
         return good
 
     async def _changed(self, rows: Sequence[ProductRow]) -> Sequence[ProductRow]:
-        """Those of the products that are not as they were loaded last; the others are counted."""
+        """Returns the products that differ from what was loaded last, and counts the others."""
         if self._digests is None:
             self._counters.foresee(new=self._counters.foreseen_new + len(rows), changed=0)
             return rows
@@ -276,7 +282,9 @@ class ProductStage:
         return changed
 
     async def _place_waiting(self, waiting: WaitingProducts) -> None:
-        """All is read: if it is not refused as a whole, what waits is put into requests."""
+        """Puts the waiting products into requests once all is read, unless the input is refused as
+        a whole.
+        """
         self._waiting = None
         try:
             self._run.judge_rejects(at_end=True)
@@ -295,8 +303,8 @@ class ProductStage:
         batch.release()
 
     async def _delete(self, vanished: "VanishedProducts", gone: int, new: int) -> None:
-        """Deletes what has vanished, once in all runs: what another load has added since then is
-        not of this one.
+        """Deletes vanished products, once in all runs: what another load has added since is not
+        part of this one.
         """
         journal = self._load_journal
         if journal is not None and await journal.has_deleted():
@@ -344,13 +352,13 @@ class UpsertJob:
         self.stage: ProductStage = ProductStage(sender, catalog_id, options, self._context)
 
     async def run(self) -> UpsertReport:
-        """As `run_job`."""
+        """Does the same as `run_job`."""
         return await run_job(self.reader, self.stage, self.counters, self._description, self._options, self._context)
 
 
 def _settings(options: UpsertOptions) -> Mapping[str, Setting]:
-    """For the journal, what changes what is sent; columns only where some are given, as no earlier
-    version had them.
+    """Returns what changes what is sent, for the journal; columns only if some are given, because
+    earlier versions had none.
     """
     digests = None if options.digests is None else str(Path(options.digests).absolute())
     return {"digests": digests} | ({"columns": columns_setting(options.columns)} if options.columns else {})
@@ -367,7 +375,7 @@ def _check_files(products: Records, options: UpsertOptions) -> None:
 
 
 def _digests(options: UpsertOptions, catalog_id: str) -> "Digests | None":
-    """The digest file; a dry run makes none."""
+    """Returns the digest file. A dry run makes none."""
     if options.digests is None or (options.dry_run and not Path(options.digests).exists()):
         return None
     from socialapi.bulk.products.snapshot import Digests

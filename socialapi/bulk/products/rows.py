@@ -87,7 +87,7 @@ class ProductBatch:
         return len(self.rows)
 
     def add(self, row: ProductRow) -> int:
-        """One more product, whose id is not there yet; returns how many there are."""
+        """Adds a product whose id is not there yet; returns how many there are."""
         self.rows.append(row)
         self.ids.add(row.id)
         if (group := row.group) is not None:
@@ -101,5 +101,7 @@ class ProductBatch:
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether UTF-8 has a form for the whole text: it has none for half a surrogate pair."""
+    """Returns whether UTF-8 can represent the complete text: it cannot represent half a surrogate
+    pair.
+    """
     return text.encode("utf-8", "replace").decode() == text

@@ -136,7 +136,7 @@ def _outcome(row: ProductRow, result: ProductResult) -> Outcome:
 
 
 def reason_of(result: ProductResult) -> tuple[str, str]:
-    """The fields at fault, and what the service says about them."""
+    """Returns the fields that the service complains about, and its messages."""
     found = [said(each) for each in result.errors]
     fields = ", ".join(dict.fromkeys(field for field, _ in found if field))
     reason = "; ".join(reason for _, reason in found)
@@ -146,8 +146,8 @@ def reason_of(result: ProductResult) -> tuple[str, str]:
 
 
 def said(message: Any) -> tuple[str, str]:
-    """The field and the text of an error or warning, whose shape is not documented: a text, or an
-    object with texts.
+    """Returns the field and the text of an error or warning, whose shape is not documented: a text,
+    or an object with texts.
     """
     if not isinstance(message, Mapping):
         return "", str(message)

@@ -287,14 +287,14 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/dispatcher.py Dispatcher.drain wait
         bulk/dispatcher.py Dispatcher.submit wait
         bulk/dispatcher.py Dispatcher.unless_stopped timeout
-        bulk/products/batcher.py Placer._go_on wait
+        bulk/products/batcher.py ProductBatcher._continue wait
         """
     ),
     "requests of a job at once": _places(
         """
         bulk/dispatcher.py Dispatcher.__init__ _live
-        bulk/products/batcher.py Placer.__init__ _live_groups
-        bulk/products/batcher.py Placer.__init__ _live_ids
+        bulk/products/batcher.py ProductBatcher.__init__ _live_groups
+        bulk/products/batcher.py ProductBatcher.__init__ _live_ids
         """
     ),
     "duplicates that wait for a batch": _places(
@@ -599,7 +599,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "products held back for others of the same id or group": _places(
         """
-        bulk/products/batcher.py Placer.__init__ _held
+        bulk/products/batcher.py ProductBatcher.__init__ _held
         """
     ),
     "a request of a load": _places(

@@ -26,7 +26,7 @@ MAX_HELD: Final = 500
 """Products held back before the reading waits, so that memory stays flat."""
 
 
-class Placer:
+class ProductBatcher:
     """Takes products in order and submits batches until `stopped` returns True."""
 
     def __init__(self, submit: Callable[[ProductBatch], Awaitable[None]], stopped: Callable[[], bool]) -> None:
@@ -41,7 +41,7 @@ class Placer:
         self._held_groups: Counter[str] = Counter()
         self._freed = asyncio.Event()
 
-    async def place(self, rows: Iterable[ProductRow]) -> None:
+    async def add(self, rows: Iterable[ProductRow]) -> None:
         """Puts the products into batches, now or when they may be."""
         for row in rows:
             if self._stopped():
@@ -51,7 +51,7 @@ class Placer:
             if self._has_to_wait(row):
                 self._hold(row)
                 while len(self._held) >= MAX_HELD and not self._stopped():
-                    await self._go_on()
+                    await self._continue()
             elif self._open.add(row) == MAX_PRODUCTS:
                 await self._dispatch()
 
@@ -59,7 +59,7 @@ class Placer:
         """Submits all that is left."""
         await self._dispatch()
         while self._held and not self._stopped():
-            await self._go_on()
+            await self._continue()
         await self._dispatch()
 
     def settled(self, batch: ProductBatch) -> None:
@@ -68,7 +68,7 @@ class Placer:
         self._live_groups -= batch.groups
         self._freed.set()
 
-    async def _go_on(self) -> None:
+    async def _continue(self) -> None:
         """Waits until something was settled that others are held back for."""
         await self._dispatch()
         if self._stopped():

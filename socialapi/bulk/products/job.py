@@ -13,7 +13,7 @@ from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.reader import Block, Reader
 from socialapi.bulk.job import JobContext, JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job
 from socialapi.bulk.journals.journal import Outcome, Setting, columns_setting
-from socialapi.bulk.products.batcher import Placer, RepeatedIds, WaitingProducts
+from socialapi.bulk.products.batcher import ProductBatcher, RepeatedIds, WaitingProducts
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.counters import ProductCounters, Refused
 from socialapi.bulk.products.feed import ProductColumns, ProductLayout
@@ -137,7 +137,7 @@ class ProductStage:
         self._digests = sender.digests
         self._options = options
         self._context = context
-        self._placer = Placer(self._submit, self._is_stopped)
+        self._batcher = ProductBatcher(self._submit, self._is_stopped)
         # What is judged as a whole before anything is sent has to wait somewhere: the input may not
         # be there twice.
         self._waiting = WaitingProducts() if options.judges_whole_input else None
@@ -172,7 +172,7 @@ class ProductStage:
             if self._waiting is not None:
                 await self._waiting.add(good)
             else:
-                await self._place(good)
+                await self._add_changed(good)
             await yield_if_due()
 
     async def flush(self) -> None:
@@ -180,8 +180,8 @@ class ProductStage:
         if (warning := self._repeated_ids.warning()) is not None:
             self._counters.warn([warning])
         if self._waiting is not None:
-            await self._place_waiting(self._waiting)
-        await self._placer.flush()
+            await self._add_waiting(self._waiting)
+        await self._batcher.flush()
 
     async def settle(self, batch: ProductBatch) -> None:
         """Sends the batch until every product has its outcome; then those that depend on them may
@@ -190,7 +190,7 @@ class ProductStage:
         try:
             await self._sender.settle(batch)
         finally:
-            self._placer.settled(batch)
+            self._batcher.settled(batch)
 
     async def finish(self) -> None:
         """Counts the products that are no longer in the feed, and deletes them if that is asked
@@ -232,8 +232,8 @@ class ProductStage:
         """Returns the counts so far."""
         return self._counters.report(elapsed_seconds, dry_run=self._options.dry_run)
 
-    async def _place(self, rows: Sequence[ProductRow]) -> None:
-        await self._placer.place(await self._changed(rows))
+    async def _add_changed(self, rows: Sequence[ProductRow]) -> None:
+        await self._batcher.add(await self._changed(rows))
 
     async def _judge(self, rows: Sequence[ProductRow], known: Mapping[int, Outcome]) -> list[ProductRow]:
         """Returns the products that may be sent and have no outcome yet, and counts the others."""
@@ -281,7 +281,7 @@ class ProductStage:
         self._counters.skip(skipped)
         return changed
 
-    async def _place_waiting(self, waiting: WaitingProducts) -> None:
+    async def _add_waiting(self, waiting: WaitingProducts) -> None:
         """Puts the waiting products into requests once all is read, unless the input is refused as
         a whole.
         """
@@ -289,7 +289,7 @@ class ProductStage:
         try:
             self._run.judge_rejects(at_end=True)
             while not self._is_stopped() and (rows := await waiting.take()):
-                await self._place(rows)
+                await self._add_changed(rows)
                 await yield_if_due()
         finally:
             await waiting.aclose()
@@ -299,7 +299,7 @@ class ProductStage:
             await self._dispatcher.submit(batch)
             return
         self._counters.planned(batch.size_bytes)
-        self._placer.settled(batch)
+        self._batcher.settled(batch)
         batch.release()
 
     async def _delete(self, vanished: "VanishedProducts", gone: int, new: int) -> None:

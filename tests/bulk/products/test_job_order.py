@@ -171,7 +171,7 @@ async def test_products_that_are_held_back_are_bounded() -> None:
     await service.until_in_flight(1)
     for _ in range(1_000):
         await asyncio.sleep(0)
-    assert len(job.stage._placer._held) == batcher.MAX_HELD
+    assert len(job.stage._batcher._held) == batcher.MAX_HELD
     assert not running.done()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):

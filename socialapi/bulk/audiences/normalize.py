@@ -223,8 +223,8 @@ def hashed_column(kind: IdentifierKind, cells: Sequence[Any]) -> Digests:
 
 
 def plain_value(normalize: Normalizer, text: str) -> str | None:
-    """Returns the value of a text, "" for an empty one. Returns None if there is a remark about the
-    text, or no value in it.
+    """Returns the value of a text, "" for blanks. Returns None if there is a remark about the text, or it
+    cannot be used.
     """
     if not text:
         return ""
@@ -232,4 +232,4 @@ def plain_value(normalize: Normalizer, text: str) -> str | None:
         value, remark = normalize(text)
     except Unusable:
         return None
-    return None if remark else value or None  # blanks are no identifier
+    return None if remark else value

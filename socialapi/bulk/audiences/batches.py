@@ -3,13 +3,17 @@
 import asyncio
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final, Literal
 
 import attrs
 
+from socialapi._speedups import IdentifierTable
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.bulk.journals.journal import Outcome
-from socialapi.bulk.rows import Action, Identifier, RowBlock
+from socialapi.bulk.rows import Action, Identifier, Row, RowBlock
+from socialapi.internal.fairness import yield_if_due
+from socialapi.models.audiences import IdentifierKind
 from socialapi.reports import RowIssue
 
 Packing = Literal["single", "packed"]
@@ -39,8 +43,10 @@ class Batch:
     after: set["Batch"] = attrs.field(factory=set, repr=False)
     duplicates: int = 0
     """How many rows of the input were duplicates while this batch was being filled."""
-    refused: dict[Identifier, RowIssue] = attrs.field(factory=dict, repr=False)
-    """The identifiers of rows that the service refused, and why."""
+    refused: dict[Identifier, list[tuple[int, RowIssue | None]]] = attrs.field(factory=dict, repr=False)
+    """For each identifier of a row that the service refused, the numbers of all rows that have it, and
+    why those were refused that were.
+    """
     settled: asyncio.Event = attrs.field(factory=asyncio.Event)
     failed: bool = False
     """Settled without an outcome for every row, because the job stops."""
@@ -50,6 +56,27 @@ class Batch:
     """What an earlier run has confirmed of it, so that it is not sent again."""
     outcomes: list[Outcome] = attrs.field(factory=list, repr=False)
     """The outcomes of refused rows."""
+
+    async def note_refused(self, rows: Sequence[tuple[Row, RowIssue]]) -> None:
+        """Notes the rows that the service refused, and which others have an identifier of them."""
+        reasons = {issue.row: issue for _, issue in rows}
+        tables: dict[IdentifierKind, IdentifierTable[bool]] = {}
+        for kind, value in chain.from_iterable(row.identifiers for row, _ in rows):
+            self.refused[kind, value] = []
+            tables.setdefault(kind, IdentifierTable()).put(value, True)
+        for block in self.blocks:
+            found = (tables[kind].repeated((values,), ()) for kind, values in block.columns if kind in tables)
+            for index in sorted(set(chain.from_iterable(found))):
+                number = block.numbers[index]
+                for identifier in block.row(index).identifiers:
+                    if identifier in self.refused:
+                        self.refused[identifier].append((number, reasons.get(number)))
+            await yield_if_due()
+
+    def refusal_of(self, identifier: Identifier, number: int) -> RowIssue | None:
+        """Returns why the last row before this one that has the identifier was refused, if it was."""
+        before = (why for row, why in reversed(self.refused.get(identifier, ())) if row < number)
+        return next(before, None)
 
     def release(self) -> None:
         """Lets go of the rows and of other batches, since the window over recent identifiers keeps

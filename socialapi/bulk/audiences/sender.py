@@ -108,7 +108,7 @@ class BatchSender:
         Raises what stops the job; the rows without an outcome are then still pending.
         """
         if batch.earlier is not None:
-            self._take_over(batch, {each.row: each for each in batch.earlier})
+            await self._take_over(batch, {each.row: each for each in batch.earlier})
             return
         request = await self._request(batch.blocks)
         if self.recorder is not None:
@@ -117,7 +117,7 @@ class BatchSender:
         if self.recorder is not None:
             await self.recorder.confirm(batch)
 
-    def _take_over(self, batch: Batch, refused: Mapping[int, Outcome]) -> None:
+    async def _take_over(self, batch: Batch, refused: Mapping[int, Outcome]) -> None:
         """Counts the rows of a batch that an earlier run confirmed, with the outcomes of refused rows."""
         found = list[tuple[Row, RowIssue]]()
         # A batch may have so many rows that looking at each takes half a second.
@@ -125,7 +125,9 @@ class BatchSender:
             for index, number in enumerate(block.numbers):
                 if (outcome := refused.get(number)) is not None:
                     found.append((block.row(index), RowIssue(number, outcome.field, outcome.reason)))
-        self._refuse(batch, found)
+        self.counters.reject([issue for _, issue in found])
+        if found:
+            await batch.note_refused(found)
         self.counters.accept(batch.row_count - len(found))
         self.counters.resumed += batch.row_count
 
@@ -133,7 +135,7 @@ class BatchSender:
         """Sends the rows of the batch, beginning with this request; in further ones if some are
         refused.
         """
-        waiting, first = [batch.blocks], [request]
+        waiting, first, refused = [batch.blocks], [request], list[tuple[Row, RowIssue]]()
         while waiting:
             part = waiting.pop()
             users = sum(map(len, part))
@@ -144,17 +146,15 @@ class BatchSender:
                     raise
                 again, rejected = _isolate(self.packer.operations(part), error)
                 waiting += again
-                self._refuse(batch, rejected)
+                refused += rejected
+                self.counters.reject([issue for _, issue in rejected])
                 batch.outcomes += [Outcome(each.row, REJECTED, each.field, each.reason) for _, each in rejected]
             else:
                 self.counters.accept(users)
                 if self.on_accept is not None:
                     await self.on_accept([block.numbers for block in part])
-
-    def _refuse(self, batch: Batch, rejected: Sequence[tuple[Row, RowIssue]]) -> None:
-        for row, issue in rejected:
-            batch.refused.update(dict.fromkeys(row.identifiers, issue))
-        self.counters.reject([issue for _, issue in rejected])
+        if refused:
+            await batch.note_refused(refused)
 
     async def _send(self, request: Request[UploadCounts], users: int) -> None:
         self.counters.sent_first += 1

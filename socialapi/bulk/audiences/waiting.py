@@ -67,7 +67,8 @@ class WaitingDuplicates:
             batches = [batch for batch in carriers if batch is not None]
             if any(batch.failed for batch in batches):
                 continue  # the job stops, and the row stays pending
-            found = (batch.refused.get(each) for each, batch in zip(row.identifiers, batches, strict=True))
+            pairs = zip(row.identifiers, batches, strict=True)
+            found = (batch.refusal_of(identifier, row.number) for identifier, batch in pairs)
             if (refusal := next(filter(None, found), None)) is None:
                 repeated += 1
             else:

@@ -299,7 +299,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "duplicates that wait for a batch": _places(
         """
-        bulk/audiences/waiting.py WaitingDuplicates.__init__ _waiting
+        bulk/audiences/waiting.py WaitingDuplicates.__init__ deque
         """
     ),
     "a request of an upload": _places(
@@ -714,9 +714,11 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "It holds the values of one row, or of one block of rows.": _places(
         """
         bulk/products/cells.py _Reading.__init__ _names
-        bulk/products/cells.py _Reading.__init__ converted
-        bulk/products/cells.py _Reading.__init__ shape
-        bulk/products/cells.py _Reading.__init__ warnings
+        bulk/products/cells.py _Reading.__init__ _converted
+        bulk/products/cells.py _Reading.__init__ _problems
+        bulk/products/cells.py _Reading.__init__ _unchecked
+        bulk/products/cells.py _Reading.__init__ _values
+        bulk/products/cells.py _Reading.__init__ _warnings
         """
     ),
     "It counts by outcome.": _places(

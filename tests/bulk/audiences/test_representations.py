@@ -54,7 +54,8 @@ async def test_no_object_of_a_job_shows_an_identifier(packing: str) -> None:
         return await place(run, index)
 
     async def look_at_the_block(block: UserBlock) -> None:
-        held.extend(everything((block, list(stage._prepare(block)))))
+        prepared = list(stage._prepare(block))
+        held.extend(everything((block, prepared, [list(rows) for each in prepared for rows in each.blocks])))
         await take(block)
 
     changed: Any = stage
@@ -70,7 +71,7 @@ async def test_no_object_of_a_job_shows_an_identifier(packing: str) -> None:
         "RowBlock",
         "Batch",
         "_Placement",
-        "Decision",
+        "WaitingDuplicates",
         "PreparedBlock",
         "UploadJob",
     }

@@ -153,7 +153,7 @@ class RecentIdentifiers:
                 if placement is None and (value := values[index]) and (known := self._old[kind].get(value)):
                     self._young[kind].put(value, known)
                     found[index] = known
-            columns.append([each and each.batches[-1] for each in found])
+            columns.append([None if each is None else each.batches[-1] for each in found])
         kept: dict[Carriers, Carriers] = {}
         return [kept.setdefault(row, row) for row in zip(*columns, strict=True)]
 

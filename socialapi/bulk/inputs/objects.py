@@ -60,8 +60,9 @@ class ObjectBlocks(Generic[L]):
         ]
         keys = _keys_of(objects)
         found = {each: self._layout_or_fault(each) for each in dict.fromkeys(keys)}
-        if all(isinstance(each, Fault) for each in found.values()):
-            raise InvalidInput(next(iter(found.values())).reason)
+        faults = [each for each in found.values() if isinstance(each, Fault)]
+        if len(faults) == len(found):
+            raise InvalidInput(faults[0].reason)
         start = 0
         for _, same in groupby(keys, key=lambda each: _set_of(found[each])):
             stop = start + len(list(same))

@@ -387,6 +387,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "values that are looked up once": _places(
         """
         _speedups/reference.py - _phone_plans
+        bulk/audiences/phone_numbers.py _dialled cache
         bulk/audiences/phone_numbers.py _home_plan cache
         bulk/audiences/phone_numbers.py _plan cache
         bulk/audiences/prepare.py Preparer.__init__ lru_cache

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol, cast, get_args
 import attrs
 
 from socialapi._speedups import Digests
+from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.cells import UserBlock, When, overrides_of, texts_of_cells
 from socialapi.bulk.audiences.normalize import Normalized, Normalizer, Unusable, hashed_column, normalizers, plain_value
 from socialapi.bulk.inputs.numbers import texts_of
@@ -106,6 +107,7 @@ class Preparer:
     ) -> None:
         kinds = tuple(kinds)
         self._observer = observer
+        self._region = phone_numbers.check_region(default_region)
         self._normalizers = normalizers(kinds, default_region)
         self._hashed_kinds = frozenset(kinds) - {"partner_user_id"}
         self._now = now
@@ -140,7 +142,7 @@ class Preparer:
         columns = list[Column]()
         for at, _, kind in block.layout.identifiers:
             if kind in self._hashed_kinds:
-                columns.append((kind, hashed_column(kind, block.columns[at])))
+                columns.append((kind, hashed_column(kind, block.columns[at], self._region)))
             else:
                 values = [None] * len(block)
                 columns.append((kind, Texts(values) if kind == "partner_user_id" else Digests(values)))

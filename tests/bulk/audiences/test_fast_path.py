@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from socialapi.bulk.audiences import prepare
+from socialapi.bulk.audiences import normalize, prepare
 from socialapi.bulk.rows import Row, RowBlock
 from tests.bulk.model_service import ModelService, job_of
 
@@ -32,6 +32,18 @@ def padded() -> Records:
     return [(f"  {email} ", f"\t{phone}  ") for email, phone in clean()]
 
 
+def german() -> Records:
+    """Mobile numbers as they are written at home, in several ways."""
+    forms = ("0170{:07}", "0170 {:07}", "0170-{:07}", "(0170) {:07}", "+49 170 {:07}")
+    return [(email, forms[number % len(forms)].format(number)) for number, (email, _) in enumerate(clean())]
+
+
+def all_mixed() -> Records:
+    """Three orders of each customer, with blanks around cells, numbers as at home, and a tenth without address."""
+    found = [(f" {email} " if at % 10 else "", phone) for at, (email, phone) in enumerate(german()[: ROWS // 3])]
+    return [each for each in found for _ in range(3)]
+
+
 def orders() -> Records:
     """Three orders of each customer."""
     return [each for each in clean()[: ROWS // 3] for _ in range(3)]
@@ -51,13 +63,15 @@ def orders_in_any_order() -> Records:
         (padded, 0.0, 0.0),
         (orders, 0.0, 0.0),
         (orders_in_any_order, 0.0, 0.0),
+        (german, 0.0, 0.0),
+        (all_mixed, 0.0, 0.0),
     ],
 )
 async def test_few_rows_of_an_ordinary_export_are_looked_at_one_by_one(
     records: Callable[[], Records], prepared: float, placed: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = rows = 0
-    plain_value, row_of = prepare.plain_value, RowBlock.row
+    plain_value, row_of = normalize.plain_value, RowBlock.row
 
     def counted_value(*given: Any) -> str | None:
         nonlocal values
@@ -71,7 +85,7 @@ async def test_few_rows_of_an_ordinary_export_are_looked_at_one_by_one(
 
     monkeypatch.setattr(prepare, "plain_value", counted_value)
     monkeypatch.setattr(RowBlock, "row", counted_row)
-    job = job_of(ModelService(), [{"email": email, "phone": phone} for email, phone in records()])
+    job = job_of(ModelService(), [{"email": email, "phone": phone} for email, phone in records()], default_region="DE")
     report = await job.run()
     assert (report.read, report.rejected, report.pending) == (ROWS, 0, 0)
     assert values <= prepared * ROWS

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from socialapi.bulk.audiences import normalize as normalize_module
 from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers, plain_value
 from socialapi.bulk.audiences.phone_numbers import e164
@@ -51,7 +52,9 @@ def sha256(text: str) -> str:
 
 def in_a_column(kind: IdentifierKind, cells: Sequence[str], region: str | None = None) -> list[str | None]:
     """The values of a column: those that are hashed together, and the others one by one."""
-    together = list(hashed_column(kind, cells)) if kind != "partner_user_id" else [None] * len(cells)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(normalize_module, "_MANY", 1)
+        together = list(hashed_column(kind, cells, region)) if kind != "partner_user_id" else [None] * len(cells)
     normalize = normalizers(IDENTIFIER_KINDS, region)[kind]
     return [
         plain_value(normalize, cell) if value is None else value for cell, value in zip(cells, together, strict=True)

@@ -40,6 +40,10 @@ class RowCounters:
     warning_details: list[RowIssue] = attrs.field(factory=list)
     ignored_columns: Callable[[], Sequence[str]] = tuple
     """The columns of the input that are not read, as far as they are known by now."""
+    columns_read: Callable[[], Mapping[str, str]] = dict
+    """What each column that is read is taken for, as far as that is known by now."""
+    remarks: Sequence[str] = ()
+    """What the reader says about the input as a whole; each is a warning."""
     on_reject: Callable[[Sequence[RowIssue]], None] | None = None
     """Told of every rejected row, also of those that the report has no room for."""
     place_of: Callable[[int], tuple[str, int] | None] = lambda _: None
@@ -121,7 +125,10 @@ class RowCounters:
             "quota_used": self._quota_used(elapsed_seconds),
             "rejects_path": str(self.rejects_file.path) if self.rejects_file is not None else None,
             "forecast": self._forecast() if dry_run else None,
+            "columns": self.columns_read(),
             "ignored_columns": tuple(self.ignored_columns()),
+            "warnings": self.warnings + len(self.remarks),
+            "warning_details": (*(RowIssue(0, "", remark) for remark in self.remarks), *self.warning_details),
         }
 
     def _quota_used(self, elapsed_seconds: float) -> float:

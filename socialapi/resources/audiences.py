@@ -6,7 +6,7 @@ Advertising documentation, sections 4.7 to 4.10.
 import datetime
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal, TypedDict, Unpack, get_args
 
 import attrs
@@ -15,6 +15,7 @@ from socialapi.bulk.audiences.batches import Packing
 from socialapi.bulk.audiences.job import Destination, UploadJob, UploadOptions, default_expiry
 from socialapi.bulk.audiences.prepare import prepare_user
 from socialapi.bulk.audiences.sender import send_until_counted
+from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.job import OnProgress
 from socialapi.bulk.journals.journal import Journal
@@ -56,9 +57,17 @@ class RowKeywords(TypedDict, total=False):
     """`single` (the default): one operation per row, so that an error names the row. `packed`: many
     users in one operation, which takes 12 to 25 times fewer requests.
     """
-    columns: Mapping[str, str | Sequence[str]] | None
+    columns: ColumnMapping | None
     """Maps an identifier kind to the column or columns that hold it, where their names do not. An
     empty string turns a kind off.
+    """
+    header: bool
+    """False if a CSV or TSV file does not name its columns. Then `columns` gives their numbers, from 1:
+    `{"email": 1}`.
+    """
+    header_line: int | None
+    """The line of a CSV or TSV file that names its columns. By default it is the first one, or one of
+    the first twenty, below a title or comments.
     """
     default_region: str | None
     """Two-letter country of phone numbers without a country code, for example `US`."""
@@ -122,7 +131,11 @@ class SyncKeywords(RowKeywords, total=False):
 class LintKeywords(TypedDict, total=False):
     """The options of `lint`. All are optional."""
 
-    columns: Mapping[str, str | Sequence[str]] | None
+    columns: ColumnMapping | None
+    """The same as for an upload."""
+    header: bool
+    """The same as for an upload."""
+    header_line: int | None
     """The same as for an upload."""
     default_region: str | None
     """The same as for an upload."""

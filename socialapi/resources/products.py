@@ -7,6 +7,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 import attrs
 
+from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.job import OnProgress
 from socialapi.bulk.journals.journal import Journal
@@ -60,9 +61,17 @@ def _repeated(shapes: Sequence[Any]) -> Iterator[BrokenRule]:
 class UpsertKeywords(TypedDict, total=False):
     """The options of a product load. All are optional."""
 
-    columns: Mapping[str, str | Sequence[str]] | None
+    columns: ColumnMapping | None
     """Columns or keys by field (`{"price": "Preis"}`), where their names do not say which field
     they hold; an empty name ignores a field.
+    """
+    header: bool
+    """False if a CSV or TSV file does not name its columns. Then `columns` gives their numbers, from 1:
+    `{"id": 1}`.
+    """
+    header_line: int | None
+    """The line of a CSV or TSV file that names its columns. By default it is the first one, or one of
+    the first twenty, below a title or comments.
     """
     concurrency: int | Literal["auto"]
     """Requests of up to 25 products in flight at once, 8 by default."""
@@ -108,7 +117,11 @@ class UpsertKeywords(TypedDict, total=False):
 class ProductLintKeywords(TypedDict, total=False):
     """The options of `lint`. All are optional."""
 
-    columns: Mapping[str, str | Sequence[str]] | None
+    columns: ColumnMapping | None
+    """The same as for a load."""
+    header: bool
+    """The same as for a load."""
+    header_line: int | None
     """The same as for a load."""
     sample: int | None
     """Read at most this many rows, from the start."""

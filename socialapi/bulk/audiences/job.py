@@ -3,7 +3,7 @@
 import asyncio
 import datetime
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Mapping, Sized
 from collections.abc import Set as AbstractSet
 from typing import Final, Generic, TypeVar
 
@@ -19,6 +19,7 @@ from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.audiences.resume import Recorder
 from socialapi.bulk.audiences.sender import BatchSender, OnAccept
 from socialapi.bulk.counters import RowCounters
+from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.reader import Reader
 from socialapi.bulk.job import JobContext, JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job
@@ -57,7 +58,7 @@ class UploadOptions(JobOptions):
 
     operation: OperationType = "Update"
     packing: Packing = "single"
-    columns: Mapping[str, str | Sequence[str]] | None = None
+    columns: ColumnMapping | None = None
     default_region: str | None = None
     effective_at: datetime.datetime | str | None = None
     expires_at: datetime.datetime | str | None = None
@@ -90,6 +91,7 @@ def settings_of(options: UploadOptions, config: Config) -> Mapping[str, Setting]
         "expires_at": _written(options.expires_at),
         "max_operations": config.max_operations,
         "max_batch_bytes": config.max_batch_bytes,
+        **options.form_settings,
     }
 
 
@@ -374,8 +376,13 @@ class UploadJob:
         self._options = options
         self._context = JobContext.of(session)
         rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
-        selection = IdentifierColumns.of(options.columns, destination.kinds)
-        self.counters: RowCounters = RowCounters(rate, ignored_columns=selection.ignored_columns)
+        selection = IdentifierColumns.of(options.columns, destination.kinds, options.form)
+        self.counters: RowCounters = RowCounters(
+            rate,
+            ignored_columns=selection.ignored_columns,
+            columns_read=selection.columns,
+            remarks=selection.remarks,
+        )
         sender = batch_sender(session, destination.target, options, call, self.counters)
         prepare_at = functools.partial(_prepare_at, destination, options)
         self.stage: UploadStage[UserBlock] = _UserStage(prepare_at, sender, self._context, dry_run=options.dry_run)

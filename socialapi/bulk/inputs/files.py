@@ -327,7 +327,12 @@ def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], N
     """The rows of a file, in blocks. Raises InvalidInput when it cannot be used, or not any
     further.
     """
-    return _format_of(file, selection)(file.content, selection)
+    read, form = _format_of(file, selection), selection.form
+    if read is not read_csv and (form.header_line is not None or not form.header):
+        raise InvalidInput(
+            "header and header_line (--no-header, --header-line) are for CSV and TSV, and this is neither"
+        )
+    return read(file.content, selection)
 
 
 def _format_of(file: InputFile, selection: Selection[Any]) -> Format:

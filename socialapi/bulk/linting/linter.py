@@ -18,13 +18,13 @@ from socialapi.bulk.audiences.phone_numbers import NO_REGION
 from socialapi.bulk.audiences.prepare import Preparer
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, ColumnMapping, shown_name
 from socialapi.bulk.inputs.formats import Records, open_records
-from socialapi.bulk.inputs.reader import NoRows
+from socialapi.bulk.inputs.reader import NoRows, TableForm
 from socialapi.bulk.linting.duplicates import DuplicateCounter
 from socialapi.bulk.linting.findings import count_reason, findings_of, is_placeholder, known_as
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
-from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, ColumnLint, KindLint, LintReport
+from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, ColumnLint, Finding, KindLint, LintReport
 
 _is_hexadecimal: Final = re.compile("[0-9a-fA-F]{30,130}").fullmatch
 _OTHER_LENGTHS: Final = frozenset({32, 40, 56, 96, 128, *range(60, 64), *range(65, 69)})
@@ -34,6 +34,8 @@ async def lint_records(
     records: Records,
     *,
     columns: ColumnMapping | None = None,
+    header: bool = True,
+    header_line: int | None = None,
     kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
     default_region: str | None = None,
     sample: int | None = None,
@@ -51,7 +53,7 @@ async def lint_records(
     """
     if sample is not None and sample < 1:
         raise InvalidInput("sample must be a number of rows of at least 1")
-    selection = IdentifierColumns.of(columns, kinds)
+    selection = IdentifierColumns.of(columns, kinds, TableForm(header, header_line))
     preparer = Preparer(
         now=now or datetime.datetime.now(datetime.UTC),
         default_region=default_region,
@@ -201,8 +203,9 @@ class Linter:
             findings=(),
             broken_off=broken_off,
         )
+        remarks = (Finding(remark, "low") for remark in self._selection.remarks)
         findings = findings_of(report, self._broken_rows, self._refused_rows, has_region=self._has_region)
-        return attrs.evolve(report, findings=tuple(findings))
+        return attrs.evolve(report, findings=(*remarks, *findings))
 
 
 def _look_closer(kind: IdentifierKind, text: str, value: str, counts: _Counts) -> None:

@@ -315,10 +315,15 @@ class UpsertJob:
         self._options = options
         self._context = JobContext.of(session)
         target = routes.PRODUCTS_PUT.at(product_catalog_id=catalog_id)
-        selection = ProductColumns.of(options.columns)
+        selection = ProductColumns.of(options.columns, options.form)
         self.reader: Reader[Block[ProductLayout]] = open_records(products, selection)
         self.counters: ProductCounters = ProductCounters(
-            None, ignored_columns=selection.ignored_columns, selection=selection, compares=options.digests is not None
+            None,
+            ignored_columns=selection.ignored_columns,
+            columns_read=selection.columns,
+            remarks=selection.remarks,
+            selection=selection,
+            compares=options.digests is not None,
         )
         self._description = JobDescription(
             noun="load",
@@ -347,7 +352,11 @@ def _settings(options: UpsertOptions) -> Mapping[str, Setting]:
     version had them.
     """
     digests = None if options.digests is None else str(Path(options.digests).absolute())
-    return {"digests": digests} | ({"columns": columns_setting(options.columns)} if options.columns else {})
+    return (
+        {"digests": digests}
+        | ({"columns": columns_setting(options.columns)} if options.columns else {})
+        | options.form_settings
+    )
 
 
 def _check_files(products: Records, options: UpsertOptions) -> None:

@@ -100,7 +100,9 @@ class UploadReport(FrozenRecord):
     """
     rejects_path: str | None = None
     columns: Mapping[str, str] = attrs.field(factory=dict, repr=False)
-    """What each column or key that is read was taken for, by its name. A name that may be data is not shown."""
+    """What each column or key that is read was read as: an identifier kind, an override or a field of
+    a product. A name that may be data is not shown.
+    """
     ignored_columns: tuple[str, ...] = ()
     """The names of columns or keys that are not read. A name that may be data is not shown."""
     forecast: Forecast | None = None

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, TypeVar
 
 import attrs
 
+from socialapi.bulk.inputs.columns import ignored_names, shown_name
 from socialapi.bulk.rejects import PLACE, RejectsFile
 from socialapi.reports import MAX_ISSUES_KEPT, Forecast, RowIssue, UploadReport
 from socialapi.routes.route import RateLimit
@@ -38,12 +39,12 @@ class RowCounters:
     forecast_bytes: int = 0
     rejects: list[RowIssue] = attrs.field(factory=list)
     warning_details: list[RowIssue] = attrs.field(factory=list)
-    ignored_columns: Callable[[], Sequence[str]] = tuple
-    """The columns of the input that are not read, as far as they are known by now."""
-    columns_read: Callable[[], Mapping[str, str]] = dict
-    """What each column that is read is taken for, as far as that is known by now."""
-    remarks: Sequence[str] = ()
-    """What the reader says about the input as a whole; each is a warning."""
+    noted: Mapping[str, str] = attrs.field(factory=dict)
+    """The columns of the input, as far as they are known by now, each with what it is read as; an empty
+    text for one that is not read.
+    """
+    notes: Callable[[], Sequence[RowIssue]] = tuple
+    """The warnings about the input as a whole."""
     on_reject: Callable[[Sequence[RowIssue]], None] | None = None
     """Told of every rejected row, also of those that the report has no room for."""
     place_of: Callable[[int], tuple[str, int] | None] = lambda _: None
@@ -118,6 +119,7 @@ class RowCounters:
 
     def sending(self, elapsed_seconds: float, *, dry_run: bool) -> Mapping[str, object]:
         """The fields of a report that follow from several counts."""
+        notes = self.notes()
         return {
             "requests": self.attempts,
             "retries": max(0, self.attempts - self.sent_first),
@@ -125,10 +127,10 @@ class RowCounters:
             "quota_used": self._quota_used(elapsed_seconds),
             "rejects_path": str(self.rejects_file.path) if self.rejects_file is not None else None,
             "forecast": self._forecast() if dry_run else None,
-            "columns": self.columns_read(),
-            "ignored_columns": tuple(self.ignored_columns()),
-            "warnings": self.warnings + len(self.remarks),
-            "warning_details": (*(RowIssue(0, "", remark) for remark in self.remarks), *self.warning_details),
+            "columns": {shown_name(name): read_as for name, read_as in self.noted.items() if read_as},
+            "ignored_columns": ignored_names(self.noted),
+            "warnings": self.warnings + len(notes),
+            "warning_details": tuple((*notes, *self.warning_details)[:MAX_ISSUES_KEPT]),
         }
 
     def _quota_used(self, elapsed_seconds: float) -> float:

@@ -382,8 +382,6 @@ class JobRun(Generic[C, B, P]):
                 return
             try:
                 self._counters.take_in(len(block))
-                if self._counters.read == len(block):
-                    self.show()  # what the columns are read as, before anything is sent
                 await yield_to_others()  # others were read to at the same time
                 await self._stage.take(block)
             except OURS as problem:

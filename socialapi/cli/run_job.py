@@ -46,7 +46,6 @@ class ProgressDisplay:
     def __init__(self, title: str) -> None:
         self.last: JobProgress | None = None
         self._title = title
-        self._columns: dict[str, str] = {}
         self._console = Output(stderr=True)
         self._next_line = time.monotonic() + LINE_EVERY_SECONDS
         self._bar: Progress | None = None
@@ -77,7 +76,6 @@ class ProgressDisplay:
     def __call__(self, progress: JobProgress) -> None:
         """Shows the progress of the running job."""
         self.last = progress
-        self._say_columns(progress.report.columns)
         if self._bar is not None and self._task is not None:
             self._bar.update(
                 self._task, completed=_fraction_done(progress), counts=_counts(progress.report, progress.note)
@@ -85,15 +83,6 @@ class ProgressDisplay:
         elif time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + LINE_EVERY_SECONDS
             print(f"{self._title}: {_counts(progress.report, progress.note)}", file=sys.stderr, flush=True)
-
-    def _say_columns(self, columns: Mapping[str, str]) -> None:
-        """Prints what columns are read as, once for each."""
-        if new := {name: kind for name, kind in columns.items() if name not in self._columns}:
-            self._columns |= new
-            self._console.print(
-                output.printable("reading " + ", ".join(f"{name} as {kind}" for name, kind in new.items())),
-                markup=False,
-            )
 
 
 def _fraction_done(progress: JobProgress) -> float | None:

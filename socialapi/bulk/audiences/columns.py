@@ -20,7 +20,6 @@ from socialapi.bulk.inputs.columns import (
     positions_of,
     printable_names,
     quoted,
-    read_names,
     with_article,
 )
 from socialapi.bulk.inputs.reader import ANY_FORM, TableForm
@@ -35,6 +34,7 @@ from socialapi.models.audiences import (
     IdentifierKind,
     Operation,
 )
+from socialapi.reports import RowIssue
 
 _SHORTEST: Final[Mapping[IdentifierKind, int]] = {"email": 6, "phone_number": 7, "device_id": 32, "service_id": 1}
 """Characters of the shortest value of the kinds whose values are told from other text."""
@@ -241,9 +241,9 @@ class IdentifierColumns(FrozenRecord):
             + (f". If line {line} is data, {_no_header('handle')}" if line else "")
         )
 
-    def columns(self) -> Mapping[str, str]:
-        """Returns what each column that is read is taken for."""
-        return read_names(self.noted)
+    def notes(self) -> Sequence[RowIssue]:
+        """Returns the warnings about the input as a whole."""
+        return [RowIssue(0, "", remark) for remark in self.remarks]
 
     def ignored_columns(self) -> Sequence[str]:
         """The names that were met and taken for nothing."""

@@ -17,7 +17,6 @@ from socialapi.bulk.inputs.columns import (
     positions_of,
     printable_names,
     quoted,
-    read_names,
     shown_name,
     with_article,
 )
@@ -28,6 +27,7 @@ from socialapi.bulk.rejects import HEADER, PLACE
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.products import Product
+from socialapi.reports import RowIssue
 
 IMAGES: Final = "additional_image_link"
 """The one field that may have several columns, and several values in one."""
@@ -166,9 +166,9 @@ class ProductColumns:
         """
         self._require_given(tuple(names), "")
 
-    def columns(self) -> Mapping[str, str]:
-        """Returns which field each column that is read is taken for."""
-        return read_names(self.noted)
+    def notes(self) -> Sequence[RowIssue]:
+        """Returns the warnings about the input as a whole."""
+        return [RowIssue(0, "", remark) for remark in self.remarks]
 
     def ignored_columns(self) -> Sequence[str]:
         """The names that were met and taken for nothing."""

@@ -319,9 +319,8 @@ class UpsertJob:
         self.reader: Reader[Block[ProductLayout]] = open_records(products, selection)
         self.counters: ProductCounters = ProductCounters(
             None,
-            ignored_columns=selection.ignored_columns,
-            columns_read=selection.columns,
-            remarks=selection.remarks,
+            noted=selection.noted,
+            notes=selection.notes,
             selection=selection,
             compares=options.digests is not None,
         )

@@ -100,8 +100,6 @@ class SyncCounts:
             bytes_sent=additions.bytes_sent + removals.bytes_sent,
             rejects=[*reading.rejects, *additions.rejects][:MAX_ISSUES_KEPT],
             warning_details=list(reading.warning_details),
-            ignored_columns=lambda: reading.ignored_columns,
-            columns_read=lambda: reading.columns,
         )
         computed = {
             "additions": additions,
@@ -115,6 +113,8 @@ class SyncCounts:
             **counters.sending(self._clock.monotonic() - self._started, dry_run=False),
             "rejects_path": reading.rejects_path,
             "forecast": self._forecast() if self._dry_run else None,
+            "columns": reading.columns,
+            "ignored_columns": reading.ignored_columns,
         }
         return report_of(SyncReport, counters, sending | computed)
 

@@ -8,11 +8,13 @@ import codecs
 import csv
 import functools
 import re
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from io import BufferedReader, StringIO
-from itertools import accumulate, chain, islice, tee
+from itertools import accumulate, chain, islice, pairwise, tee
 from operator import itemgetter
-from typing import Any, Final, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypeVar
 
 import attrs
 
@@ -42,13 +44,15 @@ MAX_COLUMNS: Final = 16_384
 CELLS_PER_BLOCK: Final = 250_000
 READ_BYTES: Final = 65_536
 HEAD_LINES: Final = 20
-"""The lines of which one names the columns."""
-HEAD_CHARACTERS: Final = 131_072
+"""The lines of which one names the columns, but for comments."""
+HEAD_CHARACTERS: Final = 65_536
 """Of these lines together, after which no more are looked at."""
 NAMES_COMPARED: Final = 500
 """Cells of such a line that are looked up."""
 ESCAPES_SOUGHT: Final = 1_048_576
 """Bytes that decide whether a backslash escapes what follows it."""
+FEWEST_SHORT: Final = 3
+"""Of the first rows, more that have the same number of cells below that of the names are no accident."""
 FEW_ROWS: Final = 32
 """Rows that are parsed at a time after a doubtful quotation mark: those behind the next one are parsed again."""
 
@@ -58,6 +62,7 @@ _HOLDS_ROWS: Final = (
     "a quotation mark opens a cell that holds other rows of the file: remove the mark, or write it twice within "
     "quotation marks"
 )
+_GOES_ON: Final = "the row goes on over several lines and is not as wide as the names: look for a quotation mark or a backslash that is wrong"
 _LONG_CELL: Final = f"a cell has more than {MAX_CELL_CHARACTERS:,} characters"
 _LONG_LINE: Final = f"the line has more than {MAX_LINE_CHARACTERS:,} characters"
 _LONG_ROW: Final = f"the row has more than {MAX_ROW_CHARACTERS:,} characters"
@@ -70,45 +75,94 @@ _SEPARATOR: Final = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]*', re.IGNORECASE).f
 """The line that Excel puts before a table, with its delimiter."""
 _FILLER: Final = "x" * (MAX_CELL_CHARACTERS + 1)
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+_ends_escaped: Final = re.compile(r"(?<!\\)(?:\\\\)*\\\Z").search
+_ESCAPED_QUOTE: Final = re.compile(r'\\([\\"])')
 _OTHER_ROW: Final = "\ud800"
 """A row that no file can hold, since bytes that are not UTF-8 are decoded to other lone
 surrogates.
 """
 
 
+Escapes = Literal["nothing", "quotes", "everything", "unquoted"]
+"""What a backslash gives another meaning: quotation marks, or whatever is behind it. Unquoted, it does all that
+quotation marks do elsewhere, and these are characters.
+"""
+
+_ESCAPES: Final[Sequence[Escapes]] = ("everything", "quotes", "unquoted")
+
+
 @attrs.frozen
 class _Dialect:
-    """How a table is written. With `escapes`, a backslash takes its meaning from the character behind it."""
+    """How a table is written. With escapes, the parser gets the lines as `prepared` returns them."""
 
     delimiter: str
-    escapes: bool = False
+    escapes: Escapes = "nothing"
 
     def reader(self, lines: Iterable[str], *, strict: bool = True) -> "csv._reader":
         """Returns a parser of these lines."""
-        escape = "\\" if self.escapes else None
-        return csv.reader(lines, delimiter=self.delimiter, escapechar=escape, skipinitialspace=True, strict=strict)
+        return csv.reader(
+            lines,
+            delimiter=self.delimiter,
+            escapechar="\\" if self.joins_lines else None,
+            quoting=csv.QUOTE_NONE if self.escapes == "unquoted" else csv.QUOTE_MINIMAL,
+            skipinitialspace=True,
+            strict=strict,
+        )
+
+    @property
+    def joins_lines(self) -> bool:
+        """Whether a backslash before a line end is part of a cell."""
+        return self.escapes in ("everything", "unquoted")
+
+    def records(self, lines: Iterable[str]) -> list[list[str]]:
+        """Returns the rows of these lines, as far as they can be told."""
+        return [
+            each for each in _parsed(self.reader(self.prepared(iter(lines)), strict=False)) if isinstance(each, list)
+        ]
 
     def cells_of(self, line: str) -> list[str]:
         """Returns the cells of a line by itself: a quotation mark that does not close a cell on it is a character."""
         found = _cell_pattern(self).finditer(line.rstrip("\r\n") + self.delimiter)
         cells = [cell[2].lstrip(" ") if cell[1] is None else cell[1].replace('""', '"') for cell in found]
-        return [_ESCAPED.sub(r"\1", cell) for cell in cells] if self.escapes else cells
+        return [_ESCAPED.sub(r"\1", cell) for cell in cells] if self.joins_lines else cells
 
-    def prepared(self, line: str) -> str:
-        r"""Returns a line as the parser has to get it: `\N`, which databases write for nothing, stays what it is."""
-        if not self.escapes or "\\" not in line:
-            return line
-        delimiter = re.escape(self.delimiter)
-        return re.sub(rf"(?<![^{delimiter}])\\N(?=[{delimiter}\r\n]|$)", r"\\\\N", line).replace("\\\r\n", "\\\n")
+    def prepared(self, lines: Iterator[str], line_end: str = "") -> Iterator[str]:
+        r"""Returns lines with escapes that the parser knows.
+
+        `\N`, which databases write for nothing, stays as it is. A line that does not end with `line_end` goes on.
+        """
+        if self.escapes == "nothing":
+            return lines
+        if self.escapes == "quotes":
+            return (_ESCAPED_QUOTE.sub(lambda found: '""' if found[1] == '"' else "\\", line) for line in lines)
+        return self._joined(lines, line_end)
+
+    def _joined(self, lines: Iterator[str], line_end: str) -> Iterator[str]:
+        """Yields lines that go on behind a line end together."""
+        begun = ""
+        for line in lines:
+            text = begun + line
+            is_escaped = _ends_escaped(text.removesuffix("\n").removesuffix("\r")) is not None
+            if len(text) < MAX_LINE_CHARACTERS and (is_escaped or not text.endswith(line_end)):
+                begun = text if is_escaped else f"{text[:-1]}\\{text[-1:]}"
+                continue
+            begun = ""
+            yield _null_pattern(self.delimiter).sub(r"\\\\N", text).replace("\\\r\n", "\\\n")
+        if begun:
+            yield begun
 
 
 @functools.lru_cache
 def _cell_pattern(dialect: _Dialect) -> re.Pattern[str]:
     delimiter = re.escape(dialect.delimiter)
-    escaped = r"|\\." if dialect.escapes else ""
-    other = r"\\" if dialect.escapes else ""
-    quoted = rf' *"((?:[^"{other}]++|""{escaped})*+)"(?={delimiter})'
+    escaped, other = (r"|\\.", r"\\") if dialect.joins_lines else ("", "")
+    quoted = "(?!)()" if dialect.escapes == "unquoted" else rf' *"((?:[^"{other}]++|""{escaped})*+)"(?={delimiter})'
     return re.compile(rf"(?:{quoted}|((?:[^{delimiter}{other}]++{escaped})*+)){delimiter}", re.DOTALL)
+
+
+@functools.lru_cache
+def _null_pattern(delimiter: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![^{re.escape(delimiter)}])\\N(?=[{re.escape(delimiter)}\r\n]|$)")
 
 
 def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
@@ -137,14 +191,17 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     head = max((_Head.of(first_lines, _Dialect(each), selection) for each in delimiters), key=_Head.score)
     line += head.index
     _say_what_is_skipped(first_lines[: head.index], line, selection)
-    dialect = attrs.evolve(head.dialect, escapes=bool(sample) and _counts_escapes(sample, head.dialect, line))
-    table = _Table(chain(first_lines[head.index :], lines), dialect, line, parts)
-    names = table.names() if form.header else [str(at + 1) for at in range(max(map(len, head.records)))]
+    dialect, records = head.dialect, head.records
+    if sample and (dialect := _with_escapes(dialect, sample, line)) != head.dialect:
+        records = dialect.records(first_lines[head.index :])
+    line_end = "\n" if first_lines[0].endswith("\n") else ""  # then a carriage return ends none
+    table = _Table(chain(first_lines[head.index :], lines), dialect, line, parts, line_end)
+    names = table.names() if form.header else [str(at + 1) for at in range(max(map(len, records)))]
     if len(names) > MAX_COLUMNS:
         raise InvalidInput(f"line {line}: there are {len(names):,} columns, and at most {MAX_COLUMNS:,} are read")
-    layout = selection.of_table(_without_comment_mark(names, selection), line)
-    _refuse_wider_rows(head.records, len(names), line)
-    table.expect(layout, len(names))
+    layout = selection.of_table(_unmarked(names) if form.header and _is_comment(names) else names, line)
+    _refuse_wider_rows(records, len(names), line)
+    table.expect(layout, len(names), map(len, records))
     yield from _unless_blank(table, layout, names if form.header else None, len(names))
 
 
@@ -170,13 +227,12 @@ def _given_line(lines: Iterator[str], parts: "_Parts", first: int, wanted: int) 
 
 def _first_lines(lines: Iterator[str], parts: "_Parts") -> list[str]:
     """Returns the first lines, of which one names the columns."""
-    found, room = list[str](), HEAD_CHARACTERS
-    for text in islice(lines, HEAD_LINES):
+    found, lines_left, room = list[str](), HEAD_LINES, HEAD_CHARACTERS
+    while lines_left and room > 0 and (text := next(lines, None)) is not None:
         parts.begin_block()
         found.append(text)
         room -= len(text)
-        if room < 0:
-            break
+        lines_left -= not text.startswith("#")
     return found
 
 
@@ -198,17 +254,15 @@ class _Head:
         """Reads the lines."""
         # Cut, so that no cell is too long for the parser.
         seen = list(StringIO("".join(lines)[:MAX_CELL_CHARACTERS], newline=""))
-        records = list(dialect.reader(seen, strict=False))
+        records = dialect.records(seen)
         alone = [dialect.cells_of(line) for line in seen]
-        if not selection.form.header:
-            return cls(dialect, 0, 0, records)
-        if (known := max(_known(records[0], selection), _known(alone[0], selection))) or selection.form.header_line:
+        known = max(_known(records[0], selection), _known(alone[0], selection)) if selection.form.header else 0
+        below = 0
+        if selection.form.header and selection.form.header_line is None and (not known or _is_comment(alone[0])):
+            below = _line_of_names(alone, selection)
+        if not below:
             return cls(dialect, 0, known, records)
-        for index in range(1, len(alone)):
-            if _names_columns(alone[: index + 1], selection):
-                records = list(dialect.reader(seen[index:], strict=False))
-                return cls(dialect, index, _known(alone[index], selection), records)
-        return cls(dialect, 0, 0, records)
+        return cls(dialect, below, _known(alone[below], selection), dialect.records(seen[below:]))
 
     def score(self) -> tuple[bool, int, float, int]:
         """Returns how well the dialect suits the lines: by known names, equal rows and columns, in this order."""
@@ -221,13 +275,23 @@ def _known(cells: Sequence[str], selection: Selection[Any]) -> int:
     return sum(selection.knows_any((name,)) for name in dict.fromkeys(cells[:NAMES_COMPARED]))
 
 
-def _names_columns(lines: Sequence[Sequence[str]], selection: Selection[Any]) -> bool:
-    """Returns whether the last of these lines names the columns, which are below a title or comments."""
-    *above, cells = lines
-    filled = [cell.strip() for cell in cells if cell.strip()]
-    most = max((sum(map(bool, map(str.strip, each))) for each in above if not _is_comment(each)), default=0)
-    is_names = len(filled) >= most and len(set(filled)) == len(filled) and not any(map(is_value, filled))
-    return is_names and _known(cells, selection) > 0
+def _line_of_names(lines: Sequence[Sequence[str]], selection: Selection[Any]) -> int:
+    """Returns the index of the line that names the columns below a title or comments; 0 if there is none.
+
+    A comment names them only if no other line does.
+    """
+    most, seen_other = 0, False
+    for index, cells in enumerate(lines):
+        filled = [cell.strip() for cell in cells if cell.strip()]
+        if _is_comment(cells):
+            continue
+        is_once = not seen_other or len(set(filled)) == len(filled)
+        is_names = index > 0 and is_once and len(filled) >= most and not any(map(is_value, filled))
+        if is_names and _known(cells, selection):
+            return index
+        most, seen_other = max(most, len(filled)), seen_other or bool(filled)
+    comments = [index for index, cells in enumerate(lines) if _is_comment(cells)]
+    return next((index for index in reversed(comments) if _known(_unmarked(lines[index]), selection)), 0)
 
 
 def _is_comment(cells: Sequence[str]) -> bool:
@@ -248,11 +312,9 @@ def _say_what_is_skipped(above: Sequence[str], line: int, selection: Selection[A
     )
 
 
-def _without_comment_mark(names: list[str], selection: Selection[Any]) -> list[str]:
-    """Returns the names, without the mark of a comment before a first one that is known."""
-    first = names[0].lstrip("# ")
-    is_marked = names[0].startswith("#") and not selection.knows_any(names[:1]) and selection.knows_any((first,))
-    return [first, *names[1:]] if is_marked else names
+def _unmarked(names: Sequence[str]) -> Sequence[str]:
+    """Returns the names in a comment."""
+    return [names[0].lstrip("# "), *names[1:]]
 
 
 def _refuse_wider_rows(records: Sequence[Sequence[str]], width: int, line: int) -> None:
@@ -286,23 +348,44 @@ def _sample_with_escapes(file: BufferedReader) -> bytes:
     return sample
 
 
-def _counts_escapes(sample: bytes, dialect: _Dialect, line: int) -> bool:
-    """Returns whether the rows from this line on are even with escapes, and only so."""
+def _with_escapes(dialect: _Dialect, sample: bytes, line: int) -> _Dialect:
+    """Returns the dialect with the escapes with which most rows from this line on are even, if not all are without."""
     lines = list(StringIO(sample.decode("utf-8", "surrogateescape"), newline=""))[line - 1 :]
-    if len(sample) >= ESCAPES_SOUGHT:
+    if is_cut := len(sample) >= ESCAPES_SOUGHT:
         del lines[-1:]
-    with_escapes = attrs.evolve(dialect, escapes=True)
-    return _is_even(with_escapes, lines) and not _is_even(dialect, lines)
+    even, uneven = _even_rows(dialect, lines, is_cut=is_cut)
+    most = even - uneven
+    for escapes in _ESCAPES if uneven else ():
+        if escapes == "unquoted" and (dialect.delimiter != "\t" or '"' in lines[0]):
+            break
+        other = attrs.evolve(dialect, escapes=escapes)
+        even, uneven = _even_rows(other, lines, is_cut=is_cut)
+        if even - uneven > most and even > uneven:
+            dialect, most = other, even - uneven
+    return dialect
 
 
-def _is_even(dialect: _Dialect, lines: Sequence[str]) -> bool:
-    widths = set[int]()
-    try:
-        widths.update(map(len, dialect.reader(map(dialect.prepared, lines))))
-    except csv.Error as error:
-        if str(error) != _UNEXPECTED_END:  # the last row may go on behind the sample
-            return False
-    return len(widths - {0}) == 1
+def _even_rows(dialect: _Dialect, lines: Sequence[str], *, is_cut: bool) -> tuple[int, int]:
+    """Returns how many rows are as wide as the names, and how many are faulty or are not."""
+    even = uneven = width = 0
+    for record in _parsed(dialect.reader(dialect.prepared(iter(lines)))):
+        if isinstance(record, csv.Error):
+            uneven += not (is_cut and str(record) == _UNEXPECTED_END)  # the last row may go on behind the sample
+        elif record:
+            width = width or len(record)
+            even, uneven = even + (len(record) == width), uneven + (len(record) != width)
+    return even, uneven
+
+
+def _parsed(parser: "csv._reader") -> Iterator[list[str] | csv.Error]:
+    """Yields each row, or why there is none."""
+    while True:
+        try:
+            yield next(parser)
+        except csv.Error as error:
+            yield error
+        except StopIteration:
+            return
 
 
 def _unless_blank(table: "_Table", layout: L, names: Sequence[str] | None, width: int) -> Iterator[Block[L]]:
@@ -349,14 +432,16 @@ class _Rows:
 class _Table:
     """Parses the lines of a table, of which the first one has the number `line`."""
 
-    def __init__(self, lines: Iterator[str], dialect: _Dialect, line: int, parts: "_Parts") -> None:
-        self._source = map(dialect.prepared, lines) if dialect.escapes else lines
+    def __init__(self, lines: Iterator[str], dialect: _Dialect, line: int, parts: "_Parts", line_end: str) -> None:
+        self._source = dialect.prepared(lines, line_end)
         self._dialect = dialect
         self._parts = parts
         self._rows_per_block = ROWS_PER_BLOCK
         self._width = 0
+        self._widths: AbstractSet[int] = frozenset()
         self._layout: Layout | None = None
-        self._lines_before = line - 1
+        self.line = line
+        """The number of the line on which the next row begins."""
         self._lines_taken = 0
         self._waiting: Iterator[str] = iter(())
         self._parse_again(())
@@ -367,13 +452,12 @@ class _Table:
         # The second iterator keeps the lines of the rows at hand, for when one of them cannot be parsed.
         given, self._again = tee(chain(self._waiting, self._source))
         self._parser = self._dialect.reader(given)
-        self._lines_before += self._lines_taken
+        self.line -= self._count(lines)
         self._lines_taken = 0
 
-    @property
-    def line(self) -> int:
-        """The number of the line on which the next row begins."""
-        return self._lines_before + self._lines_taken + 1
+    def _count(self, lines: Sequence[str]) -> int:
+        """Returns how many lines of the file these are, of which several may be joined."""
+        return sum(map(_line_ends, lines)) if self._dialect.joins_lines else len(lines)
 
     def names(self) -> list[str]:
         """Returns the column names. Raises InvalidInput when they cannot be parsed."""
@@ -392,9 +476,12 @@ class _Table:
             return self._dialect.cells_of(raw[0])
         raise self._error(line, raw, reason)
 
-    def expect(self, layout: Layout, width: int) -> None:
-        """Takes over what the columns hold, by which a row is known."""
+    def expect(self, layout: Layout, width: int, widths: Iterable[int]) -> None:
+        """Takes over what the columns hold, and how many cells the first rows have, by which a row is known."""
         self._layout, self._width = layout, width
+        counts = Counter(widths)
+        usual = {each for each, count in counts.items() if count > max(FEWEST_SHORT, counts.total() // 4)}
+        self._widths = {width, *(each for each in usual if 1 < each < width)}
         # Every row of a block gets a cell for each name.
         self._rows_per_block = max(1, min(ROWS_PER_BLOCK, CELLS_PER_BLOCK // max(1, width)))
 
@@ -419,28 +506,34 @@ class _Table:
         """Adds rows, up to one that is doubtful. Returns whether there may be more, and the doubt."""
         records: list[list[str]] = []
         append, full, doubt = records.append, self._parts.full, None
+        is_joined, ends = self._dialect.joins_lines, list[int]()
         try:
             for record in islice(self._parser, room):
                 append(record)
+                if is_joined:
+                    ends.append(self._parser.line_num - self._lines_taken)
                 if full:
                     break
         except csv.Error as problem:
             doubt = _meaning(problem)
         first, is_more = self.line, len(records) == room or doubt is not None
-        if doubt is None and self._parser.line_num - self._lines_taken == len(records):
+        if doubt is None and not is_joined and self._parser.line_num - self._lines_taken == len(records):
             self._take_lines()
             rows.extend(records, range(first, first + len(records)))
             return is_more, None
-        sizes = [1 + _line_ends("|".join(record)) for record in records]
-        raw = self._take_lines(sum(sizes))
-        starts = list(accumulate(sizes, initial=0))
-        for index, size in enumerate(sizes):
-            if size > 1 and self._holds_rows(records[index], raw[starts[index] : starts[index + 1]]):
+        starts = [0, *(ends or accumulate(1 + _line_ends("|".join(record)) for record in records))]
+        raw = self._take_lines(starts[-1])
+        for index, (start, stop) in enumerate(pairwise(starts)):
+            if (fault := self._fault_of(records[index], raw[start:stop])) is not None:
                 # Those behind it are parsed again.
-                self._lines_taken -= len(raw) - starts[index]
-                self._again = chain(raw[starts[index] :], self._again)
-                records, doubt, is_more = records[:index], _HOLDS_ROWS, True
+                self._lines_taken -= len(raw) - start
+                self.line -= self._count(raw[start:])
+                self._again = chain(raw[start:], self._again)
+                records, doubt, is_more = records[:index], fault, True
                 break
+        if is_joined:
+            lines = list(accumulate(map(_line_ends, raw), initial=0))
+            starts = [lines[start] for start in starts]
         rows.extend(records, [first + start for start in starts[: len(records)]])
         return is_more, doubt
 
@@ -448,28 +541,45 @@ class _Table:
         """Returns the next lines that the parser has read, all of them by default."""
         count = self._parser.line_num - self._lines_taken if count is None else count
         self._lines_taken += count
-        return list(islice(self._again, count))
+        lines = list(islice(self._again, count))
+        self.line += self._count(lines)
+        return lines
 
-    def _holds_rows(self, record: Sequence[str], raw: Sequence[str]) -> bool:
-        """Returns whether some of the lines of this row are other rows.
+    def _fault_of(self, record: Sequence[str], raw: Sequence[str]) -> str | None:
+        """Returns what is wrong with a row of several lines that is none, or has others in it."""
+        if len(raw) == 1 and not (self._dialect.joins_lines and _line_ends(raw[0]) > 1):
+            return None
+        if len(record) not in self._widths:
+            cells = [*record, *[""] * (self._width - len(record))][: self._width]
+            if not _is_blank(record[self._width :]) or (self._layout and self._layout.is_row(cells) is False):
+                return _GOES_ON
+        likely = [self._is_row(self._dialect.cells_of(line)) for line in raw]
+        if likely[0] is True and self._is_row(record) is not True:
+            return _HOLDS_ROWS
+        first = 0
+        for size in (_line_ends(cell) for cell in record) if not self._dialect.joins_lines else (len(raw) - 1,):
+            if size and self._holds_rows(likely[first : first + size + 1], raw[first : first + size + 1]):
+                return _HOLDS_ROWS
+            first += size
+        return None
+
+    def _holds_rows(self, likely: Sequence[bool | None], raw: Sequence[str]) -> bool:
+        """Returns whether some of the lines of a cell are other rows, as `likely` says.
 
         A line between two others is one if it has as many cells as there are names, and an identifier or the like in
-        the right one. A first line is only if the last one is too, or if the row without it is none.
+        the right one. The first one is only if the last one is too.
         """
-        likely = [self._is_row(self._dialect.cells_of(line)) for line in raw]
         if True in likely[1:-1] or likely[0] is likely[-1] is True:
             return True
-        if likely[0] is True and self._is_row(record) is not True:
-            return True
         if self._dialect.delimiter == "\t":
-            return all(len(self._dialect.cells_of(line)) == self._width > 1 for line in raw)
+            return self._width > 1 and all(len(self._dialect.cells_of(line)) == self._width for line in raw)
         return False not in likely and (len(raw) > 2 or self._width > 2)
 
     def _is_row(self, cells: Sequence[str]) -> bool | None:
         """Returns whether a line with these cells is a row by itself; None if it may be."""
-        if self._layout is None or len(cells) != self._width:
+        if self._layout is None or len(cells) not in self._widths:
             return False
-        return self._layout.is_row(cells)
+        return self._layout.is_row([*cells, *[""] * (self._width - len(cells))])
 
     def _add_doubtful(self, rows: _Rows, reason: str) -> InvalidInput | None:
         """Adds the row that is doubtful if the next one begins on the next line; else returns the error."""
@@ -492,6 +602,8 @@ class _Table:
         """Returns whether the quotation mark that causes a doubt is a character of a tab-separated file."""
         if self._dialect.delimiter != "\t" or len(raw[0]) > MAX_LINE_CHARACTERS:
             return False
+        if reason == _GOES_ON:
+            return not self._dialect.joins_lines
         return reason in (_QUOTING, _NEVER_CLOSED, _HOLDS_ROWS) or (reason == _LONG_CELL and len(raw) > 1)
 
     def _error(self, line: int, raw: Sequence[str], reason: str) -> InvalidInput:
@@ -500,7 +612,7 @@ class _Table:
             return InvalidInput(f"line {line}: {_LONG_LINE}")
         if reason == _LONG_ROW:
             return InvalidInput(f"line {line}: {reason}{_PROBABLY}")
-        column, _, _ = self._walk(raw[:1] if reason == _HOLDS_ROWS else raw)
+        column, _, _ = self._walk(raw[:1] if reason in (_HOLDS_ROWS, _GOES_ON) else raw)
         probably = _PROBABLY if reason == _LONG_CELL else ""
         return InvalidInput(f"line {line}, column {column}: {reason}{probably}")
 
@@ -515,8 +627,10 @@ class _Table:
         """Returns the cells of a line, as far as they can be told; None if the row may go on beyond it."""
         if reason == _LONG_CELL:
             return None if text.count('"') % 2 else []
-        rows = list(self._dialect.reader((text, _OTHER_ROW), strict=False))
-        return rows[0] if len(rows) == 2 and reason == _QUOTING else None
+        rows = list(_parsed(self._dialect.reader((text, _OTHER_ROW), strict=False)))
+        if len(rows) != 2 or reason != _QUOTING:
+            return None
+        return rows[0] if isinstance(rows[0], list) else self._dialect.cells_of(text)
 
     def _walk(self, lines: Sequence[str]) -> tuple[int, list[int], bool]:
         """Returns in which cell of a row the parser gives up, the cells in which text follows a quotation mark that
@@ -546,7 +660,7 @@ def _meaning(error: csv.Error) -> str:
     says = str(error)
     if says == _LONG_ROW:
         return says
-    if "expected after" in says:
+    if "expected after" in says or "new-line" in says:
         return _QUOTING
     return _NEVER_CLOSED if says == _UNEXPECTED_END else _LONG_CELL
 

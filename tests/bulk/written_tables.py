@@ -4,6 +4,7 @@ Every row begins with a mark of its own, by which its place in the text is known
 """
 
 import csv
+import functools
 import io
 import random
 import re
@@ -22,7 +23,25 @@ from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS
 
 PIECES: Final = (
-    *("Ann", "Lee", "rue", "Straße", "東京", "O'Neil", "Dr.", "5", "12 m", "null", "=1+2", "#", "N/A", "x", "é", "-", "+"),
+    *(
+        "Ann",
+        "Lee",
+        "rue",
+        "Straße",
+        "東京",
+        "O'Neil",
+        "Dr.",
+        "5",
+        "12 m",
+        "null",
+        "=1+2",
+        "#",
+        "N/A",
+        "x",
+        "é",
+        "-",
+        "+",
+    ),
     *('"', '""', "'", ",", ";", "|", "\t", "\n", "\r\n", "\\", "\\n", " ", "  ", '", ', '"\n', "\n\n", "\\N", ":", "/"),
 )
 TEXT_COLUMNS: Final = ("name", "note", "city", "Titel, Anrede", "remarks; internal")
@@ -82,7 +101,7 @@ Write = Callable[[Table, random.Random], str]
 def by_csv(given: Table, chance: random.Random) -> str:
     """As Python's module writes it, in every way of quoting."""
     way = chance.choice(("minimal", "all", "nonnumeric", "escaped", "unquoted"))
-    quoting = {"all": csv.QUOTE_ALL, "nonnumeric": csv.QUOTE_NONNUMERIC, "unquoted": csv.QUOTE_NONE}
+    quoting: dict[str, Any] = {"all": csv.QUOTE_ALL, "nonnumeric": csv.QUOTE_NONNUMERIC, "unquoted": csv.QUOTE_NONE}
     text = io.StringIO(newline="")
     escape = "\\" if way in ("escaped", "unquoted") else None
     writer = csv.writer(
@@ -121,18 +140,24 @@ def by_polars(given: Table, chance: random.Random) -> str:
 
 def by_duckdb(given: Table, chance: random.Random) -> str:
     """As DuckDB copies it into a file."""
-    import duckdb
     import pyarrow
 
     columns = {name: [row[at] for row in given.rows] for at, name in enumerate(given.names)}
     table = pyarrow.table({name: pyarrow.array(cells, pyarrow.string()) for name, cells in columns.items()})
     forced = ", force_quote *" if chance.random() < 0.5 else ""
     delimiter = chance.choice(",;\t|")
-    with tempfile.TemporaryDirectory() as folder, duckdb.connect() as connection:
-        path = Path(folder, "people.csv")
+    with tempfile.TemporaryDirectory() as folder:
+        path, connection = Path(folder, "people.csv"), _connection()
         connection.register("people", table)
         connection.execute(f"copy people to '{path}' (format csv, header, delimiter '{delimiter}'{forced})")
         return path.read_bytes().decode()
+
+
+@functools.cache
+def _connection() -> Any:
+    import duckdb
+
+    return duckdb.connect()
 
 
 def _joined(rows: Sequence[Sequence[str]], delimiter: str, end: str) -> str:
@@ -222,13 +247,20 @@ class Damaged:
     rows: frozenset[int]
     lines: range
 
+    @property
+    def is_ambiguous(self) -> bool:
+        """Whether backslashes before what is special leave more than one way to read the rest."""
+        return re.search(r'\\["\r\n,;\t|]', self.text) is not None
+
 
 def damaged(text: str, given: Table, chance: random.Random) -> Damaged:
     """Replaces up to one character, below the names."""
     starts = [_start(text, row[0]) for row in given.rows]
     at = chance.randrange(starts[0], len(text))
     if chance.random() < 0.5:  # where marks and delimiters are, or belong
-        at = chance.choice([place.start() for place in re.finditer(r'[",;\t|\n\\]|(?<=[,;\t|])', text[starts[0] :])] or [0])
+        at = chance.choice(
+            [place.start() for place in re.finditer(r'[",;\t|\n\\]|(?<=[,;\t|])', text[starts[0] :])] or [0]
+        )
         at += starts[0]
     stop = at + chance.choice((0, 1))
     new = chance.choice(DEBRIS)
@@ -266,7 +298,7 @@ def read(text: str) -> Found:
     content = text.encode("utf-8", "surrogateescape").removeprefix(b"\xef\xbb\xbf")
     rows = list[Sequence[str]]()
     try:
-        for block in read_csv(BufferedReader(BytesIO(content)), IdentifierColumns.of(None, IDENTIFIER_KINDS)):  # type: ignore[arg-type]
+        for block in read_csv(BufferedReader(BytesIO(content)), IdentifierColumns.of(None, IDENTIFIER_KINDS)):
             for index, row in enumerate(user_rows(block)):
                 doubt = block.doubts.get(index)
                 columns = doubt.columns if doubt else ()

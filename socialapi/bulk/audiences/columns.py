@@ -169,7 +169,12 @@ class IdentifierColumns(FrozenRecord):
         """Raises InvalidInput where names were given that are values: the first row would be lost."""
         words = set(re.split("[^a-z]+", names[0].lower()))
         is_list = len(names) == 1 and bool(self.given.get("handle")) and not detected_as(names[0])
-        if layout.is_row(names) or (is_list and layout.is_row(names) is None and not words & _NAME_WORDS):
+        is_personal = any(looks_personal(name) for _, name, kind in layout.identifiers if self.given.get(kind))
+        if (
+            is_personal
+            or layout.is_row(names)
+            or (is_list and layout.is_row(names) is None and not words & _NAME_WORDS)
+        ):
             raise InvalidInput(f"line {line} looks like data: {_no_header(layout.identifiers[0][2])}")
 
     def of_keys(self, names: Sequence[str]) -> IdentifierLayout:

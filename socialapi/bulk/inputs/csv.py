@@ -14,7 +14,7 @@ from collections.abc import Set as AbstractSet
 from io import BufferedReader, StringIO
 from itertools import accumulate, chain, islice, pairwise, tee
 from operator import itemgetter
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Literal, Protocol, Self, TypeVar
 
 import attrs
 
@@ -51,6 +51,10 @@ NAMES_COMPARED: Final = 500
 """Cells of such a line that are looked up."""
 ESCAPES_SOUGHT: Final = 1_048_576
 """Bytes that decide whether a backslash escapes what follows it."""
+CLEARLY: Final = 2
+"""By how many rows more that are even, or fewer that are not, escapes are chosen if some are not even with them."""
+FEW_MARKS: Final = 2
+"""Quotation marks without a backslash that do not mean that cells are quoted."""
 FEWEST_SHORT: Final = 3
 """Of the first rows, more that have the same number of cells below that of the names are no accident."""
 FEW_ROWS: Final = 32
@@ -88,7 +92,18 @@ Escapes = Literal["nothing", "quotes", "everything", "unquoted"]
 quotation marks do elsewhere, and these are characters.
 """
 
-_ESCAPES: Final[Sequence[Escapes]] = ("everything", "quotes", "unquoted")
+_ESCAPES: Final[Sequence[Escapes]] = ("quotes", "unquoted", "everything")
+
+
+class _Parser(Protocol):
+    """What `csv.reader` returns."""
+
+    @property
+    def line_num(self) -> int:
+        """How many lines were read."""
+
+    def __iter__(self) -> Iterator[list[str]]: ...
+    def __next__(self) -> list[str]: ...
 
 
 @attrs.frozen
@@ -98,7 +113,7 @@ class _Dialect:
     delimiter: str
     escapes: Escapes = "nothing"
 
-    def reader(self, lines: Iterable[str], *, strict: bool = True) -> "csv._reader":
+    def reader(self, lines: Iterable[str], *, strict: bool = True) -> "_Parser":
         """Returns a parser of these lines."""
         return csv.reader(
             lines,
@@ -349,35 +364,49 @@ def _sample_with_escapes(file: BufferedReader) -> bytes:
 
 
 def _with_escapes(dialect: _Dialect, sample: bytes, line: int) -> _Dialect:
-    """Returns the dialect with the escapes with which most rows from this line on are even, if not all are without."""
-    lines = list(StringIO(sample.decode("utf-8", "surrogateescape"), newline=""))[line - 1 :]
+    """Returns the dialect with the escapes with which the rows from this line on are even, or are so for longer.
+
+    Of a table that is damaged before it matters, more rows have to be even.
+    """
+    text = sample.decode("utf-8", "surrogateescape")
+    lines = list(StringIO(text, newline=""))[line - 1 :]
     if is_cut := len(sample) >= ESCAPES_SOUGHT:
         del lines[-1:]
-    even, uneven = _even_rows(dialect, lines, is_cut=is_cut)
-    most = even - uneven
-    for escapes in _ESCAPES if uneven else ():
-        if escapes == "unquoted" and (dialect.delimiter != "\t" or '"' in lines[0]):
-            break
+    may_be_unquoted = dialect.delimiter == "\t" or text.count('"') <= text.count('\\"') + FEW_MARKS
+    best = _evenness(dialect, lines, is_cut=is_cut)
+    for escapes in _ESCAPES if best[0] < len(lines) else ():
+        if escapes == "unquoted" and ('"' in lines[0] or not may_be_unquoted):
+            continue
         other = attrs.evolve(dialect, escapes=escapes)
-        even, uneven = _even_rows(other, lines, is_cut=is_cut)
-        if even - uneven > most and even > uneven:
-            dialect, most = other, even - uneven
+        found = _evenness(other, lines, is_cut=is_cut)
+        if found[1] > 0 and (found[0] > best[0] or (found[0] == best[0] and found[1] > best[1] + CLEARLY)):
+            dialect, best = other, found
     return dialect
 
 
-def _even_rows(dialect: _Dialect, lines: Sequence[str], *, is_cut: bool) -> tuple[int, int]:
-    """Returns how many rows are as wide as the names, and how many are faulty or are not."""
-    even = uneven = width = 0
-    for record in _parsed(dialect.reader(dialect.prepared(iter(lines)))):
-        if isinstance(record, csv.Error):
-            uneven += not (is_cut and str(record) == _UNEXPECTED_END)  # the last row may go on behind the sample
-        elif record:
-            width = width or len(record)
-            even, uneven = even + (len(record) == width), uneven + (len(record) != width)
-    return even, uneven
+def _evenness(dialect: _Dialect, lines: Sequence[str], *, is_cut: bool) -> tuple[int, int]:
+    """Returns how many lines come before a row that is faulty or not as wide as the names, and how many more rows are
+    even than are not.
+    """
+    line_end = "\n" if dialect.escapes == "unquoted" and lines[0].endswith("\n") else ""
+    given = list(dialect.prepared(iter(lines), line_end))
+    parser, widths, start, first = dialect.reader(given), list[int](), 0, len(lines)
+    for record in _parsed(parser):
+        if isinstance(record, list):
+            found = [len(record)] * bool(record)
+        elif dialect.delimiter == "\t":  # where each line is a row, if a quotation mark is none
+            found = [len(dialect.cells_of(line)) for line in given[start : parser.line_num]]
+        else:
+            found = [] if is_cut and str(record) == _UNEXPECTED_END else [0]  # which may go on behind the sample
+        widths += found
+        if first == len(lines) and found and found != widths[:1] * len(found):
+            first = sum(map(_line_ends, given[:start]))
+        start = parser.line_num
+    even = widths.count(widths[0]) if widths else 0
+    return first, 2 * even - len(widths)
 
 
-def _parsed(parser: "csv._reader") -> Iterator[list[str] | csv.Error]:
+def _parsed(parser: "_Parser") -> Iterator[list[str] | csv.Error]:
     """Yields each row, or why there is none."""
     while True:
         try:
@@ -467,9 +496,8 @@ class _Table:
         except csv.Error as error:
             names, reason = [], _meaning(error)
         raw = self._take_lines()
-        if names and not (
-            len(raw) > 1 and any(is_value(cell) for each in raw for cell in self._dialect.cells_of(each))
-        ):
+        cells = [cell for each in raw for cell in self._dialect.cells_of(each)]
+        if names and (len(raw) == 1 or not any(map(is_value, cells))):
             return names
         if self._is_character(raw, reason):
             self._parse_again(raw[1:])
@@ -556,9 +584,11 @@ class _Table:
         likely = [self._is_row(self._dialect.cells_of(line)) for line in raw]
         if likely[0] is True and self._is_row(record) is not True:
             return _HOLDS_ROWS
-        first = 0
-        for size in (_line_ends(cell) for cell in record) if not self._dialect.joins_lines else (len(raw) - 1,):
-            if size and self._holds_rows(likely[first : first + size + 1], raw[first : first + size + 1]):
+        first, sizes = 0, [size for cell in record if (size := _line_ends(cell))]
+        if self._dialect.joins_lines:  # by which lines are not told apart
+            sizes = [len(raw) - 1] if len(sizes) == 1 < len(raw) else []
+        for size in sizes:
+            if self._holds_rows(likely[first : first + size + 1], raw[first : first + size + 1]):
                 return _HOLDS_ROWS
             first += size
         return None

@@ -117,7 +117,7 @@ def read_items(file: BufferedReader, remarks: list[str] | None = None) -> Iterat
     fault: InvalidInput | None = None
     found = is_last = False
     taken = 0
-    chunks = chain((head,), iter(lambda: file.read1(READ_BYTES), b""))
+    chunks: Iterator[bytes] = chain((head,), iter(lambda: file.read1(READ_BYTES), b""))
     if 0 not in head[:2] and head[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         chunks = _without_controls(chunks, lines_before + 1, [] if remarks is None else remarks)
     while fault is None and not is_last:

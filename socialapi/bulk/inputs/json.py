@@ -128,8 +128,10 @@ def path_of_rows(head: bytes, selection: Selection[Any]) -> Sequence[str] | None
     if not found:
         return None
 
+    given = {path.partition(".")[0] for path in selection.paths}
+
     def known(names: Iterable[str]) -> int:
-        return sum(selection.knows_any((name,)) for name in names)
+        return sum(name in given or selection.knows_any((name,)) for name in names)
 
     path, before, inner = max(found, key=lambda array: known(array[2]))
     outside, inside = known(whole if whole is not None and len(path) == 1 else before), known(inner)
@@ -217,7 +219,7 @@ class JsonWindow:
             elif self._peek() != "[":
                 self._item()
             else:
-                objects = sum(bool(item) and isinstance(item[0], dict) for item in self._array())
+                objects = sum(item != CUT and isinstance(item[0], dict) for item in self._array())
                 if objects and is_read and not path[1:]:
                     raise self._fault(
                         f"{quoted(name)} is an array of objects, too, behind {quoted(path[0])}: give one of them"

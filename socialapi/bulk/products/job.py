@@ -351,11 +351,8 @@ def _settings(options: UpsertOptions) -> Mapping[str, Setting]:
     version had them.
     """
     digests = None if options.digests is None else str(Path(options.digests).absolute())
-    return (
-        {"digests": digests}
-        | ({"columns": columns_setting(options.columns)} if options.columns else {})
-        | options.form_settings
-    )
+    columns = {"columns": columns_setting(options.columns)} if options.columns else {}
+    return {"digests": digests, **columns, **options.form_settings}
 
 
 def _check_files(products: Records, options: UpsertOptions) -> None:

@@ -5,7 +5,6 @@ from typing import Any, ClassVar, TypeVar
 
 import attrs
 
-from socialapi.bulk.inputs.columns import ignored_names, shown_name
 from socialapi.bulk.rejects import PLACE, RejectsFile
 from socialapi.reports import MAX_ISSUES_KEPT, Forecast, RowIssue, UploadReport
 from socialapi.routes.route import RateLimit
@@ -39,10 +38,10 @@ class RowCounters:
     forecast_bytes: int = 0
     rejects: list[RowIssue] = attrs.field(factory=list)
     warning_details: list[RowIssue] = attrs.field(factory=list)
-    noted: Mapping[str, str] = attrs.field(factory=dict)
-    """The columns of the input, as far as they are known by now, each with what it is read as; an empty
-    text for one that is not read.
-    """
+    ignored_columns: Callable[[], Sequence[str]] = tuple
+    """The columns of the input that are not read, as far as they are known by now."""
+    read_columns: Callable[[], Mapping[str, str]] = dict
+    """What the others are read as."""
     notes: Callable[[], Sequence[RowIssue]] = tuple
     """The warnings about the input as a whole."""
     on_reject: Callable[[Sequence[RowIssue]], None] | None = None
@@ -127,8 +126,8 @@ class RowCounters:
             "quota_used": self._quota_used(elapsed_seconds),
             "rejects_path": str(self.rejects_file.path) if self.rejects_file is not None else None,
             "forecast": self._forecast() if dry_run else None,
-            "columns": {shown_name(name): read_as for name, read_as in self.noted.items() if read_as},
-            "ignored_columns": ignored_names(self.noted),
+            "columns": self.read_columns(),
+            "ignored_columns": tuple(self.ignored_columns()),
             "warnings": self.warnings + len(notes),
             "warning_details": tuple((*notes, *self.warning_details)[:MAX_ISSUES_KEPT]),
         }

@@ -20,6 +20,7 @@ from socialapi.bulk.inputs.columns import (
     positions_of,
     printable_names,
     quoted,
+    read_names,
     with_article,
 )
 from socialapi.bulk.inputs.reader import ANY_FORM, TableForm
@@ -249,6 +250,10 @@ class IdentifierColumns(FrozenRecord):
     def notes(self) -> Sequence[RowIssue]:
         """Returns the warnings about the input as a whole."""
         return [RowIssue(0, "", remark) for remark in self.remarks]
+
+    def read_columns(self) -> Mapping[str, str]:
+        """Returns what each column that is read is taken for."""
+        return read_names(self.noted)
 
     def ignored_columns(self) -> Sequence[str]:
         """The names that were met and taken for nothing."""

@@ -377,7 +377,9 @@ class UploadJob:
         self._context = JobContext.of(session)
         rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
         selection = IdentifierColumns.of(options.columns, destination.kinds, options.form)
-        self.counters: RowCounters = RowCounters(rate, noted=selection.noted, notes=selection.notes)
+        self.counters: RowCounters = RowCounters(
+            rate, ignored_columns=selection.ignored_columns, read_columns=selection.read_columns, notes=selection.notes
+        )
         sender = batch_sender(session, destination.target, options, call, self.counters)
         prepare_at = functools.partial(_prepare_at, destination, options)
         self.stage: UploadStage[UserBlock] = _UserStage(prepare_at, sender, self._context, dry_run=options.dry_run)

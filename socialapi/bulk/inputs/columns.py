@@ -147,6 +147,11 @@ def noted_as(name: str) -> str:
     return name if len(name) <= _LONGEST_SHOWN else name[: _LONGEST_SHOWN + 1]
 
 
+def read_names(noted: Mapping[str, str]) -> Mapping[str, str]:
+    """Returns what each name was taken for that was taken for something, for a report."""
+    return {shown_name(name): taken_for for name, taken_for in noted.items() if taken_for}
+
+
 def ignored_names(noted: Mapping[str, str]) -> tuple[str, ...]:
     """The names that were taken for nothing, for a report."""
     return tuple(dict.fromkeys(shown_name(name) for name, taken_for in noted.items() if not taken_for))

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, Protocol, Self, TypeVar
 
 import attrs
 
-from socialapi.bulk.inputs.columns import is_value
+from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, is_value
 from socialapi.bulk.inputs.reader import (
     BYTES_PER_BLOCK,
     IS_BLANK,
@@ -322,9 +322,11 @@ def _say_what_is_skipped(above: Sequence[str], line: int, selection: Selection[A
             f"line {line} seems to name the columns, below lines that do not: to be sure, say so with header_line={line} "
             f"or --header-line {line}"
         )
-    selection.remarks.append(
-        f"line {line} names the columns; what is above it is not read (header_line, --header-line says which line it is)"
-    )
+    if len(selection.remarks) < MAX_NAMES_KEPT:
+        selection.remarks.append(
+            f"line {line} names the columns; what is above it is not read (header_line, --header-line says which line it "
+            "is)"
+        )
 
 
 def _unmarked(names: Sequence[str]) -> Sequence[str]:
@@ -393,7 +395,7 @@ def _evenness(dialect: _Dialect, lines: Sequence[str], *, is_cut: bool) -> tuple
     parser, widths, start, first = dialect.reader(given), list[int](), 0, len(lines)
     for record in _parsed(parser):
         if isinstance(record, list):
-            found = [len(record)] * bool(record)
+            found = [len(record)]
         elif dialect.delimiter == "\t":  # where each line is a row, if a quotation mark is none
             found = [len(dialect.cells_of(line)) for line in given[start : parser.line_num]]
         else:

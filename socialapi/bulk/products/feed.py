@@ -17,6 +17,7 @@ from socialapi.bulk.inputs.columns import (
     positions_of,
     printable_names,
     quoted,
+    read_names,
     shown_name,
     with_article,
 )
@@ -169,6 +170,10 @@ class ProductColumns:
     def notes(self) -> Sequence[RowIssue]:
         """Returns the warnings about the input as a whole."""
         return [RowIssue(0, "", remark) for remark in self.remarks]
+
+    def read_columns(self) -> Mapping[str, str]:
+        """Returns what each column that is read is taken for."""
+        return read_names(self.noted)
 
     def ignored_columns(self) -> Sequence[str]:
         """The names that were met and taken for nothing."""

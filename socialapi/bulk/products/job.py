@@ -319,7 +319,8 @@ class UpsertJob:
         self.reader: Reader[Block[ProductLayout]] = open_records(products, selection)
         self.counters: ProductCounters = ProductCounters(
             None,
-            noted=selection.noted,
+            ignored_columns=selection.ignored_columns,
+            read_columns=selection.read_columns,
             notes=selection.notes,
             selection=selection,
             compares=options.digests is not None,

@@ -10,7 +10,7 @@ from tests.bulk.written_tables import WRITERS, damaged, table, wrong_of, wrong_o
 pytestmark = [pytest.mark.timeout(1_800)]
 
 TABLES: Final = 20_007
-MOST_MISREAD: Final = 0.005
+MOST_MISREAD: Final = 0.01
 """Of damaged tables in which a backslash may be an escape or not: which one it is, is told by the rows that are whole."""
 
 

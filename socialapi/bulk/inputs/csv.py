@@ -141,6 +141,10 @@ class _Dialect:
         cells = [cell[2].lstrip(" ") if cell[1] is None else cell[1].replace('""', '"') for cell in found]
         return [_ESCAPED.sub(r"\1", cell) for cell in cells] if self.joins_lines else cells
 
+    def are_rows(self, lines: Sequence[str], width: int) -> bool:
+        """Returns whether the first and the last of several lines are rows: those of a cell have fewer cells."""
+        return width == len(self.cells_of(lines[0])) == len(self.cells_of(lines[-1])) > 1 < len(lines)
+
     def prepared(self, lines: Iterator[str], line_end: str = "") -> Iterator[str]:
         r"""Returns lines with escapes that the parser knows.
 
@@ -394,10 +398,12 @@ def _evenness(dialect: _Dialect, lines: Sequence[str], *, is_cut: bool) -> tuple
     given = list(dialect.prepared(iter(lines), line_end))
     parser, widths, start, first = dialect.reader(given), list[int](), 0, len(lines)
     for record in _parsed(parser):
-        if isinstance(record, list):
+        raw = given[start : parser.line_num]
+        is_error, is_first = isinstance(record, csv.Error), not widths
+        if dialect.delimiter == "\t" and not is_first and (is_error or dialect.are_rows(raw, widths[0])):
+            found = [len(dialect.cells_of(line)) for line in raw]  # a quotation mark is none
+        elif isinstance(record, list):
             found = [len(record)]
-        elif dialect.delimiter == "\t":  # where each line is a row, if a quotation mark is none
-            found = [len(dialect.cells_of(line)) for line in given[start : parser.line_num]]
         else:
             found = [] if is_cut and str(record) == _UNEXPECTED_END else [0]  # which may go on behind the sample
         widths += found
@@ -604,7 +610,7 @@ class _Table:
         if True in likely[1:-1] or likely[0] is likely[-1] is True:
             return True
         if self._dialect.delimiter == "\t":
-            return self._width > 1 and all(len(self._dialect.cells_of(line)) == self._width for line in raw)
+            return self._dialect.are_rows(raw, self._width)
         return False not in likely and (len(raw) > 2 or self._width > 2)
 
     def _is_row(self, cells: Sequence[str]) -> bool | None:

@@ -142,8 +142,9 @@ class _Dialect:
         return [_ESCAPED.sub(r"\1", cell) for cell in cells] if self.joins_lines else cells
 
     def are_rows(self, lines: Sequence[str], width: int) -> bool:
-        """Returns whether the first and the last of several lines are rows: those of a cell have fewer cells."""
-        return width == len(self.cells_of(lines[0])) == len(self.cells_of(lines[-1])) > 1 < len(lines)
+        """Returns whether the first of several lines and another one are as wide as rows: those of a cell are not."""
+        widths = [len(self.cells_of(line)) for line in lines]
+        return width == widths[0] > 1 and width in widths[1:]
 
     def prepared(self, lines: Iterator[str], line_end: str = "") -> Iterator[str]:
         r"""Returns lines with escapes that the parser knows.
@@ -207,7 +208,10 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
         line, text = _given_line(chain((text,), lines), parts, line, form.header_line)
     first_lines = _first_lines(chain((text,), lines), parts)
     delimiters = DELIMITERS if separator is None else (separator[1],)
-    head = max((_Head.of(first_lines, _Dialect(each), selection) for each in delimiters), key=_Head.score)
+    heads = [_Head.of(first_lines, _Dialect(each), selection) for each in delimiters]
+    if not any(each.known for each in heads) or first_lines[0].startswith("#"):
+        heads = [each.with_names_below(first_lines, selection) for each in heads]
+    head = max(heads, key=_Head.score)
     line += head.index
     _say_what_is_skipped(first_lines[: head.index], line, selection)
     dialect, records = head.dialect, head.records
@@ -270,24 +274,34 @@ class _Head:
 
     @classmethod
     def of(cls, lines: Sequence[str], dialect: _Dialect, selection: Selection[Any]) -> Self:
-        """Reads the lines."""
-        # Cut, so that no cell is too long for the parser.
-        seen = list(StringIO("".join(lines)[:MAX_CELL_CHARACTERS], newline=""))
-        records = dialect.records(seen)
-        alone = [dialect.cells_of(line) for line in seen]
-        known = max(_known(records[0], selection), _known(alone[0], selection)) if selection.form.header else 0
-        below = 0
-        if selection.form.header and selection.form.header_line is None and (not known or _is_comment(alone[0])):
-            below = _line_of_names(alone, selection)
-        if not below:
-            return cls(dialect, 0, known, records)
-        return cls(dialect, below, _known(alone[below], selection), dialect.records(seen[below:]))
+        """Reads the lines, of which the first one names the columns."""
+        records = dialect.records(_seen(lines))
+        if not selection.form.header:
+            return cls(dialect, 0, 0, records)
+        known = max(_known(records[0], selection), _known(dialect.cells_of(lines[0][:MAX_CELL_CHARACTERS]), selection))
+        return cls(dialect, 0, known, records)
+
+    def with_names_below(self, lines: Sequence[str], selection: Selection[Any]) -> Self:
+        """Returns the lines from the one on that names the columns, if that is not the first one."""
+        if not selection.form.header or selection.form.header_line is not None:
+            return self
+        seen = _seen(lines)
+        alone = [self.dialect.cells_of(line) for line in seen]
+        if not (below := _line_of_names(alone, selection)):
+            return self
+        records = self.dialect.records(seen[below:])
+        return attrs.evolve(self, index=below, known=_known(alone[below], selection), records=records)
 
     def score(self) -> tuple[bool, int, float, int]:
         """Returns how well the dialect suits the lines: by known names, equal rows and columns, in this order."""
         width, rows = len(self.records[0]), [each for each in self.records[1:] if each]
         even = sum(len(row) == width for row in rows) / len(rows) if rows and width > 1 else 0.0
         return (self.known > 0 and self.index == 0, self.known, even, width)
+
+
+def _seen(lines: Sequence[str]) -> Sequence[str]:
+    """Returns the lines, cut so that no cell is too long for the parser."""
+    return list(StringIO("".join(lines)[:MAX_CELL_CHARACTERS], newline=""))
 
 
 def _known(cells: Sequence[str], selection: Selection[Any]) -> int:

@@ -99,7 +99,7 @@ class UploadReport(FrozenRecord):
     mended; those about the input as a whole have row 0.
     """
     rejects_path: str | None = None
-    columns: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+    columns: Mapping[str, str] = attrs.field(factory=dict, repr=False, hash=False)
     """What each column or key that is read was read as: an identifier kind, an override or a field of
     a product. A name that may be data is not shown.
     """

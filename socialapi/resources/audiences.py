@@ -6,7 +6,7 @@ Advertising documentation, sections 4.7 to 4.10.
 import datetime
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, TypedDict, Unpack, get_args
 
 import attrs
@@ -15,7 +15,6 @@ from socialapi.bulk.audiences.batches import Packing
 from socialapi.bulk.audiences.job import Destination, UploadJob, UploadOptions, default_expiry
 from socialapi.bulk.audiences.prepare import prepare_user
 from socialapi.bulk.audiences.sender import send_until_counted
-from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.job import OnProgress
 from socialapi.bulk.journals.journal import Journal
@@ -57,7 +56,7 @@ class RowKeywords(TypedDict, total=False):
     """`single` (the default): one operation per row, so that an error names the row. `packed`: many
     users in one operation, which takes 12 to 25 times fewer requests.
     """
-    columns: ColumnMapping | None
+    columns: Mapping[str, str | int | Sequence[str | int]] | None
     """Maps an identifier kind to the column or columns that hold it, where their names do not. An
     empty string turns a kind off.
     """
@@ -131,7 +130,7 @@ class SyncKeywords(RowKeywords, total=False):
 class LintKeywords(TypedDict, total=False):
     """The options of `lint`. All are optional."""
 
-    columns: ColumnMapping | None
+    columns: Mapping[str, str | int | Sequence[str | int]] | None
     """The same as for an upload."""
     header: bool
     """The same as for an upload."""

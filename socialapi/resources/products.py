@@ -7,7 +7,6 @@ from typing import Any, Literal, TypedDict, Unpack
 
 import attrs
 
-from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.job import OnProgress
 from socialapi.bulk.journals.journal import Journal
@@ -61,7 +60,7 @@ def _repeated(shapes: Sequence[Any]) -> Iterator[BrokenRule]:
 class UpsertKeywords(TypedDict, total=False):
     """The options of a product load. All are optional."""
 
-    columns: ColumnMapping | None
+    columns: Mapping[str, str | int | Sequence[str | int]] | None
     """Columns or keys by field (`{"price": "Preis"}`), where their names do not say which field
     they hold; an empty name ignores a field.
     """
@@ -117,7 +116,7 @@ class UpsertKeywords(TypedDict, total=False):
 class ProductLintKeywords(TypedDict, total=False):
     """The options of `lint`. All are optional."""
 
-    columns: ColumnMapping | None
+    columns: Mapping[str, str | int | Sequence[str | int]] | None
     """The same as for a load."""
     header: bool
     """The same as for a load."""

@@ -219,7 +219,7 @@ class JsonWindow:
             elif self._peek() != "[":
                 self._item()
             else:
-                objects = sum(item != CUT and isinstance(item[0], dict) for item in self._array())
+                objects = sum(1 for item in self._array() if item and isinstance(item[0], dict))
                 if objects and is_read and not path[1:]:
                     raise self._fault(
                         f"{quoted(name)} is an array of objects, too, behind {quoted(path[0])}: give one of them"

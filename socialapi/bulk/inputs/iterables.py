@@ -12,7 +12,7 @@ from collections.abc import (
     Sequence,
     Sized,
 )
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Final, Generic, Literal, TypeVar
 

@@ -46,6 +46,9 @@ copy_letters(const uint8_t *text, Py_ssize_t at, Py_ssize_t size, int role, uint
 static int
 plain_email(const uint8_t *text, Py_ssize_t size, Message *message)
 {
+    if (text[0] == '\'') { /* a spreadsheet's, most probably */
+        return 0;
+    }
     Py_ssize_t at = copy_letters(text, 0, size, IN_LOCAL_PART, message->bytes);
     if (at == 0 || at == size || text[at] != '@') {
         return 0;
@@ -119,23 +122,73 @@ plain_phone_number(const uint8_t *text, Py_ssize_t size, Message *message)
 
 /* Others -------------------------------------------------------------------------------------- */
 
+#define UUID_CHARACTERS 36
+#define MAX_HANDLE 15
+#define MAX_NULL_WORD 15
+#define MAX_NULL_WORDS 32 /* of each size */
+
 static int
-is_visible(uint8_t letter)
+is_hexadecimal(uint8_t letter)
 {
-    return letter > ' ' && letter < 0x7f;
+    return (letter >= '0' && letter <= '9') || (lower_case[letter] >= 'a' && lower_case[letter] <= 'f');
 }
 
 static int
-plain_device_id(const uint8_t *text, Py_ssize_t size, Message *message)
+is_uuid(const uint8_t *text, Py_ssize_t size)
 {
+    if (size != UUID_CHARACTERS) {
+        return 0;
+    }
     for (Py_ssize_t at = 0; at < size; at++) {
-        if (!is_visible(text[at])) {
+        int is_hyphen = at == 8 || at == 13 || at == 18 || at == 23;
+        if (is_hyphen ? text[at] != '-' : !is_hexadecimal(text[at])) {
             return 0;
         }
-        message->bytes[at] = text[at];
+    }
+    return 1;
+}
+
+/* Words that stand for no value, by their size. */
+static struct {
+    int count;
+    uint8_t letters[MAX_NULL_WORDS][MAX_NULL_WORD];
+} null_words[MAX_NULL_WORD + 1];
+
+static int
+is_null_word(const uint8_t *letters, size_t size)
+{
+    for (int each = 0; size <= MAX_NULL_WORD && each < null_words[size].count; each++) {
+        if (memcmp(null_words[size].letters[each], letters, size) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Letters, digits, `_`, `-`, `.` and `:`, not all of them zeros and hyphens. */
+static int
+plain_device_id(const uint8_t *text, Py_ssize_t size, Message *message)
+{
+    int is_some = 0;
+    uint8_t lower[MAX_NULL_WORD];
+    for (Py_ssize_t at = 0; at < size; at++) {
+        uint8_t letter = text[at];
+        if (!(email_roles[letter] & IN_LABEL) && letter != '.' && letter != ':') {
+            return 0;
+        }
+        is_some |= letter != '0' && letter != '-';
+        message->bytes[at] = letter;
+        if (at < MAX_NULL_WORD) {
+            lower[at] = lower_case[letter];
+        }
+    }
+    if (is_uuid(text, size)) {
+        for (Py_ssize_t at = 0; at < size; at++) {
+            message->bytes[at] = lower_case[text[at]];
+        }
     }
     message->size = (size_t)size;
-    return 1;
+    return is_some && !is_null_word(lower, (size_t)size);
 }
 
 /* A name in any case, with or without an @ before it. */
@@ -143,17 +196,17 @@ static int
 plain_handle(const uint8_t *text, Py_ssize_t size, Message *message)
 {
     Py_ssize_t marks = text[0] == '@';
-    if (size == marks || size == marks + DIGEST_DIGITS) { /* the rest may be a digest */
+    if (size == marks || size > marks + MAX_HANDLE) {
         return 0;
     }
     for (Py_ssize_t at = marks; at < size; at++) {
-        if (!is_visible(text[at]) || text[at] == '@' || text[at] == '/') {
+        if (!(email_roles[text[at]] & IN_LABEL) || text[at] == '-') {
             return 0;
         }
         message->bytes[at - marks] = lower_case[text[at]];
     }
     message->size = (size_t)(size - marks);
-    return 1;
+    return !is_null_word(message->bytes, message->size);
 }
 
 static int
@@ -169,6 +222,13 @@ plain_service_id(const uint8_t *text, Py_ssize_t size, Message *message)
     return 1;
 }
 
+/* Of a kind of which digests alone are taken. */
+static int
+no_plain_text(const uint8_t *Py_UNUSED(text), Py_ssize_t Py_UNUSED(size), Message *Py_UNUSED(message))
+{
+    return 0;
+}
+
 /* Writes what is to be hashed of a text of 1 to MESSAGE_BYTES bytes. Returns 0 if that is not
  * certain; then anything may have been written. */
 typedef int (*Rule)(const uint8_t *text, Py_ssize_t size, Message *message);
@@ -182,6 +242,7 @@ static const struct {
     {"device_id", plain_device_id},
     {"handle", plain_handle},
     {"service_id", plain_service_id},
+    {"digest", no_plain_text},
 };
 
 static Rule
@@ -358,6 +419,32 @@ add_phone_plan(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(add_null_word_doc,
+"add_null_word(word)\n\n"
+"Has every handle and device id that is this word, which is in lower case, left to Python.");
+
+static PyObject *
+add_null_word(PyObject *Py_UNUSED(module), PyObject *word)
+{
+    if (!PyUnicode_Check(word)) {
+        PyErr_SetString(PyExc_TypeError, "a word is a text");
+        return NULL;
+    }
+    Py_ssize_t size;
+    const char *letters = PyUnicode_AsUTF8AndSize(word, &size);
+    if (letters == NULL) {
+        return NULL;
+    }
+    if (size < 1 || size > MAX_NULL_WORD || null_words[size].count == MAX_NULL_WORDS) {
+        PyErr_SetString(PyExc_ValueError, "there is no room for the word");
+        return NULL;
+    }
+    if (!is_null_word((const uint8_t *)letters, (size_t)size)) {
+        memcpy(null_words[size].letters[null_words[size].count++], letters, (size_t)size);
+    }
+    Py_RETURN_NONE;
+}
+
 static PyObject *
 sha256_implementation(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
@@ -405,6 +492,7 @@ sha256_pair(PyObject *Py_UNUSED(module), PyObject *arguments)
 static PyMethodDef functions[] = {
     {"hash_column", hash_column, METH_VARARGS, hash_column_doc},
     {"add_phone_plan", add_phone_plan, METH_VARARGS, add_phone_plan_doc},
+    {"add_null_word", add_null_word, METH_O, add_null_word_doc},
     {"sha256_implementation", sha256_implementation, METH_NOARGS, "Returns the name of the SHA-256 in use."},
     {"sha256_pair", sha256_pair, METH_VARARGS, sha256_pair_doc},
     {NULL, NULL, 0, NULL},

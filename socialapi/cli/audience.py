@@ -20,7 +20,9 @@ from socialapi.cli.options import (
     Files,
     JournalOption,
     MaxRejectShare,
+    PhoneFormatOption,
     Region,
+    RequireHashed,
     dated_path,
     lasting,
     mapping_of,
@@ -51,6 +53,8 @@ class RowFlags:
     ] = "single"
     column: Column = None
     default_region: Region = None
+    phone_format: PhoneFormatOption = "auto"
+    require_hashed: RequireHashed = False
     expires_at: ExpiresAt = None
     concurrency: Annotated[
         int | None,
@@ -78,6 +82,8 @@ class RowFlags:
             packing=self.packing,
             columns=mapping_of(self.column),
             default_region=self.default_region,
+            phone_format=self.phone_format,
+            require_hashed=self.require_hashed,
             expires_at=self.expires_at,
             concurrency="auto" if self.concurrency is None else self.concurrency,
             rejects=self.rejects,
@@ -224,6 +230,8 @@ class LintFlags:
 
     column: Column = None
     default_region: Region = None
+    phone_format: PhoneFormatOption = "auto"
+    require_hashed: RequireHashed = False
     sample: Annotated[int | None, whole_number(help="Look at so many rows at most, the first ones.", least=1)] = None
     allow_empty: AllowEmpty = False
     json: Annotated[
@@ -262,6 +270,8 @@ async def _lint(
         columns=mapping_of(flags.column),
         kinds=kinds,
         default_region=flags.default_region,
+        phone_format=flags.phone_format,
+        require_hashed=flags.require_hashed,
         sample=flags.sample,
         takes_effective_at=takes_effective_at,
         allow_empty=flags.allow_empty,

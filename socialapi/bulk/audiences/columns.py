@@ -1,21 +1,24 @@
 """Which columns of a table, or keys of an object, hold the identifiers of an upload."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final, Self
 
 import attrs
 
+from socialapi.bulk.audiences.column_names import REGION, detected_as, folded
 from socialapi.bulk.inputs.columns import (
     MAX_NAMES_KEPT,
     OVERRIDES,
     ColumnMapping,
-    detected_as,
     ignored_names,
     looks_personal,
     noted_as,
     positions_of,
     printable_names,
     quoted,
+    read_names,
+    shown_name,
     with_article,
 )
 from socialapi.errors import InvalidInput
@@ -29,22 +32,44 @@ from socialapi.models.audiences import (
     IdentifierKind,
     Operation,
 )
+from socialapi.reports import HOLDS_IDENTIFIERS, RowIssue
+
+MAX_OVERLOOKED: Final = 50
+_USER_NAMES: Final = ("username", "login", "userlogin", "loginname", "nickname")
+_looks_like_email: Final = re.compile(r"(?:mailto:)?[^@\s,;<>\"]+@[^@\s,;<>\"]+\.[^@\s,;<>\"]{2,}").fullmatch
+_looks_like_phone_number: Final = re.compile(
+    r"(?:p:)?(?:\+[1-9]|\(0?[1-9][0-9]{1,4}\) ?[0-9]|0[1-9][0-9]{1,4}[ /-][0-9])[0-9 ()/.-]{5,16}[0-9]"
+).fullmatch
+LOOKS: Final[Mapping[IdentifierKind, Callable[[str], object]]] = {
+    "email": _looks_like_email,
+    "phone_number": _looks_like_phone_number,
+}
+"""What values of a kind look like that are hardly anything else."""
+
+
+def why_overlooked(name: str, kind: IdentifierKind) -> str:
+    """Returns the warning about a column that is not read, and what to do."""
+    what = "e-mail addresses" if kind == "email" else "phone numbers"
+    return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": [{quoted(name)}]}} (--column {kind}=…) reads it'
 
 
 @attrs.frozen
 class IdentifierLayout(FrozenRecord):
     """Which columns of a block hold identifiers and overrides, by their indexes in the block.
 
-    `identifiers` are (index, name, kind) triples in the order of the kinds. The overrides are None
-    if there is no such column.
+    `identifiers` are (index, name, kind) triples in the order of the kinds, `countries` (index, name)
+    pairs. The overrides are None if there is no such column.
     """
 
     positions: tuple[int, ...]
     identifiers: tuple[tuple[int, str, IdentifierKind], ...]
+    countries: tuple[tuple[int, str], ...] = ()
     operation_type: int | None = None
     effective_at: int | None = None
     expires_at: int | None = None
     roles: frozenset[tuple[str, str]] = frozenset()
+    is_of_models: bool = False
+    """Whether the rows are models, whose values a program has put under their names."""
 
     @property
     def has_overrides(self) -> bool:
@@ -52,7 +77,7 @@ class IdentifierLayout(FrozenRecord):
         return not self.operation_type is self.effective_at is self.expires_at is None
 
     @classmethod
-    def of(cls, names: Sequence[str], found: Mapping[str, Sequence[int]]) -> Self:
+    def of(cls, names: Sequence[str], found: Mapping[str, Sequence[int]], *, is_of_models: bool = False) -> Self:
         """The layout of a table with these names, of which those at the positions found are of
         interest, by key.
         """
@@ -61,7 +86,9 @@ class IdentifierLayout(FrozenRecord):
         indexes = {at: index for index, at in enumerate(positions)}
         overrides = {override: next((indexes[at] for at in found[override]), None) for override in OVERRIDES}
         identifiers = tuple((indexes[at], names[at], kind) for kind in IDENTIFIER_KINDS for at in found.get(kind, ()))
-        return cls(positions, identifiers, **overrides, roles=frozenset((names[at], key) for key, at in wanted))
+        countries = tuple((indexes[at], names[at]) for at in found.get(REGION, ()))
+        roles = frozenset((names[at], key) for key, at in wanted)
+        return cls(positions, identifiers, countries, **overrides, roles=roles, is_of_models=is_of_models)
 
 
 @attrs.define(repr=False)
@@ -90,6 +117,8 @@ class IdentifierColumns(FrozenRecord):
     kinds: tuple[IdentifierKind, ...]
     given: Mapping[str, tuple[str, ...]]
     noted: dict[str, str] = attrs.field(factory=dict, eq=False, repr=False)
+    overlooked: dict[str, IdentifierKind] = attrs.field(factory=dict, eq=False, repr=False)
+    """The columns that are not read and seem to hold identifiers, each with their kind."""
 
     noun: ClassVar[str] = "records"
     items: ClassVar[str] = "AudienceUser or Operation"
@@ -109,11 +138,12 @@ class IdentifierColumns(FrozenRecord):
         """
         taken = tuple(kind for kind in IDENTIFIER_KINDS if kind in frozenset(kinds))
         given: dict[str, tuple[str, ...]] = {}
+        others = (*OVERRIDES, REGION)
         for key, names in (mapping or {}).items():
-            if key not in taken and key not in OVERRIDES:
+            if key not in taken and key not in others:
                 raise InvalidInput(
                     f"{quoted(key)} is not a kind of identifier taken here; these are: "
-                    f"{', '.join((*taken, *OVERRIDES))} (a column is given as kind and name, not the other way round)"
+                    f"{', '.join((*taken, *others))} (a column is given as kind and name, not the other way round)"
                 )
             given[key] = tuple(n for n in ((names,) if isinstance(names, str) else tuple(names)) if n)
             if key in OVERRIDES and len(given[key]) > 1:
@@ -150,7 +180,7 @@ class IdentifierColumns(FrozenRecord):
 
     def _find(self, names: Sequence[str]) -> dict[str, list[int]]:
         """The positions of the columns of each kind and override."""
-        found: dict[str, list[int]] = {key: [] for key in (*self.kinds, *OVERRIDES)}
+        found: dict[str, list[int]] = {key: [] for key in (*self.kinds, *OVERRIDES, REGION)}
         claimed: set[int] = set()
         for key, given in self.given.items():
             found[key] = positions_of(given, names)
@@ -168,6 +198,22 @@ class IdentifierColumns(FrozenRecord):
         detected = {detected_as(name) for name in names} - self.given.keys()
         has_identifiers = any(kind in detected or self.given.get(kind) for kind in self.kinds)
         self._require(tuple(names), found_identifiers=has_identifiers)
+
+    def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
+        """Notes columns that are not read though their first cells all hold addresses or numbers."""
+        wanted = tuple(kind for kind in LOOKS if kind in self.kinds and self.given.get(kind) != ())
+        columns = tuple(columns)
+        read = {at for positions in self._find([name for name, _ in columns]).values() for at in positions}
+        for at, (name, cells) in enumerate(columns):
+            texts = [cell.strip() for cell in cells if isinstance(cell, str) and cell and not cell.isspace()]
+            if at not in read and texts and len(self.overlooked) < MAX_OVERLOOKED:
+                for kind in wanted:
+                    if all(LOOKS[kind](text) for text in texts):
+                        self.overlooked[name] = kind
+
+    def notes(self) -> Sequence[RowIssue]:
+        """Returns a warning for each column that was noted so."""
+        return [RowIssue(0, shown_name(name), why_overlooked(name, kind)) for name, kind in self.overlooked.items()]
 
     def _note(self, names: Sequence[str], found: Mapping[str, Sequence[int]]) -> None:
         taken = {names[at]: key for key, positions in found.items() for at in positions}
@@ -190,11 +236,21 @@ class IdentifierColumns(FrozenRecord):
                 "no column of identifiers was found, and the names look like data: the first line of a table has to "
                 f"name its columns, for example {self.kinds[0]}"
             )
+        user_names = [name for name in names if folded(name) in _USER_NAMES] if "handle" in self.kinds else ()
+        hint = (
+            f" ({quoted(user_names[0])} is read as handles only if you say so, with handle as the kind)"
+            if user_names
+            else ""
+        )
         raise InvalidInput(
             f"no column of identifiers was found; there are: {printable_names(names)}. Say which column it is with "
             'columns={"email": "<column>"} or --column email=<column>; '
-            f"the kinds are: {', '.join(self.kinds)}"
+            f"the kinds are: {', '.join(self.kinds)}{hint}"
         )
+
+    def read_columns(self) -> Mapping[str, str]:
+        """The names that were met and taken for something, and for what."""
+        return read_names(self.noted)
 
     def ignored_columns(self) -> Sequence[str]:
         """The names that were met and taken for nothing."""
@@ -215,7 +271,7 @@ class IdentifierColumns(FrozenRecord):
                 columns[override] = said
         found: dict[str, Sequence[int]] = {name: (at,) for at, name in enumerate(columns)}
         found |= {override: () for override in OVERRIDES if override not in columns}
-        return IdentifierLayout.of(tuple(columns), found), tuple(columns.values())
+        return IdentifierLayout.of(tuple(columns), found, is_of_models=True), tuple(columns.values())
 
     def unbundled(self, bundle: Any) -> Iterator[Any]:
         """The users of an operation. One on nobody is a row all the same: every item that is read

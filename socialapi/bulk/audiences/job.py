@@ -15,6 +15,7 @@ from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.audiences.dedup import Decision, RecentIdentifiers
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
+from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.audiences.resume import Recorder
 from socialapi.bulk.audiences.sender import BatchSender, OnAccept
@@ -59,6 +60,8 @@ class UploadOptions(JobOptions):
     packing: Packing = "single"
     columns: Mapping[str, str | Sequence[str]] | None = None
     default_region: str | None = None
+    phone_format: PhoneFormat = "auto"
+    require_hashed: bool = False
     effective_at: datetime.datetime | str | None = None
     expires_at: datetime.datetime | str | None = None
 
@@ -86,6 +89,8 @@ def settings_of(options: UploadOptions, config: Config) -> Mapping[str, Setting]
         "packing": options.packing,
         "columns": columns_setting(options.columns) if options.columns else None,
         "default_region": options.default_region,
+        "phone_format": options.phone_format,
+        "require_hashed": options.require_hashed,
         "effective_at": _written(options.effective_at),
         "expires_at": _written(options.expires_at),
         "max_operations": config.max_operations,
@@ -375,7 +380,9 @@ class UploadJob:
         self._context = JobContext.of(session)
         rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
         selection = IdentifierColumns.of(options.columns, destination.kinds)
-        self.counters: RowCounters = RowCounters(rate, ignored_columns=selection.ignored_columns)
+        self.counters: RowCounters = RowCounters(
+            rate, read_columns=selection.read_columns, ignored_columns=selection.ignored_columns, notes=selection.notes
+        )
         sender = batch_sender(session, destination.target, options, call, self.counters)
         prepare_at = functools.partial(_prepare_at, destination, options)
         self.stage: UploadStage[UserBlock] = _UserStage(prepare_at, sender, self._context, dry_run=options.dry_run)
@@ -403,6 +410,8 @@ def _preparer(destination: Destination, options: UploadOptions, now: datetime.da
         effective_at=options.effective_at,
         expires_at=options.expires_at,
         default_region=options.default_region,
+        phone_format=options.phone_format,
+        require_hashed=options.require_hashed,
         kinds=destination.kinds,
         expires_default=default_expiry(destination, now),
         allow_effective=destination.takes_effective_at,

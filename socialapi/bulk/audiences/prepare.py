@@ -11,8 +11,19 @@ from typing import Any, Final, cast, get_args
 import attrs
 
 from socialapi._speedups import Digests
-from socialapi.bulk.audiences.cells import UserBlock, UserRow, When, overrides_of, texts_of_cells
+from socialapi.bulk.audiences.cells import (
+    SEPARATOR,
+    UserBlock,
+    UserRow,
+    When,
+    country_of,
+    overrides_of,
+    texts_in,
+    texts_of_cells,
+)
+from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.normalize import Normalizer, Unusable, hashed_column, normalizers, plain_value
+from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.inputs.numbers import texts_of
 from socialapi.bulk.inputs.reader import ROWS_PER_STEP
 from socialapi.bulk.rows import Action, Column, RowBlock, Texts
@@ -27,7 +38,7 @@ from socialapi.models.audiences import (
 )
 from socialapi.models.validation import format_timestamp
 from socialapi.problems import BrokenRule
-from socialapi.reports import MENDED, RowIssue
+from socialapi.reports import MENDED, UNKNOWN_COUNTRY, RowIssue
 
 NO_OPERATION: Final = "is neither Update nor Delete"
 NO_TIME: Final = "is not an ISO 8601 time, for example 2026-01-31T09:00:00Z"
@@ -68,8 +79,9 @@ class Preparer:
     do not override them; times are ISO 8601 strings or datetimes, with a time zone.
     `expires_default` is the expiry, as sent, of rows without one. `allow_effective` says whether
     the target accepts a time of effect, `kinds` which identifiers it accepts, and `default_region`
-    is the region of phone numbers without a country code. `now` is the start of the job; expiries
-    that are not later are refused.
+    is the region of phone numbers without a country code, in rows that name no country;
+    `phone_format` says which numbers these are. With `require_hashed`, values that are no digests
+    are unusable. `now` is the start of the job; expiries that are not later are refused.
 
     Raises InvalidInput if one of these is invalid.
     """
@@ -82,12 +94,18 @@ class Preparer:
         effective_at: When = None,
         expires_at: When = None,
         default_region: str | None = None,
+        phone_format: PhoneFormat = "auto",
+        require_hashed: bool = False,
         kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
         expires_default: str | None = None,
         allow_effective: bool = True,
     ) -> None:
         kinds = tuple(kinds)
-        self._normalizers = normalizers(kinds, default_region)
+        self._normalizers, self._of_models = (
+            normalizers(kinds, default_region, phone_format, require_hashed=require_hashed, of_models=of_models)
+            for of_models in (False, True)
+        )
+        self._require_hashed = require_hashed
         self._hashed_kinds = frozenset(kinds) - {"partner_user_id"}
         self._now = now
         self._allow_effective = allow_effective
@@ -132,7 +150,7 @@ class Preparer:
         columns = list[Column]()
         for at, _, kind in block.layout.identifiers:
             if kind in self._hashed_kinds:
-                columns.append((kind, hashed_column(kind, block.columns[at])))
+                columns.append((kind, hashed_column(kind, block.columns[at], require_hashed=self._require_hashed)))
             else:
                 values = [None] * len(block)
                 columns.append((kind, Texts(values) if kind == "partner_user_id" else Digests(values)))
@@ -145,7 +163,7 @@ class Preparer:
             done.rejects.append(RowIssue(block.first_number + index, "", fault.reason))
             skipped.add(index)
         actions = self._actions_of(block, done, skipped) if block.layout.has_overrides else None
-        self._normalize_undecided(block, columns)
+        self._normalize_undecided(block, columns, done)
         further: dict[tuple[int, int], list[str]] = {}
         for index in sorted(_slow_rows(columns, len(block)) - skipped):
             if not self._complete(block, index, columns, further, done):
@@ -172,18 +190,31 @@ class Preparer:
                 skipped.add(index)
         return decided
 
-    def _normalize_undecided(self, block: UserBlock, columns: Sequence[Column]) -> None:
+    def _normalize_undecided(self, block: UserBlock, columns: Sequence[Column], done: PreparedBlock) -> None:
         """Decides the values of cells that are empty, or one text without a problem or remark."""
         for (at, _, kind), (_, values) in zip(block.layout.identifiers, columns, strict=True):
             if undecided := values.undecided():
                 cells = block.columns[at]
                 texts, several = texts_of_cells([cells[index] for index in undecided])
+                normalize, by_country = (
+                    self._normalizer(block, 0, kind),
+                    kind == "phone_number" and block.layout.countries,
+                )
                 for index, text in zip(undecided, texts, strict=True):
-                    values[index] = plain_value(self._normalizers[kind], text)
+                    if by_country:
+                        normalize = self._normalizer(block, index, kind)
+                        _note_unknown_country(block, index, text, done)
+                    values[index] = plain_value(normalize, text) if SEPARATOR not in text else None
                 for place in several:
                     values[undecided[place]] = None
             for index in _misquoted(block, at):
                 values[index] = None
+
+    def _normalizer(self, block: UserBlock, index: int, kind: IdentifierKind) -> Normalizer:
+        """Returns what normalises the values of a kind in a row."""
+        if kind == "phone_number" and block.layout.countries:
+            return self._normalizers.in_country(country_of(block, index)[1])[kind]
+        return (self._of_models if block.layout.is_of_models else self._normalizers)[kind]
 
     def _complete(
         self,
@@ -205,7 +236,8 @@ class Preparer:
             if several == [None] and index in _misquoted(block, at):
                 problems.append((field, block.doubts[index].reason))
             elif several == [None]:
-                several = self._values_of(block.columns[at][index], field, kind, problems, cleaned)
+                normalize = self._normalizer(block, index, kind)
+                several = _values_of(block.columns[at][index], field, kind, normalize, problems, cleaned)
             same_kind = found.setdefault(kind, [])
             new = [value for value in dict.fromkeys(several) if value and value not in same_kind]
             same_kind += new
@@ -219,17 +251,6 @@ class Preparer:
         done.warnings += [RowIssue(number, *problem) for problem in problems]
         done.cleaned += [RowIssue(number, *each) for each in cleaned]
         return True
-
-    def _values_of(
-        self, cell: Any, field: str, kind: IdentifierKind, problems: list[Problem], cleaned: list[Problem]
-    ) -> list[str | None]:
-        several = list[str | None]()
-        for text, reason in texts_of(cell):
-            if reason:
-                problems.append((field, reason))
-            else:
-                several.append(_value(field, self._normalizers[kind], text, problems, cleaned))
-        return several
 
     def _decide(self, operation: str | None, effective_at: When, expires_at: When) -> Action | tuple[Problem, ...]:
         """Returns the action of a row with these overrides, or everything that is wrong with them."""
@@ -251,6 +272,30 @@ class Preparer:
             format_timestamp(starts) if starts else None,
             format_timestamp(ends) if ends else self._expires_default,
         )
+
+
+def _note_unknown_country(block: UserBlock, index: int, text: str, done: PreparedBlock) -> None:
+    """Adds a warning if the country matters to a phone number and its cell names none."""
+    name, country = country_of(block, index)
+    if country and text and "+" not in text and region_of(country) is None:
+        done.cleaned.append(RowIssue(block.first_number + index, name, UNKNOWN_COUNTRY))
+
+
+def _values_of(
+    cell: Any,
+    field: str,
+    kind: IdentifierKind,
+    normalize: Normalizer,
+    problems: list[Problem],
+    cleaned: list[Problem],
+) -> list[str | None]:
+    several = list[str | None]()
+    for text, reason in texts_in(cell, field, kind):
+        if reason:
+            problems.append((field, reason))
+        else:
+            several.append(_value(field, normalize, text, problems, cleaned))
+    return several
 
 
 def _misquoted(block: UserBlock, at: int) -> Sequence[int]:
@@ -331,6 +376,9 @@ def prepare_user(
     user: AudienceUser | DoNotReachUser,
     kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
     default_region: str | None = None,
+    phone_format: PhoneFormat = "auto",
+    *,
+    require_hashed: bool = False,
 ) -> tuple[dict[IdentifierKind, list[str]], list[BrokenRule]]:
     """Returns the user object to send, and a broken rule for every identifier that cannot be sent, such as
     `email[0]`.
@@ -348,7 +396,8 @@ def prepare_user(
                 problems.append((f"{kind}[{index}]", reason))
             else:
                 identifiers.append((f"{kind}[{index}]", kind, text))
-    normalize, data = normalizers(kinds, default_region), dict[IdentifierKind, list[str]]()
+    normalize = normalizers(kinds, default_region, phone_format, require_hashed=require_hashed, of_models=True)
+    data = dict[IdentifierKind, list[str]]()
     for path, kind, text in identifiers:
         before = len(problems)
         value = _value(path, normalize[kind], text, problems, cleaned)

@@ -13,7 +13,9 @@ import attrs
 
 from socialapi.bulk.inputs.reader import (
     BYTES_PER_BLOCK,
+    COLUMNS_LOOKED_AT,
     IS_BLANK,
+    ROWS_LOOKED_AT,
     ROWS_PER_BLOCK,
     Block,
     Fault,
@@ -75,14 +77,14 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     if len(names) > MAX_COLUMNS:
         raise InvalidInput(f"line {line}: there are {len(names):,} columns, and at most {MAX_COLUMNS:,} are read")
     layout = selection.of_table(names, line)
-    yield from _unless_blank(table, layout, len(names))
+    yield from _unless_blank(table, layout, names, selection)
 
 
-def _unless_blank(table: "_Table", layout: L, width: int) -> Iterator[Block[L]]:
+def _unless_blank(table: "_Table", layout: L, names: Sequence[str], selection: Selection[L]) -> Iterator[Block[L]]:
     """The rows in blocks; blank ones at the beginning are counted, and handed out only if there are
     others.
     """
-    number, blank = 0, True
+    number, blank, width = 0, True, len(names)
     first_line = table.line
     for rows in table.blocks():
         if blank:
@@ -90,6 +92,11 @@ def _unless_blank(table: "_Table", layout: L, width: int) -> Iterator[Block[L]]:
                 number += len(rows.records)
                 continue
             blank = False
+            looked_at = rows.records[:ROWS_LOOKED_AT]
+            selection.look_at(
+                (name, [row[at] for row in looked_at if at < len(row)])
+                for at, name in enumerate(names[:COLUMNS_LOOKED_AT])
+            )
             for start in range(0, number, ROWS_PER_BLOCK):
                 records: list[list[str]] = [[]] * min(ROWS_PER_BLOCK, number - start)
                 lines = range(first_line + start, first_line + start + len(records))

@@ -2,12 +2,22 @@
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any, Final, Generic, TypeVar, cast
 
 from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH
-from socialapi.bulk.inputs.reader import IS_BLANK, Block, Fault, Layout, NoRows, Selection, in_lists
+from socialapi.bulk.inputs.reader import (
+    COLUMNS_LOOKED_AT,
+    IS_BLANK,
+    ROWS_LOOKED_AT,
+    Block,
+    Fault,
+    Layout,
+    NoRows,
+    Selection,
+    in_lists,
+)
 from socialapi.errors import InvalidInput
 
 L = TypeVar("L", bound=Layout)
@@ -54,6 +64,8 @@ class ObjectBlocks(Generic[L]):
         self, objects: Sequence[Object], first_number: int, lines: Sequence[int] | None = None
     ) -> Iterator[Block[L]]:
         """The objects as blocks, of which there is one if one layout suits all of them."""
+        if first_number == 1:
+            self._look_at([each for each in objects[:ROWS_LOOKED_AT] if each.__class__ is dict])
         if (block := self._block_of_equal(objects, first_number, lines)) is not None:
             yield block
             return
@@ -68,6 +80,11 @@ class ObjectBlocks(Generic[L]):
             yield from self._blocks_apart(objects, keys, first_number, lines)
         else:
             yield self._block(objects, shared, first_number, lines, is_same=len(different) == 1)
+
+    def _look_at(self, objects: Sequence[Any]) -> None:
+        """Shows the selection the values of the first dictionaries by their keys."""
+        names = islice(names_of(objects), COLUMNS_LOOKED_AT)
+        self._selection.look_at((name, [each.get(name) for each in objects]) for name in names)
 
     def _block_of_equal(
         self, objects: Sequence[Object], first_number: int, lines: Sequence[int] | None

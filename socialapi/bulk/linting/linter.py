@@ -12,9 +12,10 @@ from typing import Final
 import attrs
 
 from socialapi.bulk.audiences.cells import UserRow, user_rows
+from socialapi.bulk.audiences.cleanup import digest_in
 from socialapi.bulk.audiences.columns import IdentifierColumns
-from socialapi.bulk.audiences.normalize import Unusable, normalizers, trimmed
-from socialapi.bulk.audiences.phone_numbers import NO_REGION
+from socialapi.bulk.audiences.normalize import Normalizer, Normalizers, Unusable, normalizers, trimmed
+from socialapi.bulk.audiences.phone_numbers import NO_REGION, PhoneFormat
 from socialapi.bulk.audiences.prepare import Preparer
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, ColumnMapping, shown_name
 from socialapi.bulk.inputs.formats import Records, open_records
@@ -24,7 +25,7 @@ from socialapi.bulk.linting.findings import count_reason, findings_of, is_placeh
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
-from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, ColumnLint, KindLint, LintReport
+from socialapi.reports import LOOKS_LIKE_FLOAT, MAY_BE_FOREIGN, MENDED, ColumnLint, KindLint, LintReport
 
 _is_hexadecimal: Final = re.compile("[0-9a-fA-F]{30,130}").fullmatch
 _OTHER_LENGTHS: Final = frozenset({32, 40, 56, 96, 128, *range(60, 64), *range(65, 69)})
@@ -36,6 +37,8 @@ async def lint_records(
     columns: ColumnMapping | None = None,
     kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
     default_region: str | None = None,
+    phone_format: PhoneFormat = "auto",
+    require_hashed: bool = False,
     sample: int | None = None,
     takes_effective_at: bool = True,
     now: datetime.datetime | None = None,
@@ -55,10 +58,13 @@ async def lint_records(
     preparer = Preparer(
         now=now or datetime.datetime.now(datetime.UTC),
         default_region=default_region,
+        phone_format=phone_format,
+        require_hashed=require_hashed,
         kinds=selection.kinds,
         allow_effective=takes_effective_at,
     )
-    linter = Linter(selection, preparer, default_region)
+    normalize = normalizers(selection.kinds, default_region, phone_format, require_hashed=require_hashed)
+    linter = Linter(selection, preparer, normalize, has_region=default_region is not None)
     try:
         async with open_records(records, selection) as reader:
             async for block in reader:
@@ -86,6 +92,7 @@ class _Counts:
     usable: int = 0
     mended: int = 0
     like_floats: int = 0
+    may_be_foreign: int = 0
     upper_case: int = 0
     wrong_length: int = 0
     of_nothing: int = 0
@@ -99,12 +106,14 @@ class _Counts:
 class Linter:
     """Counts row by row."""
 
-    def __init__(self, selection: IdentifierColumns, preparer: Preparer, default_region: str | None) -> None:
+    def __init__(
+        self, selection: IdentifierColumns, preparer: Preparer, normalize: Normalizers, *, has_region: bool
+    ) -> None:
         self.rows: int = 0
         self._selection = selection
         self._preparer = preparer
-        self._normalizers = normalizers(selection.kinds, default_region)
-        self._has_region = default_region is not None
+        self._normalizers = normalize
+        self._has_region = has_region
         self._kinds: dict[str, _Counts] = {kind: _Counts() for kind in selection.kinds}
         self._columns: dict[tuple[str, str], _Counts] = {}
         self._unusable_rows = 0
@@ -121,8 +130,11 @@ class Linter:
                 count_reason(self._broken_rows, row.problem[1])
             for field, reason in self._preparer.faults_of(row):
                 count_reason(self._refused_rows, f"{field} {reason}")
+            normalize = self._normalizers.in_country(row.country) if row.country else self._normalizers
             values = {
-                (kind, value) for field, kind, text in row.identifiers if (value := self._judge(field, kind, text))
+                (kind, value)
+                for field, kind, text in row.identifiers
+                if (value := self._judge(field, kind, text, normalize[kind]))
             }
             for field, reason in row.unusable:
                 self._refuse(field, reason)
@@ -148,7 +160,7 @@ class Linter:
                 self._columns[field, kind] = column
         return column
 
-    def _judge(self, field: str, kind: IdentifierKind, text: str) -> str:
+    def _judge(self, field: str, kind: IdentifierKind, text: str, normalize: Normalizer) -> str:
         """What an upload would send, or an empty text."""
         if not trimmed(text):
             return ""
@@ -157,10 +169,11 @@ class Linter:
         column.present += 1
         value, reason = "", ""
         try:
-            value, remark = self._normalizers[kind](text)
+            value, remark = normalize(text)
             counts.usable += 1
             counts.mended += remark.startswith(MENDED)
             counts.like_floats += remark == LOOKS_LIKE_FLOAT
+            counts.may_be_foreign += remark == MAY_BE_FOREIGN
         except Unusable as unusable:
             reason = unusable.reason
             count_reason(counts.reasons, reason)
@@ -168,11 +181,11 @@ class Linter:
         if kind == "partner_user_id":
             counts.placeholders += is_placeholder(kind, text)
             return value
-        if len(text) == 64 and value == text.lower():
+        if value and digest_in(text) == value:
             counts.digests += 1
             column.digests += 1
-            counts.upper_case += value != text
-        elif kind == "phone_number" and (reason == NO_REGION or (self._has_region and value and "+" not in text)):
+            counts.upper_case += len(text) == len(value) and value != text
+        elif kind == "phone_number" and (reason == NO_REGION or (value and "+" not in text)):
             counts.no_country_code += 1
             counts.by_region += bool(value)
         _look_closer(kind, text, value, counts)
@@ -201,7 +214,9 @@ class Linter:
             findings=(),
             broken_off=broken_off,
         )
-        findings = findings_of(report, self._broken_rows, self._refused_rows, has_region=self._has_region)
+        findings = findings_of(
+            report, self._broken_rows, self._refused_rows, self._selection.notes(), has_region=self._has_region
+        )
         return attrs.evolve(report, findings=tuple(findings))
 
 

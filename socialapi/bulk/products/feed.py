@@ -1,6 +1,6 @@
 """Finds the columns of products in a feed."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Self
 
 import attrs
@@ -14,6 +14,7 @@ from socialapi.bulk.inputs.columns import (
     positions_of,
     printable_names,
     quoted,
+    read_names,
     shown_name,
     with_article,
 )
@@ -143,6 +144,13 @@ class ProductColumns:
         itself otherwise.
         """
         self._require_given(tuple(names), "")
+
+    def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
+        """Does nothing: the values of a field do not tell which one it is."""
+
+    def read_columns(self) -> Mapping[str, str]:
+        """The names that were met and taken for something, and for what."""
+        return read_names(self.noted)
 
     def ignored_columns(self) -> Sequence[str]:
         """The names that were met and taken for nothing."""

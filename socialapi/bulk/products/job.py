@@ -318,7 +318,11 @@ class UpsertJob:
         selection = ProductColumns.of(options.columns)
         self.reader: Reader[Block[ProductLayout]] = open_records(products, selection)
         self.counters: ProductCounters = ProductCounters(
-            None, ignored_columns=selection.ignored_columns, selection=selection, compares=options.digests is not None
+            None,
+            read_columns=selection.read_columns,
+            ignored_columns=selection.ignored_columns,
+            selection=selection,
+            compares=options.digests is not None,
         )
         self._description = JobDescription(
             noun="load",

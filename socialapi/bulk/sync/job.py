@@ -14,6 +14,7 @@ import attrs
 from socialapi.bulk.audiences.batches import Packing
 from socialapi.bulk.audiences.job import Destination, UploadOptions, UploadStage, batch_sender
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
+from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.audiences.prepare import PreparedBlock
 from socialapi.bulk.counters import RowCounters, report_of
 from socialapi.bulk.inputs.formats import Records
@@ -99,7 +100,6 @@ class SyncCounts:
             bytes_sent=additions.bytes_sent + removals.bytes_sent,
             rejects=[*reading.rejects, *additions.rejects][:MAX_ISSUES_KEPT],
             warning_details=list(reading.warning_details),
-            ignored_columns=lambda: reading.ignored_columns,
         )
         computed = {
             "additions": additions,
@@ -113,6 +113,8 @@ class SyncCounts:
             **counters.sending(self._clock.monotonic() - self._started, dry_run=False),
             "rejects_path": reading.rejects_path,
             "forecast": self._forecast() if self._dry_run else None,
+            "columns": reading.columns,
+            "ignored_columns": reading.ignored_columns,
         }
         return report_of(SyncReport, counters, sending | computed)
 
@@ -183,6 +185,8 @@ class SyncOptions(JobOptions):
     packing: Packing = "single"
     columns: Mapping[str, str | Sequence[str]] | None = None
     default_region: str | None = None
+    phone_format: PhoneFormat = "auto"
+    require_hashed: bool = False
     effective_at: datetime.datetime | str | None = None
     expires_at: datetime.datetime | str | None = None
 
@@ -403,6 +407,8 @@ class SyncJob:
             packing=options.packing,
             columns=options.columns,
             default_region=options.default_region,
+            phone_format=options.phone_format,
+            require_hashed=options.require_hashed,
             effective_at=options.effective_at,
             expires_at=options.expires_at,
             concurrency=options.concurrency,

@@ -127,27 +127,6 @@ plain_phone_number(const uint8_t *text, Py_ssize_t size, Message *message)
 #define MAX_NULL_WORD 15
 #define MAX_NULL_WORDS 32 /* of each size */
 
-static int
-is_hexadecimal(uint8_t letter)
-{
-    return (letter >= '0' && letter <= '9') || (lower_case[letter] >= 'a' && lower_case[letter] <= 'f');
-}
-
-static int
-is_uuid(const uint8_t *text, Py_ssize_t size)
-{
-    if (size != UUID_CHARACTERS) {
-        return 0;
-    }
-    for (Py_ssize_t at = 0; at < size; at++) {
-        int is_hyphen = at == 8 || at == 13 || at == 18 || at == 23;
-        if (is_hyphen ? text[at] != '-' : !is_hexadecimal(text[at])) {
-            return 0;
-        }
-    }
-    return 1;
-}
-
 /* Words that stand for no value, by their size. */
 static struct {
     int count;
@@ -165,30 +144,54 @@ is_null_word(const uint8_t *letters, size_t size)
     return 0;
 }
 
-/* Letters, digits, `_`, `-`, `.` and `:`, not all of them zeros and hyphens. */
+enum { IN_DEVICE_ID = 1, IN_UUID = 2, IS_SOME = 4 };
+
+static uint8_t device_roles[256];
+
+static void
+fill_device_letters(void)
+{
+    for (int letter = 0; letter < 128; letter++) {
+        int low = lower_case[letter];
+        if (email_roles[letter] & IN_LABEL || letter == '.' || letter == ':') {
+            int is_hexadecimal = (low >= '0' && low <= '9') || (low >= 'a' && low <= 'f');
+            device_roles[letter] = (uint8_t)(IN_DEVICE_ID | (is_hexadecimal || letter == '-' ? IN_UUID : 0) |
+                                             (letter == '0' || letter == '-' ? 0 : IS_SOME));
+        }
+    }
+}
+
+/* Letters, digits, `_`, `-`, `.` and `:`, not all of them zeros and hyphens. A UUID in lower case. */
 static int
 plain_device_id(const uint8_t *text, Py_ssize_t size, Message *message)
 {
-    int is_some = 0;
-    uint8_t lower[MAX_NULL_WORD];
+    int all = IN_DEVICE_ID | IN_UUID, any = 0, hyphens = 0;
     for (Py_ssize_t at = 0; at < size; at++) {
-        uint8_t letter = text[at];
-        if (!(email_roles[letter] & IN_LABEL) && letter != '.' && letter != ':') {
-            return 0;
-        }
-        is_some |= letter != '0' && letter != '-';
-        message->bytes[at] = letter;
-        if (at < MAX_NULL_WORD) {
-            lower[at] = lower_case[letter];
-        }
-    }
-    if (is_uuid(text, size)) {
-        for (Py_ssize_t at = 0; at < size; at++) {
-            message->bytes[at] = lower_case[text[at]];
-        }
+        int role = device_roles[text[at]];
+        all &= role;
+        any |= role;
+        hyphens += text[at] == '-';
+        message->bytes[at] = text[at];
     }
     message->size = (size_t)size;
-    return is_some && !is_null_word(lower, (size_t)size);
+    if (!(all & IN_DEVICE_ID) || !(any & IS_SOME)) {
+        return 0;
+    }
+    if (size == UUID_CHARACTERS && all & IN_UUID && hyphens == 4 && text[8] == '-' && text[13] == '-' &&
+        text[18] == '-' && text[23] == '-') {
+        for (Py_ssize_t at = 0; at < UUID_CHARACTERS; at++) {
+            message->bytes[at] |= 'a' - 'A'; /* which digits and hyphens have already */
+        }
+        return 1;
+    }
+    if (size > MAX_NULL_WORD) {
+        return 1;
+    }
+    uint8_t lower[MAX_NULL_WORD];
+    for (Py_ssize_t at = 0; at < size; at++) {
+        lower[at] = lower_case[text[at]];
+    }
+    return !is_null_word(lower, (size_t)size);
 }
 
 /* A name in any case, with or without an @ before it. */
@@ -502,6 +505,7 @@ int
 add_columns(PyObject *module)
 {
     fill_letters();
+    fill_device_letters();
     sha256 = sha256_fastest();
     return PyModule_AddFunctions(module, functions);
 }

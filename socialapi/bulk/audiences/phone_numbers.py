@@ -258,10 +258,12 @@ def number_in(text: str, region: str | None, phone_format: PhoneFormat = "auto")
 
     `text` and `region` are as for `e164`.
     """
-    if (found := _extension(text)) is not None:
-        text = found[1]
     digits = text.translate(_PUNCTUATION)
-    if (old := _old_mexican(digits)) is not None:
+    if not digits[1:].isdigit():
+        if (found := _extension(text)) is not None:
+            text = found[1]
+            digits = text.translate(_PUNCTUATION)
+    elif "521" in digits[:5] and (old := _old_mexican(digits)) is not None:
         # The 1 before mobile numbers was dropped in 2019, and is still in many lists.
         text = digits = f"{old[1] or ''}52{old[2]}"
     if not (digits.isascii() and digits.isdigit()) or len(digits) < _SHORTEST_PLAIN or len(text) > _LONGEST_PLAIN:

@@ -17,6 +17,18 @@ LOOKS_LIKE_FLOAT: Final = (
     "export the column as text"
 )
 """The reason of a warning about a string that should be an id or a code."""
+MAY_BE_FOREIGN: Final = (
+    "has no plus sign and is read as a number of the default region or of the row's country, and could be one of another "
+    'country as well: phone_format="national" (--phone-format national) or "international" says which'
+)
+"""The reason of a warning about phone numbers; the report has one for each column."""
+UNKNOWN_COUNTRY: Final = (
+    "names no country that is known, so that the default region holds for the phone number: write two or three letters of "
+    "ISO 3166 (DE, DEU) or a calling code (49)"
+)
+"""The reason of a warning about countries of rows; the report has one for each column."""
+HOLDS_IDENTIFIERS: Final = "is not read, and its first rows hold"
+"""The start of the reason of a warning about a column as a whole, whose `row` is 0."""
 
 
 @attrs.frozen
@@ -104,8 +116,8 @@ class UploadReport(FrozenRecord):
     """
     rejects_path: str | None = None
     columns: Mapping[str, str] = attrs.field(factory=dict, repr=False, hash=False)
-    """What each column or key that is read was read as: an identifier kind, an override or a field of
-    a product. A name that may be data is not shown.
+    """What each column or key that is read was read as: an identifier kind, an override, `region` for
+    the country of phone numbers, or a field of a product. A name that may be data is not shown.
     """
     ignored_columns: tuple[str, ...] = ()
     """The names of columns or keys that are not read. A name that may be data is not shown."""
@@ -295,7 +307,7 @@ class KindLint(FrozenRecord):
     like_floats: int = 0
     """Usable values of `partner_user_id` that look like numbers rewritten by a spreadsheet."""
     digests: int = 0
-    """SHA-256 digests: 64 hexadecimal digits, which are sent as they are, in lower case."""
+    """SHA-256 digests, which are sent in lower-case hexadecimal digits."""
     upper_case: int = 0
     """Digests with upper-case letters."""
     wrong_length: int = 0
@@ -309,11 +321,15 @@ class KindLint(FrozenRecord):
     detected.
     """
     placeholders: int = 0
-    """Values that stand for none, such as `n/a` or `test@example.com`, hashed or not."""
+    """Values that stand for none, such as `n/a` or `test@example.com`, hashed or not. Words such as `n/a`
+    are not usable.
+    """
     no_country_code: int = 0
     """Phone numbers without a country code."""
     by_region: int = 0
-    """Phone numbers that are usable only because of the default region."""
+    """Phone numbers that are usable only because of the default region or of the row's country."""
+    may_be_foreign: int = 0
+    """Phone numbers without a plus sign that are read by the region, and could be another country's."""
     reasons: Mapping[str, int] = attrs.field(factory=dict)
     """The reasons why values are not usable, with their counts."""
 

@@ -8,6 +8,7 @@ from socialapi.internal.lazy import on_first_use
 
 if TYPE_CHECKING:
     from socialapi.bulk.audiences.batches import Packing as Packing
+    from socialapi.bulk.audiences.phone_numbers import PhoneFormat as PhoneFormat
     from socialapi.bulk.inputs.formats import Records as Records
     from socialapi.bulk.inputs.reader import ArrowStream as ArrowStream
     from socialapi.bulk.inputs.reader import BinaryFile as BinaryFile
@@ -233,6 +234,7 @@ else:
         __name__,
         {
             "socialapi.bulk.audiences.batches": "Packing",
+            "socialapi.bulk.audiences.phone_numbers": "PhoneFormat",
             "socialapi.bulk.inputs.formats": "Records",
             "socialapi.bulk.inputs.reader": "ArrowStream BinaryFile",
             "socialapi.bulk.job": "OnProgress",

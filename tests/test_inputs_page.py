@@ -40,6 +40,8 @@ from asyncpg.protocol import protocol as asyncpg_protocol
 from sqlalchemy import orm
 
 from socialapi import AudienceUser, Client, Operation, Product
+from socialapi.bulk.audiences import column_names
+from socialapi.bulk.inputs.null_words import NULL_WORDS
 from socialapi.emulator import Emulator
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.resources.audiences import CustomAudience, DoNotReachListResource
@@ -661,6 +663,31 @@ class Table:
         return slice(start, stop)
 
 
+def listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`".replace("|", "\\|") for name in names)
+
+
+LISTS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
+    "| Read as | Names |": (
+        *((f"`{kind}`", listed(names)) for kind, names in column_names.NAMES.items()),
+        ("`region`, the country of the row", listed(column_names.COUNTRY_NAMES)),
+    ),
+    "| Words | |": (
+        ("before the name", listed(dict.fromkeys(column_names.WHICH_ONE))),
+        ("after the name", listed(dict.fromkeys(column_names.TYPES))),
+    ),
+    "| Words for no value | |": (("in any case", listed(sorted(NULL_WORDS))),),
+}
+"""The lists of words that the page prints, by the first lines of their tables."""
+
+
+def with_list(lines: list[str], head: str) -> list[str]:
+    """The lines of the page with this list as the code has it."""
+    start = lines.index(head) + 2
+    stop = next(at for at, line in enumerate(lines[start:], start) if not line.startswith("|"))
+    return [*lines[:start], *(f"| {label} | {names} |" for label, names in LISTS[head]), *lines[stop:]]
+
+
 TABLES: Final = (Table(("Files", "Given as"), FILE_ROWS), Table(("Rows in memory", "Given as"), KIND_ROWS))
 
 
@@ -679,6 +706,12 @@ async def new_bench() -> AsyncIterator[Bench]:
 async def bench() -> AsyncIterator[Bench]:
     async with new_bench() as made:
         yield made
+
+
+@pytest.mark.parametrize("head", LISTS)
+async def test_the_page_prints_every_word_of_a_list(head: str) -> None:
+    lines = lines_of_page()
+    assert with_list(lines, head) == lines, AGAIN
 
 
 def labels(line: str) -> tuple[str, ...]:
@@ -723,6 +756,8 @@ async def write() -> None:
     async with new_bench() as made:
         for table in TABLES:
             lines[table.span(lines)] = [*table.head, *[await made.line(row) for row in table.rows]]
+    for head in LISTS:
+        lines = with_list(lines, head)
     PAGE.write_text("\n".join(lines) + "\n", "utf-8")
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 SWITCH: Final = "SOCIALAPI_NO_SPEEDUPS"
 HASHING: Final = "SOCIALAPI_HASHING"
-INTERFACE: Final = 6
+INTERFACE: Final = 7
 """The number of the interface in C. An extension with another one was built from other sources, and
 is not used.
 """
@@ -45,7 +45,7 @@ def _why_disabled() -> str:
 
 
 def _failure_of_self_test(native: Any) -> str:
-    texts = ["~" * size for size in _TESTED_BYTES]
+    texts = ["1".ljust(size, "z") for size in _TESTED_BYTES]
     if list(native.hash_column(texts, "device_id")) == [hashlib.sha256(text.encode()).hexdigest() for text in texts]:
         return ""
     why = "its SHA-256 is not that of hashlib"
@@ -70,12 +70,28 @@ WHY_HASHLIB: Final = _why_hashlib()
 """Why columns are hashed by hashlib though the extension is used; empty if they are hashed in C."""
 
 if TYPE_CHECKING or IS_ENABLED:
-    from socialapi._speedups._native import Digests, IdentifierTable, ObjectReader, Users, add_phone_plan, hash_column
+    from socialapi._speedups._native import (
+        Digests,
+        IdentifierTable,
+        ObjectReader,
+        Users,
+        add_null_word,
+        add_phone_plan,
+        hash_column,
+    )
 else:
-    from socialapi._speedups.reference import Digests, IdentifierTable, ObjectReader, Users, add_phone_plan, hash_column
+    from socialapi._speedups.reference import (
+        Digests,
+        IdentifierTable,
+        ObjectReader,
+        Users,
+        add_null_word,
+        add_phone_plan,
+        hash_column,
+    )
 
 if IS_ENABLED and WHY_HASHLIB:
-    from socialapi._speedups.reference import add_phone_plan, digests_of
+    from socialapi._speedups.reference import add_null_word, add_phone_plan, digests_of
 
     def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, /) -> Digests:
         """Returns the column that is hashed in C otherwise."""
@@ -93,4 +109,4 @@ def description() -> str:
     return f"with speedups ({_native.sha256_implementation()})"
 
 
-__all__ = ("Digests", "IdentifierTable", "ObjectReader", "Users", "add_phone_plan", "hash_column")
+__all__ = ("Digests", "IdentifierTable", "ObjectReader", "Users", "add_null_word", "add_phone_plan", "hash_column")

@@ -46,6 +46,9 @@ copy_letters(const uint8_t *text, Py_ssize_t at, Py_ssize_t size, int role, uint
 static int
 plain_email(const uint8_t *text, Py_ssize_t size, Message *message)
 {
+    if (text[0] == '\'') { /* a spreadsheet's, most probably */
+        return 0;
+    }
     Py_ssize_t at = copy_letters(text, 0, size, IN_LOCAL_PART, message->bytes);
     if (at == 0 || at == size || text[at] != '@') {
         return 0;
@@ -119,23 +122,76 @@ plain_phone_number(const uint8_t *text, Py_ssize_t size, Message *message)
 
 /* Others -------------------------------------------------------------------------------------- */
 
+#define UUID_CHARACTERS 36
+#define MAX_HANDLE 15
+#define MAX_NULL_WORD 15
+#define MAX_NULL_WORDS 32 /* of each size */
+
+/* Words that stand for no value, by their size. */
+static struct {
+    int count;
+    uint8_t letters[MAX_NULL_WORDS][MAX_NULL_WORD];
+} null_words[MAX_NULL_WORD + 1];
+
 static int
-is_visible(uint8_t letter)
+is_null_word(const uint8_t *letters, size_t size)
 {
-    return letter > ' ' && letter < 0x7f;
+    for (int each = 0; size <= MAX_NULL_WORD && each < null_words[size].count; each++) {
+        if (memcmp(null_words[size].letters[each], letters, size) == 0) {
+            return 1;
+        }
+    }
+    return 0;
 }
 
+enum { IN_DEVICE_ID = 1, IN_UUID = 2, IS_SOME = 4 };
+
+static uint8_t device_roles[256];
+
+static void
+fill_device_letters(void)
+{
+    for (int letter = 0; letter < 128; letter++) {
+        int low = lower_case[letter];
+        if (email_roles[letter] & IN_LABEL || letter == '.' || letter == ':') {
+            int is_hexadecimal = (low >= '0' && low <= '9') || (low >= 'a' && low <= 'f');
+            device_roles[letter] = (uint8_t)(IN_DEVICE_ID | (is_hexadecimal || letter == '-' ? IN_UUID : 0) |
+                                             (letter == '0' || letter == '-' ? 0 : IS_SOME));
+        }
+    }
+}
+
+/* Letters, digits, `_`, `-`, `.` and `:`, not all of them zeros and hyphens. A UUID in lower case. */
 static int
 plain_device_id(const uint8_t *text, Py_ssize_t size, Message *message)
 {
+    int all = IN_DEVICE_ID | IN_UUID, any = 0, hyphens = 0;
     for (Py_ssize_t at = 0; at < size; at++) {
-        if (!is_visible(text[at])) {
-            return 0;
-        }
+        int role = device_roles[text[at]];
+        all &= role;
+        any |= role;
+        hyphens += text[at] == '-';
         message->bytes[at] = text[at];
     }
     message->size = (size_t)size;
-    return 1;
+    if (!(all & IN_DEVICE_ID) || !(any & IS_SOME)) {
+        return 0;
+    }
+    if (size == UUID_CHARACTERS && all & IN_UUID && hyphens == 4 && text[8] == '-' && text[13] == '-' &&
+        text[18] == '-' && text[23] == '-') {
+        for (Py_ssize_t at = 0; at < UUID_CHARACTERS; at++) {
+            message->bytes[at] |= 'a' - 'A'; /* which digits and hyphens have already */
+        }
+        return 1;
+    }
+    if (size > MAX_NULL_WORD) {
+        return 1;
+    }
+    uint8_t lower[MAX_NULL_WORD];
+    for (Py_ssize_t at = 0; at < size; at++) {
+        lower[at] = lower_case[text[at]];
+    }
+    return !is_null_word(lower, (size_t)size);
 }
 
 /* A name in any case, with or without an @ before it. */
@@ -143,17 +199,17 @@ static int
 plain_handle(const uint8_t *text, Py_ssize_t size, Message *message)
 {
     Py_ssize_t marks = text[0] == '@';
-    if (size == marks || size == marks + DIGEST_DIGITS) { /* the rest may be a digest */
+    if (size == marks || size > marks + MAX_HANDLE) {
         return 0;
     }
     for (Py_ssize_t at = marks; at < size; at++) {
-        if (!is_visible(text[at]) || text[at] == '@' || text[at] == '/') {
+        if (!(email_roles[text[at]] & IN_LABEL) || text[at] == '-') {
             return 0;
         }
         message->bytes[at - marks] = lower_case[text[at]];
     }
     message->size = (size_t)(size - marks);
-    return 1;
+    return !is_null_word(message->bytes, message->size);
 }
 
 static int
@@ -169,6 +225,13 @@ plain_service_id(const uint8_t *text, Py_ssize_t size, Message *message)
     return 1;
 }
 
+/* Of a kind of which digests alone are taken. */
+static int
+no_plain_text(const uint8_t *Py_UNUSED(text), Py_ssize_t Py_UNUSED(size), Message *Py_UNUSED(message))
+{
+    return 0;
+}
+
 /* Writes what is to be hashed of a text of 1 to MESSAGE_BYTES bytes. Returns 0 if that is not
  * certain; then anything may have been written. */
 typedef int (*Rule)(const uint8_t *text, Py_ssize_t size, Message *message);
@@ -182,6 +245,7 @@ static const struct {
     {"device_id", plain_device_id},
     {"handle", plain_handle},
     {"service_id", plain_service_id},
+    {"digest", no_plain_text},
 };
 
 static Rule
@@ -371,6 +435,32 @@ add_phone_plan(PyObject *Py_UNUSED(module), PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(add_null_word_doc,
+"add_null_word(word)\n\n"
+"Has every handle and device id that is this word, which is in lower case, left to Python.");
+
+static PyObject *
+add_null_word(PyObject *Py_UNUSED(module), PyObject *word)
+{
+    if (!PyUnicode_Check(word)) {
+        PyErr_SetString(PyExc_TypeError, "a word is a text");
+        return NULL;
+    }
+    Py_ssize_t size;
+    const char *letters = PyUnicode_AsUTF8AndSize(word, &size);
+    if (letters == NULL) {
+        return NULL;
+    }
+    if (size < 1 || size > MAX_NULL_WORD || null_words[size].count == MAX_NULL_WORDS) {
+        PyErr_SetString(PyExc_ValueError, "there is no room for the word");
+        return NULL;
+    }
+    if (!is_null_word((const uint8_t *)letters, (size_t)size)) {
+        memcpy(null_words[size].letters[null_words[size].count++], letters, (size_t)size);
+    }
+    Py_RETURN_NONE;
+}
+
 static PyObject *
 sha256_implementation(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(ignored))
 {
@@ -418,6 +508,7 @@ sha256_pair(PyObject *Py_UNUSED(module), PyObject *arguments)
 static PyMethodDef functions[] = {
     {"hash_column", hash_column, METH_VARARGS, hash_column_doc},
     {"add_phone_plan", add_phone_plan, METH_VARARGS, add_phone_plan_doc},
+    {"add_null_word", add_null_word, METH_O, add_null_word_doc},
     {"sha256_implementation", sha256_implementation, METH_NOARGS, "Returns the name of the SHA-256 in use."},
     {"sha256_pair", sha256_pair, METH_VARARGS, sha256_pair_doc},
     {NULL, NULL, 0, NULL},
@@ -427,6 +518,7 @@ int
 add_columns(PyObject *module)
 {
     fill_letters();
+    fill_device_letters();
     sha256 = sha256_fastest();
     return PyModule_AddFunctions(module, functions);
 }

@@ -16,16 +16,21 @@ MAX_BYTES: Final = 247
 """The longest text that a column hashes itself. It leaves longer ones to its caller."""
 DIGEST_BYTES: Final = 32
 DIGEST_DIGITS: Final = 64
+MAX_NULL_WORD: Final = 15
+MAX_NULL_WORDS: Final = 32
 
 _is_digest: Final = re.compile("[0-9a-fA-F]{64}").fullmatch
 _is_lower_digest: Final = re.compile("[0-9a-f]{64}").fullmatch
 
 # Identifiers that are hashed ------------------------------------------------------------------------------------------
 
-_is_email: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]++@(?:[A-Za-z0-9_-]++\.)++[A-Za-z0-9_-]++").fullmatch
+_is_email: Final = re.compile(
+    r"(?!')[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]++@(?:[A-Za-z0-9_-]++\.)++[A-Za-z0-9_-]++"
+).fullmatch
 _is_e164: Final = re.compile(r"\+[0-9]{3,31}").fullmatch
-_is_visible: Final = re.compile("[!-~]+").fullmatch
-_handle: Final = re.compile("@?([!-.0-?A-~]+)").fullmatch  # visible, without @ and /
+_is_device_id: Final = re.compile("(?![0-]*$)[0-9A-Za-z_.:-]+").fullmatch  # not all of it zeros and hyphens
+_is_uuid: Final = re.compile("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").fullmatch
+_handle: Final = re.compile("@?([A-Za-z0-9_]{1,15})").fullmatch
 _is_decimal: Final = re.compile("[0-9]+").fullmatch
 
 _phone_plans: Final = dict[int, tuple[int, int, tuple[str, ...]]]()
@@ -41,6 +46,22 @@ def add_phone_plan(start: int, code_digits: int, lengths: int, prefixes: tuple[s
     _phone_plans[start] = (code_digits, lengths, prefixes)
 
 
+_null_words: Final = set[str]()
+
+
+def add_null_word(word: str, /) -> None:
+    """Has every handle and device id that is this word, which is in lower case, left to the caller.
+
+    A word has at most 15 bytes, and there are at most 32 of each size.
+    """
+    if not isinstance(word, str):
+        raise TypeError("a word is a text")
+    size = len(word.encode())
+    if not 1 <= size <= MAX_NULL_WORD or sum(len(each.encode()) == size for each in _null_words) >= MAX_NULL_WORDS:
+        raise ValueError("there is no room for the word")
+    _null_words.add(word)
+
+
 def _plain_email(text: str) -> str | None:
     return text.lower() if _is_email(text) else None
 
@@ -54,13 +75,15 @@ def _plain_phone_number(text: str) -> str | None:
 
 
 def _plain_device_id(text: str) -> str | None:
-    return text if _is_visible(text) else None
+    if not _is_device_id(text) or text.lower() in _null_words:
+        return None
+    return text.lower() if _is_uuid(text) else text
 
 
 def _plain_handle(text: str) -> str | None:
     found = _handle(text)
-    # 64 characters may be a digest with an @ before it.
-    return found[1].lower() if found and len(found[1]) != DIGEST_DIGITS else None
+    name = found[1].lower() if found else ""
+    return name if name and name not in _null_words else None
 
 
 def _plain_service_id(text: str) -> str | None:
@@ -73,8 +96,11 @@ _PLAIN: Final[Mapping[str, Callable[[str], str | None]]] = {
     "device_id": _plain_device_id,
     "handle": _plain_handle,
     "service_id": _plain_service_id,
+    "digest": lambda _: None,
 }
-"""By kind: returns what is hashed of a text in ASCII, or None if that is not certain."""
+"""By kind: returns what is hashed of a text in ASCII, or None if that is not certain. Of `digest`,
+nothing is hashed.
+"""
 
 
 def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, /) -> list[str | None]:

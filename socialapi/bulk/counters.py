@@ -1,16 +1,20 @@
 """The counters of a running job, and the report that is made of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeVar
 
 import attrs
 
 from socialapi.bulk.rejects import PLACE, RejectsFile
-from socialapi.reports import MAX_ISSUES_KEPT, Forecast, RowIssue, UploadReport
+from socialapi.reports import MAX_ISSUES_KEPT, MAY_BE_FOREIGN, UNKNOWN_COUNTRY, Forecast, RowIssue, UploadReport
 from socialapi.routes.route import RateLimit
 from socialapi.session.call import Attempt
 
 P = TypeVar("P", bound=UploadReport)
+
+MAX_GROUPS: Final = 100
+_GROUPED: Final = (MAY_BE_FOREIGN, UNKNOWN_COUNTRY)
+"""The reasons of which a report has one warning for each column, with the count of the rows."""
 
 
 @attrs.define(eq=False, repr=False)
@@ -39,12 +43,14 @@ class RowCounters:
     forecast_bytes: int = 0
     rejects: list[RowIssue] = attrs.field(factory=list)
     warning_details: list[RowIssue] = attrs.field(factory=list)
+    read_columns: Callable[[], Mapping[str, str]] = dict
+    """The columns of the input that are read, as far as they are known by now, and as what."""
     ignored_columns: Callable[[], Sequence[str]] = tuple
     """The columns of the input that are not read, as far as they are known by now."""
-    read_columns: Callable[[], Mapping[str, str]] = dict
-    """What the others are read as."""
     notes: Callable[[], Sequence[RowIssue]] = tuple
-    """The warnings about the input as a whole."""
+    """The warnings about the input as a whole, and about columns as a whole."""
+    grouped: dict[tuple[str, str], tuple[int, int]] = attrs.field(factory=dict)
+    """The first row and the count of rows of each field and reason of which there is one warning."""
     on_reject: Callable[[Sequence[RowIssue]], None] | None = None
     """Told of every rejected row, also of those that the report has no room for."""
     place_of: Callable[[int], tuple[str, int] | None] = lambda _: None
@@ -94,9 +100,15 @@ class RowCounters:
 
     def warn(self, issues: Sequence[RowIssue]) -> None:
         """Counts warnings about values of rows that are sent."""
-        self.warnings += len(issues)
+        single = [issue for issue in issues if issue.reason not in _GROUPED]
+        self.warnings += len(single)
         room = MAX_ISSUES_KEPT - len(self.warning_details)
-        self.warning_details.extend(self._placed(issues[:room]))
+        self.warning_details.extend(self._placed(single[:room]))
+        for issue in issues if len(single) < len(issues) else ():
+            group = (issue.field, issue.reason)
+            if issue.reason in _GROUPED and (group in self.grouped or len(self.grouped) < MAX_GROUPS):
+                first, count = self.grouped.get(group, (issue.row, 0))
+                self.grouped[group] = (first, count + 1)
 
     def _placed(self, issues: Sequence[RowIssue]) -> Sequence[RowIssue]:
         """Returns the issues with the file that each is about, if there are several files."""
@@ -121,7 +133,7 @@ class RowCounters:
 
     def sending(self, elapsed_seconds: float, *, dry_run: bool) -> Mapping[str, object]:
         """Returns the fields of a report that follow from several counts."""
-        notes = self.notes()
+        groups = self._groups()
         return {
             "requests": self.attempts,
             "retries": max(0, self.attempts - self.sent_first),
@@ -131,9 +143,17 @@ class RowCounters:
             "forecast": self._forecast() if dry_run else None,
             "columns": self.read_columns(),
             "ignored_columns": tuple(self.ignored_columns()),
-            "warnings": self.warnings + len(notes),
-            "warning_details": tuple((*notes, *self.warning_details)[:MAX_ISSUES_KEPT]),
+            "warnings": self.warnings + len(groups),
+            "warning_details": tuple((*groups, *self.warning_details)[:MAX_ISSUES_KEPT]),
         }
+
+    def _groups(self) -> Sequence[RowIssue]:
+        """Returns the warnings that are about more than one row."""
+        grouped = [
+            RowIssue(row, field, f"{reason} ({count:,} rows, of which this is the first)" if count > 1 else reason)
+            for (field, reason), (row, count) in self.grouped.items()
+        ]
+        return [*self.notes(), *self._placed(grouped)]
 
     def _quota_used(self, elapsed_seconds: float) -> float:
         if self.rate is None:

@@ -382,6 +382,8 @@ class JobRun(Generic[C, B, P]):
                 return
             try:
                 self._counters.take_in(len(block))
+                if self._counters.read == len(block):
+                    self.show()  # what is read as what is known now, and nothing was sent yet
                 await yield_to_others()  # others were read to at the same time
                 await self._stage.take(block)
             except OURS as problem:

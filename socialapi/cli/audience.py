@@ -22,7 +22,9 @@ from socialapi.cli.options import (
     JournalOption,
     MaxRejectShare,
     NoHeader,
+    PhoneFormatOption,
     Region,
+    RequireHashed,
     dated_path,
     lasting,
     mapping_of,
@@ -55,6 +57,8 @@ class RowFlags:
     no_header: NoHeader = False
     header_line: HeaderLine = None
     default_region: Region = None
+    phone_format: PhoneFormatOption = "auto"
+    require_hashed: RequireHashed = False
     expires_at: ExpiresAt = None
     concurrency: Annotated[
         int | None,
@@ -84,6 +88,8 @@ class RowFlags:
             header=not self.no_header,
             header_line=self.header_line,
             default_region=self.default_region,
+            phone_format=self.phone_format,
+            require_hashed=self.require_hashed,
             expires_at=self.expires_at,
             concurrency="auto" if self.concurrency is None else self.concurrency,
             rejects=self.rejects,
@@ -232,6 +238,8 @@ class LintFlags:
     no_header: NoHeader = False
     header_line: HeaderLine = None
     default_region: Region = None
+    phone_format: PhoneFormatOption = "auto"
+    require_hashed: RequireHashed = False
     sample: Annotated[int | None, whole_number(help="Look at so many rows at most, the first ones.", least=1)] = None
     allow_empty: AllowEmpty = False
     json: Annotated[
@@ -272,6 +280,8 @@ async def _lint(
         header_line=flags.header_line,
         kinds=kinds,
         default_region=flags.default_region,
+        phone_format=flags.phone_format,
+        require_hashed=flags.require_hashed,
         sample=flags.sample,
         takes_effective_at=takes_effective_at,
         allow_empty=flags.allow_empty,

@@ -233,7 +233,7 @@ _NATIONAL_SHARE: Final = 0.5
 """How often a number is written in a national notation, if the country has one."""
 
 _BAD_EMAILS: Final = ("{name}.example.com", "{name}@", "@example.com", "{name}@@example.com", "a {name}@example.com")
-_BAD_PHONES: Final = ("12345", "+1 415", "unlisted", "call after 6 pm", "123456789012345678901")
+_BAD_PHONES: Final = ("+44 12", "+1 415", "unlisted", "call after 6 pm", "123456789012345678901")
 
 _NOTES: Final = (
     *(40 * ("",)),

@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 import attrs
 from cyclopts import Group, Parameter, Token, validators
@@ -84,7 +84,8 @@ FieldColumn = Annotated[
 Column = Annotated[
     list[str] | None,
     Parameter(
-        help="Column that holds an identifier, as KIND=NAME (email=Contact); repeatable. KIND= ignores a kind.",
+        help="Column that holds an identifier, or the country of phone numbers, as KIND=NAME (email=Contact, region=Land); "
+        "repeatable. KIND= ignores a kind.",
         negative=(),
         validator=_kinds,
     ),
@@ -122,6 +123,13 @@ def _moment(option: str) -> Callable[[Any, str | None], None]:
 Region = Annotated[
     str | None,
     Parameter(help="Country of phone numbers without a country code, as two letters (US).", validator=_region),
+]
+PhoneFormatOption = Annotated[
+    Literal["auto", "international", "national"],
+    Parameter(help="How phone numbers without a plus sign are read: by what is valid, or always as one of these."),
+]
+RequireHashed = Annotated[
+    bool, Parameter(help="Take SHA-256 digests and partner_user_id, and no raw value.", negative=())
 ]
 EffectiveAt = Annotated[
     str | None,

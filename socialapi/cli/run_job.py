@@ -3,9 +3,11 @@ lines.
 """
 
 import asyncio
+import re
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
@@ -24,8 +26,11 @@ from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.reports import (
+    HOLDS_IDENTIFIERS,
     LOOKS_LIKE_FLOAT,
+    MAY_BE_FOREIGN,
     MENDED,
+    UNKNOWN_COUNTRY,
     Forecast,
     LoadForecast,
     RowIssue,
@@ -36,6 +41,7 @@ from socialapi.reports import (
 from socialapi.reports import Progress as JobProgress
 
 LINE_EVERY_SECONDS: Final = 10.0
+COLUMNS_SHOWN: Final = 50
 
 
 class ProgressDisplay:
@@ -48,6 +54,7 @@ class ProgressDisplay:
         self._title = title
         self._console = Output(stderr=True)
         self._next_line = time.monotonic() + LINE_EVERY_SECONDS
+        self._columns_shown: set[str] = set()
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         if sys.stderr.isatty():
@@ -74,8 +81,9 @@ class ProgressDisplay:
             self._bar.stop()
 
     def __call__(self, progress: JobProgress) -> None:
-        """Shows the progress of the running job."""
+        """Shows the progress of the running job, and which columns are read as what once they are known."""
         self.last = progress
+        self._show_columns(progress.report)
         if self._bar is not None and self._task is not None:
             self._bar.update(
                 self._task, completed=_fraction_done(progress), counts=_counts(progress.report, progress.note)
@@ -83,6 +91,21 @@ class ProgressDisplay:
         elif time.monotonic() >= self._next_line:
             self._next_line = time.monotonic() + LINE_EVERY_SECONDS
             print(f"{self._title}: {_counts(progress.report, progress.note)}", file=sys.stderr, flush=True)
+
+    def _show_columns(self, report: UploadReport) -> None:
+        """Prints new columns and what they are read as, unless all are called so."""
+        new = {name: read_as for name, read_as in report.columns.items() if name not in self._columns_shown}
+        if report.read:
+            self._columns_shown.update(new)
+        if not report.read or all(_is_called(*each) for each in new.items()):
+            return
+        read = "; ".join(f"{name} as {read_as}" for name, read_as in islice(new.items(), COLUMNS_SHOWN))
+        more = f"; and {len(new) - COLUMNS_SHOWN} more" if len(new) > COLUMNS_SHOWN else ""
+        self._console.print(output.printable(f"reading {read}{more}"), markup=False, soft_wrap=True)
+
+
+def _is_called(name: str, read_as: str) -> bool:
+    return re.sub("[ .-]", "_", name.strip().lower()) == read_as
 
 
 def _fraction_done(progress: JobProgress) -> float | None:
@@ -195,7 +218,9 @@ def show(report: UploadReport, *, as_json: bool) -> None:
 def _show_warnings(console: Console, report: UploadReport) -> None:
     is_load = isinstance(report, UpsertReport)
     for issue in report.warning_details[:ISSUES_SHOWN]:
-        if issue.reason.startswith((MENDED, LOOKS_LIKE_FLOAT)):
+        if issue.reason.startswith(HOLDS_IDENTIFIERS):
+            _say(console, f"column {issue.field} {issue.reason}")
+        elif issue.reason.startswith((MENDED, LOOKS_LIKE_FLOAT, MAY_BE_FOREIGN, UNKNOWN_COUNTRY)):
             _say(console, f"row {issue.row}{_who(issue)}: {issue.field} {issue.reason}")
         elif not issue.row and issue.product_id is None:
             _say(console, issue.reason)

@@ -19,6 +19,7 @@ try:
 except ImportError:
     raise ImportError("writing from Spark needs PySpark 4: pip install 'aiosocialapi[spark]'") from None
 
+from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.integrations import spark_reduce
 from socialapi.integrations.spark_options import WriteSettings, read_settings
@@ -89,6 +90,8 @@ def latest_per_identifier(
     order_by: str,
     columns: ColumnMapping | None = None,
     default_region: str | None = None,
+    phone_format: PhoneFormat = "auto",
+    require_hashed: bool = False,
     kinds: Sequence[IdentifierKind] = IDENTIFIER_KINDS,
 ) -> Any:
     """Returns a DataFrame with one row for each identifier: what the last row that has it says.
@@ -97,10 +100,12 @@ def latest_per_identifier(
     one, a Delete wins. Identifiers are normalised and hashed on the way; those that cannot be are
     kept, for the write to reject. Times and operations keep the names of the specification, and
     the column `socialapi_reduced_by` tells the write that it may take them, with the option
-    `order_by`. Give `columns` and `default_region` here, not there. For a do-not-reach list,
-    `kinds` are `email` and `phone_number`. Raises InvalidInput for columns that are not there.
+    `order_by`. Give `columns`, `default_region`, `phone_format` and `require_hashed` here, not
+    there. For a do-not-reach list, `kinds` are `email` and `phone_number`. Raises InvalidInput for
+    columns that are not there.
     """
-    return spark_reduce.latest_per_identifier(df, order_by, columns, default_region, kinds)
+    options = {"default_region": default_region, "phone_format": phone_format, "require_hashed": require_hashed}
+    return spark_reduce.latest_per_identifier(df, order_by, columns, kinds, options)
 
 
 def latest_per_product(df: Any, *, order_by: str, columns: Mapping[str, str] | None = None) -> Any:

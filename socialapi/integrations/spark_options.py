@@ -39,13 +39,16 @@ _COMMON: Final = (
     *("report", "rejects", "max_reject_share", "order_by", "concurrency", "dry_run"),
     *("job", "redis_url", "redis_namespace"),
 )
-_OF_PEOPLE: Final = ("account", "operation", "expires_at", "packing", "default_region", *_COMMON)
+_OF_PEOPLE: Final = (
+    *("account", "operation", "expires_at", "packing", "default_region", "phone_format", "require_hashed"),
+    *_COMMON,
+)
 _TAKEN: Final[Mapping[DestinationKind, tuple[str, ...]]] = {
     "audience": ("audience", *_OF_PEOPLE, "effective_at"),
     "do_not_reach_list": ("do_not_reach_list", *_OF_PEOPLE),
     "catalog": ("catalog", *_COMMON),
 }
-_OF_JOBS: Final = ("packing", "default_region", "effective_at", "expires_at")
+_OF_JOBS: Final = ("packing", "default_region", "phone_format", "effective_at", "expires_at")
 _COLUMN: Final = "column."
 _NOUNS: Final[Mapping[DestinationKind, str]] = {
     "audience": "custom audience",
@@ -213,6 +216,8 @@ def _keywords_of(
     if kind == "catalog":
         return keywords
     keywords |= {name: options[name] for name in _OF_JOBS if options.get(name)}
+    if _truth(options, "require_hashed"):
+        keywords["require_hashed"] = True
     # In one word for all tasks, whatever time it is when they begin.
     keywords["operation"] = options.get("operation", "update").strip().capitalize()
     if kind == "do_not_reach_list" and "expires_at" not in keywords:
@@ -282,6 +287,8 @@ def _check_people(
         effective_at=keywords.get("effective_at"),
         expires_at=keywords.get("expires_at"),
         default_region=keywords.get("default_region"),
+        phone_format=keywords.get("phone_format", "auto"),
+        require_hashed=keywords.get("require_hashed", False),
         kinds=kinds_of(kind),
         allow_effective=takes_effective_at,
     )

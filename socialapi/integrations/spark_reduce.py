@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from socialapi.bulk.audiences.cells import UserRow, user_rows
 from socialapi.bulk.audiences.columns import IdentifierColumns
-from socialapi.bulk.audiences.normalize import Normalizer, Unusable, normalizers
+from socialapi.bulk.audiences.normalize import Normalizers, Unusable, normalizers
 from socialapi.bulk.inputs.arrow import ArrowBlocks
 from socialapi.bulk.inputs.columns import OVERRIDES, ColumnMapping, printable_names, quoted
 from socialapi.errors import InvalidInput
@@ -25,8 +25,8 @@ def latest_per_identifier(
     df: Any,
     order_by: str,
     columns: ColumnMapping | None,
-    default_region: str | None,
     kinds: Sequence[IdentifierKind],
+    options: Mapping[str, Any],
 ) -> Any:
     """As `socialapi.integrations.spark.latest_per_identifier`."""
     from pyspark.sql import functions as f
@@ -35,9 +35,9 @@ def latest_per_identifier(
     _require(df, order_by)
     names = df.columns
     layout = IdentifierColumns.of(columns, kinds).of_table(names)
-    normalizers(kinds, default_region)  # refuses a region that is none, here rather than in a task
+    normalizers(kinds, **options)  # refuses a region that is none, here rather than in a task
     overrides = [name for name in OVERRIDES if getattr(layout, name) is not None]
-    split = _Splitter(tuple(names), order_by, columns, default_region, tuple(kinds))
+    split = _Splitter(tuple(names), order_by, columns, tuple(kinds), options)
     texts = [StructField(name, StringType()) for name in (_KEY, "kind", "value", *OVERRIDES)]
     schema = StructType([*texts, StructField(_ORDER, df.schema[order_by].dataType)])
     found = df.mapInArrow(split, schema)
@@ -62,21 +62,21 @@ class _Splitter:
         names: tuple[str, ...],
         order_by: str,
         columns: ColumnMapping | None,
-        default_region: str | None,
         kinds: tuple[IdentifierKind, ...],
+        options: Mapping[str, Any],
     ) -> None:
         self._names = names
         self._order_at = names.index(order_by)
         self._columns = columns
-        self._default_region = default_region
         self._kinds = kinds
+        self._options = options
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
         """Returns record batches with key, kind, value, operation, times and order."""
         from pyspark import TaskContext
 
         partition = TaskContext.get().partitionId()
-        normalize = normalizers(self._kinds, self._default_region)
+        normalize = normalizers(self._kinds, **self._options)
         layout = IdentifierColumns.of(self._columns, self._kinds).of_table(self._names)
         number = 1
         for batch in batches:
@@ -91,7 +91,7 @@ class _Splitter:
         rows: Iterable[UserRow],
         first_number: int,
         partition: int,
-        normalize: Mapping[IdentifierKind, Normalizer],
+        normalize: Normalizers,
     ) -> Any:
         import pyarrow
 
@@ -110,16 +110,15 @@ class _Splitter:
         return pyarrow.record_batch([*texts, order], names=[_KEY, "kind", "value", *OVERRIDES, _ORDER])
 
 
-def _identifiers(
-    row: UserRow, partition: int, normalize: Mapping[IdentifierKind, Normalizer]
-) -> list[tuple[str, str, str]]:
+def _identifiers(row: UserRow, partition: int, normalize: Normalizers) -> list[tuple[str, str, str]]:
     """Returns key, kind and value of each identifier of a row. What cannot be used has a key of its
     own, and is rejected when it is written.
     """
     found: list[tuple[str, str, str]] = []
+    normalize_in = normalize.in_country(row.country) if row.country else normalize
     for place, (_, kind, text) in enumerate(row.identifiers):
         try:
-            value, _ = normalize[kind](text)
+            value, _ = normalize_in[kind](text)
             key = f"{kind} {value}"
         except Unusable:
             value, key = text, f"row {partition} {row.number} {place}"

@@ -13,6 +13,7 @@ import attrs
 
 from socialapi.bulk.audiences.batches import Packing
 from socialapi.bulk.audiences.job import Destination, UploadJob, UploadOptions, default_expiry
+from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.audiences.prepare import prepare_user
 from socialapi.bulk.audiences.sender import send_until_counted
 from socialapi.bulk.inputs.formats import Records
@@ -57,8 +58,8 @@ class RowKeywords(TypedDict, total=False):
     users in one operation, which takes 12 to 25 times fewer requests.
     """
     columns: Mapping[str, str | int | Sequence[str | int]] | None
-    """Maps an identifier kind to the column or columns that hold it, where their names do not. An
-    empty string turns a kind off.
+    """Maps an identifier kind to the column or columns that hold it, where their names do not;
+    `region` maps the country of the row. An empty string turns a kind off.
     """
     header: bool
     """False if a CSV or TSV file does not name its columns. Then `columns` gives their numbers, from 1:
@@ -69,7 +70,18 @@ class RowKeywords(TypedDict, total=False):
     the first twenty, below a title or comments.
     """
     default_region: str | None
-    """Two-letter country of phone numbers without a country code, for example `US`."""
+    """Two-letter country of phone numbers without a country code, for example `US`. A column `country`
+    says it for each row.
+    """
+    phone_format: PhoneFormat
+    """How digits without a plus sign are read. `auto` (the default): as a number of the region or with
+    a country code, by what is valid. `international`: with a country code. `national`: as a number
+    of the region.
+    """
+    require_hashed: bool
+    """If True, takes SHA-256 digests and `partner_user_id` only: no raw value is hashed, kept or
+    sent.
+    """
     expires_at: datetime.datetime | str | None
     """When the operation ends: an aware datetime or an ISO 8601 string."""
     concurrency: int | Literal["auto"]
@@ -138,6 +150,10 @@ class LintKeywords(TypedDict, total=False):
     """The same as for an upload."""
     default_region: str | None
     """The same as for an upload."""
+    phone_format: PhoneFormat
+    """The same as for an upload."""
+    require_hashed: bool
+    """The same as for an upload."""
     sample: int | None
     """Read at most this many rows, from the start."""
 
@@ -191,6 +207,9 @@ async def send_operations(
     destination: Destination,
     operations: Operation | Mapping[str, Any] | Iterable[Operation | Mapping[str, Any]],
     default_region: str | None,
+    phone_format: PhoneFormat,
+    *,
+    require_hashed: bool,
 ) -> UploadCounts:
     """Normalises, hashes and sends operations in one request. Returns the counts.
 
@@ -205,7 +224,9 @@ async def send_operations(
     for index, operation in enumerate(map(_operation, as_iterable(operations))):
         prepared = []
         for position, user in enumerate(map(_user, operation.params.users)):
-            identifiers, rules = prepare_user(user, destination.kinds, default_region)
+            identifiers, rules = prepare_user(
+                user, destination.kinds, default_region, phone_format, require_hashed=require_hashed
+            )
             if identifiers:  # otherwise `rules` says why there are none
                 prepared.append(identifiers)
             path = f"[{index}].params.users[{position}]"
@@ -254,6 +275,8 @@ class CustomAudience(Resource):
         operations: Operation | Mapping[str, Any] | Iterable[Operation | Mapping[str, Any]],
         *,
         default_region: str | None = None,
+        phone_format: PhoneFormat = "auto",
+        require_hashed: bool = False,
     ) -> UploadCounts:
         """Sends up to 2,500 operations in one request, which succeeds or fails as a whole (section
         4.9).
@@ -263,7 +286,15 @@ class CustomAudience(Resource):
         Raises InvalidInput with every broken rule before anything is sent, and ApiError with
         `operation_errors` if the service refuses single operations.
         """
-        return await send_operations(self._session, self._options, self._destination, operations, default_region)
+        return await send_operations(
+            self._session,
+            self._options,
+            self._destination,
+            operations,
+            default_region,
+            phone_format,
+            require_hashed=require_hashed,
+        )
 
     async def upload(self, records: Records, **options: Unpack[AudienceUploadKeywords]) -> UploadReport:
         """Uploads any number of rows as a job. Returns a report that accounts for every row
@@ -356,6 +387,8 @@ class DoNotReachListResource(Resource):
         operations: Operation | Mapping[str, Any] | Iterable[Operation | Mapping[str, Any]],
         *,
         default_region: str | None = None,
+        phone_format: PhoneFormat = "auto",
+        require_hashed: bool = False,
     ) -> UploadCounts:
         """Sends up to 2,500 operations in one request, which succeeds or fails as a whole (section
         4.10).
@@ -363,7 +396,15 @@ class DoNotReachListResource(Resource):
         Works like `CustomAudience.send`, with e-mail addresses and phone numbers only and without
         `effective_at`. Returns the sums of the counts of all operations.
         """
-        return await send_operations(self._session, self._options, self._destination, operations, default_region)
+        return await send_operations(
+            self._session,
+            self._options,
+            self._destination,
+            operations,
+            default_region,
+            phone_format,
+            require_hashed=require_hashed,
+        )
 
     async def upload(self, records: Records, **options: Unpack[UploadKeywords]) -> UploadReport:
         """Uploads any number of rows as a job. Returns a report that accounts for every row

@@ -1,6 +1,7 @@
 """The upload commands, run in this process against an emulator in another thread."""
 
 import asyncio
+import hashlib
 import json
 import stat
 from pathlib import Path
@@ -41,6 +42,31 @@ def test_a_clean_file_ends_with_0_and_a_table(service: Emulator, tmp_path: Path,
     assert len(service.members(ACCOUNT, "1nmth")) == 3
     assert app.run(["audience", "upload", str(file), *TO_AUDIENCE, "--operation", "delete"]) == 0
     assert not service.members(ACCOUNT, "1nmth")
+
+
+def test_an_export_of_a_crm_is_read_as_its_columns_and_options_say(
+    service: Emulator, tmp_path: Path, printed: Printed
+) -> None:
+    """By hand: 447911123456 is British, 1512 3456789 German or in Austin, and who is to be asked is said for neither."""
+    file = tmp_path / "kunden.csv"
+    file.write_text(
+        "Kunde,Handy,Land,Kontakt\nA,1512 3456789,DE,a@example.com\nB,447911123456,DE,b@example.com\nC,(415) 555-0132,,c@example.com\n",
+        "utf-8",
+    )
+    command = ["audience", "upload", str(file), *TO_AUDIENCE, "--default-region", "US", "--column", "region=Land"]
+    assert app.run(command) == 1
+    out, err = printed.readouterr()
+    assert err == "reading Handy as phone_number; Land as region\n"
+    assert "columns that were not read: Kunde, Kontakt" in out
+    assert "column Kontakt is not read, and its first rows hold e-mail addresses" in out
+    assert "row 1: Handy has no plus sign and is read as a number of the default region" in out
+    assert "row 2: Handy: has no plus sign, and is valid with a country code of another country only" in out
+    numbers = {("phone_number", hashlib.sha256(each).hexdigest()) for each in (b"+4915123456789", b"+14155550132")}
+    assert service.members(ACCOUNT, "1nmth") == numbers
+    assert app.run([*command, "--phone-format", "international", "--require-hashed"]) == 1
+    assert service.members(ACCOUNT, "1nmth") == numbers
+    assert app.run(["audience", "lint", str(file), "--default-region", "US", "--column", "region=Land"]) == 1
+    assert 'the column "Kontakt" is not read, and its first rows hold e-mail addresses' in printed.readouterr().out
 
 
 def test_rejected_rows_end_with_1_and_are_shown(service: Emulator, tmp_path: Path, printed: Printed) -> None:

@@ -19,6 +19,7 @@ from socialapi._speedups._native import (
     IdentifierTable,
     ObjectReader,
     Users,
+    add_null_word,
     add_phone_plan,
     hash_column,
     identifier_hash,
@@ -302,6 +303,17 @@ def _phone_plan(data: bytes) -> None:
         found = outcome(functools.partial(add_phone_plan, *arguments), *WRONG)
         assert isinstance(found, tuple)
     assert list(hash_column(["+14155550123", "+4930901820"], "phone_number")) == before
+
+
+@target("native-null-word", "_native:add_null_word", refusals=())
+def _null_word(data: bytes) -> None:
+    """A word for which there is no room, or that is none, is refused, and changes no handle."""
+    pieces = Pieces(data)
+    before = list(hash_column(["ada", "null"], "handle"))
+    for word in (any_value(pieces), "x" * (16 + pieces.number(99)), ""):
+        if not (isinstance(word, str) and 0 < len(word) < 16):
+            assert isinstance(outcome(functools.partial(add_null_word, word), *WRONG), tuple)
+    assert list(hash_column(["ada", "null"], "handle")) == before
 
 
 @target("native-objects", *(f"_native:ObjectReader{name}" for name in ("", ".read", ".replace_each")), refusals=())

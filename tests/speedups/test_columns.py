@@ -16,6 +16,7 @@ from socialapi.bulk.audiences import normalize, phone_numbers, prepare
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
+from socialapi.bulk.inputs.null_words import NULL_WORDS
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from tests.bulk.audiences.test_prepare_blocks import EXAMPLES, NOW, blocks
 from tests.bulk.blocks import prepared_of, rows_of, user_block
@@ -40,7 +41,14 @@ HEX: Final = st.text("0123456789abcdefABCDEF", min_size=63, max_size=65) | st.sa
     (DIGEST, DIGEST.upper(), "@" + DIGEST, "1" * 64, " " + DIGEST, DIGEST[:-1] + "g")
 )
 PHONE: Final = st.sampled_from(EXAMPLES) | st.from_regex(r"\+[0-9]{1,18}", fullmatch=True)
-TEXT: Final = LETTERS | NEAR | HEX | PHONE | st.text(max_size=20) | st.sampled_from(("", " "))
+UUIDS: Final = (
+    st.uuids().map(str).flatmap(lambda text: st.sampled_from((text, text.upper(), f"{text}0", text.replace("-", ""))))
+)
+SHORT: Final = st.text(st.sampled_from("aZ09_-.:@'="), max_size=18)
+WORDS: Final = st.sampled_from(sorted(NULL_WORDS)).flatmap(
+    lambda word: st.sampled_from((word, word.upper(), f"@{word}"))
+)
+TEXT: Final = UUIDS | SHORT | WORDS | LETTERS | NEAR | HEX | PHONE | st.text(max_size=20) | st.sampled_from(("", " "))
 
 
 class Text(str):
@@ -100,6 +108,9 @@ def phone_plans() -> None:
         for speedups in filter(None, (REFERENCE, NATIVE)):
             patch.setattr(phone_numbers, "_PLANS", phone_numbers._Plans())
             patch.setattr(phone_numbers, "add_phone_plan", speedups.add_phone_plan)
+            for word in NULL_WORDS:
+                if word.isascii() and len(word) <= 15:
+                    speedups.add_null_word(word)
             for start in range(1_000):
                 phone_numbers._PLANS[f"{start:03}"]
 
@@ -128,8 +139,8 @@ PLAIN: Final[dict[IdentifierKind, list[tuple[str, str]]]] = {
         ("+4930901820", "+4930901820"),
         ("+8613912345678", "+8613912345678"),
     ],
-    "device_id": [("AEBE52E7-03EE-455A-B3C4-E57283966239", "AEBE52E7-03EE-455A-B3C4-E57283966239"), ("~!", "~!")],
-    "handle": [("@Ada", "ada"), ("Ada_1", "ada_1")],
+    "device_id": [("AEBE52E7-03EE-455A-B3C4-E57283966239", "aebe52e7-03ee-455a-b3c4-e57283966239"), ("aB1", "aB1")],
+    "handle": [("@Ada", "ada"), ("Ada_1", "ada_1"), ("a" * 15, "a" * 15)],
     "service_id": [("0012", "0012"), ("9" * 63, "9" * 63)],
 }
 
@@ -209,11 +220,25 @@ def test_a_block_of_odd_cells_is_prepared_in_steps() -> None:
     assert [sum(map(len, part.blocks)) for part in Preparer(now=NOW).prepare(plain)] == [700]
 
 
+@given(st.lists(TEXT | st.none(), max_size=9))
+def test_of_a_column_of_digests_no_raw_value_is_hashed(cells: list[str | None]) -> None:
+    for speedups in filter(None, (NATIVE, REFERENCE)):
+        found = speedups.hash_column(cells, "digest")
+        for cell, value in zip(cells, found, strict=True):
+            text = (cell or "").strip(" \t")
+            is_digest = len(text) == 64 and set(text.lower()) <= set("0123456789abcdef")
+            assert value == (text.lower() if is_digest else None if text else "")
+
+
 @IN_C
 def test_what_is_no_column_or_kind_is_refused() -> None:
     for cells, kind in (("a@b.example", "email"), ({"a": 1}, "email"), (None, "email"), ([], 7), ([], b"email")):
         with pytest.raises(TypeError):
             NATIVE.hash_column(cells, kind)
+    for word, error in ((7, TypeError), ("", ValueError), ("a" * 16, ValueError)):
+        for speedups in (NATIVE, REFERENCE):
+            with pytest.raises(error):
+                speedups.add_null_word(word)
     for name in ("partner_user_id", "", "é", "\ud800"):
         with pytest.raises(ValueError, match="no such kind"):
             NATIVE.hash_column([], name)

@@ -363,7 +363,10 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "names of columns that are noted": _places(
         """
         bulk/audiences/columns.py IdentifierColumns noted
+        bulk/audiences/columns.py IdentifierColumns overlooked
         bulk/audiences/columns.py IdentifierColumns remarks
+        bulk/counters.py RowCounters grouped
+        cli/run_job.py ProgressDisplay.__init__ _columns_shown
         bulk/linting/linter.py Linter.__init__ _columns
         bulk/products/feed.py ProductColumns noted
         bulk/products/feed.py ProductColumns remarks
@@ -396,10 +399,19 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "values that are looked up once": _places(
         """
+        _speedups/reference.py - _null_words
         _speedups/reference.py - _phone_plans
+        bulk/audiences/column_names.py _by_name cache
+        bulk/audiences/column_names.py _detected_as lru_cache
+        bulk/audiences/column_names.py _reachable cache
+        bulk/audiences/column_names.py _which_one cache
+        bulk/audiences/countries.py _by_alpha_3 cache
+        bulk/audiences/countries.py _region_of lru_cache
+        bulk/audiences/normalize.py Normalizers.__init__ lru_cache
         bulk/audiences/phone_numbers.py _dialled cache
         bulk/audiences/phone_numbers.py _home_plan cache
         bulk/audiences/phone_numbers.py _plan cache
+        bulk/audiences/phone_numbers.py _valid_in cache
         bulk/audiences/prepare.py Preparer.__init__ lru_cache
         bulk/inputs/csv.py _cell_pattern lru_cache
         bulk/inputs/csv.py _null_pattern lru_cache

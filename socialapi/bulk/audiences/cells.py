@@ -1,12 +1,15 @@
 """Reads identifiers, operations and times out of the cells of a block."""
 
 import datetime
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import attrs
 
 from socialapi.bulk.audiences.columns import IdentifierLayout
+from socialapi.bulk.audiences.countries import region_of
+from socialapi.bulk.inputs.null_words import is_null_word
 from socialapi.bulk.inputs.numbers import is_missing, texts_of
 from socialapi.bulk.inputs.reader import Block
 from socialapi.models.audiences import IdentifierKind
@@ -16,6 +19,10 @@ UserBlock = Block[IdentifierLayout]
 
 NOT_UNDERSTOOD: Final = "?"
 """Stands for an override of a type that has no meaning: no operation type and no time."""
+SEPARATOR: Final = ":::"
+"""What Google Contacts writes between several addresses or numbers."""
+SEVERAL_ADDRESSES: Final = re.compile(r"additional[ _]email[ _]addresses|hs_additional_emails", re.IGNORECASE).fullmatch
+"""Matches the column in which HubSpot writes several addresses with semicolons between them."""
 _TEXTS: Final = frozenset({str, type(None)})
 _WHOLE_NUMBERS: Final = frozenset({int, type(None)})
 
@@ -25,7 +32,8 @@ class UserRow:
     """A row of a block, as it was read.
 
     `number` counts data rows from 1. `identifiers` are (field, kind, raw text) triples; `field` is
-    the name in the input, for messages. The three overrides are None if the row has none. `problem`
+    the name in the input, for messages. `country` is that of its phone numbers, or "". The three
+    overrides are None if the row has none. `problem`
     is a (field, reason) pair if the row could not be read. `unusable` are such pairs for values
     that are not text, beside identifiers that are.
     """
@@ -37,6 +45,7 @@ class UserRow:
     expires_at: When = None
     problem: tuple[str, str] | None = None
     unusable: tuple[tuple[str, str], ...] = ()
+    country: str = ""
 
 
 def user_rows(block: UserBlock) -> Iterator[UserRow]:
@@ -45,7 +54,7 @@ def user_rows(block: UserBlock) -> Iterator[UserRow]:
     for index in range(len(block)):
         identifiers, unusable = list[tuple[str, IdentifierKind, str]](), list[tuple[str, str]]()
         for column, name, kind in block.layout.identifiers:
-            for text, reason in texts_of(block.columns[column][index]):
+            for text, reason in texts_in(block.columns[column][index], name, kind):
                 if reason:
                     unusable.append((name, reason))
                 elif text and not text.isspace():
@@ -59,7 +68,35 @@ def user_rows(block: UserBlock) -> Iterator[UserRow]:
             expires_ats[index],
             None if fault is None else ("", fault.reason),
             tuple(unusable),
+            country_of(block, index)[1],
         )
+
+
+def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str, str]]:
+    """Yields the texts of a cell of a column as `texts_of` does. Some exporters write several addresses
+    or numbers into one.
+    """
+    separator = ";" if SEVERAL_ADDRESSES(field) else SEPARATOR
+    for text, reason in texts_of(cell):
+        if separator in text and kind in ("email", "phone_number"):
+            yield from ((part, "") for part in text.split(separator))
+        else:
+            yield text, reason
+
+
+def country_of(block: UserBlock, index: int) -> tuple[str, str]:
+    """Returns the column and the cell that say the country of a row: of several columns, the first that
+    names a country, or else the first that says anything. Both are empty where none does.
+    """
+    found = ("", "")
+    for column, name in block.layout.countries:
+        for text, _ in texts_of(block.columns[column][index]):
+            country = text.strip()
+            if country and not is_null_word(country):
+                if region_of(country) is not None:
+                    return name, country
+                found = found if found[1] else (name, country)
+    return found
 
 
 def overrides_of(block: UserBlock) -> tuple[Sequence[str | None], Sequence[When], Sequence[When]]:

@@ -1,11 +1,12 @@
 """Removes what exports leave around e-mail addresses and phone numbers.
 
 Spreadsheets, address books and web pages add quotation marks, `mailto:`, angle brackets, separators
-and invisible characters. They are removed if the rest is unambiguous. An apostrophe or backquote
-only at the start may be part of an e-mail address and is kept, and so are quotation marks around
-the local part.
+and invisible characters. They are removed if the rest is unambiguous. A backquote only at the start
+may be part of an e-mail address and is kept, and so are quotation marks around the local part.
 """
 
+import base64
+import binascii
 import functools
 import re
 from collections.abc import Callable, Iterator
@@ -28,16 +29,19 @@ _TYPOGRAPHIC_QUOTES: Final = "\u00ab\u00b4\u00bb\u2018-\u201f\u2039\u203a\u300c-
 _WIDE_PUNCTUATION: Final = "\u3001\u3002\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1c\uff1e"
 
 # Possessive: no text, however long or odd, is looked at more than once.
-_LOCAL: Final = rf'(?:(?![\'`=.]*[{_TYPOGRAPHIC_QUOTES}])[^@,<>"()\[\]:;\\{_NEVER}]++|"[^@<>"\\{_NEVER}]++")'
+# A spreadsheet puts an apostrophe before what it is not to calculate.
+_LOCAL: Final = rf'(?:(?!\'|[\'`=.]*[{_TYPOGRAPHIC_QUOTES}])[^@,<>"()\[\]:;\\{_NEVER}]++|"[^@<>"\\{_NEVER}]++")'
 _LABEL: Final = rf"[^\x00-,./:-@\[-^`{{-\x7f{_TYPOGRAPHIC_QUOTES}{_WIDE_PUNCTUATION}{_NEVER}]++"
 EMAIL: Final = rf"{_LOCAL}@(?:{_LABEL}\.)++{_LABEL}"
 """Matches a plausible e-mail address in lower case."""
 _ASCII_LABEL: Final = "[a-z0-9_-]++"
-_ASCII_EMAIL: Final = rf"[a-z0-9!#$%&'*+/=?^_`{{|}}~.-]++@(?:{_ASCII_LABEL}\.)++{_ASCII_LABEL}"
+_ASCII_EMAIL: Final = rf"(?!')[a-z0-9!#$%&'*+/=?^_`{{|}}~.-]++@(?:{_ASCII_LABEL}\.)++{_ASCII_LABEL}"
 """Matches those of ASCII alone and without quotation marks, which are nearly all, in less time."""
 
 is_ascii_email: Final = re.compile(_ASCII_EMAIL).fullmatch
-is_digest: Final = re.compile("[0-9a-fA-F]{64}").fullmatch
+_hexadecimal_digest: Final = re.compile(r"(?:\\{1,2}x|0x)?([0-9a-fA-F]{64})").fullmatch
+DIGEST_BYTES: Final = 32
+_BASE64_CHARACTERS: Final = (44, 88)
 
 
 # What only unusual cells need is compiled for the first of them: a pattern with large character classes
@@ -48,6 +52,26 @@ _compiled: Final = functools.cache(re.compile)
 def is_email(text: str) -> bool:
     """Returns whether a text in lower case is a plausible e-mail address."""
     return _compiled(EMAIL).fullmatch(text) is not None
+
+
+def digest_in(text: str) -> str:
+    r"""Returns a SHA-256 digest in lower-case hexadecimal digits; an empty text if the text is none.
+
+    Databases write one as 64 hexadecimal digits, also after `\x` or `0x`, or as 32 bytes in base64;
+    some programs write the hexadecimal digits in base64.
+    """
+    if (found := _hexadecimal_digest(text)) is not None:
+        return found[1].lower()
+    if len(text) not in _BASE64_CHARACTERS or text[-1] != "=":
+        return ""
+    try:
+        data = base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
+    except (binascii.Error, ValueError):
+        return ""
+    if len(data) == DIGEST_BYTES:
+        return data.hex()
+    found = _hexadecimal_digest(data.decode("latin-1"))
+    return found[1].lower() if found is not None else ""
 
 
 def _find_emails(text: str) -> Iterator[re.Match[str]]:
@@ -68,17 +92,68 @@ _SEPARATORS: Final = ",;:.\u3001\u3002\uff0c\uff0e\uff1a\uff1b"
 _BRACKETED: Final = r"\(([^()]*)\)|\[([^\[\]]*)\]|\{([^{}]*)\}"
 _NAMED: Final = r"([^<>]*)<([^<>]*)>"
 _MAILTO: Final = r"(?i:mailto|smtp|e-?mail)\s*:\s*(?://)?"
-_TEL: Final = r"(?i:tel|callto|sms|phone|p)\.?\s*:\s*(?://)?"
+_LABELS: Final = "|".join(
+    (
+        *(
+            "mobile",
+            "mob",
+            "cell",
+            "cellular",
+            "cellphone",
+            "phone",
+            "tel",
+            "telephone",
+            "home",
+            "work",
+            "office",
+            "business",
+        ),
+        *("private", "personal", "main", "direct", "landline", "whatsapp", "sms", "m", "h", "w", "c", "p", "o", "t"),
+        *(
+            "handy",
+            "mobil",
+            "privat",
+            "dienstlich",
+            "geschäftlich",
+            "gesch",
+            "beruflich",
+            "büro",
+            "zuhause",
+            "festnetz",
+        ),
+        *(
+            "portable",
+            "domicile",
+            "bureau",
+            "travail",
+            "fixe",
+            "móvil",
+            "movil",
+            "celular",
+            "casa",
+            "trabajo",
+            "oficina",
+            "fijo",
+        ),
+        *("cellulare", "ufficio", "fisso", "telemóvel", "trabalho", "escritório", "fixo", "mobiel", "thuis", "werk"),
+        *("komórka", "dom", "praca", "telefon", "téléphone", "tél", "teléfono", "telefono", "telefone", "telefoon"),
+    )
+)
+"""Words that say which number it is."""
+_WORDS_BEHIND: Final = rf"([^A-Za-z]*[0-9)])\s*(?:\((?!(?i:fax))[^()0-9]+\)|[\s,/-]\s*(?i:{_LABELS})\.?)"
+_TEL: Final = rf"(?i:callto|{_LABELS})\.?\s*:\s*(?://)?"
 _MAX_DIGITS_IN_NAMES: Final = 4
 
 _plain_phone_number: Final = re.compile(r"[+(]?[0-9](?:[0-9 ()/.-]*[0-9])?").fullmatch
 # What a phone number is not written with: where there is none of it, there is nothing to be
 # removed.
-_DEBRIS: Final = rf"[\"'`\\<>\[\]{{}}={_TYPOGRAPHIC_QUOTES}{BLANKS}{ZERO_WIDTH}]|[,;:.][\s,;:.]*$|^[\s(]*[,;:.]|^\((?s:.*)\)$|^[A-Za-z]+\.?\s*:"
+_DEBRIS: Final = rf"[\"'`\\<>\[\]{{}}={_TYPOGRAPHIC_QUOTES}{BLANKS}{ZERO_WIDTH}]|[,;:.][\s,;:.]*$|^[\s(]*[,;:.]|^\((?s:.*)\)$|^[^\W\d_]+\.?\s*:|[0-9)]\s*(?:\([^()0-9]+\)|[\s,/-]\s*[^\W\d_]+\.?)$"
 _MARK: Final = rf"[\"`<>@{_TYPOGRAPHIC_QUOTES}]"
 
 _INVISIBLE_CHARACTERS: Final = "invisible characters"
 _MARKS: Final = "quotation marks"
+_FORMULA: Final = "a formula"
+_APOSTROPHE: Final = "an apostrophe"
 
 
 @attrs.frozen(repr=False)
@@ -99,7 +174,7 @@ def cleaned_email(text: str) -> Cleaned:
     """Returns the e-mail address (or digest of one) in a trimmed text; the text itself if there is not
     exactly one.
     """
-    return _cleaned(text, _EMAIL_LAYERS, lambda rest: is_email(rest.lower()) or is_digest(rest) is not None)
+    return _cleaned(text, _EMAIL_LAYERS, lambda rest: is_email(rest.lower()) or bool(digest_in(rest)))
 
 
 def is_plain_phone_number(text: str) -> bool:
@@ -124,8 +199,19 @@ def cleaned_phone_number(text: str) -> Cleaned:
     """
     if not _has_debris(text):
         return Cleaned(text)
-    found = _cleaned(text, _PHONE_LAYERS, lambda rest: not _has_debris(rest), keep=True)
+    found = _cleaned(text, _PHONE_LAYERS, lambda rest: bool(digest_in(rest)) or not _has_debris(rest), keep=True)
     return found if any(map(str.isdigit, found.text)) else Cleaned(text)
+
+
+def cleaned_opaque(text: str) -> Cleaned:
+    """Returns an id in a trimmed text without what a spreadsheet puts around it so that it stays text:
+    `="…"`, or an apostrophe before it.
+    """
+    if len(text) > 3 and text.startswith('="') and text.endswith('"'):
+        return Cleaned(text[2:-1], (_FORMULA,))
+    if text.startswith("'") and not text.endswith("'"):
+        return Cleaned(text[1:], (_APOSTROPHE,))
+    return Cleaned(text)
 
 
 def holds_several_emails(text: str) -> bool:
@@ -169,11 +255,11 @@ def _is_quote(text: str) -> bool:
 
 def _without_formula(text: str) -> tuple[str, str]:
     """A spreadsheet's `="text"`, of which the quotation marks are another layer."""
-    return (text[1:], "a formula") if text[:1] == "=" and _is_quote(text[1:2]) else (text, "")
+    return (text[1:], _FORMULA) if text[:1] == "=" and _is_quote(text[1:2]) else (text, "")
 
 
 def _without_equals(text: str) -> tuple[str, str]:
-    return (text[1:], "a formula") if text[:1] == "=" else (text, "")
+    return (text[1:], _FORMULA) if text[:1] == "=" else (text, "")
 
 
 def _without_two_marks(text: str) -> tuple[str, str]:
@@ -182,6 +268,10 @@ def _without_two_marks(text: str) -> tuple[str, str]:
     if text[-1] == '"' and is_email(text[:-1].lower()):  # the first one belongs to a quoted local part
         return text[:-1], _MARKS
     return text[1:-1], _MARKS
+
+
+def _without_apostrophe(text: str) -> tuple[str, str]:
+    return (text[1:], _APOSTROPHE) if text[:1] == "'" else (text, "")
 
 
 def _without_last_mark(text: str) -> tuple[str, str]:
@@ -244,6 +334,12 @@ def _without_mailto(text: str) -> tuple[str, str]:
     return rest, "mailto:"
 
 
+def _without_words(text: str) -> tuple[str, str]:
+    """The number alone, if words behind it say no more than which one it is."""
+    found = _compiled(_WORDS_BEHIND).fullmatch(text)
+    return (text, "") if found is None else (found[1], "words")
+
+
 def _without_tel(text: str) -> tuple[str, str]:
     found = _compiled(_TEL).match(text)
     return (text, "") if found is None else (text[found.end() :], "tel:")
@@ -251,10 +347,11 @@ def _without_tel(text: str) -> tuple[str, str]:
 
 _EMAIL_LAYERS: Final[tuple[Layer, ...]] = (
     *(_without_zero_width, _without_formula, _without_two_marks, _without_separators, _without_name_of_email),
-    *(_without_brackets, _without_mailto, _without_last_mark, _without_first_mark, _without_stray_brackets),
+    *(_without_brackets, _without_mailto, _without_last_mark, _without_first_mark, _without_apostrophe),
+    _without_stray_brackets,
 )
 _PHONE_LAYERS: Final[tuple[Layer, ...]] = (
     *(_without_zero_width, _with_plain_blanks, _without_equals, _without_two_marks, _without_separators),
     *(_without_name_of_phone, _without_brackets, _without_tel, _without_last_mark, _without_any_first_mark),
-    _without_stray_brackets,
+    *(_without_stray_brackets, _without_words),
 )

@@ -1,16 +1,16 @@
 """Which columns of a table, or keys of an object, hold the identifiers of an upload."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Self
 
 import attrs
 
+from socialapi.bulk.audiences.column_names import REGION, detected_as, folded
 from socialapi.bulk.inputs.columns import (
     MAX_NAMES_KEPT,
     OVERRIDES,
     ColumnMapping,
-    detected_as,
     ignored_names,
     is_value,
     looks_personal,
@@ -21,6 +21,7 @@ from socialapi.bulk.inputs.columns import (
     printable_names,
     quoted,
     read_names,
+    shown_name,
     with_article,
 )
 from socialapi.bulk.inputs.reader import ANY_FORM, TableForm
@@ -35,7 +36,7 @@ from socialapi.models.audiences import (
     IdentifierKind,
     Operation,
 )
-from socialapi.reports import RowIssue
+from socialapi.reports import HOLDS_IDENTIFIERS, RowIssue
 
 _SHORTEST: Final[Mapping[IdentifierKind, int]] = {"email": 6, "phone_number": 7, "device_id": 32, "service_id": 1}
 """Characters of the shortest value of the kinds whose values are told from other text."""
@@ -45,22 +46,42 @@ _NAME_WORDS: Final = frozenset(
     | {"user", "username", "users", "x"}
 )
 """Words of names of columns that might be handles themselves."""
+MAX_OVERLOOKED: Final = 50
+_USER_NAMES: Final = ("username", "login", "userlogin", "loginname", "nickname")
+_looks_like_email: Final = re.compile(r"(?:mailto:)?[^@\s,;<>\"]+@[^@\s,;<>\"]+\.[^@\s,;<>\"]{2,}").fullmatch
+_looks_like_phone_number: Final = re.compile(
+    r"(?:p:)?(?:\+[1-9]|\(0?[1-9][0-9]{1,4}\) ?[0-9]|0[1-9][0-9]{1,4}[ /-][0-9])[0-9 ()/.-]{5,16}[0-9]"
+).fullmatch
+LOOKS: Final[Mapping[IdentifierKind, Callable[[str], object]]] = {
+    "email": _looks_like_email,
+    "phone_number": _looks_like_phone_number,
+}
+"""What values of a kind look like that are hardly anything else."""
+
+
+def why_overlooked(name: str, kind: IdentifierKind) -> str:
+    """Returns the warning about a column that is not read, and what to do."""
+    what = "e-mail addresses" if kind == "email" else "phone numbers"
+    return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": [{quoted(name)}]}} (--column {kind}=…) reads it'
 
 
 @attrs.frozen
 class IdentifierLayout(FrozenRecord):
     """Which columns of a block hold identifiers and overrides, by their indexes in the block.
 
-    `identifiers` are (index, name, kind) triples in the order of the kinds. The overrides are None
-    if there is no such column.
+    `identifiers` are (index, name, kind) triples in the order of the kinds, `countries` (index, name)
+    pairs. The overrides are None if there is no such column.
     """
 
     positions: tuple[int, ...]
     identifiers: tuple[tuple[int, str, IdentifierKind], ...]
+    countries: tuple[tuple[int, str], ...] = ()
     operation_type: int | None = None
     effective_at: int | None = None
     expires_at: int | None = None
     roles: frozenset[tuple[str, str]] = frozenset()
+    is_of_models: bool = False
+    """Whether the rows are models, whose values a program has put under their names."""
 
     @property
     def has_overrides(self) -> bool:
@@ -79,7 +100,7 @@ class IdentifierLayout(FrozenRecord):
         return None if may_be else False
 
     @classmethod
-    def of(cls, names: Sequence[str], found: Mapping[str, Sequence[int]]) -> Self:
+    def of(cls, names: Sequence[str], found: Mapping[str, Sequence[int]], *, is_of_models: bool = False) -> Self:
         """The layout of a table with these names, of which those at the positions found are of
         interest, by key.
         """
@@ -88,7 +109,9 @@ class IdentifierLayout(FrozenRecord):
         indexes = {at: index for index, at in enumerate(positions)}
         overrides = {override: next((indexes[at] for at in found[override]), None) for override in OVERRIDES}
         identifiers = tuple((indexes[at], names[at], kind) for kind in IDENTIFIER_KINDS for at in found.get(kind, ()))
-        return cls(positions, identifiers, **overrides, roles=frozenset((names[at], key) for key, at in wanted))
+        countries = tuple((indexes[at], names[at]) for at in found.get(REGION, ()))
+        roles = frozenset((names[at], key) for key, at in wanted)
+        return cls(positions, identifiers, countries, **overrides, roles=roles, is_of_models=is_of_models)
 
 
 @attrs.define(repr=False)
@@ -120,6 +143,8 @@ class IdentifierColumns(FrozenRecord):
     form: TableForm = ANY_FORM
     noted: dict[str, str] = attrs.field(factory=dict, eq=False, repr=False)
     remarks: list[str] = attrs.field(factory=list, eq=False, repr=False)
+    overlooked: dict[str, IdentifierKind] = attrs.field(factory=dict, eq=False, repr=False)
+    """The columns that are not read and seem to hold identifiers, each with their kind."""
 
     noun: ClassVar[str] = "records"
     items: ClassVar[str] = "AudienceUser or Operation"
@@ -139,11 +164,12 @@ class IdentifierColumns(FrozenRecord):
         """
         taken = tuple(kind for kind in IDENTIFIER_KINDS if kind in frozenset(kinds))
         given: dict[str, tuple[str, ...]] = {}
+        others = (*OVERRIDES, REGION)
         for key, names in (mapping or {}).items():
-            if key not in taken and key not in OVERRIDES:
+            if key not in taken and key not in others:
                 raise InvalidInput(
                     f"{quoted(key)} is not a kind of identifier taken here; these are: "
-                    f"{', '.join((*taken, *OVERRIDES))} (a column is given as kind and name, not the other way round)"
+                    f"{', '.join((*taken, *others))} (a column is given as kind and name, not the other way round)"
                 )
             given[key] = names_given(names)
             if key in OVERRIDES and len(given[key]) > 1:
@@ -200,7 +226,7 @@ class IdentifierColumns(FrozenRecord):
 
     def _find(self, names: Sequence[str]) -> dict[str, list[int]]:
         """The positions of the columns of each kind and override."""
-        found: dict[str, list[int]] = {key: [] for key in (*self.kinds, *OVERRIDES)}
+        found: dict[str, list[int]] = {key: [] for key in (*self.kinds, *OVERRIDES, REGION)}
         claimed: set[int] = set()
         for key, given in self.given.items():
             found[key] = positions_of(given, names)
@@ -218,6 +244,24 @@ class IdentifierColumns(FrozenRecord):
         detected = {detected_as(name) for name in names} - self.given.keys()
         has_identifiers = any(kind in detected or self.given.get(kind) for kind in self.kinds)
         self._require(tuple(names), found_identifiers=has_identifiers)
+
+    def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
+        """Notes columns that are not read though their first cells all hold addresses or numbers."""
+        wanted = tuple(kind for kind in LOOKS if kind in self.kinds and self.given.get(kind) != ())
+        columns = tuple(columns)
+        read = {at for positions in self._find([name for name, _ in columns]).values() for at in positions}
+        for at, (name, cells) in enumerate(columns):
+            texts = [cell.strip() for cell in cells if isinstance(cell, str) and cell and not cell.isspace()]
+            if at not in read and texts and len(self.overlooked) < MAX_OVERLOOKED:
+                for kind in wanted:
+                    if all(LOOKS[kind](text) for text in texts):
+                        self.overlooked[name] = kind
+
+    def notes(self) -> Sequence[RowIssue]:
+        """Returns the warnings about the input as a whole, and about columns that were overlooked."""
+        remarks = [RowIssue(0, "", remark) for remark in self.remarks]
+        overlooked = self.overlooked.items()
+        return [*remarks, *(RowIssue(0, shown_name(name), why_overlooked(name, kind)) for name, kind in overlooked)]
 
     def _note(self, names: Sequence[str], found: Mapping[str, Sequence[int]]) -> None:
         taken = {names[at]: key for key, positions in found.items() for at in positions}
@@ -240,16 +284,18 @@ class IdentifierColumns(FrozenRecord):
                 "no column of identifiers was found, and the names look like data: the first line of a table has to "
                 f"name its columns, for example {self.kinds[0]}" + (f"; {_no_header(self.kinds[0])}" if line else "")
             )
+        user_names = [name for name in names if folded(name) in _USER_NAMES] if "handle" in self.kinds else ()
+        hint = (
+            f" ({quoted(user_names[0])} is read as handles only if you say so, with handle as the kind)"
+            if user_names
+            else ""
+        )
         raise InvalidInput(
             f"no column of identifiers was found; there are: {printable_names(names)}. Say which column it is with "
             'columns={"email": "<column>"} or --column email=<column>; '
-            f"the kinds are: {', '.join(self.kinds)}"
+            f"the kinds are: {', '.join(self.kinds)}{hint}"
             + (f". If line {line} is data, {_no_header('handle')}" if line else "")
         )
-
-    def notes(self) -> Sequence[RowIssue]:
-        """Returns the warnings about the input as a whole."""
-        return [RowIssue(0, "", remark) for remark in self.remarks]
 
     def read_columns(self) -> Mapping[str, str]:
         """Returns what each column that is read is taken for."""
@@ -274,7 +320,7 @@ class IdentifierColumns(FrozenRecord):
                 columns[override] = said
         found: dict[str, Sequence[int]] = {name: (at,) for at, name in enumerate(columns)}
         found |= {override: () for override in OVERRIDES if override not in columns}
-        return IdentifierLayout.of(tuple(columns), found), tuple(columns.values())
+        return IdentifierLayout.of(tuple(columns), found, is_of_models=True), tuple(columns.values())
 
     def unbundled(self, bundle: Any) -> Iterator[Any]:
         """The users of an operation. One on nobody is a row all the same: every item that is read

@@ -16,6 +16,7 @@ from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.audiences.dedup import RecentIdentifiers
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
+from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.audiences.resume import Recorder
 from socialapi.bulk.audiences.sender import BatchSender, OnAccept
@@ -62,6 +63,8 @@ class UploadOptions(JobOptions):
     packing: Packing = "single"
     columns: ColumnMapping | None = None
     default_region: str | None = None
+    phone_format: PhoneFormat = "auto"
+    require_hashed: bool = False
     effective_at: datetime.datetime | str | None = None
     expires_at: datetime.datetime | str | None = None
 
@@ -89,6 +92,8 @@ def settings_of(options: UploadOptions, config: Config) -> Mapping[str, Setting]
         "packing": options.packing,
         "columns": columns_setting(options.columns) if options.columns else None,
         "default_region": options.default_region,
+        "phone_format": options.phone_format,
+        "require_hashed": options.require_hashed,
         "effective_at": _written(options.effective_at),
         "expires_at": _written(options.expires_at),
         "max_operations": config.max_operations,
@@ -412,6 +417,8 @@ def _preparer(destination: Destination, options: UploadOptions, now: datetime.da
         effective_at=options.effective_at,
         expires_at=options.expires_at,
         default_region=options.default_region,
+        phone_format=options.phone_format,
+        require_hashed=options.require_hashed,
         kinds=destination.kinds,
         expires_default=default_expiry(destination, now),
         allow_effective=destination.takes_effective_at,

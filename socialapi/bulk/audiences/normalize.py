@@ -7,7 +7,8 @@ around an e-mail address or phone number, or that an id may have been altered; i
 is none. A text that cannot be an identifier of its kind raises `Unusable`, whose reason never
 quotes it.
 
-64 hexadecimal digits are taken for a digest and are passed through in lower case.
+A SHA-256 digest is passed through in lower-case hexadecimal digits, however it is written (see
+`digest_in`). A word for no value (see `null_words`) is unusable.
 """
 
 import functools
@@ -16,7 +17,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from socialapi._speedups import Digests, hash_column
+from socialapi._speedups import Digests, add_null_word, hash_column
 from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.cleanup import (
     BLANKS,
@@ -24,19 +25,24 @@ from socialapi.bulk.audiences.cleanup import (
     SURROGATES,
     ZERO_WIDTH,
     cleaned_email,
+    cleaned_opaque,
     cleaned_phone_number,
+    digest_in,
     has_marks,
     holds_several_emails,
     is_ascii_email,
-    is_digest,
     is_email,
     is_plain_phone_number,
 )
+from socialapi.bulk.audiences.countries import region_of
+from socialapi.bulk.audiences.phone_numbers import PhoneFormat
+from socialapi.bulk.inputs.null_words import NULL_WORD, NULL_WORDS, is_null_word
 from socialapi.bulk.inputs.numbers import looks_like_float
+from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED
 
-NORMALIZER_VERSION: Final = 2
+NORMALIZER_VERSION: Final = 3
 """Raised whenever the text that is sent for some value is another one than before: journals and
 snapshots have it.
 """
@@ -49,12 +55,13 @@ NOT_UTF8: Final = "is not valid UTF-8"
 BLANK_INSIDE: Final = "contains a blank or an invisible character"
 IMPLAUSIBLE_EMAIL: Final = "is not a plausible e-mail address"
 SEVERAL_EMAILS: Final = "holds more than one e-mail address"
-NOT_A_HANDLE: Final = "is not a handle: it contains @ or /"
+NOT_A_HANDLE: Final = "is not a handle (at most 15 of A to Z and 0 to 9 and _)"
 NOT_DECIMAL: Final = "is not a decimal number"
 LONG_FLOAT: Final = (
     "ends in .0 as numbers from a spreadsheet do, and has more digits than these keep: export the column as text"
 )
 NOT_TAKEN: Final = "is of a kind that is not taken here"
+NOT_HASHED: Final = "is not a SHA-256 digest, and require_hashed (--require-hashed) takes nothing else"
 
 
 class Unusable(Exception):
@@ -79,7 +86,23 @@ _float: Final = re.compile("([0-9]+)[.]0+").fullmatch
 _MAX_DIGITS_KEPT: Final = 15
 _scientific: Final = re.compile("[+-]?[0-9]+(?:[.,][0-9]*)?[eE][+-]?[0-9]+").fullmatch
 
+_is_uuid: Final = re.compile("[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch
+_is_handle: Final = re.compile("[A-Za-z0-9_]{1,15}").fullmatch
+_profile: Final = re.compile(
+    r"(?:https?://)?(?:(?:www|m|mobile)\.)?(?:twitter|x)\.com/(?:#!/)?@?([A-Za-z0-9_]{1,15})/?(?:[?#].*)?",
+    re.IGNORECASE,
+).fullmatch
+_NO_PROFILES: Final = frozenset(("home", "i", "intent", "search", "explore", "share", "hashtag", "login", "settings"))
+"""Pages of the service whose addresses look like those of profiles."""
+_REGIONS_KEPT: Final = 256
+_LONGEST_WORD: Final = 15
+"""Longer words have blanks, which no identifier has that a column hashes itself."""
+
 _sha256: Final = hashlib.sha256
+
+for _word in NULL_WORDS:
+    if _word.isascii() and len(_word) <= _LONGEST_WORD:
+        add_null_word(_word)
 
 
 def trimmed(text: str) -> str:
@@ -110,57 +133,84 @@ def email(text: str) -> Normalized:
 
 
 def device_id(text: str) -> Normalized:
-    """Normalises a device identifier: trimmed. Its case is part of it."""
-    text = trimmed(text)
-    if not text or is_digest(text) or _find_invisible(text):
-        return _digest_or(text, BLANK_INSIDE)
-    return _sha256(text.encode()).hexdigest(), ""
+    """Normalises a device identifier: trimmed, and in lower case if it is a UUID. Of others, the case
+    is part of the identifier.
+    """
+    cleaned = cleaned_opaque(trimmed(text))
+    text = cleaned.text
+    if not text or digest_in(text) or is_null_word(text) or _find_invisible(text):
+        return _digest_or(text, BLANK_INSIDE, cleaned.removed)
+    text = text.lower() if _is_uuid(text) else text
+    return _sha256(text.encode()).hexdigest(), _in_words(cleaned.removed)
 
 
 def handle(text: str) -> Normalized:
-    """Normalises a handle: trimmed, without its leading @ and in lower case."""
-    text = trimmed(text).lower()
+    """Normalises a handle: trimmed, without the address of a profile or the @ before it, and in lower
+    case.
+    """
+    cleaned = cleaned_opaque(trimmed(text))
+    text = cleaned.text
+    if (profile := _profile(text)) is not None and profile[1].lower() not in _NO_PROFILES:
+        text = profile[1]
     name = text.removeprefix("@")
-    if not name or "@" in name or "/" in name or is_digest(name) or _find_invisible(name):
-        return _digest_or(name if name or not text else text, NOT_A_HANDLE)
-    return _sha256(name.encode()).hexdigest(), ""
+    if not _is_handle(name) or is_null_word(name):
+        return _digest_or(name or text, NOT_A_HANDLE, cleaned.removed)
+    return _sha256(name.lower().encode()).hexdigest(), _in_words(cleaned.removed)
 
 
 def service_id(text: str) -> Normalized:
     """Normalises an id of the service: trimmed decimal digits, without the `.0` that a spreadsheet adds."""
-    text = trimmed(text)
+    cleaned = cleaned_opaque(trimmed(text))
+    text = cleaned.text
     if (number := _float(text)) is not None and text.isascii():
         if len(number[1]) > _MAX_DIGITS_KEPT:
             raise Unusable(LONG_FLOAT)
         text = number[1]
-    if not (text.isascii() and text.isdigit()) or is_digest(text):
-        return _digest_or(text, phone_numbers.SCIENTIFIC if _scientific(text) else NOT_DECIMAL)
-    return _sha256(text.encode()).hexdigest(), ""
+    if not (text.isascii() and text.isdigit()) or digest_in(text) or is_null_word(text):
+        reason = phone_numbers.SCIENTIFIC if _scientific(text) else NOT_DECIMAL
+        return _digest_or(text, reason, cleaned.removed)
+    return _sha256(text.encode()).hexdigest(), _in_words(cleaned.removed)
 
 
-def phone_number(text: str, region: str | None = None) -> Normalized:
-    """Normalises a phone number to E.164; `region` (see `phone_numbers.check_region`) is that of a
-    number without a country code.
+def phone_number(text: str, region: str | None = None, phone_format: PhoneFormat = "auto") -> Normalized:
+    """Normalises a phone number to E.164. `region` (see `phone_numbers.check_region`) is that of a
+    number without a country code; `phone_format` says which numbers have none.
 
     Removes what exports leave around a number if one number is all that is left.
     """
     text = text.strip()
-    if is_plain_phone_number(text) and (number := phone_numbers.e164(text, region)) is not None:
-        return _sha256(number.encode()).hexdigest(), ""
+    if is_plain_phone_number(text) and not ("/" in text and phone_numbers.holds_several(text)):
+        number, remark = phone_numbers.number_in(text, region, phone_format)
+        if number is not None:
+            return _sha256(number.encode()).hexdigest(), remark
     cleaned = cleaned_phone_number(text)
     text = trimmed(cleaned.text)
-    if not text or is_digest(text) or (not text.isascii() and _find_surrogate(text)):
+    is_text = text.isascii() or not _find_surrogate(text)
+    if not text or digest_in(text) or is_null_word(text) or not is_text:
         return _digest_or(text, phone_numbers.NOT_POSSIBLE, cleaned.removed)
-    number = None if has_marks(text) else phone_numbers.e164(text, region)
-    if number is None:
+    if has_marks(text):
         raise Unusable(phone_numbers.why_not(text, region))
+    if phone_numbers.holds_several(text):
+        raise Unusable(phone_numbers.SEVERAL)
+    number, remark = phone_numbers.number_in(text, region, phone_format)
+    if number is None:
+        raise Unusable(remark)
     if (doubt := phone_numbers.doubt(text, region)) is not None:
         raise Unusable(doubt)
-    return _sha256(number.encode()).hexdigest(), _in_words(cleaned.removed)
+    return _sha256(number.encode()).hexdigest(), _in_words(cleaned.removed) or remark
 
 
 def partner_user_id(text: str) -> Normalized:
     """Trims an id of the partner, which is never hashed nor changed otherwise, whatever it looks like."""
+    if is_null_word(trimmed(text)):
+        raise Unusable(NULL_WORD)
+    return partner_user_id_of_model(text)
+
+
+def partner_user_id_of_model(text: str) -> Normalized:
+    """As `partner_user_id`, for one that a program has put into a model: no word stands for no value
+    there.
+    """
     text = trimmed(text)
     if _find_surrogate(text):
         raise Unusable(NOT_UTF8)
@@ -173,8 +223,10 @@ def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normali
     """
     if not text:
         return "", ""
-    if is_digest(text):
-        return text.lower(), _in_words(removed)
+    if digest := digest_in(text):
+        return digest, _in_words(removed)
+    if is_null_word(text):
+        raise Unusable(NULL_WORD)
     if _find_surrogate(text):
         raise Unusable(NOT_UTF8)
     raise Unusable(BLANK_INSIDE if _find_invisible(text) else reason)
@@ -190,36 +242,80 @@ def _not_taken(text: str) -> Normalized:
     return "", ""
 
 
-def normalizers(
-    kinds: Iterable[IdentifierKind], default_region: str | None = None
-) -> Mapping[IdentifierKind, Normalizer]:
-    """Returns a normaliser for every kind. Those of kinds that are not among `kinds` find every value
-    unusable.
+def _digest_only(text: str) -> Normalized:
+    """Takes a digest and nothing else."""
+    cleaned = cleaned_opaque(trimmed(text))
+    return _digest_or(cleaned.text, NOT_HASHED, cleaned.removed)
 
-    Raises InvalidInput for an unknown `default_region`.
+
+class Normalizers(dict[IdentifierKind, Normalizer]):
+    """The normaliser of each kind, as they are for rows of no particular country."""
+
+    def __init__(
+        self, found: Mapping[IdentifierKind, Normalizer], in_region: Callable[[str], Normalizer] | None = None
+    ) -> None:
+        super().__init__(found)
+        self._in_region = None if in_region is None else functools.lru_cache(_REGIONS_KEPT)(self._of(in_region))
+
+    def _of(self, in_region: Callable[[str], Normalizer]) -> Callable[[str], Mapping[IdentifierKind, Normalizer]]:
+        return lambda region: {**self, "phone_number": in_region(region)}
+
+    def in_country(self, country: str) -> Mapping[IdentifierKind, Normalizer]:
+        """Returns the normalisers of rows of a country, as its cell has it; these for an unknown one."""
+        region = region_of(country) if self._in_region is not None else None
+        return self if region is None or self._in_region is None else self._in_region(region)
+
+
+def normalizers(
+    kinds: Iterable[IdentifierKind],
+    default_region: str | None = None,
+    phone_format: PhoneFormat = "auto",
+    *,
+    require_hashed: bool = False,
+    of_models: bool = False,
+) -> Normalizers:
+    """Returns a normaliser for every kind. Those of kinds that are not among `kinds` find every value
+    unusable; with `require_hashed`, those of hashed kinds every value that is no digest. `of_models`
+    says whether the values come from models of a program.
+
+    Raises InvalidInput for an unknown `default_region` or `phone_format`.
     """
+    if phone_format not in phone_numbers.PHONE_FORMATS:
+        raise InvalidInput(f"phone_format must be one of {', '.join(phone_numbers.PHONE_FORMATS)}")
     taken = frozenset(kinds)
     region = None if default_region is None else phone_numbers.check_region(default_region)
+
+    def phone_number_in(region: str | None) -> Normalizer:
+        return functools.partial(phone_number, region=region, phone_format=phone_format)
+
     every: dict[IdentifierKind, Normalizer] = {
         "email": email,
         "device_id": device_id,
         "handle": handle,
         "service_id": service_id,
-        "phone_number": functools.partial(phone_number, region=region),
-        "partner_user_id": partner_user_id,
+        "phone_number": phone_number_in(region),
     }
-    return {kind: every[kind] if kind in taken else _not_taken for kind in IDENTIFIER_KINDS}
+    if require_hashed:
+        every = dict.fromkeys(every, _digest_only)
+    every["partner_user_id"] = partner_user_id_of_model if of_models else partner_user_id
+    found = {kind: every[kind] if kind in taken else _not_taken for kind in IDENTIFIER_KINDS}
+    return Normalizers(found, phone_number_in if "phone_number" in taken and not require_hashed else None)
 
 
 _MANY: Final = 8
 """Phone numbers that are worth being read together."""
 
 
-def hashed_column(kind: IdentifierKind, cells: Sequence[Any], region: str | None = None) -> Digests:
+def hashed_column(
+    kind: IdentifierKind, cells: Sequence[Any], region: str | None = None, *, require_hashed: bool = False
+) -> Digests:
     """Returns the digests of the plain cells of a kind that is hashed; None for each other cell. Phone
     numbers are plain, too, that are written with punctuation or as they are dialled in the region.
+    With `require_hashed`, cells are plain only if they are digests.
     """
     cells = cells if isinstance(cells, list | tuple) else list(cells)
+    if require_hashed:
+        return hash_column(cells, "digest")
     values = hash_column(cells, kind)
     if kind != "phone_number" or not (undecided := values.undecided()):
         return values

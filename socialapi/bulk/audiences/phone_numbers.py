@@ -9,12 +9,20 @@ takes about ten times as long.
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Final
+from itertools import islice
+from typing import Final, Literal, get_args
 
 import attrs
 
 from socialapi._speedups import add_phone_plan
 from socialapi.errors import InvalidInput
+from socialapi.reports import MAY_BE_FOREIGN
+
+PhoneFormat = Literal["auto", "international", "national"]
+"""How digits without a plus sign are read: as a number of the region or with a country code, by what
+is valid; always with a country code; always as a number of the region.
+"""
+PHONE_FORMATS: Final[tuple[PhoneFormat, ...]] = get_args(PhoneFormat)
 
 NO_REGION: Final = "has no country code: write it as +<country code>…, or give a default region"
 NOT_POSSIBLE: Final = "is not a possible phone number"
@@ -24,6 +32,10 @@ SCIENTIFIC: Final = (
 )
 WORDS_BEHIND: Final = "has letters behind a number that is possible without them"
 SEVERAL: Final = "holds more than one phone number"
+FOREIGN: Final = (
+    "has no plus sign, and is valid with a country code of another country only: write the plus sign, give the row a "
+    'column country, or say phone_format="international" (--phone-format international)'
+)
 
 _PUNCTUATION: Final = str.maketrans("", "", " -.()/")
 _PLUS_SIGNS: Final = ("+", "\uff0b")
@@ -37,6 +49,13 @@ _SHORTEST_SECOND_NUMBER: Final = 7
 _may_be_doubtful: Final = re.compile("[A-Za-z,;]").search
 _first_letter: Final = re.compile("[0-9][^A-Za-z]*+([A-Za-z])").search
 _has_parameters: Final = re.compile(";(?:phone-context|ext|isub)=", re.IGNORECASE).search
+_extension: Final = re.compile(
+    r"([+(]?[0-9][0-9 ()/.-]*[0-9])\s*[,;-]?\s*(?:;ext=|(?:extension|extn?|x|#|int|dw)\.?:?)\s*[0-9]{1,6}",
+    re.IGNORECASE,
+).fullmatch
+_separated: Final = re.compile(r"[/;,|&\n]|:::|\b(?:or|and|oder|und|ou|et|o|y|e|of|en|lub|i)\b", re.IGNORECASE).split
+_pluses: Final = re.compile(r"(?<![eE])\+").findall
+_old_mexican: Final = re.compile(r"(\+|00)?521([0-9]{10})").fullmatch
 
 
 def load() -> None:
@@ -69,6 +88,10 @@ class _Plan:
 
     prefix: str
     """The country calling code with its plus sign."""
+    trunk: str
+    """What is dialled before a national number within the region; may be empty."""
+    longest_mobile: int
+    """The digits of the longest mobile number."""
     possible: frozenset[int]
     """Lengths of national numbers that are possible from everywhere, not only locally."""
     full: frozenset[int]
@@ -107,8 +130,11 @@ def _plan(region: str, calling_code: int) -> _Plan:
     assert lengths is not None
     assert judged is not None
     strip, abroad = dialled.national_prefix_for_parsing, dialled.international_prefix
+    mobile = dialled.mobile.possible_length if dialled.mobile is not None else ()
     return _Plan(
         prefix=f"+{calling_code}",
+        trunk=dialled.national_prefix or "",
+        longest_mobile=max(mobile, default=0) if max(mobile, default=0) > 0 else max(lengths.possible_length),
         possible=frozenset(judged.possible_length),
         full=frozenset(lengths.possible_length),
         is_national=re.compile(lengths.national_number_pattern or "(?!)").fullmatch,
@@ -266,6 +292,89 @@ def e164(text: str, region: str | None) -> str | None:
         if digits.isascii() and digits.isdigit() and (number := plan.e164(digits)) is not None:
             return number
     return _without_punctuation(text, region) or _as_parsed(text, region)
+
+
+def number_in(text: str, region: str | None, phone_format: PhoneFormat = "auto") -> tuple[str | None, str]:
+    """Returns the number in E.164 and a remark about how it was read; or None and the reason why there
+    is none.
+
+    `text` and `region` are as for `e164`.
+    """
+    digits = text.translate(_PUNCTUATION)
+    if not digits[1:].isdigit():
+        if (found := _extension(text)) is not None:
+            text = found[1]
+            digits = text.translate(_PUNCTUATION)
+    elif "521" in digits[:5] and (old := _old_mexican(digits)) is not None:
+        # The 1 before mobile numbers was dropped in 2019, and is still in many lists.
+        text = digits = f"{old[1] or ''}52{old[2]}"
+    if not (digits.isascii() and digits.isdigit()) or len(digits) < _SHORTEST_PLAIN or len(text) > _LONGEST_PLAIN:
+        number, remark = e164(text, region), ""
+    elif phone_format == "international" and (not digits.startswith("0") or digits.startswith("00")):
+        number = e164("+" + digits.removeprefix("00"), None)
+        remark = "" if number is not None else NOT_POSSIBLE
+    elif phone_format != "auto" or region is None:
+        number, remark = e164(text, region), ""
+    else:
+        number, remark = _by_validity(text, digits, _home_plan(region), region)
+    return (number, remark) if number is not None else (None, remark or why_not(text, region))
+
+
+def _by_validity(text: str, digits: str, home: _Plan, region: str) -> tuple[str | None, str]:
+    """Reads digits without a plus sign as what they are valid as: first as a number of the region."""
+    if (home.trunk and digits.startswith(home.trunk)) or (
+        home.starts_abroad is not None and home.starts_abroad(digits)
+    ):
+        return e164(text, region), ""
+    abroad = _PLANS[digits[:3]]
+    is_valid_abroad = abroad is not None and is_valid(abroad.prefix, digits[len(abroad.prefix) - 1 :])
+    if len(digits) <= home.longest_mobile and is_valid(home.prefix, digits, region):
+        return home.prefix + digits, MAY_BE_FOREIGN if is_valid_abroad else ""
+    if is_valid_abroad and abroad is not None:
+        return (f"+{digits}", "") if abroad.prefix == home.prefix else (None, FOREIGN)
+    return e164(text, region), ""
+
+
+def is_valid(prefix: str, national: str, region: str = "") -> bool:
+    """Returns whether the digits of a national number are valid in a region that has this country
+    calling code; `region` is asked first.
+    """
+    from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
+
+    if region and _valid_in(region, prefix)(national):
+        return True
+    return any(
+        _valid_in(other, prefix)(national) for other in COUNTRY_CODE_TO_REGION_CODE[int(prefix)] if other != region
+    )
+
+
+@functools.cache
+def _valid_in(region: str, prefix: str) -> Callable[[str], object]:
+    """Returns what matches the valid national numbers of a region, of any type."""
+    from phonenumbers import PhoneMetadata
+
+    data = PhoneMetadata.metadata_for_region_or_calling_code(int(prefix), region)
+    assert data is not None
+    types = (
+        *(data.mobile, data.fixed_line, data.toll_free, data.premium_rate, data.shared_cost, data.voip),
+        *(data.personal_number, data.pager, data.uan, data.voicemail),
+    )
+    patterns = []
+    for each in types:
+        if each is not None and each.national_number_pattern:
+            lengths = "|".join(f".{{{length}}}" for length in each.possible_length if length > 0)
+            patterns.append(
+                f"(?=(?:{lengths})\\Z)(?:{each.national_number_pattern})" if lengths else each.national_number_pattern
+            )
+    general = data.general_desc
+    assert general is not None
+    return re.compile(f"(?=(?:{general.national_number_pattern})\\Z)(?:{'|'.join(patterns) or '(?!)'})").fullmatch
+
+
+def holds_several(text: str) -> bool:
+    """Returns whether a text has two numbers with a separator between them."""
+    numbers = (part for part in _separated(text) if sum(map(str.isdigit, part)) >= _SHORTEST_SECOND_NUMBER)
+    return len(_pluses(text)) > 1 or len(list(islice(numbers, 2))) == 2
 
 
 def _without_punctuation(text: str, region: str | None) -> str | None:

@@ -12,8 +12,18 @@ import attrs
 
 from socialapi._speedups import Digests
 from socialapi.bulk.audiences import phone_numbers
-from socialapi.bulk.audiences.cells import UserBlock, When, overrides_of, texts_of_cells
+from socialapi.bulk.audiences.cells import (
+    SEPARATOR,
+    UserBlock,
+    When,
+    country_of,
+    overrides_of,
+    texts_in,
+    texts_of_cells,
+)
+from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.normalize import Normalized, Normalizer, Unusable, hashed_column, normalizers, plain_value
+from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.inputs.numbers import texts_of
 from socialapi.bulk.inputs.reader import ROWS_PER_STEP
 from socialapi.bulk.rows import Action, Column, RowBlock, Texts
@@ -30,7 +40,7 @@ from socialapi.models.audiences import (
 )
 from socialapi.models.validation import format_timestamp
 from socialapi.problems import BrokenRule
-from socialapi.reports import MENDED, RowIssue
+from socialapi.reports import MENDED, UNKNOWN_COUNTRY, RowIssue
 
 NO_OPERATION: Final = "is neither Update nor Delete"
 NO_TIME: Final = "is not an ISO 8601 time, for example 2026-01-31T09:00:00Z"
@@ -86,8 +96,10 @@ class Preparer:
     do not override them; times are ISO 8601 strings or datetimes, with a time zone.
     `expires_default` is the expiry, as sent, of rows without one. `allow_effective` says whether
     the target accepts a time of effect, `kinds` which identifiers it accepts, and `default_region`
-    is the region of phone numbers without a country code. `now` is the start of the job; expiries
-    that are not later are refused. `observer`, if there is one, looks at every value.
+    is the region of phone numbers without a country code, in rows that name no country;
+    `phone_format` says which numbers these are. With `require_hashed`, values that are no digests
+    are unusable. `now` is the start of the job; expiries that are not later are refused. `observer`,
+    if there is one, looks at every value.
 
     Raises InvalidInput if one of these is invalid.
     """
@@ -100,6 +112,8 @@ class Preparer:
         effective_at: When = None,
         expires_at: When = None,
         default_region: str | None = None,
+        phone_format: PhoneFormat = "auto",
+        require_hashed: bool = False,
         kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
         expires_default: str | None = None,
         allow_effective: bool = True,
@@ -107,8 +121,13 @@ class Preparer:
     ) -> None:
         kinds = tuple(kinds)
         self._observer = observer
-        self._region = phone_numbers.check_region(default_region)
-        self._normalizers = normalizers(kinds, default_region)
+        self._normalizers, self._of_models = (
+            normalizers(kinds, default_region, phone_format, require_hashed=require_hashed, of_models=of_models)
+            for of_models in (False, True)
+        )
+        self._region = phone_numbers.check_region(default_region) if phone_format != "international" else None
+        """That of numbers which are written as they are dialled, whatever `phone_format` is otherwise."""
+        self._require_hashed = require_hashed
         self._hashed_kinds = frozenset(kinds) - {"partner_user_id"}
         self._now = now
         self._allow_effective = allow_effective
@@ -142,7 +161,9 @@ class Preparer:
         columns = list[Column]()
         for at, _, kind in block.layout.identifiers:
             if kind in self._hashed_kinds:
-                columns.append((kind, hashed_column(kind, block.columns[at], self._region)))
+                region = None if block.layout.countries else self._region
+                values = hashed_column(kind, block.columns[at], region, require_hashed=self._require_hashed)
+                columns.append((kind, values))
             else:
                 values = [None] * len(block)
                 columns.append((kind, Texts(values) if kind == "partner_user_id" else Digests(values)))
@@ -155,7 +176,7 @@ class Preparer:
             done.rejects.append(RowIssue(block.first_number + index, "", fault.reason))
             skipped.add(index)
         actions = self._actions_of(block, done, skipped) if block.layout.has_overrides else None
-        self._normalize_undecided(block, columns)
+        self._normalize_undecided(block, columns, done)
         if self._observer is not None:
             self._observer.saw_columns(block, columns)
         further: dict[tuple[int, int], list[str]] = {}
@@ -184,18 +205,31 @@ class Preparer:
                 skipped.add(index)
         return decided
 
-    def _normalize_undecided(self, block: UserBlock, columns: Sequence[Column]) -> None:
+    def _normalize_undecided(self, block: UserBlock, columns: Sequence[Column], done: PreparedBlock) -> None:
         """Decides the values of cells that are empty, or one text without a problem or remark."""
         for (at, _, kind), (_, values) in zip(block.layout.identifiers, columns, strict=True):
             if undecided := values.undecided():
                 cells = block.columns[at]
                 texts, several = texts_of_cells([cells[index] for index in undecided])
+                normalize, by_country = (
+                    self._normalizer(block, 0, kind),
+                    kind == "phone_number" and block.layout.countries,
+                )
                 for index, text in zip(undecided, texts, strict=True):
-                    values[index] = plain_value(self._normalizers[kind], text)
+                    if by_country:
+                        normalize = self._normalizer(block, index, kind)
+                        _note_unknown_country(block, index, text, done)
+                    values[index] = plain_value(normalize, text) if SEPARATOR not in text else None
                 for place in several:
                     values[undecided[place]] = None
             for index in _misquoted(block, at):
                 values[index] = None
+
+    def _normalizer(self, block: UserBlock, index: int, kind: IdentifierKind) -> Normalizer:
+        """Returns what normalises the values of a kind in a row."""
+        if kind == "phone_number" and block.layout.countries:
+            return self._normalizers.in_country(country_of(block, index)[1])[kind]
+        return (self._of_models if block.layout.is_of_models else self._normalizers)[kind]
 
     def _complete(
         self,
@@ -219,7 +253,8 @@ class Preparer:
                 if self._observer is not None:
                     self._observer.saw_value(field, kind, "", "", block.doubts[index].reason)
             elif several == [None]:
-                several = self._values_of(block.columns[at][index], field, kind, problems, cleaned)
+                normalize = self._normalizer(block, index, kind)
+                several = self._values_of(block.columns[at][index], field, kind, normalize, problems, cleaned)
             same_kind = found.setdefault(kind, [])
             new = [value for value in dict.fromkeys(several) if value and value not in same_kind]
             same_kind += new
@@ -235,11 +270,17 @@ class Preparer:
         return True
 
     def _values_of(
-        self, cell: Any, field: str, kind: IdentifierKind, problems: list[Problem], cleaned: list[Problem]
+        self,
+        cell: Any,
+        field: str,
+        kind: IdentifierKind,
+        normalize: Normalizer,
+        problems: list[Problem],
+        cleaned: list[Problem],
     ) -> list[str | None]:
         several = list[str | None]()
-        for text, reason in texts_of(cell):
-            value, remark = ("", reason) if reason else _normalized(self._normalizers[kind], text)
+        for text, reason in texts_in(cell, field, kind):
+            value, remark = ("", reason) if reason else _normalized(normalize, text)
             if remark:
                 (cleaned if value else problems).append((field, remark))
             several.append(value)
@@ -269,6 +310,13 @@ class Preparer:
             format_timestamp(starts) if starts else None,
             format_timestamp(ends) if ends else self._expires_default,
         )
+
+
+def _note_unknown_country(block: UserBlock, index: int, text: str, done: PreparedBlock) -> None:
+    """Adds a warning if the country matters to a phone number and its cell names none."""
+    name, country = country_of(block, index)
+    if country and text and "+" not in text and region_of(country) is None:
+        done.cleaned.append(RowIssue(block.first_number + index, name, UNKNOWN_COUNTRY))
 
 
 def _misquoted(block: UserBlock, at: int) -> Sequence[int]:
@@ -345,6 +393,9 @@ def prepare_user(
     user: AudienceUser | DoNotReachUser,
     kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
     default_region: str | None = None,
+    phone_format: PhoneFormat = "auto",
+    *,
+    require_hashed: bool = False,
 ) -> tuple[dict[IdentifierKind, list[str]], list[BrokenRule]]:
     """Returns the user object to send, and a broken rule for every identifier that cannot be sent, such as
     `email[0]`.
@@ -362,7 +413,8 @@ def prepare_user(
                 problems.append((f"{kind}[{index}]", reason))
             else:
                 identifiers.append((f"{kind}[{index}]", kind, text))
-    normalize, data = normalizers(kinds, default_region), dict[IdentifierKind, list[str]]()
+    normalize = normalizers(kinds, default_region, phone_format, require_hashed=require_hashed, of_models=True)
+    data = dict[IdentifierKind, list[str]]()
     for path, kind, text in identifiers:
         value, remark = _normalized(normalize[kind], text)
         if not value:

@@ -1,6 +1,7 @@
 """Reads rows from Arrow tables and Parquet files. pyarrow is an extra and imported on first use."""
 
 import collections
+import contextlib
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from io import BufferedReader
@@ -9,7 +10,17 @@ from typing import Any, Final, TypeVar
 
 from socialapi.bulk.inputs.columns import quoted
 from socialapi.bulk.inputs.numbers import ShortFloat, Unreadable
-from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, ArrowStream, Block, Layout, NoRows, Selection, ThreadedReader
+from socialapi.bulk.inputs.reader import (
+    COLUMNS_LOOKED_AT,
+    ROWS_LOOKED_AT,
+    ROWS_PER_BLOCK,
+    ArrowStream,
+    Block,
+    Layout,
+    NoRows,
+    Selection,
+    ThreadedReader,
+)
 from socialapi.errors import InvalidInput
 
 L = TypeVar("L", bound=Layout)
@@ -182,6 +193,8 @@ _FEWEST_ROWS: Final = 4
 """As many when the first ones are large."""
 _GATHERED_BYTES: Final = 4_194_304
 """After so many, what is decoded is a block."""
+_LOOKED_AT_BYTES: Final = 1_048_576
+"""Of the texts of all columns that are looked at."""
 _BUFFER_BYTES: Final = 65_536
 _ONE_COLUMN: Final = "non-struct type"
 """What pyarrow says of the schema of something that has no columns."""
@@ -211,6 +224,8 @@ class ArrowReader(ThreadedReader[L]):
             _refuse_nothing(stream.schema)
             rows = ArrowBlocks(stream.schema, self._selection.of_table(stream.schema.names))
             for batch in _batches(stream):
+                if not self._rows_read:
+                    _look_at(batch, self._selection)
                 for block in rows.blocks(batch, self._rows_read + 1):
                     self._rows_read += len(block)
                     yield block
@@ -235,6 +250,7 @@ def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Blo
     _refuse_nothing(schema)
     wanted = [schema.field(at) for at in selection.of_table(schema.names).positions]
     names = list(dict.fromkeys(field.name for field in wanted))
+    _look_at_texts(parquet, schema, selection)
     batches = _batches(parquet.iter_batches(batch_size=_FEWEST_ROWS, columns=names, use_threads=False))
     if (first := next(batches, None)) is None:
         raise NoRows("the file has no rows, only column names")
@@ -246,6 +262,28 @@ def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Blo
     else:
         batches = chain((first,), batches)
     yield from ArrowBlocks(first.schema, selection.of_table(first.schema.names)).gathered(batches)
+
+
+def _look_at_texts(parquet: Any, schema: Any, selection: Selection[Any]) -> None:
+    """Shows the selection the first texts of a Parquet file, fewer of them if they are large."""
+    texts = [field.name for field in schema if _is_text(field.type)][:COLUMNS_LOOKED_AT]
+    with contextlib.suppress(Exception):  # whatever a damaged column raises
+        for size in (_FEWEST_ROWS, ROWS_LOOKED_AT):
+            batch = next(parquet.iter_batches(batch_size=size, columns=texts, use_threads=False))
+            if batch.nbytes > _LOOKED_AT_BYTES * _FEWEST_ROWS // ROWS_LOOKED_AT:
+                break
+        _look_at(batch, selection)
+
+
+def _look_at(batch: Any, selection: Selection[Any]) -> None:
+    """Shows the selection the first texts of a batch. What cannot be read of a column that is not read
+    otherwise does no harm.
+    """
+    with contextlib.suppress(Exception):  # whatever a damaged column raises
+        selection.look_at(
+            (field.name, _texts(column.slice(0, ROWS_LOOKED_AT)) if _is_text(field.type) else ())
+            for field, column in zip(batch.schema, batch.columns, strict=True)
+        )
 
 
 def _is_text(kind: Any) -> bool:

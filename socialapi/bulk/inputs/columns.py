@@ -1,59 +1,14 @@
-"""Detects identifier columns of a table, or keys of an object, by their names.
-
-Names are compared without case, blanks, `_`, `-` and `.`. A name stands for an identifier kind if
-it is the specification's name or a listed synonym. It may have a number (`email2`, `Phone 2`), a
-plural (`emails`), a word for hashing (`email_sha256`, `hashed_phone`) and, for e-mail addresses and
-phone numbers, a word that says which one it is (`work email`). Other names are ignored. Names that
-identify a customer elsewhere (`customer_id`, `customer`, `id`, `user_id`) are never identifiers.
-"""
+"""Names of columns: mappings of them, finding given ones, and showing them in messages."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final, Literal
-
-if TYPE_CHECKING:
-    from socialapi.models.audiences import IdentifierKind
+from typing import Final, Literal
 
 ColumnMapping = Mapping[str, str | int | Sequence[str | int]]
 """The names of columns, or the numbers of those that have none, by what they hold."""
 Override = Literal["operation_type", "effective_at", "expires_at"]
 
 OVERRIDES: Final[tuple[Override, ...]] = ("operation_type", "effective_at", "expires_at")
-
-WHICH_ONE: Final = (
-    *("primary", "secondary", "main", "default", "alternate", "alternative", "other"),
-    *("work", "business", "office", "company", "home", "personal", "private", "billing", "shipping"),
-    *("contact", "customer", "client", "user", "member", "subscriber", "lead", "buyer", "my"),
-)
-"""Words that may stand before a name of an e-mail address or a phone number."""
-
-SYNONYMS: Final[Mapping["IdentifierKind", tuple[str, ...]]] = {
-    "email": ("email", "mail", "emailaddress", "mailaddress", "emailaddr", "emailid", "useremail"),
-    "device_id": (
-        *("deviceid", "deviceidentifier", "mobiledeviceid", "idfa", "gaid", "aaid", "adid", "ifa", "rdid"),
-        *("maid", "madid", "mobileadid", "mobileadvertisingid", "advertisingid", "advertisingidentifier"),
-        *("appleadvertisingid", "googleadvertisingid", "androidadvertisingid", "androidid"),
-    ),
-    "handle": (
-        *("handle", "userhandle", "socialhandle", "username", "screenname", "userscreenname"),
-        *("twitter", "twitterhandle", "twitterusername", "twitterscreenname", "xhandle", "xusername"),
-    ),
-    "service_id": (
-        *("serviceid", "serviceuserid", "userserviceid", "platformuserid", "useridonplatform"),
-        *("useridonservice", "twitterid", "twitteruserid", "xuserid"),
-    ),
-    "phone_number": (
-        *("phonenumber", "phone", "phoneno", "phonenum", "telephone", "telephonenumber", "tel", "telno", "telnumber"),
-        *("mobile", "mobilenumber", "mobileno", "mobilephone", "mobilephonenumber", "msisdn", "e164", "smsnumber"),
-        *("cell", "cellnumber", "cellphone", "cellphonenumber", "cellular"),
-    ),
-    "partner_user_id": (
-        *("partneruserid", "partnerid", "partneruser", "partneruid"),
-        *("externalpartnerid", "externalpartneruserid"),
-    ),
-}
-"""The names of each kind, in lower case and without blanks, `_`, `-` and `.`."""
-
 
 MAX_NAMES_KEPT: Final = 1_000
 """How many names of columns are noted: objects may have ever new ones."""
@@ -65,33 +20,6 @@ _LONGEST_SHOWN: Final = 60
 
 
 _SEPARATORS: Final = re.compile(r"[\s_.\-\ufeff\u200b]+")
-_FORM_BEFORE: Final = re.compile("^(?:sha256|hashed|hash)(?:of)?")
-# `value` is how address books name the column beside a type: `E-mail 1 - Value`.
-_FORM_AFTER: Final = re.compile("[0-9]*(?:sha256|hashed|hash|e164|value)+[0-9]*$")
-_NUMBER_AFTER: Final = re.compile("[0-9]+$")
-
-_BY_NAME: Final[Mapping[str, "IdentifierKind"]] = {
-    **{word + name: kind for kind in ("email", "phone_number") for word in WHICH_ONE for name in SYNONYMS[kind]},
-    **{name: kind for kind, names in SYNONYMS.items() for name in names},
-}
-_OVERRIDE_NAMES: Final[Mapping[str, Override]] = {name.replace("_", ""): name for name in OVERRIDES}
-
-
-def detected_as(name: str) -> str:
-    """What a column of this name holds, as far as the name says: a kind, an override or, for
-    neither, an empty text.
-    """
-    if len(name) > MAX_NAME_LENGTH:
-        return ""
-    text = _squeezed(name)
-    if text in _OVERRIDE_NAMES:
-        return _OVERRIDE_NAMES[text]
-    bare = _FORM_AFTER.sub("", _FORM_BEFORE.sub("", text))
-    for stem in (text, bare, _NUMBER_AFTER.sub("", bare)):
-        for form in (stem, stem.removesuffix("s"), stem.removesuffix("es")):
-            if (kind := _BY_NAME.get(form)) is not None:
-                return kind
-    return ""
 
 
 def _squeezed(name: str) -> str:

@@ -9,7 +9,7 @@ import csv
 import functools
 import re
 from collections import Counter
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from io import BufferedReader, StringIO
 from itertools import accumulate, chain, islice, pairwise, tee
@@ -21,7 +21,9 @@ import attrs
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, is_value
 from socialapi.bulk.inputs.reader import (
     BYTES_PER_BLOCK,
+    COLUMNS_LOOKED_AT,
     IS_BLANK,
+    ROWS_LOOKED_AT,
     ROWS_PER_BLOCK,
     Block,
     Fault,
@@ -222,10 +224,20 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     names = table.names() if form.header else [str(at + 1) for at in range(max(map(len, records)))]
     if len(names) > MAX_COLUMNS:
         raise InvalidInput(f"line {line}: there are {len(names):,} columns, and at most {MAX_COLUMNS:,} are read")
-    layout = selection.of_table(_unmarked(names) if form.header and _is_comment(names) else names, line)
+    shown = _unmarked(names) if form.header and _is_comment(names) else names
+    layout = selection.of_table(shown, line)
     _refuse_wider_rows(records, len(names), line)
     table.expect(layout, len(names), map(len, records))
-    yield from _unless_blank(table, layout, names if form.header else None, len(names))
+    look_at = functools.partial(_look_at, selection, shown)
+    yield from _unless_blank(table, layout, names if form.header else None, len(names), look_at)
+
+
+def _look_at(selection: Selection[Any], names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Shows the selection the first cells of all columns."""
+    selection.look_at(
+        (name, [row[at] for row in rows[:ROWS_LOOKED_AT] if at < len(row)])
+        for at, name in enumerate(names[:COLUMNS_LOOKED_AT])
+    )
 
 
 def _next_line(lines: Iterator[str], parts: "_Parts", before: int) -> tuple[int, str]:
@@ -439,7 +451,13 @@ def _parsed(parser: "_Parser") -> Iterator[list[str] | csv.Error]:
             return
 
 
-def _unless_blank(table: "_Table", layout: L, names: Sequence[str] | None, width: int) -> Iterator[Block[L]]:
+def _unless_blank(
+    table: "_Table",
+    layout: L,
+    names: Sequence[str] | None,
+    width: int,
+    look_at: Callable[[Sequence[Sequence[str]]], None],
+) -> Iterator[Block[L]]:
     """Yields the rows in blocks; blank ones at the beginning are counted, and yielded only if there are others."""
     number, blank = 0, True
     first_line = table.line
@@ -449,6 +467,7 @@ def _unless_blank(table: "_Table", layout: L, names: Sequence[str] | None, width
                 number += len(rows.records)
                 continue
             blank = False
+            look_at(rows.records)
             for start in range(0, number, ROWS_PER_BLOCK):
                 records: list[list[str]] = [[]] * min(ROWS_PER_BLOCK, number - start)
                 lines = range(first_line + start, first_line + start + len(records))

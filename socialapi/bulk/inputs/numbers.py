@@ -17,6 +17,7 @@ from socialapi.internal.unset import UNSET
 EXACT_LIMIT: Final = 2**53 - 1
 """The largest whole number below which a floating-point number of 64 bits has every one."""
 _MAX_EXACT_DIGITS: Final = 15
+_DIGEST_BYTES: Final = 32
 _MAX_DECIMALS: Final = 1_000
 """Of a decimal number that is looked at: one of a million takes as long as a file."""
 NOT_TEXT: Final = "is neither a text nor a whole number"
@@ -103,6 +104,9 @@ def texts_of(value: Any) -> Iterator[tuple[str, str]]:
             yield each, ""
         elif isinstance(each, uuid.UUID):
             yield str(each), ""
+        elif isinstance(each, bytes | bytearray | memoryview):
+            text = _text_of_bytes(bytes(each))
+            yield text or "", "" if text is not None else NOT_TEXT
         elif is_missing(each):
             yield "", ""
         else:
@@ -110,6 +114,19 @@ def texts_of(value: Any) -> Iterator[tuple[str, str]]:
                 yield digits_of(each), ""
             except NoDigits as problem:
                 yield "", problem.reason
+
+
+def _text_of_bytes(data: bytes) -> str | None:
+    """Returns the text that bytes are; 32 that cannot be one are a digest, in hexadecimal digits. None
+    for others.
+    """
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = ""
+    if len(data) == _DIGEST_BYTES and not (text and text.isprintable()):
+        return data.hex()
+    return text if text or not data else None
 
 
 def digits_of(value: Any) -> str:

@@ -2,12 +2,22 @@
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, Final, Generic, TypeVar, cast
 
 from socialapi.bulk.inputs.columns import looks_personal
-from socialapi.bulk.inputs.reader import IS_BLANK, Block, Fault, Layout, NoRows, Selection, in_lists
+from socialapi.bulk.inputs.reader import (
+    COLUMNS_LOOKED_AT,
+    IS_BLANK,
+    ROWS_LOOKED_AT,
+    Block,
+    Fault,
+    Layout,
+    NoRows,
+    Selection,
+    in_lists,
+)
 from socialapi.errors import InvalidInput
 
 L = TypeVar("L", bound=Layout)
@@ -57,6 +67,8 @@ class ObjectBlocks(Generic[L]):
         Keys that contradict each other are a fault of their objects. Raises InvalidInput if all objects
         have such keys.
         """
+        if first_number == 1:
+            self._look_at([each for each in objects[:ROWS_LOOKED_AT] if each.__class__ is dict])
         if (block := self._block_of_equal(objects, first_number, lines)) is not None:
             yield block
             return
@@ -81,6 +93,11 @@ class ObjectBlocks(Generic[L]):
                 layout = self._layout_of(())
             yield _block(part, layout, first_number + start, of_part)
             start = stop
+
+    def _look_at(self, objects: Sequence[Any]) -> None:
+        """Shows the selection the values of the first dictionaries by their keys."""
+        names = islice(names_of(objects), COLUMNS_LOOKED_AT)
+        self._selection.look_at((name, [each.get(name) for each in objects]) for name in names)
 
     def _block_of_equal(
         self, objects: Sequence[Object], first_number: int, lines: Sequence[int] | None

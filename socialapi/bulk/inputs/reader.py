@@ -29,6 +29,9 @@ BYTES_PER_BLOCK: Final = 1_048_576
 """After so many bytes of a file a block ends, however few rows it has: a row may be as long as this
 itself.
 """
+ROWS_LOOKED_AT: Final = 100
+"""First rows of an input in which unread columns are looked at."""
+COLUMNS_LOOKED_AT: Final = 500
 ROWS_PER_STEP: Final = 250
 """Rows judged at a time: the slowest ones, with odd phone numbers, take 40 microseconds each."""
 
@@ -222,6 +225,11 @@ class Selection(Protocol[L_co]):
     def check_keys(self, names: Collection[str]) -> None:
         """Raises InvalidInput if the first objects, which have these keys, show that the input
         cannot be used.
+        """
+
+    def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
+        """Looks at the first cells of all columns of a file or of its first objects, also of those that
+        are not read.
         """
 
     def of_models(self, items: Sequence[Any]) -> tuple[L_co, Sequence[Sequence[Any]]]:

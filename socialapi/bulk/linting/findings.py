@@ -6,35 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, Literal
 
+from socialapi.bulk.inputs.null_words import NULL_WORDS, is_null_word
 from socialapi.models.audiences import IdentifierKind
-from socialapi.reports import ColumnLint, Finding, KindLint, LintReport, Risk
+from socialapi.reports import MAY_BE_FOREIGN, ColumnLint, Finding, KindLint, LintReport, Risk, RowIssue
 
 Known = Literal["nothing", "placeholder", "twice"]
 
-WORDS: Final = frozenset(
-    {
-        *(
-            "-",
-            "--",
-            ".",
-            "?",
-            "0",
-            "none",
-            "null",
-            "(null)",
-            "nil",
-            "n/a",
-            "na",
-            "#n/a",
-            "nan",
-            "undefined",
-            "unknown",
-        ),
-        *("unbekannt", "no", "no email", "noemail", "not provided", "anonymous", "test", "xxx", "empty", "blank"),
-        "00000000-0000-0000-0000-000000000000",  # what telephones say whose owners do not want to be followed
-    }
-)
-"""Texts, in lower case, that stand for no value."""
+WORDS: Final = NULL_WORDS | {"0", "no", "anonymous", "test", "xxx", "empty", "blank"}
+"""Texts, in lower case, that stand for nobody. The words for no value are skipped by an upload as well."""
 
 _NAMES: Final = ("test", "none", "null", "na", "no", "noemail", "no-email", "email", "unknown", "example", "user", "a")
 _DOMAINS: Final = ("example.com", "test.com", "none.com", "email.com", "noemail.com", "null.com", "a.com")
@@ -91,7 +70,7 @@ def is_placeholder(kind: IdentifierKind, text: str) -> bool:
     """Returns whether a trimmed text stands for no value. Addresses are recognised by their
     digests.
     """
-    if text.lower() in WORDS:
+    if text.lower() in WORDS or is_null_word(text):
         return True
     return (
         kind == "phone_number"
@@ -109,7 +88,12 @@ _SAYS_OTHER_DIGEST: Final = re.compile("md5|sha.?1(?!\\d)", re.IGNORECASE).searc
 
 
 def findings_of(
-    report: LintReport, broken_rows: Mapping[str, int], refused_rows: Mapping[str, int], *, has_region: bool
+    report: LintReport,
+    broken_rows: Mapping[str, int],
+    refused_rows: Mapping[str, int],
+    notes: Iterable[RowIssue],
+    *,
+    has_region: bool,
 ) -> Iterator[Finding]:
     """Yields all findings, those about rows as a whole first."""
     yield from _of_rows(report, broken_rows)
@@ -121,6 +105,8 @@ def findings_of(
         yield from _of_values(kind, has_region=has_region)
     for column in report.columns:
         yield from _of_column(column)
+    for note in notes:
+        yield Finding(f'the column "{note.field}" {note.reason}', "medium")
     for name in report.ignored_columns:
         if _SAYS_OTHER_DIGEST(name):
             yield Finding(f'the column "{name}" is ignored: only SHA-256 is taken', "low")
@@ -172,6 +158,8 @@ def _of_values(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
         # A few bad values are what every export has; a column of nothing else was not exported as
         # it has to be.
         yield Finding(text, _risk(count / kind.present, 2 * _MUCH, 2 * _SOME), is_error=not kind.usable)
+    if kind.may_be_foreign:
+        yield Finding(_text(kind, kind.may_be_foreign, f"each {MAY_BE_FOREIGN}"), "low")
     if kind.by_region:
         yield Finding(_text(kind, kind.by_region, "no country code; the default region says what they mean"), "low")
     elif kind.no_country_code and not has_region:

@@ -12,10 +12,11 @@ import attrs
 
 from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.audiences.cells import UserBlock
+from socialapi.bulk.audiences.cleanup import digest_in
 from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.audiences.dedup import RecentIdentifiers
 from socialapi.bulk.audiences.normalize import trimmed
-from socialapi.bulk.audiences.phone_numbers import NO_REGION
+from socialapi.bulk.audiences.phone_numbers import NO_REGION, PhoneFormat
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, OVERRIDES, ColumnMapping, shown_name
 from socialapi.bulk.inputs.formats import Records, open_records
@@ -26,12 +27,23 @@ from socialapi.bulk.rows import Column, RowBlock
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import IDENTIFIER_KINDS, NO_IDENTIFIER, IdentifierKind
-from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, ColumnLint, Finding, KindLint, LintReport, RowIssue
+from socialapi.reports import (
+    LOOKS_LIKE_FLOAT,
+    MAY_BE_FOREIGN,
+    MENDED,
+    ColumnLint,
+    Finding,
+    KindLint,
+    LintReport,
+    RowIssue,
+)
 
 _is_hexadecimal: Final = re.compile("[0-9a-fA-F]{30,130}").fullmatch
 DIGEST_DIGITS: Final = 64
 _LENGTHS: Final = frozenset({32, 40, 56, 96, 128, *range(60, 69)})
 """Of digests, and of digests that lost a few digits or have some too many."""
+_LENGTHS_LOOKED_AT: Final = _LENGTHS | {44, 88}
+"""With those of digests in base64."""
 _OVERRIDES: Final = frozenset(OVERRIDES)
 
 
@@ -43,6 +55,8 @@ async def lint_records(
     header_line: int | None = None,
     kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
     default_region: str | None = None,
+    phone_format: PhoneFormat = "auto",
+    require_hashed: bool = False,
     sample: int | None = None,
     takes_effective_at: bool = True,
     now: datetime.datetime | None = None,
@@ -62,6 +76,8 @@ async def lint_records(
     preparer = Preparer(
         now=now or datetime.datetime.now(datetime.UTC),
         default_region=default_region,
+        phone_format=phone_format,
+        require_hashed=require_hashed,
         kinds=selection.kinds,
         allow_effective=takes_effective_at,
         observer=linter,
@@ -93,6 +109,7 @@ class _Counts:
     usable: int = 0
     mended: int = 0
     like_floats: int = 0
+    may_be_foreign: int = 0
     upper_case: int = 0
     wrong_length: int = 0
     of_nothing: int = 0
@@ -177,7 +194,7 @@ class Linter:
             for cell, value in zip(block.columns[at], values, strict=True):
                 if value:
                     text = cell.strip() if isinstance(cell, str) else next(text for text, _ in texts_of(cell))
-                    if is_phone or len(text) in _LENGTHS or value in WELL_KNOWN or text.lower() in WORDS:
+                    if is_phone or len(text) in _LENGTHS_LOOKED_AT or value in WELL_KNOWN or text.lower() in WORDS:
                         self._look_closer(kind, text, value, "", column)
 
     def saw_value(self, field: str, kind: IdentifierKind, text: str, value: str, remark: str) -> None:
@@ -192,6 +209,7 @@ class Linter:
             counts.usable += 1
             counts.mended += remark.startswith(MENDED)
             counts.like_floats += remark == LOOKS_LIKE_FLOAT
+            counts.may_be_foreign += remark == MAY_BE_FOREIGN
         else:
             count_reason(counts.reasons, remark)
         self._look_closer(kind, text, value, remark, column)
@@ -211,11 +229,11 @@ class Linter:
         if kind == "partner_user_id":
             counts.placeholders += is_placeholder(kind, text)
             return
-        if len(text) == DIGEST_DIGITS and value == text.lower():
+        if value and digest_in(text) == value:
             counts.digests += 1
             column.digests += 1
-            counts.upper_case += value != text
-        elif kind == "phone_number" and (remark == NO_REGION or (self._has_region and value and "+" not in text)):
+            counts.upper_case += len(text) == len(value) and value != text
+        elif kind == "phone_number" and (remark == NO_REGION or (value and "+" not in text)):
             counts.no_country_code += 1
             counts.by_region += bool(value)
         known = known_as(kind, value)
@@ -252,7 +270,8 @@ class Linter:
             broken_off=broken_off,
         )
         remarks = (Finding(remark, "low") for remark in self._selection.remarks)
-        findings = findings_of(report, self._broken_rows, self._refused_rows, has_region=self._has_region)
+        overlooked = [note for note in self._selection.notes() if note.field]
+        findings = findings_of(report, self._broken_rows, self._refused_rows, overlooked, has_region=self._has_region)
         return attrs.evolve(report, findings=(*remarks, *findings))
 
 

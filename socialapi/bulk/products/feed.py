@@ -1,7 +1,7 @@
 """Finds the columns of products in a feed."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Self
 
 import attrs
@@ -166,6 +166,9 @@ class ProductColumns:
         itself otherwise.
         """
         self._require_given(tuple(names), "")
+
+    def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
+        """Does nothing: the values of a field do not tell which one it is."""
 
     def notes(self) -> Sequence[RowIssue]:
         """Returns the warnings about the input as a whole."""

@@ -14,6 +14,7 @@ import attrs
 from socialapi.bulk.audiences.batches import Packing
 from socialapi.bulk.audiences.job import Destination, UploadOptions, UploadStage, batch_sender
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
+from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.audiences.prepare import PreparedBlock
 from socialapi.bulk.counters import RowCounters, report_of
 from socialapi.bulk.inputs.columns import ColumnMapping
@@ -185,6 +186,8 @@ class SyncOptions(JobOptions):
     packing: Packing = "single"
     columns: ColumnMapping | None = None
     default_region: str | None = None
+    phone_format: PhoneFormat = "auto"
+    require_hashed: bool = False
     effective_at: datetime.datetime | str | None = None
     expires_at: datetime.datetime | str | None = None
 
@@ -411,6 +414,8 @@ class SyncJob:
             header=options.header,
             header_line=options.header_line,
             default_region=options.default_region,
+            phone_format=options.phone_format,
+            require_hashed=options.require_hashed,
             effective_at=options.effective_at,
             expires_at=options.expires_at,
             concurrency=options.concurrency,

@@ -17,6 +17,7 @@ from socialapi.bulk.audiences.normalize import NOT_TAKEN
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.inputs.formats import Records, open_records
+from socialapi.bulk.inputs.null_words import NULL_WORD
 from socialapi.bulk.job import JobContext, JobDescription, JobRun, prepare_input, run_job
 from socialapi.bulk.rejects import RejectsFile
 from socialapi.bulk.rows import RowBlock
@@ -69,6 +70,8 @@ class ReadingStage:
             effective_at=options.effective_at,
             expires_at=options.expires_at,
             default_region=options.default_region,
+            phone_format=options.phone_format,
+            require_hashed=options.require_hashed,
             kinds=tuple(CODES),
             now=now,
         )
@@ -91,7 +94,7 @@ class ReadingStage:
         for prepared in map(_explained, self._preparer.prepare(block)):
             self._counters.reject(prepared.rejects)
             self._counters.warn([*prepared.warnings, *prepared.cleaned])
-            self.doubtful += len(prepared.rejects) + sum(NOT_SYNCED not in each.reason for each in prepared.warnings)
+            self.doubtful += len(prepared.rejects) + sum(map(_may_mean_somebody, prepared.warnings))
             for rows in prepared.blocks:
                 self._staged.append((rows, self._expiry(rows.action.expires_at)))
                 self._counters.accept(len(rows))
@@ -180,6 +183,11 @@ def _refuse_operations(block: UserBlock) -> None:
                 'audience, and who is in none leaves it. Give rows without, ignore the column with columns={"operation_type": '
                 '""} or --column operation_type=, or use upload'
             )
+
+
+def _may_mean_somebody(warning: RowIssue) -> bool:
+    """Whether a value that was skipped may be somebody's identifier that is in the snapshot."""
+    return not (NOT_SYNCED in warning.reason or NULL_WORD in warning.reason)
 
 
 def _explained(prepared: PreparedBlock) -> PreparedBlock:

@@ -52,6 +52,7 @@ def reason(kind: IdentifierKind, text: str, region: str | None = None) -> str:
             "\"'ada@example.com'\"",
             "`ada@example.com`",
             "ada@example.com'",
+            "'ada@example.com",
             "\u00b4ada@example.com\u00b4",
         ),
         *(
@@ -83,7 +84,7 @@ def test_an_address_is_taken_out_of_what_stands_around_it(text: str) -> None:
     "text",
     [
         *(ADA, " ada@example.com\t", "\u00a0ada@example.com\u3000", "o'hara@example.com", "d\u2019arcy@example.com"),
-        *("'ada@example.com", "`ada@example.com", "=ada@example.com", '"ada"@example.com', '"ada;b"@example.com'),
+        *("`ada@example.com", "=ada@example.com", '"ada"@example.com', '"ada;b"@example.com'),
         *(
             "a+b{c}d|e~f@example.com",
             "ada@ex_ample.com",
@@ -144,6 +145,7 @@ def test_what_is_not_unmistakable_is_unusable(text: str) -> None:
         ),
         *("+4917612345678;", "+4917612345678,", "+49 176 12345678.", "Ada <+4917612345678>", "(+4917612345678)"),
         *("+49176\u200b12345678", "\u202a+4917612345678\u202c", "+49 176\u00ad12345678", "\ufeff+4917612345678"),
+        *("+4917612345678 (mobile)", "+49 176 12345678 privat", "+49 176 12345678 - Handy", "Mobil: +49 176 12345678"),
         "tel:0176-12345678;phone-context=+49",
     ],
 )
@@ -174,13 +176,13 @@ SCIENTIFIC = (
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("+493012345 home", "has letters behind a number that is possible without them"),
-        ("030 1234567 privat", "has letters behind a number that is possible without them"),
+        ("+493012345 nobody", "has letters behind a number that is possible without them"),
+        ("030 1234567 Ada", "has letters behind a number that is possible without them"),
         ("call +4917612345678 now", "has letters behind a number that is possible without them"),
         ("+14155550101;4155550102", "holds more than one phone number"),
         ("+14155550101,,4155550102", "holds more than one phone number"),
         ("+4917612345678 <+4917612345679>", "is not a possible phone number"),
-        ("+4917612345678 / +4917612345679", "is not a possible phone number"),
+        ("+4917612345678 / +4917612345679", "holds more than one phone number"),
         ("ada@+4917612345678", "is not a possible phone number"),
         *(
             (text, "ends in .0 as numbers from a spreadsheet do: export the column as text")
@@ -203,7 +205,7 @@ def test_a_digest_is_taken_out_of_quotation_marks_as_well(kind: IdentifierKind) 
 
 
 @pytest.mark.parametrize("text", ['"a"', "'a'", "<a>", "a;", "=a", "mailto:a"])
-@pytest.mark.parametrize("kind", ["device_id", "handle", "partner_user_id"])
+@pytest.mark.parametrize("kind", ["device_id", "partner_user_id"])
 def test_opaque_identifiers_are_never_touched(kind: IdentifierKind, text: str) -> None:
     value = text if kind == "partner_user_id" else sha256(text)
     assert normalize(kind, text) == (value, "")

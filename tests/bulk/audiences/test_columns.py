@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from socialapi.bulk.audiences.column_names import NAMES, detected_as
 from socialapi.bulk.audiences.columns import IdentifierColumns, IdentifierLayout
-from socialapi.bulk.inputs.columns import OVERRIDES, SYNONYMS, ColumnMapping, detected_as
+from socialapi.bulk.inputs.columns import OVERRIDES, ColumnMapping
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
 
@@ -43,7 +44,7 @@ def test_the_names_of_the_specification_stand_for_themselves(name: str) -> None:
         *((name, "phone_number") for name in ("Phone", "phones", "Phone 2", "mobile", "Tel.", "Cell Phone", "MSISDN")),
         *((name, "phone_number") for name in ("Customer Mobile", "phone_e164", "e164", "hashed_phone_number")),
         *((name, "device_id") for name in ("IDFA", "gaid", "AdID", "Advertising ID", "maid", "mobile_ad_id", "MAIDs")),
-        *((name, "handle") for name in ("username", "Screen Name", "Twitter handle", "handles", "user_handle")),
+        *((name, "handle") for name in ("Screen Name", "Twitter handle", "Twitter Username", "handles", "user_handle")),
         *((name, "service_id") for name in ("User ID on platform", "service user id", "twitter_id")),
         *((name, "partner_user_id") for name in ("External Partner ID", "partner-id", "Partner User ID")),
     ],
@@ -57,14 +58,151 @@ def test_synonyms_in_the_notations_of_exports(name: str, kind: str) -> None:
     [
         *("customer_id", "Customer", "id", "user_id", "User ID", "customer ids", "name", "address", "email_opt_in", ""),
         *("phone_type", "E-mail 1 - Type", "device", "hash", "sha256", "email_md5", "account", "2", "s"),
+        *(
+            "Username",
+            "User Name",
+            "user_login",
+            "ad_id",
+            "Ad ID",
+            "region",
+            "state",
+            "province",
+            "hotel",
+            "opt_in_sms",
+        ),
+        *("email verified", "Phone Extension", "Company Main Phone", "Assistant's Phone", "Email Domain", "Fax"),
     ],
 )
 def test_what_is_no_identifier_is_not_taken_for_one(name: str) -> None:
     assert detected_as(name) == ""
 
 
-@given(st.sampled_from([(kind, name) for kind, names in SYNONYMS.items() for name in names]), st.data())
-def test_case_and_separators_never_matter(synonym: tuple[IdentifierKind, str], data: st.DataObject) -> None:
+# Their columns of identifiers, as the templates and exports that the names are from have them.
+TEMPLATES = {
+    "Google Ads": {
+        "Email": "email",
+        "Phone": "phone_number",
+        "Mobile Device ID": "device_id",
+        "Country": "region",
+        "Zip": "",
+    },
+    "Meta": {"email": "email", "phone": "phone_number", "madid": "device_id", "fn": "", "country": "region", "uid": ""},
+    "Meta lead ads": {"ad_id": "", "form_id": "", "platform": "", "email": "email", "phone_number": "phone_number"},
+    "TikTok": {
+        "EMAIL_SHA256": "email",
+        "PHONE_SHA256": "phone_number",
+        "GAID_SHA256": "device_id",
+        "IDFA_SHA256": "device_id",
+    },
+    "LinkedIn": {
+        "email": "email",
+        "firstname": "",
+        "googleaid": "device_id",
+        "appleidfa": "device_id",
+        "country": "region",
+    },
+    "Snapchat": {"EMAIL_SHA256": "email", "MOBILE_AD_ID_SHA256": "device_id", "PHONE_SHA256": "phone_number"},
+    "Pinterest": {"email": "email", "maid": "device_id", "hashed_emails": "email"},
+    "Microsoft": {"Email": "email", "Hashed Email": "email", "Sub Type": ""},
+    "HubSpot": {"Record ID": "", "Email": "email", "Mobile Phone Number": "phone_number", "Twitter Username": "handle"},
+    "Salesforce": {
+        "PersonEmail": "email",
+        "PersonMobilePhone": "phone_number",
+        "HomePhone": "phone_number",
+        "Email2__c": "email",
+    },
+    "Mailchimp": {
+        "Email Address": "email",
+        "Phone Number": "phone_number",
+        "SMS Phone Number": "phone_number",
+        "LEID": "",
+    },
+    "Klaviyo": {"$email": "email", "$phone_number": "phone_number", "Klaviyo ID": "", "Email Marketing Consent": ""},
+    "Shopify": {
+        "Email": "email",
+        "Default Address Phone": "phone_number",
+        "Phone": "phone_number",
+        "Accepts Email Marketing": "",
+    },
+    "WooCommerce": {"Username": "", "Email": "email", "Billing Phone": "phone_number", "Country / Region": ""},
+    "Outlook": {
+        "E-mail Address": "email",
+        "E-mail 2 Address": "email",
+        "E-mail 2 Type": "",
+        "Business Phone 2": "phone_number",
+        "Car Phone": "phone_number",
+        "Home Fax": "",
+    },
+    "Google Contacts": {
+        "E-mail 1 - Value": "email",
+        "Phone 2 - Value": "phone_number",
+        "Phone 2 - Label": "",
+        "Nickname": "",
+    },
+    "Pipedrive": {"Person - Email - Work": "email", "Person - Phone - Mobile": "phone_number", "Person - Name": ""},
+    "Speedport": {
+        "Rufnummer Privat": "phone_number",
+        "Rufnummer Arbeit": "phone_number",
+        "Rufnummer Mobil 2": "phone_number",
+    },
+    "Brevo": {"EMAIL": "email", "WHATSAPP": "phone_number", "LANDLINE_NUMBER": "phone_number", "EXT_ID": ""},
+    "Constant Contact": {"Email address - other": "email", "Phone - mobile": "phone_number", "Email status": ""},
+    "Office scripts": {"Email1Address": "email", "BusinessTelephoneNumber": "phone_number"},
+    "German": {
+        "E-Mail-Adresse": "email",
+        "Handy": "phone_number",
+        "Telefon (privat)": "phone_number",
+        "Geburtsdatum": "",
+    },
+    "French": {
+        "Adresse e-mail": "email",
+        "Téléphone": "phone_number",
+        "N° de téléphone portable": "",
+        "Tél. mobile": "phone_number",
+    },
+    "Spanish": {"Correo": "email", "Correo electrónico": "email", "Móvil": "phone_number", "Teléfono": "phone_number"},
+    "Italian": {
+        "Indirizzo e-mail": "email",
+        "Cellulare": "phone_number",
+        "Numero di telefono": "phone_number",
+        "Nome": "",
+    },
+    "Portuguese": {
+        "Correio eletrónico": "email",
+        "Telemóvel": "phone_number",
+        "Celular": "phone_number",
+        "Telefone": "phone_number",
+    },
+    "Dutch": {
+        "E-mailadres": "email",
+        "Mobiel": "phone_number",
+        "Telefoonnummer": "phone_number",
+        "GSM": "phone_number",
+    },
+    "Polish": {
+        "Adres e-mail": "email",
+        "Telefon komórkowy": "phone_number",
+        "Numer telefonu": "phone_number",
+        "Imię": "",
+    },
+    "Japanese": {"メールアドレス": "email", "電話番号": "phone_number", "携帯電話": "phone_number", "氏名": ""},
+}
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_the_columns_of_templates_and_of_other_languages_are_known(template: str) -> None:
+    wanted = TEMPLATES[template]
+    assert {name: detected_as(name) for name in wanted} == wanted
+
+
+ONE_WORD = "adid"
+"""Which means something else as two words."""
+
+
+@given(
+    st.sampled_from([(kind, name) for kind, names in NAMES.items() for name in names if name != ONE_WORD]), st.data()
+)
+def test_case_and_separators_never_matter(synonym: tuple[str, str], data: st.DataObject) -> None:
     kind, name = synonym
     separators = st.text(" _-.", max_size=2)
     written = "".join(data.draw(st.sampled_from([c, c.upper()])) + data.draw(separators) for c in name)
@@ -132,6 +270,11 @@ def test_no_column_of_identifiers_is_refused_with_the_option_to_use() -> None:
 def test_many_columns_are_listed_in_part() -> None:
     with pytest.raises(InvalidInput, match='"c19" and 5 more'):
         find_columns([f"c{i}" for i in range(25)])
+
+
+def test_a_list_of_login_names_is_refused_with_what_to_say_if_they_are_handles() -> None:
+    with pytest.raises(InvalidInput, match='"User Name" is read as handles only if you say so'):
+        find_columns(["User Name", "Name"])
 
 
 def test_columns_of_other_kinds_are_not_looked_for() -> None:

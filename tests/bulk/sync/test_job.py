@@ -270,7 +270,7 @@ async def test_with_another_version_of_the_normaliser_only_what_it_changed_is_se
         await audience.sync([{"email": each} for each in (*people, wrong)], snapshot=path)
     now = [{"email": each} for each in (*people, "<z@b.example>")]
     with pytest.raises(
-        BulkError, match=r"made by version 1 of the normaliser, and this is version 2: what it makes another"
+        BulkError, match=r"made by version 1 of the normaliser, and this is version 3: what it makes another"
     ):
         await audience.sync(now, snapshot=path, max_removal_share=0.01)
     report = await audience.sync(now, snapshot=path)
@@ -342,12 +342,15 @@ async def test_refused_rows_are_told_by_their_numbers_and_are_not_in_the_snapsho
     desired = [{"handle": "a/b"}, *people("ada", "bob", "eve", "zoe")]
     report = await audience.sync(desired, snapshot=path, rejects=rejects)
     refused = RowIssue(4, "params.users", "INVALID_PARAMETER: a scripted fault")
-    assert report.rejects == (RowIssue(1, "handle", "is not a handle: it contains @ or /"), refused)
+    assert report.rejects == (
+        RowIssue(1, "handle", "is not a handle (at most 15 of A to Z and 0 to 9 and _)"),
+        refused,
+    )
     assert report.additions.rejects == (refused,)
     assert (report.accepted, report.rejected, report.identifiers_after) == (3, 2, 3)
     assert rejects.read_text("utf-8").splitlines() == [
         "row,field,reason",
-        "1,handle,is not a handle: it contains @ or /",
+        "1,handle,is not a handle (at most 15 of A to Z and 0 to 9 and _)",
         "4,params.users,INVALID_PARAMETER: a scripted fault",
     ]
     report = await audience.sync(desired[1:], snapshot=path)

@@ -1,0 +1,373 @@
+"""Lists of people as exports and databases write them. What is to be held is worked out by hashlib and by hand."""
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import types
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import phonenumbers
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from socialapi.bulk.audiences.normalize import normalizers
+from socialapi.bulk.sync.job import SyncOptions, sync
+from socialapi.errors import InvalidInput
+from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser, DoNotReachUser
+from socialapi.reports import MAY_BE_FOREIGN, UploadReport
+from socialapi.session.options import CallOptions
+from tests.bulk.model_service import DESTINATION, ModelService, job_of
+from tests.bulk.model_transport import session_of
+
+ANN, BOB = "ann@example.com", "bob@example.com"
+PHONE, PHONE_2 = "+14155550132", "+14155550133"
+IDFA = "5d1c1a1e-7b3f-4c52-9a64-20f8c3e6b7d9"
+NULL_WORDS = (
+    "null",
+    "NULL",
+    "N/A",
+    "-",
+    "\\N",
+    "none",
+    "nan",
+    "undefined",
+    "#N/A",
+    "00000000-0000-0000-0000-000000000000",
+)
+Held = set[tuple[str, str]]
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def held(kind: str, *values: str) -> Held:
+    return {(kind, sha256(value)) for value in values}
+
+
+async def uploaded(records: Any, **options: Any) -> tuple[Held, UploadReport]:
+    """What the service holds after an upload, and the report."""
+    service = ModelService()
+    report = await job_of(service, records, **options).run()
+    return set(service.members), report
+
+
+def as_csv(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    path.write_text(text.getvalue(), "utf-8")
+    return path
+
+
+def as_parquet(rows: Sequence[Mapping[str, Any]], path: Path) -> Path:
+    parquet.write_table(pyarrow.Table.from_pylist(list(rows)), path)
+    return path
+
+
+def entrances(rows: Sequence[Mapping[str, Any]], folder: Path) -> dict[str, Any]:
+    """The same rows in every form in which a job takes them."""
+    lines = folder / "people.jsonl"
+    lines.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return {
+        "CSV": as_csv(rows, folder / "people.csv"),
+        "JSON Lines": lines,
+        "Parquet": as_parquet(rows, folder / "people.parquet"),
+        "Arrow": pyarrow.Table.from_pylist(list(rows)),
+        "mappings": list(rows),
+        "other mappings": [types.MappingProxyType(row) for row in rows],
+    }
+
+
+SITUATIONS: dict[str, tuple[list[dict[str, str]], dict[str, Any], Held]] = {
+    "German mobile numbers have lost their plus": (
+        [{"phone": "491713920012"}, {"phone": "4915228817386"}, {"phone": "0171 3920013"}],
+        {"default_region": "DE"},
+        held("phone_number", "+491713920012", "+4915228817386", "+491713920013"),
+    ),
+    "a list of advertising ids is in upper case": ([{"idfa": IDFA.upper()}], {}, held("device_id", IDFA)),
+    "ids that are no UUIDs keep their case": ([{"device_id": "AbC-1"}], {}, held("device_id", "AbC-1")),
+    "a CRM keeps addresses of profiles": (
+        [
+            {"twitter": "https://twitter.com/Jack_Lee"},
+            {"twitter": "https://x.com/ann_lee?lang=en"},
+            {"twitter": "@Bob"},
+            {"twitter": "www.twitter.com/@cyd/"},
+        ],
+        {},
+        held("handle", "jack_lee", "ann_lee", "bob", "cyd"),
+    ),
+    "a contact has two addresses and two numbers": (
+        [{"E-mail 1 - Value": f"{ANN} ::: {BOB}", "Phone 1 - Value": f"{PHONE} ::: {PHONE_2}"}],
+        {},
+        held("email", ANN, BOB) | held("phone_number", PHONE, PHONE_2),
+    ),
+    "HubSpot writes several addresses into one cell": (
+        [{"Email": "", "Additional email addresses": f"{ANN};{BOB}"}],
+        {},
+        held("email", ANN, BOB),
+    ),
+    "a program has put the hexadecimal digits of digests into base64": (
+        [{"email": base64.b64encode(sha256(ANN).encode()).decode()}],
+        {},
+        held("email", ANN),
+    ),
+    "a warehouse has hashed the addresses, and gives base64": (
+        [{"email": base64.b64encode(hashlib.sha256(ANN.encode()).digest()).decode(), "phone": PHONE}],
+        {},
+        held("email", ANN) | held("phone_number", PHONE),
+    ),
+    "a PostgreSQL bytea column was exported": (
+        [{"email": "\\x" + sha256(ANN), "phone": "\\x" + sha256(PHONE).upper()}],
+        {},
+        held("email", ANN) | held("phone_number", PHONE),
+    ),
+    "a spreadsheet has put an apostrophe or a formula around": (
+        [
+            {"email": "'ann@example.com", "twitter": "'ann_lee", "platform_user_id": '="0123"', "idfa": f'="{IDFA}"'},
+        ],
+        {},
+        held("email", ANN) | held("handle", "ann_lee") | held("service_id", "0123") | held("device_id", IDFA),
+    ),
+    "a list is in the form of another network's template": (
+        [{"email": ANN, "firstname": "Ann", "googleaid": "", "appleidfa": IDFA}],
+        {},
+        held("email", ANN) | held("device_id", IDFA),
+    ),
+    "words behind a number say which one it is": (
+        [{"phone": "+1 415 555 0132 (mobile)"}, {"phone": "(415) 555-0133 ext. 12"}, {"phone": "030 901820 Büro"}],
+        {"default_region": "US"},
+        held("phone_number", PHONE, PHONE_2),
+    ),
+    "rows say their country": (
+        [
+            {"phone": "0171 3920012", "country": "DE"},
+            {"phone": "07911 123456", "country": "GBR"},
+            {"phone": "07911 123457", "country": "UK"},
+            {"phone": "612345678", "country": "+33"},
+            {"phone": "4155550132", "country": ""},
+        ],
+        {"default_region": "US"},
+        held("phone_number", "+491713920012", "+447911123456", "+447911123457", "+33612345678", PHONE),
+    ),
+    "Mexican mobile numbers still have their old 1": (
+        [{"phone": "+52 1 55 1234 5678"}, {"phone": "5215512345679"}, {"phone": "00521 55 1234 5670"}],
+        {"default_region": "MX"},
+        held("phone_number", "+525512345678", "+525512345679", "+525512345670"),
+    ),
+}
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+async def test_every_entrance_holds_what_is_meant(situation: str, tmp_path: Path) -> None:
+    rows, options, wanted = SITUATIONS[situation]
+    if situation == "words behind a number say which one it is":
+        rows = rows[:2]
+    for entrance, records in entrances(rows, tmp_path).items():
+        found, report = await uploaded(records, **options)
+        assert (found, report.rejected) == (wanted, 0), entrance
+
+
+@pytest.mark.parametrize("situation", SITUATIONS)
+async def test_a_sync_holds_what_an_upload_holds(situation: str, tmp_path: Path) -> None:
+    rows, options, wanted = SITUATIONS[situation]
+    service = ModelService()
+    session = session_of(service)
+    rows = [row for row in rows if "Büro" not in row.get("phone", "")]
+    settings = SyncOptions(snapshot=tmp_path / "snapshot", **options)
+    await sync(session, DESTINATION, rows, settings, CallOptions.interactive(session.config))
+    assert set(service.members) == wanted
+
+
+async def test_null_words_of_a_database_are_left_out_with_a_warning() -> None:
+    rows = [{"email": f"u{at}@example.com", "twitter": word} for at, word in enumerate(NULL_WORDS)]
+    found, report = await uploaded(rows)
+    assert found == held("email", *(f"u{at}@example.com" for at in range(len(NULL_WORDS))))
+    assert report.warnings == len(NULL_WORDS)
+    assert {issue.field for issue in report.warning_details} == {"twitter"}
+    assert "stands for no value" in report.warning_details[0].reason
+
+
+@pytest.mark.parametrize("kind", IDENTIFIER_KINDS)
+@pytest.mark.parametrize("word", NULL_WORDS)
+async def test_a_null_word_is_an_identifier_of_no_kind(kind: str, word: str) -> None:
+    found, report = await uploaded([{kind: word, "email2": ANN}])
+    assert found == held("email", ANN)
+    assert report.warnings == 1
+
+
+async def test_a_partner_user_id_in_a_model_is_what_the_program_says() -> None:
+    found, _ = await uploaded([AudienceUser(partner_user_id="null")])
+    assert found == {("partner_user_id", "null")}
+
+
+async def test_a_sync_holds_nobody_back_for_null_words(tmp_path: Path) -> None:
+    """A value that is none cannot be somebody who seems to have left."""
+    service = ModelService()
+    session = session_of(service)
+    call = CallOptions.interactive(session.config)
+    settings = SyncOptions(snapshot=tmp_path / "snapshot", max_removal_share=0.1)
+    everybody = [{"email": f"u{at}@example.com", "phone": "NULL"} for at in range(20)]
+    await sync(session, DESTINATION, everybody, settings, call)
+    report = await sync(session, DESTINATION, everybody[1:], settings, call)
+    assert (report.held_back, len(service.members)) == (0, 19)
+
+
+async def test_a_binary_column_of_digests_is_read_as_digests() -> None:
+    table = pyarrow.table(
+        {
+            "email": pyarrow.array([hashlib.sha256(ANN.encode()).digest(), BOB.encode()], pyarrow.binary()),
+            "idfa": [uuid.UUID(IDFA).hex, ""],
+        }
+    )
+    found, report = await uploaded(table)
+    assert held("email", ANN, BOB) <= found
+    assert report.warnings == 0
+
+
+async def test_login_names_of_a_shop_are_no_handles(tmp_path: Path) -> None:
+    """WooCommerce's report on customers."""
+    rows = [{"Name": "Ann Lee", "Username": "jack", "Email": ANN}, {"Name": "Bob Ray", "Username": "bob", "Email": BOB}]
+    for entrance, records in entrances(rows, tmp_path).items():
+        found, report = await uploaded(records)
+        assert found == held("email", ANN, BOB), entrance
+        assert "Username" in report.ignored_columns
+    found, _ = await uploaded(rows, columns={"handle": "Username"})
+    assert found == held("email", ANN, BOB) | held("handle", "jack", "bob")
+
+
+async def test_two_numbers_in_a_cell_are_none_and_the_warning_says_so() -> None:
+    cells = (
+        "+1 415 555 0132 / +1 415 555 0133",
+        "(415) 555-0132 or (415) 555-0133",
+        "4155550132;4155550133",
+        "030 1234 / 030 1235",
+    )
+    for cell in cells:
+        found, report = await uploaded([{"email": ANN, "phone": cell}], default_region="US")
+        assert found == held("email", ANN)
+        assert [issue.reason for issue in report.warning_details] == ["holds more than one phone number"]
+
+
+@pytest.mark.parametrize(
+    "text", ["a.b", "somebody_with_16c", "ann lee", "ann@example.com", "https://social.example/ann", "x.com/i"]
+)
+async def test_what_is_no_handle_is_left_out_with_a_reason(text: str) -> None:
+    _, report = await uploaded([{"email": ANN, "handle": text}])
+    assert report.warnings == 1
+
+
+async def test_a_number_of_another_country_without_a_plus_is_left_out_and_the_warning_names_the_option() -> None:
+    found, report = await uploaded([{"email": ANN, "phone": "447911123456"}], default_region="DE")
+    assert found == held("email", ANN)
+    assert "phone_format" in report.warning_details[0].reason
+    found, _ = await uploaded([{"phone": "447911123456"}], default_region="DE", phone_format="international")
+    assert found == held("phone_number", "+447911123456")
+    found, _ = await uploaded([{"phone": "447911123456"}], phone_format="international")
+    assert found == held("phone_number", "+447911123456")
+
+
+async def test_numbers_that_could_be_another_country_s_are_read_by_the_region_with_one_warning() -> None:
+    """1512 3456789 is a German mobile without its 0, and +1 512 345 6789 a number in Austin."""
+    rows = [{"phone": f"1512345678{last}"} for last in range(10)]
+    found, report = await uploaded(rows, default_region="DE")
+    assert found == held("phone_number", *(f"+491512345678{last}" for last in range(10)))
+    assert report.warnings == 1
+    (warning,) = report.warning_details
+    assert (warning.row, warning.field) == (1, "phone")
+    assert warning.reason == f"{MAY_BE_FOREIGN} (10 rows, of which this is the first)"
+    _, report = await uploaded(rows, default_region="DE", phone_format="national")
+    assert report.warnings == 0
+
+
+COUNTRIES = ("DE", "US", "GB", "FR", "ES", "IT", "NL", "PL", "JP", "BR", "MX", "IN", "AU", "CN", "RU", "CH")
+
+
+def mobiles(region: str, count: int) -> list[str]:
+    """Valid mobile numbers of a country: its example with other last digits."""
+    example = phonenumbers.example_number_for_type(region, phonenumbers.PhoneNumberType.MOBILE)
+    assert example is not None
+    code, start = example.country_code, str(example.national_number)[:-5]
+    found = []
+    for step in range(0, 100_000, 100_000 // (2 * count)):
+        number = phonenumbers.parse(f"+{code}{start}{step * 7_919 % 100_000:05}")
+        if phonenumbers.number_type(number) in (
+            phonenumbers.PhoneNumberType.MOBILE,
+            phonenumbers.PhoneNumberType.FIXED_LINE_OR_MOBILE,
+        ):
+            found.append(phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164))
+    assert len(found) >= count
+    return found[:count]
+
+
+@pytest.mark.parametrize("region", COUNTRIES)
+def test_no_mobile_number_is_lost_with_its_country_code_or_without(region: str) -> None:
+    normalize = normalizers(("phone_number",), region)["phone_number"]
+    code = phonenumbers.country_code_for_region(region)
+    for number in mobiles(region, 100):
+        national = number.removeprefix(f"+{code}")
+        for written in (number, number[1:], national):
+            assert normalize(written)[0] == sha256(number), written
+
+
+async def test_a_country_that_is_not_known_is_one_warning_and_the_default_holds() -> None:
+    rows = [{"phone": "(415) 555-0132", "country": "Atlantis"}, {"phone": "(415) 555-0133", "country": "Atlantis"}]
+    found, report = await uploaded(rows, default_region="US")
+    assert found == held("phone_number", PHONE, PHONE_2)
+    assert [(issue.row, issue.field) for issue in report.warning_details] == [(1, "country")]
+    assert "2 rows" in report.warning_details[0].reason
+
+
+async def test_another_column_can_be_the_country() -> None:
+    found, _ = await uploaded([{"phone": "0171 3920012", "land": "DE"}], columns={"region": "land"})
+    assert found == held("phone_number", "+491713920012")
+    with pytest.raises(InvalidInput, match='there is no column "land" for region'):
+        await uploaded([{"phone": "0171 3920012"}], columns={"region": "land"})
+
+
+async def test_with_require_hashed_no_raw_value_is_hashed_or_sent() -> None:
+    rows = [{"email": ANN, "phone": sha256(PHONE).upper(), "partner_user_id": "c-17"}, {"email": BOB, "phone": ""}]
+    found, report = await uploaded(rows, require_hashed=True)
+    assert found == held("phone_number", PHONE) | {("partner_user_id", "c-17")}
+    assert (report.accepted, report.rejected) == (1, 1)
+    assert "require_hashed" in report.rejects[0].reason
+    for kind, value in (("handle", "ann"), ("device_id", IDFA), ("service_id", "12"), ("phone_number", PHONE)):
+        found, report = await uploaded([{kind: value}], require_hashed=True)
+        assert (found, report.rejected) == (set(), 1)
+
+
+async def test_the_report_says_what_was_read_as_what_and_which_columns_were_overlooked(tmp_path: Path) -> None:
+    rows = [
+        {
+            "Mail": f"u{at}@example.com",
+            "Land": "x",
+            "country": "US",
+            "Kontakt": f"v{at}@example.com",
+            "Nr": PHONE[:-1] + str(at),
+        }
+        for at in range(3)
+    ]
+    for entrance, records in entrances(rows, tmp_path).items():
+        _, report = await uploaded(records)
+        assert report.columns == {"Mail": "email", "country": "region"}, entrance
+        assert set(report.ignored_columns) == {"Land", "Kontakt", "Nr"}
+        if entrance == "other mappings":  # mappings that are no dictionaries may do anything when they are asked twice
+            continue
+        said = {issue.field: issue.reason for issue in report.warning_details}
+        assert said.keys() == {"Kontakt", "Nr"}, entrance
+        assert "hold e-mail addresses" in said["Kontakt"]
+        assert "hold phone numbers" in said["Nr"]
+
+
+async def test_a_do_not_reach_user_is_read_alike() -> None:
+    found, _ = await uploaded(
+        [DoNotReachUser(email="'ann@example.com", phone_number="491713920012")], default_region="DE"
+    )
+    assert found == held("email", ANN) | held("phone_number", "+491713920012")

@@ -162,8 +162,8 @@ class Preparer:
         for at, _, kind in block.layout.identifiers:
             if kind in self._hashed_kinds:
                 region = None if block.layout.countries else self._region
-                values = hashed_column(kind, block.columns[at], region, require_hashed=self._require_hashed)
-                columns.append((kind, values))
+                found = hashed_column(kind, block.columns[at], region, require_hashed=self._require_hashed)
+                columns.append((kind, found))
             else:
                 values = [None] * len(block)
                 columns.append((kind, Texts(values) if kind == "partner_user_id" else Digests(values)))

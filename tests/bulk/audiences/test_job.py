@@ -320,7 +320,6 @@ async def test_every_row_has_one_outcome_and_the_rejects_file_every_rejected_row
         "elapsed_seconds": 0.0,
         "quota_used": 0.0,
         "rejects_path": str(tmp_path / "rejects.csv"),
-        "columns": {"email": "email", "phone_number": "phone_number", "partner_user_id": "partner_user_id"},
         "ignored_columns": (),
     }
     assert (tmp_path / "rejects.csv").read_text("utf-8").splitlines() == [

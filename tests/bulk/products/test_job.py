@@ -174,7 +174,6 @@ async def test_every_product_has_one_outcome() -> None:
         "elapsed_seconds": 0.0,
         "quota_used": 0.0,
         "rejects_path": None,
-        "columns": {name: name for name in product("a", custom_label_0="")},
         "ignored_columns": (),
         "created": 1,
         "updated": 1,

@@ -4,11 +4,12 @@ import itertools
 import operator
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import attrs
 
 from socialapi.bulk.audiences.cells import UserBlock, When
+from socialapi.bulk.audiences.column_names import REGION
 from socialapi.bulk.audiences.columns import IdentifierLayout
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.inputs.columns import OVERRIDES, Override
@@ -16,7 +17,7 @@ from socialapi.bulk.inputs.reader import Block, Fault
 from socialapi.bulk.rows import Action, Row, RowBlock, Texts
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 
-Column = tuple[str, IdentifierKind | Override, Sequence[Any]]
+Column = tuple[str, IdentifierKind | Override | Literal["region"], Sequence[Any]]
 """The name of a column, what it holds, and its cells."""
 
 
@@ -28,7 +29,7 @@ def user_block(
     is_text: bool = False,
 ) -> UserBlock:
     """A block of these columns; without any of them, of `size` rows."""
-    keys = (*IDENTIFIER_KINDS, *OVERRIDES)
+    keys = (*IDENTIFIER_KINDS, *OVERRIDES, REGION)
     found: dict[str, Sequence[int]] = {
         key: [at for at, column in enumerate(columns) if column[1] == key] for key in keys
     }

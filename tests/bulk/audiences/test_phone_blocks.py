@@ -2,7 +2,7 @@
 
 import random
 from operator import attrgetter
-from typing import Final
+from typing import Any, Final
 
 import phonenumbers
 import pytest
@@ -67,19 +67,19 @@ def numbers(region: str, seed: int) -> list[str]:
     return found
 
 
-def told(prepared: PreparedBlock) -> tuple[object, ...]:
+def told(prepared: PreparedBlock) -> tuple[list[Any], ...]:
     sent = [(row.number, row.identifiers) for row in rows_of(prepared.blocks)]
     return sent, prepared.rejects, prepared.warnings, sorted(prepared.cleaned, key=attrgetter("row"))
 
 
-def one_by_one(preparer: Preparer, cells: list[str], countries: list[str] | None) -> tuple[object, ...]:
+def one_by_one(preparer: Preparer, cells: list[str], countries: list[str] | None) -> tuple[list[Any], ...]:
     """What is told of the cells if each is a block, which is too small to be read together."""
-    found: tuple[list[object], ...] = ([], [], [], [])
+    found: tuple[list[Any], ...] = ([], [], [], [])
     for index, cell in enumerate(cells):
         country = () if countries is None else (("country", "region", [countries[index]]),)
         block = user_block(("phone", "phone_number", [cell]), *country, first_number=index + 1)
         for everything, some in zip(found, told(prepared_of(preparer, block)), strict=True):
-            everything.extend(some)  # type: ignore[call-overload]
+            everything.extend(some)
     return found
 
 

@@ -90,7 +90,12 @@ def _seconds_until(text: str | None, now: float) -> float | None:
     """
     if text is None:
         return None
-    waits = [_wait(number, now) for number in _numbers(text)]
+    try:
+        seconds = _wait(float(text), now)
+    except ValueError:
+        waits = [_wait(number, now) for number in _numbers(text)]
+    else:  # the usual case, for every answer
+        return seconds if 0 <= seconds <= _LONGEST_SECONDS else None
     if not waits and (moment := _http_date(text)) is not None:
         waits = [max(0.0, moment - now)]
     return max((seconds for seconds in waits if 0 <= seconds <= _LONGEST_SECONDS), default=None)
@@ -106,10 +111,6 @@ def _numbers(text: str) -> list[float]:
     """Returns the numbers in a header, of which a proxy may have joined several (`20, 20`), or
     written them with decimals, quotation marks or a unit. Anything else is left out.
     """
-    try:
-        return [float(text)]
-    except ValueError:
-        pass
     parts = (part.strip(" \t\"'") for part in text.split(","))
     return [float(found.group(1)) for part in parts if (found := _NUMBER(part))]
 

@@ -675,6 +675,7 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         internal/fairness.py _Loop waiting
         internal/file_lock.py - _HELD
         session/budget.py InFlightBudget.__init__ WeakKeyDictionary
+        session/session.py - WeakSet
         session/session.py Session.__init__ _tasks
         session/telemetry.py Telemetry.__init__ _connections
         session/transport.py Transport.__init__ WeakSet

@@ -309,7 +309,6 @@ class Session:
         """Makes one attempt. Returns the reply, or the transport error as a value, because both
         lead to the same decision.
         """
-        # In Python 3.11 asking for the running loop is a system call.
         if self._thread != threading.get_ident() or self._loop is None or not self._loop.is_running():
             self._enter_loop()
         request, telemetry = call.request, self.telemetry
@@ -351,10 +350,8 @@ class Session:
                 else:
                     places.give_back()
             self._settle(slot, outcome, sent=started is not None)
-        if isinstance(outcome, TransportError) or not outcome.ok or call.accept is not None:
-            call.failure = self._failure(call, outcome)
-        else:
-            call.failure = None
+        may_have_failed = isinstance(outcome, TransportError) or not outcome.ok or call.accept is not None
+        call.failure = self._failure(call, outcome) if may_have_failed else None
         if call.observer is not None or logger.isEnabledFor(logging.DEBUG):
             self._observe(call, outcome, self.clock.monotonic() - started)
         return outcome
@@ -374,6 +371,9 @@ class Session:
     def _enter_loop(self) -> None:
         """Moves the session to the running event loop. Raises ConfigurationError if it belongs to
         another one.
+
+        Called only where the thread or the loop has changed: in Python 3.11 asking for the running
+        loop is a system call.
         """
         loop, former = asyncio.get_running_loop(), self._loop
         if former is not None and (former is not loop or self._process != os.getpid()):

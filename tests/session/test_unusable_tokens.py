@@ -61,7 +61,7 @@ async def get(client: Client) -> Any:
 def test_a_token_is_what_a_header_carries_as_it_is(text: str) -> None:
     usable = is_token(text)
     assert usable == (text != "" and all("!" <= letter <= "~" for letter in text))
-    if usable:
+    if usable and not {text[0], text[-1]} & set("\"'`"):
         check_headers({"Authorization": bearer_header(text)})
         assert Bearer(text).token == text
     else:

@@ -22,6 +22,7 @@ from socialapi.bulk.inputs import arrow, csv, feed_xml, json, objects
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT
 from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, ROWS_PER_BLOCK
 from socialapi.bulk.linting.duplicates import MAX_KEPT
+from socialapi.bulk.products import batcher
 from socialapi.bulk.products.batcher import IN_MEMORY_BYTES, MAX_HELD
 from socialapi.bulk.sync import reading, snapshot
 from socialapi.cli import credential_store, sign_in
@@ -250,6 +251,11 @@ QUEUES: Final = (
         "the oldest are forgotten; those of batches on their way never",
     ),
     Bound("duplicates that wait for a batch", *fixed(MAX_WAITING_DUPLICATES), "reading waits"),
+    Bound(
+        "ids of products that a load remembers, to count those that come again",
+        *fixed(2 * batcher.REMEMBERED_IDS),
+        "the oldest are forgotten",
+    ),
     Bound("products held back for others of the same id or group", *fixed(MAX_HELD), "reading waits"),
     Bound(
         "answers that Redis is still to be told of, for each limit",
@@ -280,7 +286,7 @@ STATE: Final = (
     Bound("what is worked out once for each class", "the classes of the package and yours", FIXED, NOTHING),
     Bound(
         "values that are looked up once",
-        f"{max(objects.ROLES_KEPT, reading.EXPIRIES_KEPT):,} or fewer of each kind",
+        f"{reading.EXPIRIES_KEPT:,} or fewer of each kind",
         FIXED,
         "the oldest is forgotten",
     ),

@@ -84,6 +84,10 @@ class UploadReport(FrozenRecord):
     warnings: int = 0
     requests: int = 0
     retries: int = 0
+    repeated: int = 0
+    """Accepted products whose id came before, which were sent in their order; of a sync, accepted rows
+    that repeat one that was sent, as far as that is known.
+    """
     resumed: int = 0
     """Rows whose outcome an earlier run had recorded in the journal. They were not sent again."""
     bytes_sent: int = 0
@@ -185,6 +189,9 @@ class UpsertReport(UploadReport):
 @attrs.frozen(kw_only=True)
 class SyncReport(UploadReport):
     """The result of a sync. `read` counts the desired rows; accepted ones were unchanged or added.
+
+    A sync has no duplicates: a row that repeats another one is accepted like that one, so that the
+    same input has the same counts every night.
 
     `additions` counts rows to be sent, whole, because an identifier of them is not in the snapshot.
     `removals` counts identifiers, each sent as a user of its own. Whatever of both is left undone
@@ -317,9 +324,9 @@ class LintReport(FrozenRecord):
     rows_with_several: int
     """Rows with more than one usable identifier."""
     duplicates: int
-    """Rows with the same identifiers as an earlier row."""
+    """Rows that an upload would count as duplicates; of products, those whose id came before."""
     duplicates_are_exact: bool
-    """False if there are too many distinct rows to remember; then `duplicates` is an estimate from
+    """False if there are too many distinct products to remember; then `duplicates` is an estimate from
     a sample.
     """
     kinds: tuple[KindLint, ...]

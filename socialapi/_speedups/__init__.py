@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 SWITCH: Final = "SOCIALAPI_NO_SPEEDUPS"
 HASHING: Final = "SOCIALAPI_HASHING"
-INTERFACE: Final = 5
+INTERFACE: Final = 6
 """The number of the interface in C. An extension with another one was built from other sources, and
 is not used.
 """

@@ -234,10 +234,23 @@ hash_rest(Hasher *hasher)
     }
 }
 
-/* Returns the state of the cell. */
+static int
+is_blank(uint8_t letter)
+{
+    return letter == ' ' || letter == '\t';
+}
+
+/* Returns the state of the cell. Blanks around a text are no part of it. */
 static int
 hash_text(Hasher *hasher, Py_ssize_t index, const uint8_t *text, Py_ssize_t size)
 {
+    while (size > 0 && is_blank(text[size - 1])) {
+        size--;
+    }
+    while (size > 0 && is_blank(*text)) {
+        text++;
+        size--;
+    }
     if (size == 0) {
         return CELL_EMPTY;
     }
@@ -278,8 +291,8 @@ hash_objects(Hasher *hasher, PyObject *const *cells)
 
 PyDoc_STRVAR(hash_column_doc,
 "hash_column(cells, kind)\n\n"
-"Returns the digests of the cells in a list or tuple. Empty are an empty text and None; undecided is\n"
-"whatever Python has to look at, and so everything that is no text.");
+"Returns the digests of the cells in a list or tuple, without blanks and tabs around them. Empty are an empty\n"
+"text and None; undecided is whatever Python has to look at, and so everything that is no text.");
 
 static PyObject *
 hash_column(PyObject *Py_UNUSED(module), PyObject *arguments)

@@ -5,7 +5,7 @@
  */
 #include "native.h"
 
-#define INTERFACE 5 /* that of __init__.py */
+#define INTERFACE 6 /* that of __init__.py */
 
 static int
 fill_module(PyObject *module)

@@ -303,6 +303,45 @@ table_get(IdentifierTable *self, PyObject *text)
     return Py_NewRef(entry != NULL ? placement_of(self, entry) : Py_None);
 }
 
+/* Returns 0, or -1 with an exception set. Runs no Python. */
+static int
+get_chunk(const IdentifierTable *self, const Chunk *chunk, PyObject *found)
+{
+    prefetch_chunk(&self->map, chunk);
+    for (int at = 0; at < chunk->count; at++) {
+        const Entry *entry = map_find(&self->map, &chunk->keys[at]);
+        if (entry != NULL && PyList_SetItem(found, chunk->rows[at], Py_NewRef(placement_of(self, entry))) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+PyDoc_STRVAR(table_get_column_doc, "Returns the placement of each identifier of a column, or None.");
+
+static PyObject *
+table_get_column(IdentifierTable *self, PyObject *column)
+{
+    Reader reader;
+    if (reader_open(&reader, &column, 1) < 0) {
+        return NULL;
+    }
+    PyObject *found = PyList_New(reader.rows);
+    for (Py_ssize_t row = 0; found != NULL && row < reader.rows; row++) {
+        PyList_SET_ITEM(found, row, Py_NewRef(Py_None));
+    }
+    Chunk chunk;
+    int status = found == NULL ? -1 : 0;
+    while (status == 0 && (status = read_chunk(&reader, &chunk)) > 0) {
+        status = get_chunk(self, &chunk, found);
+    }
+    reader_close(&reader);
+    if (status < 0) {
+        Py_CLEAR(found);
+    }
+    return found;
+}
+
 /* Repeated identifiers ------------------------------------------------------------------------ */
 
 /* Looks for identifiers that are in one of the tables, or have been in an earlier row. */
@@ -567,6 +606,7 @@ static PyMethodDef table_methods[] = {
     {"get", (PyCFunction)table_get, METH_O, table_get_doc},
     {"put", (PyCFunction)table_put, METH_VARARGS, table_put_doc},
     {"put_column", (PyCFunction)table_put_column, METH_VARARGS, table_put_column_doc},
+    {"get_column", (PyCFunction)table_get_column, METH_O, table_get_column_doc},
     {"repeated", (PyCFunction)table_repeated, METH_VARARGS, table_repeated_doc},
     {"placements", (PyCFunction)table_placements, METH_NOARGS, table_placements_doc},
     {"take_over", (PyCFunction)table_take_over, METH_VARARGS, table_take_over_doc},

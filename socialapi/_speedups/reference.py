@@ -87,12 +87,13 @@ def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, /) -> list[str | N
         if cell is None:
             digest = ""
         elif type(cell) is str and cell.isascii():  # subclasses of str may mean anything
-            if len(cell) == DIGEST_DIGITS and _is_digest(cell):
-                digest = cell.lower()
-            elif not cell:
+            text = cell.strip(" \t")
+            if len(text) == DIGEST_DIGITS and _is_digest(text):
+                digest = text.lower()
+            elif not text:
                 digest = ""
-            elif len(cell) <= MAX_BYTES and (text := plain(cell)) is not None:
-                digest = hashlib.sha256(text.encode()).hexdigest()
+            elif len(text) <= MAX_BYTES and (hashed := plain(text)) is not None:
+                digest = hashlib.sha256(hashed.encode()).hexdigest()
         digests.append(digest)
     return digests
 
@@ -100,8 +101,9 @@ def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, /) -> list[str | N
 def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, /) -> "Digests":
     """Returns the SHA-256 of each cell of a list or tuple, normalised.
 
-    A text of 64 hexadecimal digits is a digest already. An empty text and None have no digest. None
-    stands for each cell that the caller has to look at: all that are not plain ASCII of their kind.
+    Blanks and tabs around a text are no part of it. A text of 64 hexadecimal digits is a digest
+    already. An empty text and None have no digest. None stands for each cell that the caller has to
+    look at: all that are not plain ASCII of their kind.
     """
     return _column(digests_of(cells, kind))
 
@@ -255,6 +257,10 @@ class IdentifierTable(dict[str, P]):
     def put_column(self, identifiers: Sequence[str | None], placement: P, /) -> None:
         """Gives every identifier of a column another placement."""
         self.update((identifier, placement) for identifier in identifiers if identifier)
+
+    def get_column(self, identifiers: Sequence[str | None], /) -> list[P | None]:
+        """Returns the placement of each identifier of a column, or None."""
+        return [self.get(identifier) if identifier else None for identifier in identifiers]
 
     def repeated(self, columns: tuple[Sequence[str | None], ...], others: tuple[Self, ...], /) -> list[int]:
         """Returns the indexes of the rows of which this table, one of the others or an earlier row

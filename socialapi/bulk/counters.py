@@ -1,7 +1,7 @@
 """The counters of a running job, and the report that is made of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import attrs
 
@@ -16,11 +16,11 @@ P = TypeVar("P", bound=UploadReport)
 @attrs.define(eq=False, repr=False)
 class RowCounters:
     """Counts rows. Every row read is pending until exactly one of `accept`, `reject` and `repeat`
-    is called for it.
+    is called for it. `repeats_are` names the count of rows that repeat others.
     """
 
     OUTCOMES: ClassVar[tuple[str, ...]] = ("accepted", "rejected", "duplicate")
-    """The counts that a row which was read comes to be in one of."""
+    """The counts of which each row that was read ends in one."""
 
     rate: RateLimit | None
     rejects_file: RejectsFile | None = None
@@ -28,6 +28,7 @@ class RowCounters:
     accepted: int = 0
     rejected: int = 0
     duplicate: int = 0
+    repeated: int = 0
     pending: int = 0
     warnings: int = 0
     resumed: int = 0
@@ -44,9 +45,10 @@ class RowCounters:
     """Told of every rejected row, also of those that the report has no room for."""
     place_of: Callable[[int], tuple[str, int] | None] = lambda _: None
     """Of an input of several files: which one has a row, and its number there."""
+    repeats_are: Literal["duplicate", "accepted", "pending"] = "duplicate"
 
     def take_in(self, rows: int) -> None:
-        """Rows were read. Raises InvalidInput when the rejects file cannot be begun."""
+        """Counts rows that were read. Raises InvalidInput if the rejects file cannot be started."""
         if self.rejects_file is not None:
             self.rejects_file.columns = self.columns()
             self.rejects_file.begin()  # what it held before goes only now that there is an input
@@ -54,7 +56,7 @@ class RowCounters:
         self.pending += rows
 
     def columns(self) -> Sequence[str]:
-        """Further columns of the rejects file, known once the first rows are read."""
+        """Returns further columns of the rejects file, known once the first rows are read."""
         return PLACE if self.place_of(1) is not None else ()
 
     def outcomes(self) -> Mapping[str, int]:
@@ -62,18 +64,19 @@ class RowCounters:
         return {name: getattr(self, name) for name in self.OUTCOMES}
 
     def accept(self, rows: int) -> None:
-        """The service took pending rows."""
+        """Counts pending rows that the service accepted."""
         self.pending -= rows
         self.accepted += rows
 
     def repeat(self, rows: int) -> None:
-        """Pending rows repeat others."""
+        """Counts pending rows that repeat others."""
         self.pending -= rows
-        self.duplicate += rows
+        setattr(self, self.repeats_are, getattr(self, self.repeats_are) + rows)
+        self.repeated += rows if self.repeats_are == "accepted" else 0
 
     def reject(self, issues: Sequence[RowIssue], values: Sequence[Sequence[object]] = ()) -> None:
-        """Pending rows cannot be used, one issue each; `values` is what the rejects file shows
-        beside them.
+        """Counts pending rows that cannot be used, with an issue each. `values` are further cells
+        of the rejects file.
         """
         self.pending -= len(issues)
         self.rejected += len(issues)
@@ -86,34 +89,34 @@ class RowCounters:
             self.rejects_file.write(issues, values or places)
 
     def warn(self, issues: Sequence[RowIssue]) -> None:
-        """Fields were left out of rows that are sent."""
+        """Counts warnings about values of rows that are sent."""
         self.warnings += len(issues)
         room = MAX_ISSUES_KEPT - len(self.warning_details)
         self.warning_details.extend(self._placed(issues[:room]))
 
     def _placed(self, issues: Sequence[RowIssue]) -> Sequence[RowIssue]:
-        """The issues, of several files with the one that each is about."""
+        """Returns the issues with the file that each is about, if there are several files."""
         if not issues or self.place_of(issues[0].row) is None:
             return issues
         places = [self.place_of(issue.row) or (None, None) for issue in issues]
         return [attrs.evolve(issue, file=file, file_row=row) for issue, (file, row) in zip(issues, places, strict=True)]
 
     def attempted(self, attempt: Attempt) -> None:
-        """A request was sent."""
+        """Counts a request that was sent."""
         self.attempts += 1
         self.bytes_sent += attempt.body_bytes
 
     def planned(self, size_bytes: int) -> None:
-        """A dry run would have sent a request."""
+        """Counts a request that a dry run would have sent."""
         self.forecast_requests += 1
         self.forecast_bytes += size_bytes
 
     def report(self, elapsed_seconds: float, *, dry_run: bool) -> UploadReport:
-        """The counts as they stand."""
+        """Returns the counts so far."""
         return report_of(UploadReport, self, self.sending(elapsed_seconds, dry_run=dry_run))
 
     def sending(self, elapsed_seconds: float, *, dry_run: bool) -> Mapping[str, object]:
-        """The fields of a report that follow from several counts."""
+        """Returns the fields of a report that follow from several counts."""
         return {
             "requests": self.attempts,
             "retries": max(0, self.attempts - self.sent_first),
@@ -137,7 +140,9 @@ class RowCounters:
 
 
 def report_of(kind: type[P], counters: object, computed: Mapping[str, object]) -> P:
-    """A report of this class: each field is computed, or what the counters hold under its name."""
+    """Returns a report of this class: each field is computed, or is what the counters have under
+    its name.
+    """
     fields: dict[str, Any] = {}
     for field in attrs.fields(kind):
         value = computed[field.name] if field.name in computed else getattr(counters, field.name)

@@ -31,7 +31,7 @@ class Concurrency:
         self._halved_at = -math.inf
 
     def limit(self, requests_per_second: float | None) -> int:
-        """The most requests that may be on their way now; `requests_per_second` is what the rate
+        """Returns the largest number of requests in flight; `requests_per_second` is what the rate
         limit allows.
         """
         if self._fixed is not None:
@@ -42,12 +42,12 @@ class Concurrency:
         return max(1, min(max(LEAST, target), self._most, math.floor(self._ceiling)))
 
     def succeeded(self, seconds: float) -> None:
-        """An attempt was answered after so many seconds."""
+        """Takes into account an attempt that was answered after so many seconds."""
         self._latency_seconds += LATENCY_WEIGHT * (seconds - self._latency_seconds)
         self._ceiling = min(float(self._most), self._ceiling + 1)
 
     def failed(self, now: float) -> None:
-        """An attempt failed at this moment (monotonic seconds)."""
+        """Takes into account an attempt that failed at this moment (monotonic seconds)."""
         if now - self._halved_at >= self._latency_seconds:
             self._halved_at = now
             self._ceiling = max(1.0, self._ceiling / 2)
@@ -99,7 +99,6 @@ class Dispatcher(Generic[B]):
         self._budget = budget
         self._on_settled = on_settled
         self._live: dict[asyncio.Task[None], Room] = {}
-        self._rooms: dict[B, Room] = {}
         self._next: Room | None = None
         """The room of the batch that was submitted last, until it is taken."""
         self._freed = asyncio.Event()
@@ -123,13 +122,12 @@ class Dispatcher(Generic[B]):
             self._next = None
             self._close(batch, failed=True)
             return
-        self._rooms[batch] = room
         task = asyncio.create_task(self._run(batch, room), name=f"socialapi batch {batch.number}")
         self._live[task] = room
         task.add_done_callback(self._ended)
 
     async def _admitted(self, room: Room) -> bool:
-        """Whether there is room now, after waiting for it; False after a failure."""
+        """Waits for room, and returns whether there is some; False after a failure."""
         try:
             return await room.take() and self.failure is None
         finally:
@@ -147,20 +145,8 @@ class Dispatcher(Generic[B]):
         except Exception as problem:  # noqa: BLE001  # a task has nobody to raise to: the job does it at its end
             self.stop(problem)
         finally:
-            del self._rooms[batch]
             self._close(batch, failed=failed)
             self._on_settled()
-
-    async def wait_for(self, earlier: Sendable, batch: B) -> None:
-        """Waits, on behalf of a batch in flight, until an earlier one is settled. Meanwhile others
-        have its room.
-        """
-        if earlier.settled.is_set():
-            return
-        room = self._rooms[batch]
-        room.give_back()
-        await earlier.settled.wait()
-        await room.take()
 
     def _close(self, batch: B, *, failed: bool) -> None:
         batch.failed = batch.failed or failed
@@ -192,10 +178,10 @@ class Dispatcher(Generic[B]):
             self._outside.reschedule(asyncio.get_running_loop().time())
 
     async def unless_stopped(self, waiting: Awaitable[T]) -> T | None:
-        """What comes of waiting for others than the batches; None after a failure, by which the
-        waiting is cancelled.
+        """Returns the result of waiting for something other than the batches; None after a failure,
+        which cancels the waiting.
 
-        One at a time, and only as long as there is no failure.
+        For one waiting at a time, and only as long as there is no failure.
         """
         # A timeout without a time costs no task: this is done for every block that is read.
         self._outside = asyncio.timeout(None)

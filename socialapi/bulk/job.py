@@ -101,8 +101,8 @@ class JobOptions(FrozenRecord):
 
 
 def bulk_options(config: Config, call: CallOptions) -> CallOptions:
-    """A job waits and repeats by its own rules; of the call's options only the timeout of an
-    attempt and the headers hold for it.
+    """Returns the options of the calls of a job, which waits and retries by its own rules: only the
+    timeout of an attempt and the headers are taken from the caller's.
     """
     policy = RetryPolicy(
         max_attempts=MIN_ATTEMPTS,
@@ -174,7 +174,7 @@ class Stage(Protocol[C, B, P]):
     """
 
     async def open(self, run: "JobRun[C, B, P]") -> None:
-        """Begins the work. Nothing was read so far."""
+        """Starts the work, before anything is read."""
 
     async def take(self, block: C) -> None:
         """Checks the rows of a block, and puts those that can be sent into batches."""
@@ -279,7 +279,7 @@ class JobRun(Generic[C, B, P]):
             self.show()
 
     def show(self) -> None:
-        """Reports the progress."""
+        """Shows the progress."""
         if self._on_progress is None:
             return
         progress = Progress(
@@ -312,7 +312,7 @@ class JobRun(Generic[C, B, P]):
         )
 
     async def run(self) -> P:
-        """As `run_job`."""
+        """Does the same as `run_job`."""
         state: State = "stopped"
         try:
             await self._begin()
@@ -376,7 +376,7 @@ class JobRun(Generic[C, B, P]):
             self._ended()
 
     def _ended(self) -> None:
-        """A block is read, or a batch is settled or never will be."""
+        """Counts after a block is read, or a batch is settled or given up."""
         self.judge_rejects()
         self._count_rows()
         self.show()
@@ -414,7 +414,7 @@ class JobRun(Generic[C, B, P]):
             self.broken_input = NoRows(says)
 
     async def _send_rest(self) -> None:
-        """What is left to do once everything is read."""
+        """Sends what is left once everything is read."""
         self._is_reading = False
         try:
             await self._stage.flush()
@@ -444,8 +444,8 @@ class JobRun(Generic[C, B, P]):
         self.journal = journal
 
     async def _close_journal(self, state: State) -> None:
-        """Says there how the run ended, and closes it. What cannot be written stops the job, even
-        now.
+        """Records how the run ended, and closes the journal. A journal that cannot be written stops
+        the job, even now.
         """
         if self.journal is None:
             return

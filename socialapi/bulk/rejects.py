@@ -74,7 +74,7 @@ class RejectsFile:
         return handle
 
     def begin(self) -> None:
-        """Empties the file, for its owner alone from now on; only the first call does. Raises
+        """Empties the file and makes it private to its owner; only the first call does. Raises
         InvalidInput.
         """
         if self._begun:
@@ -125,17 +125,21 @@ class RejectsFile:
 
 
 def is_rejects_file(path: str | os.PathLike[str]) -> bool:
-    """Whether an earlier job may have written it: it is empty, or begins as rejects files do."""
+    """Returns whether an earlier job may have written the file: it is empty, or starts like a
+    rejects file.
+    """
     return _head_of(path) in (b"", _HEADER_BYTES)
 
 
 def begins_as_rejects(path: str | os.PathLike[str]) -> bool:
-    """Whether it begins as rejects files do, whatever has become of it since."""
+    """Returns whether the file starts like a rejects file, whatever follows."""
     return _head_of(path) == _HEADER_BYTES
 
 
 def _head_of(path: str | os.PathLike[str]) -> bytes | None:
-    """As many bytes as rejects files begin with; None of what is no file or cannot be read."""
+    """Returns as many bytes as the header of a rejects file has; None if the path is no file or
+    cannot be read.
+    """
     try:
         if not Path(path).is_file():
             return None
@@ -146,7 +150,7 @@ def _head_of(path: str | os.PathLike[str]) -> bytes | None:
 
 
 def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
-    """Whether two paths lead to the same file, which need not exist yet."""
+    """Returns whether two paths lead to the same file, which need not exist yet."""
     try:
         return Path(one).samefile(other)
     except (OSError, ValueError):
@@ -158,8 +162,8 @@ def same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> boo
 
 
 def _writable(value: object) -> object:
-    """A text as it is; lone surrogates that stand for no byte become bytes that are not UTF-8
-    either.
+    """Returns the text itself, but for lone surrogates that stand for no byte: they become bytes
+    that are not UTF-8 either.
     """
     if not isinstance(value, str) or not any("\ud800" <= letter <= "\udfff" for letter in value):
         return value

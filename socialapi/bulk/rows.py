@@ -2,8 +2,6 @@
 
 import itertools
 import json
-import operator
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, Self, SupportsIndex, overload
 
@@ -129,28 +127,10 @@ class RowBlock:
         users = None if self._users is None else self._users[start:stop]
         return RowBlock(self.action, self.numbers[start:stop], columns, users)
 
-
-def rows_of(blocks: Iterable[RowBlock]) -> list[Row]:
-    """Returns every row of the blocks."""
-    return [row for block in blocks for row in block]
-
-
-def runs_of(rows: Iterable[Row]) -> list[RowBlock]:
-    """Returns the rows as blocks, in their order."""
-    return [_block(action, list(same)) for action, same in itertools.groupby(rows, key=operator.attrgetter("action"))]
-
-
-def _block(action: Action, rows: Sequence[Row]) -> RowBlock:
-    columns: dict[tuple[IdentifierKind, int], Texts] = {}
-    for index, row in enumerate(rows):
-        seen: Counter[IdentifierKind] = Counter()
-        for kind, value in row.identifiers:
-            column = columns.get((kind, seen[kind]))
-            if column is None:
-                column = columns[kind, seen[kind]] = Texts([""] * len(rows))
-            column[index] = value
-            seen[kind] += 1
-    return RowBlock(action, [row.number for row in rows], tuple((kind, texts) for (kind, _), texts in columns.items()))
+    def compress(self, kept: bytes | bytearray) -> "RowBlock":
+        """Returns the rows whose byte is not zero, in columns of their own."""
+        columns = tuple([(kind, values.compress(kept)) for kind, values in self.columns])
+        return RowBlock(self.action, list(itertools.compress(self.numbers, kept)), columns)
 
 
 def joined(blocks: Iterable[RowBlock]) -> list[RowBlock]:

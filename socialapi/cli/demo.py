@@ -89,7 +89,7 @@ def _show_load(console: Console, report: UpsertReport) -> None:
     table.add_row("products read", f"{report.read:,}")
     for name in ("accepted", "rejected"):
         table.add_row(f"  {name}", f"{getattr(report, name):,}")
-    table.add_row("warnings of the service", f"{report.warnings:,}")
+    table.add_row("warnings", f"{report.warnings:,}")
     table.add_row("requests", f"{report.requests:,}")
     table.add_row("retries", f"{report.retries:,}")
     table.add_row("products/s", f"{report.rows_per_second:,.0f}")

@@ -474,7 +474,7 @@ def write_product_feed(path: str | os.PathLike[str], rows: int, *, seed: int = 2
         created=feed.created,
         updated=feed.updated,
         unchanged=feed.unchanged,
-        warnings=feed.warnings,
+        warnings=feed.warnings + bool(feed.updated or feed.unchanged),  # one tells of all ids that come again
         products=feed.products,
     )
 

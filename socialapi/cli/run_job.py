@@ -249,11 +249,10 @@ def _table(report: UploadReport) -> Table:
         if name == "accepted":
             for part in _OF_ACCEPTED.get(type(report), ()):
                 table.add_row(f"  {part}", f"{_count(report, part):,}")
-    if report.resumed:
-        table.add_row("of earlier runs", f"{report.resumed:,}")
+    _add_counts(table, [("repeated", report.repeated)] * bool(report.repeated))
+    _add_counts(table, [("of earlier runs", report.resumed)] * bool(report.resumed))
     if is_load:
-        for name in _OF_THE_FEED:
-            table.add_row(name, f"{getattr(report, name):,}")
+        _add_counts(table, [(name, getattr(report, name)) for name in _OF_THE_FEED])
     if isinstance(report, SyncReport):
         _add_identifiers(table, report)
     if report.forecast is not None:
@@ -266,12 +265,17 @@ def _table(report: UploadReport) -> Table:
     return table
 
 
+def _add_counts(table: Table, counts: Sequence[tuple[str, int]]) -> None:
+    for label, count in counts:
+        table.add_row(label, f"{count:,}")
+
+
 def _add_forecast(table: Table, forecast: Forecast, *, has_quota: bool) -> None:
     table.add_row("requests needed", f"{forecast.requests:,}")
     table.add_row("bytes needed", f"{forecast.bytes:,}")
     if isinstance(forecast, LoadForecast):
-        for name in ("new", "changed", "unchanged", "vanished"):
-            table.add_row(f"  {name}", f"{getattr(forecast, name):,}")
+        names = ("new", "changed", "unchanged", "vanished")
+        _add_counts(table, [(f"  {name}", getattr(forecast, name)) for name in names])
     if has_quota:
         table.add_row("minutes of quota", f"{forecast.quota_minutes:,.2f}")
 

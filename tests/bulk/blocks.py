@@ -1,14 +1,19 @@
 """Blocks of users that a test makes itself, in the place of a reader."""
 
-from collections.abc import Mapping, Sequence
+import itertools
+import operator
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
 
 from socialapi.bulk.audiences.cells import UserBlock, When
 from socialapi.bulk.audiences.columns import IdentifierLayout
+from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.inputs.columns import OVERRIDES, Override
 from socialapi.bulk.inputs.reader import Block, Fault
+from socialapi.bulk.rows import Action, Row, RowBlock, Texts
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 
 Column = tuple[str, IdentifierKind | Override, Sequence[Any]]
@@ -69,3 +74,35 @@ def block_of_rows(rows: Sequence[GivenRow], first_number: int = 1) -> UserBlock:
         first_number=first_number,
         faults={index: row.fault for index, row in enumerate(rows) if row.fault is not None},
     )
+
+
+def rows_of(blocks: Iterable[RowBlock]) -> list[Row]:
+    """Returns every row of the blocks."""
+    return [row for block in blocks for row in block]
+
+
+def blocks_of(rows: Iterable[Row]) -> list[RowBlock]:
+    """Returns the rows as blocks, in their order."""
+    return [_block(action, list(same)) for action, same in itertools.groupby(rows, key=operator.attrgetter("action"))]
+
+
+def _block(action: Action, rows: Sequence[Row]) -> RowBlock:
+    columns: dict[tuple[IdentifierKind, int], Texts] = {}
+    for index, row in enumerate(rows):
+        seen: Counter[IdentifierKind] = Counter()
+        for kind, value in row.identifiers:
+            column = columns.get((kind, seen[kind]))
+            if column is None:
+                column = columns[kind, seen[kind]] = Texts([""] * len(rows))
+            column[index] = value
+            seen[kind] += 1
+    return RowBlock(action, [row.number for row in rows], tuple((kind, texts) for (kind, _), texts in columns.items()))
+
+
+def prepared_of(preparer: Preparer, block: UserBlock) -> PreparedBlock:
+    """What is made of a block, as one."""
+    parts = list(preparer.prepare(block))
+    found = PreparedBlock()
+    for name in (field.name for field in attrs.fields(PreparedBlock)):
+        setattr(found, name, [each for part in parts for each in getattr(part, name)])
+    return found

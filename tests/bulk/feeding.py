@@ -10,8 +10,8 @@ from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.job import UploadJob
 from socialapi.bulk.inputs.reader import Reader
-from socialapi.bulk.rows import RowBlock, rows_of
-from tests.bulk.blocks import Column, user_block
+from socialapi.bulk.rows import RowBlock
+from tests.bulk.blocks import Column, rows_of, user_block
 from tests.bulk.model_service import Identifier, Times, members_after
 
 SOME_TURNS: Final = 60
@@ -78,7 +78,7 @@ def watch_batches(job: UploadJob) -> list[list[int]]:
     dispatch = stage._dispatch_open
 
     async def dispatch_open() -> None:
-        if rows := rows_of(stage._open.runs):
+        if rows := rows_of(stage._open.blocks):
             batches.append([row.number for row in rows])
         await dispatch()
 

@@ -239,25 +239,6 @@ async def test_a_batch_that_waits_for_an_earlier_one_keeps_no_room_from_other_jo
     assert line.budget.size_bytes == 0
 
 
-async def test_a_batch_on_its_way_lends_its_room_while_it_waits_for_an_earlier_one(line: Line) -> None:
-    other, earlier, batch = line.new_dispatcher(), Batch(1, 10), Batch(2, 90)
-    await line.dispatcher.submit(earlier)
-    await line.dispatcher.submit(batch)
-    waiting = await blocked(line.dispatcher.wait_for(earlier, batch))
-    assert line.budget.size_bytes == 10
-    await other.submit(Batch(3, 80))
-    line.finish(1)
-    await turns()
-    assert not waiting.done()
-    line.finish(3)
-    await waiting
-    assert line.budget.size_bytes == 90
-    await line.dispatcher.wait_for(earlier, batch)  # settled by now
-    line.finish(2)
-    await asyncio.gather(line.dispatcher.drain(), other.drain())
-    assert line.budget.size_bytes == 0
-
-
 @pytest.mark.parametrize("is_after_another", [False, True])
 async def test_a_job_that_stops_while_it_waits_for_room_leaves_its_batch(line: Line, is_after_another: bool) -> None:
     other, first = line.new_dispatcher(), Batch(2, 10)

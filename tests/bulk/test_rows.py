@@ -8,8 +8,9 @@ import attrs
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.bulk.rows import Action, Row, RowBlock, Texts, rows_of, runs_of
+from socialapi.bulk.rows import Action, Row, RowBlock, Texts
 from socialapi.models.audiences import IDENTIFIER_KINDS
+from tests.bulk.blocks import blocks_of, rows_of
 
 UPDATE: Final = Action("Update")
 DELETE: Final = Action("Delete")
@@ -49,7 +50,7 @@ def in_order_of_kinds(rows: Iterable[Row], *, first_of: Iterable[Row]) -> list[t
 
 @given(ROWS)
 def test_rows_that_become_runs_and_rows_again_are_the_same_rows(rows: list[Row]) -> None:
-    runs = runs_of(rows)
+    runs = blocks_of(rows)
     assert [row.number for row in rows_of(runs)] == [row.number for row in rows]
     start = 0
     for run in runs:
@@ -59,12 +60,12 @@ def test_rows_that_become_runs_and_rows_again_are_the_same_rows(rows: list[Row])
         assert all(len(values) == len(run) for _, values in run.columns)
         start += len(run)
     assert all(before.action != after.action for before, after in itertools.pairwise(runs))
-    assert told(rows_of(runs_of(rows_of(runs)))) == told(rows_of(runs))
+    assert told(rows_of(blocks_of(rows_of(runs)))) == told(rows_of(runs))
 
 
 @given(ROWS, st.data())
 def test_a_part_of_a_run_has_the_rows_of_the_run(rows: list[Row], data: st.DataObject) -> None:
-    for run in runs_of(rows):
+    for run in blocks_of(rows):
         start = data.draw(st.integers(0, len(run)))
         stop = data.draw(st.integers(start, len(run) + 3))
         part, whole = run.part(start, stop), rows_of([run])
@@ -95,6 +96,6 @@ def test_several_values_of_a_kind_are_several_columns() -> None:
         Row(2, UPDATE, (("email", "a"), ("handle", "i"), ("email", "b"))),
         Row(3, UPDATE, ()),
     ]
-    (run,) = runs_of(rows)
+    (run,) = blocks_of(rows)
     assert run.columns == (("handle", ["h", "i", ""]), ("email", ["", "a", ""]), ("email", ["", "b", ""]))
-    assert runs_of([]) == []
+    assert blocks_of([]) == []

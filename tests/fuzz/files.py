@@ -21,10 +21,10 @@ from socialapi.bulk.inputs.reader import Block
 from socialapi.bulk.products import merchant_values
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.feed import ProductColumns
-from socialapi.bulk.rows import rows_of
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS
 from socialapi.models.money import Micros
+from tests.bulk.blocks import prepared_of, rows_of
 from tests.fuzz.target import MARKER, Pieces, target
 
 if sys.version_info >= (3, 14):
@@ -92,11 +92,11 @@ def users_of(block: Block[Any]) -> Iterator[Any]:
     """What an upload makes of a block: its rows, and what becomes of each."""
     for row in user_rows(block):
         yield row.number, row.identifiers, row.operation_type, row.expires_at, row.problem, row.unusable
-    prepared = Preparer(now=NOW, default_region="US").prepare_block(block)
+    prepared = prepared_of(Preparer(now=NOW, default_region="US"), block)
     issues = [*prepared.rejects, *prepared.warnings, *prepared.cleaned]
     yield from issues
     assert [each for each in issues if MARKER.decode() in repr(each)] == [], "an issue shows a value"
-    sent, rejected = rows_of(prepared.runs), {each.row for each in prepared.rejects}
+    sent, rejected = rows_of(prepared.blocks), {each.row for each in prepared.rejects}
     assert len(block) == len(sent) + len(rejected), f"of {len(block)} rows {sent} are sent and {rejected} rejected"
 
 

@@ -218,7 +218,7 @@ def _users(data: bytes) -> None:
     "_native:identifier_hash",
     *(
         f"_native:IdentifierTable{name}"
-        for name in ("", ".get", ".put", ".put_column", ".repeated", ".placements", ".take_over")
+        for name in ("", ".get", ".put", ".put_column", ".get_column", ".repeated", ".placements", ".take_over")
     ),
     refusals=(),
 )
@@ -255,7 +255,7 @@ def _operate(tables: list[Any], at: int, operation: int, column: list[str], plac
         case 3:
             return table.take_over(other, {placement})
         case _:
-            return [table.get(each) for each in column]
+            return [table.get(each) for each in column], table.get_column(column)
 
 
 def _call_oddly(table: Any, pieces: Pieces) -> None:
@@ -267,6 +267,7 @@ def _call_oddly(table: Any, pieces: Pieces) -> None:
         functools.partial(table.get, one),
         functools.partial(scratch.put, one, two),
         functools.partial(scratch.put_column, one, two),
+        functools.partial(table.get_column, one),
         functools.partial(table.repeated, one, two),
         functools.partial(table.repeated, (one, two), ()),
         functools.partial(scratch.take_over, one, two),

@@ -511,7 +511,8 @@ class Audiences(JobMachine):
         assert report.adds_up
         assert (report.read, report.rejected, report.pending) == (len(job.rows), len(named), 0)
         assert rejected <= named
-        assert len(named - rejected - expired) <= job.refusals
+        repeats = {issue.row for issue in report.rejects if issue.reason.startswith("repeats row ")}
+        assert len(named - rejected - expired - repeats) <= job.refusals
         if named == rejected:
             assert report.duplicate == duplicates
         if job.was_cancelled:
@@ -522,7 +523,7 @@ class Audiences(JobMachine):
         if job.is_alone:
             job.target.members = Members(dict(job.before.held))
         self._act(job, "yes" if job.is_alone else "unknown", but=named)
-        self._act(job, "unknown", only=named - rejected)
+        self._act(job, "unknown", only=named - rejected - repeats)
         job.report = report
         self.harness.counts.outcomes[f"finished {'alone' if job.is_alone else 'disturbed'} job"] += 1
         if job.options["journal"] is not None:

@@ -16,10 +16,9 @@ from socialapi.bulk.audiences import normalize, phone_numbers, prepare
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
-from socialapi.bulk.rows import rows_of
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from tests.bulk.audiences.test_prepare_blocks import EXAMPLES, NOW, blocks
-from tests.bulk.blocks import user_block
+from tests.bulk.blocks import prepared_of, rows_of, user_block
 from tests.speedups.implementations import IN_C, NATIVE, REFERENCE
 
 HASHED: Final = tuple(kind for kind in IDENTIFIER_KINDS if kind != "partner_user_id")
@@ -31,11 +30,11 @@ LETTERS: Final = st.text(
 )
 NEAR: Final = st.builds(
     "{}{}{}".format,
-    st.sampled_from(("", " ", '"', "<", "mailto:", "@", "\ufeff", "A", ".")),
+    st.sampled_from(("", " ", " \t ", '"', "<", "mailto:", "@", "\ufeff", "A", ".")),
     st.sampled_from(
         ("Ada.Lovelace+x@Mail.Example", "a@b.c", "a@b", "a@b..c", "+14155550123", "00491", "Ada_1", "12345")
     ),
-    st.sampled_from(("", " ", '"', ">", ".", "@x.y", "\n", "\0", "7", ".0", "x" * 260)),
+    st.sampled_from(("", " ", "\t  ", '"', ">", ".", "@x.y", "\n", "\0", "7", ".0", "x" * 260)),
 )
 HEX: Final = st.text("0123456789abcdefABCDEF", min_size=63, max_size=65) | st.sampled_from(
     (DIGEST, DIGEST.upper(), "@" + DIGEST, "1" * 64, " " + DIGEST, DIGEST[:-1] + "g")
@@ -182,8 +181,8 @@ def test_it_is_known_with_what_a_national_prefix_begins(pattern: str, starts: tu
 
 
 def told(prepared: PreparedBlock) -> tuple[Any, ...]:
-    sent = [(row.number, row.action, sorted(row.identifiers)) for row in rows_of(prepared.runs)]
-    users = [user for run in prepared.runs for user in run.users]
+    sent = [(row.number, row.action, sorted(row.identifiers)) for row in rows_of(prepared.blocks)]
+    users = [user for run in prepared.blocks for user in run.users]
     return sent, users, prepared.rejects, prepared.warnings, prepared.cleaned
 
 
@@ -198,18 +197,8 @@ def test_a_block_is_prepared_alike_in_c_and_in_python(block: UserBlock, region: 
             for module in (prepare, rows):
                 patch.setattr(module, "Digests", speedups.Digests)
             patch.setattr(rows, "Users", speedups.Users)
-            found.append(told(Preparer(now=NOW, default_region=region).prepare_block(block)))
+            found.append(told(prepared_of(Preparer(now=NOW, default_region=region), block)))
     assert found[0] == found[1]
-
-
-@given(blocks())
-def test_a_block_is_prepared_in_parts_as_it_is_at_once(block: UserBlock) -> None:
-    preparer = Preparer(now=NOW)
-    parts = list(preparer.prepare(block))
-    all_rows, users, *issues = told(preparer.prepare_block(block))
-    assert [row for part in parts for row in told(part)[0]] == all_rows
-    assert [user for part in parts for user in told(part)[1]] == users
-    assert [[issue for part in parts for issue in told(part)[at]] for at in (2, 3, 4)] == issues
 
 
 def test_a_block_of_odd_cells_is_prepared_in_steps() -> None:
@@ -217,7 +206,7 @@ def test_a_block_of_odd_cells_is_prepared_in_steps() -> None:
     block = user_block(("email", "email", emails))
     assert [len(part.rejects) for part in Preparer(now=NOW).prepare(block)] == [250, 250, 200]
     plain = user_block(("email", "email", [f"p{n}@x.example" for n in range(700)]))
-    assert [sum(map(len, part.runs)) for part in Preparer(now=NOW).prepare(plain)] == [700]
+    assert [sum(map(len, part.blocks)) for part in Preparer(now=NOW).prepare(plain)] == [700]
 
 
 @IN_C

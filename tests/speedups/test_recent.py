@@ -93,6 +93,7 @@ OPERATIONS: Final = st.one_of(
     st.tuples(st.just("repeated"), TABLE, st.lists(COLUMNS, min_size=1, max_size=3).map(columns_of_one_length)),
     st.tuples(st.just("take_over"), TABLE, TABLE, st.sets(st.sampled_from(PLACEMENTS))),
     st.tuples(st.just("get"), TABLE, VALUES),
+    st.tuples(st.just("get_column"), TABLE, COLUMNS),
 )
 
 
@@ -103,7 +104,7 @@ def done(speedups: Any, tables: list[Any], operation: tuple[Any, ...]) -> object
         return tables[at].repeated(columns, tuple(tables[:at] + tables[at + 1 :]))
     if name == "take_over":
         arguments[0] = tables[arguments[0]]
-    if name == "put_column":
+    if name in ("put_column", "get_column"):
         arguments[0] = column_in(speedups, arguments[0])
     return getattr(tables[at], name)(*arguments)
 
@@ -305,6 +306,8 @@ def test_nothing_is_leaked() -> None:
         ("get", (b"a",), "an identifier is a str, not bytes"),
         ("put_column", (["a", None], None), "an identifier is a str, not NoneType"),
         ("put_column", (1, None), "a column is a sequence"),
+        ("get_column", (["a", 1],), "an identifier is a str, not int"),
+        ("get_column", (1,), "a column is a sequence"),
         ("repeated", ((["a"],), ("a table",)), "the others are IdentifierTables"),
         ("repeated", ([["a"]], ()), "tuple"),
         ("take_over", (NATIVE and NATIVE.IdentifierTable(), [1]), "set"),

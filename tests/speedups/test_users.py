@@ -134,10 +134,10 @@ def test_batches_and_bodies_are_the_same(
                 if count := packer.add(batch, run.part(start, len(run))):
                     start += count
                     continue
-                start += not batch.runs  # a row that fits into no request
-                found.append((batch.size_bytes, b"".join(packer.encode(batch.runs))))
+                start += not batch.blocks  # a row that fits into no request
+                found.append((batch.size_bytes, b"".join(packer.encode(batch.blocks))))
                 batch = Batch()
-        return [*found, (batch.size_bytes, b"".join(packer.encode(batch.runs)))]
+        return [*found, (batch.size_bytes, b"".join(packer.encode(batch.blocks)))]
 
     expected = bodies(REFERENCE)
     assert all(size == len(body) for size, body in expected if body != b"[]")

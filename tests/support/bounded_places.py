@@ -282,30 +282,24 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "a batch that waits for room, or for an earlier one": _places(
         """
         bulk/audiences/batches.py Batch after
-        bulk/audiences/batches.py Batch also_original_of
-        bulk/audiences/job.py UploadStage._bound_waiting_duplicates wait
-        bulk/audiences/sender.py BatchSender._settle_followers wait_for
-        bulk/audiences/sender.py _until_settled wait
+        bulk/audiences/job.py UploadStage._wait_for wait
         bulk/dispatcher.py Dispatcher._run wait
         bulk/dispatcher.py Dispatcher.drain wait
         bulk/dispatcher.py Dispatcher.submit wait
         bulk/dispatcher.py Dispatcher.unless_stopped timeout
-        bulk/dispatcher.py Dispatcher.wait_for wait
-        bulk/products/batcher.py Placer._go_on wait
+        bulk/products/batcher.py ProductBatcher._continue wait
         """
     ),
     "requests of a job at once": _places(
         """
         bulk/dispatcher.py Dispatcher.__init__ _live
-        bulk/dispatcher.py Dispatcher.__init__ _rooms
-        bulk/products/batcher.py Placer.__init__ _live_groups
-        bulk/products/batcher.py Placer.__init__ _live_ids
+        bulk/products/batcher.py ProductBatcher.__init__ _live_groups
+        bulk/products/batcher.py ProductBatcher.__init__ _live_ids
         """
     ),
     "duplicates that wait for a batch": _places(
         """
-        bulk/audiences/batches.py Batch waiting_duplicates
-        bulk/audiences/job.py UploadStage.__init__ _originals
+        bulk/audiences/waiting.py WaitingDuplicates.__init__ deque
         """
     ),
     "a request of an upload": _places(
@@ -313,8 +307,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/audiences/batches.py Batch actions
         bulk/audiences/batches.py Batch outcomes
         bulk/audiences/batches.py Batch refused
-        bulk/audiences/batches.py Batch refused_before
-        bulk/audiences/batches.py Batch runs
+        bulk/audiences/batches.py Batch blocks
         bulk/audiences/batches.py Packer.__init__ _frames
         """
     ),
@@ -327,7 +320,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         """
         bulk/audiences/prepare.py PreparedBlock cleaned
         bulk/audiences/prepare.py PreparedBlock rejects
-        bulk/audiences/prepare.py PreparedBlock runs
+        bulk/audiences/prepare.py PreparedBlock blocks
         bulk/audiences/prepare.py PreparedBlock warnings
         bulk/inputs/csv.py _Parts.__init__ full
         bulk/inputs/csv.py _Rows doubts
@@ -394,13 +387,13 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "values that are looked up once": _places(
         """
         _speedups/reference.py - _phone_plans
+        bulk/audiences/phone_numbers.py _dialled cache
         bulk/audiences/phone_numbers.py _home_plan cache
         bulk/audiences/phone_numbers.py _plan cache
         bulk/audiences/prepare.py Preparer.__init__ lru_cache
         bulk/inputs/keyed_rows.py _find lru_cache
         bulk/inputs/keyed_rows.py _texts lru_cache
         bulk/inputs/objects.py ObjectBlocks.__init__ lru_cache
-        bulk/inputs/objects.py _remembered lru_cache
         bulk/sync/reading.py ReadingStage.__init__ lru_cache
         models/spelling.py near_name lru_cache
         models/validation.py parse_timestamp lru_cache
@@ -600,9 +593,14 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/inputs/feed_xml.py _Feed.__init__ _path
         """
     ),
+    "ids of products that a load remembers, to count those that come again": _places(
+        """
+        bulk/products/batcher.py RepeatedIds.__init__ _first_ids
+        """
+    ),
     "products held back for others of the same id or group": _places(
         """
-        bulk/products/batcher.py Placer.__init__ _held
+        bulk/products/batcher.py ProductBatcher.__init__ _held
         """
     ),
     "a request of a load": _places(
@@ -717,9 +715,11 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "It holds the values of one row, or of one block of rows.": _places(
         """
         bulk/products/cells.py _Reading.__init__ _names
-        bulk/products/cells.py _Reading.__init__ converted
-        bulk/products/cells.py _Reading.__init__ shape
-        bulk/products/cells.py _Reading.__init__ warnings
+        bulk/products/cells.py _Reading.__init__ _converted
+        bulk/products/cells.py _Reading.__init__ _problems
+        bulk/products/cells.py _Reading.__init__ _unchecked
+        bulk/products/cells.py _Reading.__init__ _values
+        bulk/products/cells.py _Reading.__init__ _warnings
         """
     ),
     "It counts by outcome.": _places(

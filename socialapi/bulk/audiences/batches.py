@@ -3,13 +3,18 @@
 import asyncio
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Final, Literal
 
 import attrs
 
+from socialapi._speedups import IdentifierTable
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.bulk.journals.journal import Outcome
 from socialapi.bulk.rows import Action, Identifier, Row, RowBlock
+from socialapi.internal.fairness import yield_if_due
+from socialapi.models.audiences import IdentifierKind
+from socialapi.reports import RowIssue
 
 Packing = Literal["single", "packed"]
 
@@ -26,43 +31,63 @@ class Batch:
     """Rows for one request, in the order of the input.
 
     `after` are earlier batches with another operation on one of these identifiers. Nothing of this
-    batch is sent before they are settled. `waiting_duplicates` are rows that repeat rows of this
-    batch; they are sent only if the row that they repeat is refused. `also_original_of` are other
-    batches that decide about them. Fields that may hold identifiers are not in the repr.
+    batch is sent before they are settled. Fields that may hold identifiers are not in the repr.
     """
 
     number: int = 0
     """Its place among those that were sent; 0 before it is."""
     size_bytes: int = BRACKETS
     row_count: int = 0
-    runs: list[RowBlock] = attrs.field(factory=list, repr=False)
+    blocks: list[RowBlock] = attrs.field(factory=list, repr=False)
     actions: set[Action] = attrs.field(factory=set, repr=False)
     after: set["Batch"] = attrs.field(factory=set, repr=False)
-    waiting_duplicates: list[Row] = attrs.field(factory=list, repr=False)
-    also_original_of: set["Batch"] = attrs.field(factory=set, repr=False)
-    refused: set[Identifier] = attrs.field(factory=set, repr=False)
-    """Identifiers of rows that the service refused."""
-    refused_before: set[Identifier] = attrs.field(factory=set, repr=False)
-    """Of rows that are sent because they repeat refused ones: the identifiers that were refused."""
+    duplicates: int = 0
+    """How many rows of the input were duplicates while this batch was being filled."""
+    refused: dict[Identifier, list[tuple[int, RowIssue | None]]] = attrs.field(factory=dict, repr=False)
+    """For each identifier of a row that the service refused, the numbers of all rows that have it, and
+    why those were refused that were.
+    """
     settled: asyncio.Event = attrs.field(factory=asyncio.Event)
     failed: bool = False
     """Settled without an outcome for every row, because the job stops."""
-    place: int = 0
-    """Its number among the batches that the input is made into; 0 for one of rows that repeat
-    refused ones.
-    """
+    position: int = 0
+    """Its number among the batches that the input makes; 0 for one that a broken input cut off."""
     earlier: Sequence[Outcome] | None = attrs.field(default=None, repr=False)
     """What an earlier run has confirmed of it, so that it is not sent again."""
     outcomes: list[Outcome] = attrs.field(factory=list, repr=False)
-    """Outcomes that do not follow from that of the batch."""
+    """The outcomes of refused rows."""
+
+    async def note_refused(self, rows: Sequence[tuple[Row, RowIssue]]) -> None:
+        """Notes the rows that the service refused, and which others have an identifier of them."""
+        reasons = {issue.row: issue for _, issue in rows}
+        tables: dict[IdentifierKind, IdentifierTable[bool]] = {}
+        for kind, value in chain.from_iterable(row.identifiers for row, _ in rows):
+            self.refused[kind, value] = []
+            tables.setdefault(kind, IdentifierTable()).put(value, True)
+        for block in self.blocks:
+            found = (tables[kind].repeated((values,), ()) for kind, values in block.columns if kind in tables)
+            for index in sorted(set(chain.from_iterable(found))):
+                number = block.numbers[index]
+                for identifier in block.row(index).identifiers:
+                    if identifier in self.refused:
+                        self.refused[identifier].append((number, reasons.get(number)))
+            await yield_if_due()
+
+    def refusal_of(self, identifier: Identifier, number: int) -> RowIssue | None:
+        """Returns why the last row before this one that has the identifier was refused, if it was."""
+        before = (why for row, why in reversed(self.refused.get(identifier, ())) if row < number)
+        return next(before, None)
 
     def release(self) -> None:
         """Lets go of the rows and of other batches, since the window over recent identifiers keeps
         this one.
         """
-        self.runs, self.waiting_duplicates, self.actions = [], [], set()
-        self.after, self.also_original_of = set(), set()
+        self.blocks, self.actions, self.after = [], set(), set()
         self.earlier, self.outcomes = None, []
+
+
+Carriers = tuple[Batch | None, ...]
+"""The batches that carry the identifiers of a row last, by column; None for no identifier."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -112,24 +137,24 @@ class Packer:
         """Returns whether a request can hold the row at this index of the block at all."""
         return BRACKETS + self._frame(block.action).size + len(block.users[index]) <= self._max_bytes
 
-    def add(self, batch: Batch, run: RowBlock) -> int:
-        """Adds rows of the run to the batch, from its first one on; returns how many have fitted."""
-        count, added = self._room(batch, run)
+    def add(self, batch: Batch, block: RowBlock) -> int:
+        """Adds rows of the block to the batch, from its first one on; returns how many have fitted."""
+        count, added = self._room(batch, block)
         if count:
-            batch.actions.add(run.action)
+            batch.actions.add(block.action)
             batch.size_bytes += added
             batch.row_count += count
-            batch.runs.append(run.part(0, count))
+            batch.blocks.append(block.part(0, count))
         return count
 
-    def _room(self, batch: Batch, run: RowBlock) -> tuple[int, int]:
-        """Returns how many rows of the run fit into the batch, and how many bytes they add."""
-        frame, single = self._frame(run.action).size, self._packing == "single"
+    def _room(self, batch: Batch, block: RowBlock) -> tuple[int, int]:
+        """Returns how many rows of the block fit into the batch, and how many bytes they add."""
+        frame, single = self._frame(block.action).size, self._packing == "single"
         if single:
-            most = min(len(run), self._max_operations - batch.row_count)
+            most = min(len(block), self._max_operations - batch.row_count)
         else:
-            joins = run.action in batch.actions
-            most = len(run) if joins or len(batch.actions) < self._max_operations else 0
+            joins = block.action in batch.actions
+            most = len(block) if joins or len(batch.actions) < self._max_operations else 0
             frame = 0 if joins else frame
         if not most:
             return 0, 0
@@ -137,44 +162,31 @@ class Packer:
         # frame.
         once, each = (0 if batch.row_count else -COMMA) + (0 if single else frame), COMMA + (frame if single else 0)
         room = self._max_bytes - batch.size_bytes - once
-        most, added = run.users.fitting(most, each, min(room, sys.maxsize))
+        most, added = block.users.fitting(most, each, min(room, sys.maxsize))
         return most, added + once
 
-    def split(self, runs: Iterable[RowBlock]) -> Iterator[list[RowBlock]]:
-        """Yields the rows in parts that fit into a request each; each row has to fit alone."""
-        part = Batch()
-        for run in runs:
-            start = 0
-            while start < len(run):
-                start += self.add(part, run.part(start, len(run)))
-                if start < len(run):
-                    yield part.runs
-                    part = Batch()
-        if part.runs:
-            yield part.runs
-
-    def operations(self, runs: Iterable[RowBlock]) -> list[list[RowBlock]]:
+    def operations(self, blocks: Iterable[RowBlock]) -> list[list[RowBlock]]:
         """Returns the rows of each operation of the request, so that an operation's index leads back
         to them.
         """
         if self._packing == "single":
-            return [[run.part(place, place + 1)] for run in runs for place in range(len(run))]
+            return [[block.part(index, index + 1)] for block in blocks for index in range(len(block))]
         grouped: dict[Action, list[RowBlock]] = {}
-        for run in runs:
-            grouped.setdefault(run.action, []).append(run)
+        for block in blocks:
+            grouped.setdefault(block.action, []).append(block)
         return list(grouped.values())
 
-    def encode(self, runs: Iterable[RowBlock]) -> Iterator[bytes]:
+    def encode(self, blocks: Iterable[RowBlock]) -> Iterator[bytes]:
         """Yields the body in parts of about `PART_BYTES`, or of `ROWS_PER_BLOCK` long rows: each is
         quick to make.
         """
         single = self._packing == "single"
         waiting, size, before = list[bytes](), 0, "["
-        for operation in [[run] for run in runs] if single else self.operations(runs):
+        for operation in [[block] for block in blocks] if single else self.operations(blocks):
             frame = self._frame(operation[0].action)
             between = f"{frame.behind},{frame.before}" if single else ","
             before += frame.before
-            starts = ((run.users, start) for run in operation for start in range(0, len(run), ROWS_PER_BLOCK))
+            starts = ((block.users, start) for block in operation for start in range(0, len(block), ROWS_PER_BLOCK))
             for users, start in starts:
                 some = users[start : start + ROWS_PER_BLOCK]
                 if size < SMALL_BYTES:  # rendered after the little that waits, rather than copied there

@@ -13,8 +13,8 @@ from typing import Final
 import attrs
 
 from socialapi._speedups import IdentifierTable
-from socialapi.bulk.audiences.batches import Batch
-from socialapi.bulk.rows import Action, Identifier, Row, RowBlock, Values
+from socialapi.bulk.audiences.batches import Batch, Carriers
+from socialapi.bulk.rows import Action, Row, RowBlock, Values
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 
@@ -41,25 +41,14 @@ class _Placement:
 
 
 @attrs.frozen
-class Decision(FrozenRecord):
-    """What recent rows mean for a row.
+class Repeated(FrozenRecord):
+    """The rows of a block that repeat others, or may.
 
-    `duplicate_of` is the batch whose outcome decides about a duplicate (None if it is one already),
-    and `also_duplicate_of` are further ones. `refused` are the identifiers of the row that the
-    service has refused in the rows that it repeats, once no such batch is in flight any more.
-    `conflicts` are batches with another operation on one of the row's identifiers, at least those
-    that are not settled.
+    `is_exact` is true if no identifier of these rows is new, and every identifier of all other rows is.
     """
 
-    duplicate: bool
-    duplicate_of: Batch | None = None
-    also_duplicate_of: frozenset[Batch] = frozenset()
-    refused: frozenset[Identifier] = attrs.field(default=frozenset(), repr=False)
-    conflicts: frozenset[Batch] = frozenset()
-
-
-_NEW: Final = Decision(duplicate=False)
-_SETTLED_DUPLICATE: Final = Decision(duplicate=True)
+    indexes: list[int]
+    is_exact: bool = False
 
 
 @attrs.define(eq=False, repr=False)
@@ -113,45 +102,77 @@ class RecentIdentifiers:
         """Notes that actions differ from now on. Call it when all that was placed is settled, or in
         one open batch.
 
-        As long as all rows have the same action, no row waits for another, and a row is new if any of
-        its identifiers is: one column decides.
+        As long as all rows have the same action, no row waits for another.
         """
         self._differs = True
 
-    def repeated(self, block: RowBlock) -> list[int]:
-        """Returns the indexes of the rows that need a decision, since they repeat or contradict others
-        or may do so.
-        """
+    def repeated(self, block: RowBlock) -> Repeated:
+        """Returns the rows that need a decision, since they repeat or contradict others or may do so."""
         columns: dict[IdentifierKind, tuple[Values, ...]] = {}
         for kind, values in block.columns:
             columns[kind] = (*columns.get(kind, ()), values)
         if not self._differs and len(columns) == len(block.columns):
-            columns = next(({kind: (values,)} for kind, values in block.columns if "" not in values), columns)
-        found = [
-            self._young[kind].repeated(several, (self._old[kind], self._forgotten[kind]))
-            for kind, several in columns.items()
-        ]
-        return found[0] if len(found) == 1 else sorted({index for indexes in found for index in indexes})
+            return self._without_new_identifiers(block)
+        found = set[int]()
+        for kind, several in columns.items():
+            found.update(self._young[kind].repeated(several, (self._old[kind], self._forgotten[kind])))
+        return Repeated(sorted(found))
 
-    def decide(self, row: Row) -> Decision:
-        """Returns what the recent past means for the row."""
+    def _without_new_identifiers(self, block: RowBlock) -> Repeated:
+        """Returns the rows without a new identifier: as long as all rows have the same action, one new
+        identifier makes a row new. Every kind has one column.
+        """
+        left, known = None, set[int]()
+        columns = [(set(values.gaps()), kind, values) for kind, values in block.columns]
+        for gaps, kind, values in sorted(columns, key=lambda column: len(column[0])):  # the first may leave none
+            found = set(self._young[kind].repeated((values,), (self._old[kind],)))
+            known |= found
+            left = found | gaps if left is None else left & (found | gaps)
+            if not left:
+                break
+        return Repeated(sorted(left or ()), is_exact=known == left)
+
+    def carriers(self, row: Row) -> Carriers | None:
+        """Returns the batches that carry the identifiers of a duplicate last, which become recent again;
+        None for any other row.
+        """
         found = [self._recent(kind, value) for kind, value in row.identifiers]
-        known = [each for each in found if each is not None]
-        if known and len(known) == len(found) and all(each.does(row.action) for each in known):
-            return _duplicate(row, known)
-        known += [each for kind, value in row.identifiers if (each := self._forgotten[kind].get(value)) is not None]
-        conflicts: set[Batch] = set()
-        for each in known:
-            # A batch with the same action may still wait for another one, which this row must not
-            # overtake either.
-            same = each.does(row.action)
-            conflicts.update(*(batch.after if same else (batch,) for batch in each.unsettled))
-        return Decision(duplicate=False, conflicts=frozenset(conflicts)) if conflicts else _NEW
+        known = [each for each in found if each is not None and each.does(row.action)]
+        if len(known) < len(found):
+            return None
+        for (kind, value), placement in zip(row.identifiers, known, strict=True):
+            self._young[kind].put(value, placement)
+        return tuple([each.batches[-1] for each in known])
+
+    def carriers_of_all(self, block: RowBlock) -> list[Carriers]:
+        """Returns the same as `carriers` for each row of a block of duplicates."""
+        columns = list[list[Batch | None]]()
+        for kind, values in block.columns:
+            found = self._young[kind].get_column(values)
+            for index, placement in enumerate(found) if None in found else ():
+                if placement is None and (value := values[index]) and (known := self._old[kind].get(value)):
+                    self._young[kind].put(value, known)
+                    found[index] = known
+            columns.append([None if each is None else each.batches[-1] for each in found])
+        kept: dict[Carriers, Carriers] = {}
+        return [kept.setdefault(row, row) for row in zip(*columns, strict=True)]
+
+    def conflicts(self, row: Row) -> set[Batch]:
+        """Returns the batches that a row has to wait for, at least those that are not settled: with
+        another operation on one of its identifiers.
+        """
+        conflicts = set[Batch]()
+        for kind, value in row.identifiers:
+            for known in (self._recent(kind, value), self._forgotten[kind].get(value)):
+                if known is not None:
+                    # A batch with the same action may still wait for another one, which this row must
+                    # not overtake either.
+                    same = known.does(row.action)
+                    conflicts.update(*(batch.after if same else (batch,) for batch in known.unsettled))
+        return conflicts
 
     def place(self, row: Row, batch: Batch) -> None:
-        """Notes that the row is in the batch, or will be if a row that it repeats is refused: rows
-        that conflict with it wait for the batch.
-        """
+        """Notes that the row is in the batch: rows that conflict with it wait for the batch."""
         shared = self._placement(row.action, batch)
         for kind, value in row.identifiers:
             placement, before = shared, self._recent(kind, value) or self._forgotten[kind].get(value)
@@ -163,17 +184,8 @@ class RecentIdentifiers:
                     placement = _Placement(row.action, (*others, batch))
             self._young[kind].put(value, placement)
 
-    def refresh(self, row: Row) -> None:
-        """Makes the identifiers of a duplicate recent again, whatever becomes of the row that it
-        repeats.
-        """
-        for kind, value in row.identifiers:
-            known = self._recent(kind, value)
-            assert known is not None
-            self._young[kind].put(value, known)
-
     def place_new(self, block: RowBlock, batch: Batch) -> None:
-        """Notes that rows are in the batch. None of their identifiers is known."""
+        """Notes that rows, each of which has a new identifier, are in the batch."""
         shared = self._placement(block.action, batch)
         for kind, values in block.columns:
             self._young[kind].put_column(values, shared)
@@ -187,34 +199,14 @@ class RecentIdentifiers:
     def _recent(self, kind: IdentifierKind, value: str) -> _Placement | None:
         return self._young[kind].get(value) or self._old[kind].get(value)
 
-    def turn(self) -> None:
-        """Forgets the old generation if the young one is full. Call it between two batches only."""
+    def turn(self) -> bool:
+        """Forgets the old generation if the young one is full, and returns whether it was. Call it
+        between two batches only.
+        """
         if len(self._young) < self._remembered:
-            return
+            return False
         forgotten = _Window()
         forgotten.take_over_unsettled(self._forgotten)
         forgotten.take_over_unsettled(self._old)
         self._forgotten, self._old, self._young = forgotten, self._young, _Window()
-
-
-def _duplicate(row: Row, placements: list[_Placement]) -> Decision:
-    """Returns the decision about a duplicate. The latest batch of each placement decides; earlier ones
-    carried the same action.
-    """
-    latest = {each.batches[-1] for each in placements}
-    if len(latest) == 1:
-        (only,) = latest
-        if not only.settled.is_set():
-            return Decision(duplicate=True, duplicate_of=only)
-        if not only.refused:
-            return _SETTLED_DUPLICATE
-    unsettled = {batch for batch in latest if not batch.settled.is_set()}
-    refusing = {batch for batch in latest - unsettled if not batch.refused.isdisjoint(row.identifiers)}
-    if not unsettled:
-        carried = zip(row.identifiers, placements, strict=True)
-        refused = frozenset(each for each, by in carried if each in by.batches[-1].refused)
-        return Decision(duplicate=True, refused=refused) if refused else _SETTLED_DUPLICATE
-    original = max(unsettled, key=lambda batch: batch.number)
-    return Decision(
-        duplicate=True, duplicate_of=original, also_duplicate_of=frozenset((unsettled | refusing) - {original})
-    )
+        return True

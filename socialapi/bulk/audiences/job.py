@@ -3,27 +3,29 @@
 import asyncio
 import datetime
 import functools
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from collections.abc import Set as AbstractSet
+from itertools import compress
 from typing import Final, Generic, TypeVar
 
 import attrs
 
 from socialapi.bulk.audiences import phone_numbers
-from socialapi.bulk.audiences.batches import PACKINGS, Batch, Packer, Packing
+from socialapi.bulk.audiences.batches import PACKINGS, Batch, Carriers, Packer, Packing
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.columns import IdentifierColumns
-from socialapi.bulk.audiences.dedup import Decision, RecentIdentifiers
+from socialapi.bulk.audiences.dedup import RecentIdentifiers
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.audiences.resume import Recorder
 from socialapi.bulk.audiences.sender import BatchSender, OnAccept
+from socialapi.bulk.audiences.waiting import NumbersOf, WaitingDuplicates
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.reader import Reader
 from socialapi.bulk.job import JobContext, JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job
 from socialapi.bulk.journals.journal import Setting, columns_setting
-from socialapi.bulk.rows import Identifier, Row, RowBlock
+from socialapi.bulk.rows import RowBlock
 from socialapi.config import Config
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due, yield_to_others
@@ -70,8 +72,8 @@ class UploadOptions(JobOptions):
 
 
 def default_expiry(destination: Destination, now: datetime.datetime) -> str | None:
-    """The expiry, as it is sent, of what starts now and says none itself; None where the service's
-    default holds.
+    """Returns the expiry that is sent for rows that have none; None if the default of the service
+    applies.
     """
     if destination.default_expiry_months is None:
         return None
@@ -79,7 +81,7 @@ def default_expiry(destination: Destination, now: datetime.datetime) -> str | No
 
 
 def settings_of(options: UploadOptions, config: Config) -> Mapping[str, Setting]:
-    """For a journal, everything that changes what is sent; no personal value."""
+    """Returns everything that changes what is sent, for a journal. It contains no personal value."""
     return {
         "normalizer": NORMALIZER_VERSION,
         "operation": str(options.operation),
@@ -98,8 +100,8 @@ def _written(time: datetime.datetime | str | None) -> str | None:
 
 
 TOO_LARGE: Final = "is larger than a request may be"
-MAX_WAITING_DUPLICATES: Final = 25_000
-"""Rows that may repeat unsettled ones before the reading waits, so that memory stays flat."""
+MAX_WAITING_DUPLICATES: Final = 100_000
+"""Duplicates of rows without an outcome before the reading waits, so that memory stays flat."""
 
 C = TypeVar("C", bound=Sized)
 
@@ -121,6 +123,7 @@ class UploadStage(Generic[C]):
         context: JobContext,
         *,
         dry_run: bool = False,
+        numbers_of: NumbersOf | None = None,
     ) -> None:
         self._prepare_at = prepare_at
         self._sender = sender
@@ -131,16 +134,14 @@ class UploadStage(Generic[C]):
         self._prepare = prepare_at(context.now())
         self._recorder: Recorder | None = None
         self._recent = RecentIdentifiers()
-        self._originals: set[Batch] = set()
+        self._duplicates = WaitingDuplicates(sender.counters, numbers_of)
         self._open = Batch()
-        self._resend = Batch()
-        """Rows that repeat refused ones, which have to be sent nevertheless."""
-        self._places = self._sent = 0
+        self._positions = self._sent = 0
 
     async def open(self, run: JobRun[C, Batch, UploadReport]) -> None:
-        """Has the sender report to this run, and goes on from its journal."""
+        """Connects the sender to this run, and continues from its journal."""
         self._run, self._dispatcher = run, run.dispatcher
-        self._sender.observe, self._sender.wait_for = run.observe, run.dispatcher.wait_for
+        self._sender.observe = run.observe
         if run.journal is not None and run.opened is not None:
             # What an expiry is reckoned from must be the same as when the job was begun, or every
             # body would change.
@@ -154,23 +155,29 @@ class UploadStage(Generic[C]):
                 self._counters.reject(prepared.rejects)
             if prepared.warnings or prepared.cleaned:
                 self._counters.warn([*prepared.warnings, *prepared.cleaned])
-            for run in prepared.runs:
-                await self._place_run(run)
+            for rows in prepared.blocks:
+                await self._place_block(rows)
             await yield_if_due()
 
     async def flush(self) -> None:
         """Submits the batches that are being filled."""
-        await self._dispatch_again()
         await self._dispatch_open()
 
     async def settle(self, batch: Batch) -> None:
-        """Sends the batch, and gives every row of it its outcome."""
-        await self._sender.settle(batch)
+        """Sends the batch, and gives every row of it and its duplicates their outcomes."""
+        try:
+            await self._sender.settle(batch)
+        except BaseException:
+            batch.failed = True
+            raise
+        finally:
+            batch.settled.set()
+            await self._duplicates.settle()
 
     async def finish(self) -> None:
         """Checks that the input is not shorter than in an earlier run."""
         if self._recorder is not None:
-            self._recorder.check_end(self._places)
+            self._recorder.check_end(self._positions)
 
     async def aclose(self) -> None:
         """Lets go of the recent identifiers: what runs and what is run know each other, and would
@@ -179,147 +186,145 @@ class UploadStage(Generic[C]):
         self._recent = RecentIdentifiers()
 
     def report(self, elapsed_seconds: float) -> UploadReport:
-        """The counts as they stand."""
+        """Returns the counts so far."""
         return self._counters.report(elapsed_seconds, dry_run=self._dry_run)
 
-    async def _place_run(self, run: RowBlock) -> None:
-        if self._recent.contradicts(run.action):
-            await self._dispatch_again()
+    async def _place_block(self, block: RowBlock) -> None:
+        if self._recent.contradicts(block.action):
             await self._dispatcher.drain()
             self._recent.begin_to_differ()
-        start = 0
-        for place in self._recent.repeated(run):
-            if start < place:
-                await self._place_new(run.part(start, place))
+        repeated, start = self._recent.repeated(block), 0
+        if repeated.is_exact and 0 < len(repeated.indexes) < MAX_WAITING_DUPLICATES - self._open.duplicates:
+            start = await self._place_apart(block, repeated.indexes)
+        found: dict[int, Carriers] = {}
+        for index in repeated.indexes[bisect_left(repeated.indexes, start) :]:
+            if start < index:
+                await self._place_new(block.part(start, index))
             if self._dispatcher.failure is not None:
                 return
-            await self._place(run, place)
-            start = place + 1
-        if start < len(run):
-            await self._place_new(run.part(start, len(run)))
+            if (carriers := await self._place(block, index)) is not None:
+                found[index] = carriers
+            start = index + 1
+        if start < len(block):
+            await self._place_new(block.part(start, len(block)))
+        if found:
+            await self._wait_for(block.compress(_mask(len(block), found)), list(found.values()))
 
-    async def _place_new(self, run: RowBlock) -> None:
-        """Places rows none of whose identifiers is known."""
-        start = 0
-        while start < len(run) and self._dispatcher.failure is None:
-            rest = run.part(start, len(run))
-            if count := self._packer.add(self._open, rest):
-                self._recent.place_new(self._open.runs[-1], self._open)
+    async def _place_apart(self, block: RowBlock, duplicates: Sequence[int]) -> int:
+        """Places the rows of a block whose rows are duplicates or have new identifiers only.
+
+        Returns the index of the first row that is not placed: it fits into no request, or what it
+        repeats may be forgotten.
+        """
+        is_new = _mask(len(block), duplicates, 0)
+        new, indexes = block.compress(is_new), list(compress(range(len(block)), is_new))
+        start = done = 0
+        while start < len(new) and self._dispatcher.failure is None:
+            if count := self._packer.add(self._open, new.part(start, len(new))):
+                self._recent.place_new(self._open.blocks[-1], self._open)
                 start += count
-            elif self._open.runs and self._packer.alone_fits(rest, 0):
+                continue
+            done = await self._follow(block, duplicates, done, indexes[start])
+            if not (self._open.blocks and self._packer.alone_fits(new, start)) or await self._dispatch_open():
+                return indexes[start]
+        await self._follow(block, duplicates, done, len(block))
+        return len(block)
+
+    async def _follow(self, block: RowBlock, duplicates: Sequence[int], done: int, stop: int) -> int:
+        """Adds the duplicates before an index to those that wait; returns how many of them are done
+        then.
+        """
+        some = duplicates[done : bisect_left(duplicates, stop)]
+        if some:
+            rows = block.compress(_mask(len(block), some))
+            self._open.duplicates += len(rows)
+            await self._wait_for(rows, self._recent.carriers_of_all(rows))
+        return done + len(some)
+
+    async def _wait_for(self, rows: RowBlock, carriers: Sequence[Carriers]) -> None:
+        """Adds duplicates to those that wait, once there is room for them."""
+        while len(self._duplicates) + len(rows) > MAX_WAITING_DUPLICATES:
+            batch = self._duplicates.first_unsettled
+            if batch is None or batch is self._open:  # which goes by itself once enough rows repeat it
+                break
+            await batch.settled.wait()
+            await self._duplicates.settle()
+        await self._duplicates.add(rows, carriers)
+
+    async def _place_new(self, block: RowBlock) -> None:
+        """Places rows each of which has a new identifier."""
+        start = 0
+        while start < len(block) and self._dispatcher.failure is None:
+            rest = block.part(start, len(block))
+            if count := self._packer.add(self._open, rest):
+                self._recent.place_new(self._open.blocks[-1], self._open)
+                start += count
+            elif self._open.blocks and self._packer.alone_fits(rest, 0):
                 await self._dispatch_open()
             else:
                 self._counters.reject([RowIssue(rest.numbers[0], "", TOO_LARGE)])
                 start += 1
 
-    async def _place(self, run: RowBlock, place: int) -> None:
-        """Places a row some of whose identifiers are known."""
-        if not self._packer.alone_fits(run, place):
-            self._counters.reject([RowIssue(run.numbers[place], "", TOO_LARGE)])
-            return
-        row = run.row(place)
-        decision = self._recent.decide(row)
-        if decision.duplicate:
-            self._recent.refresh(row)
-            await self._follow(row, run, place, decision)
-            return
-        if self._resend in decision.conflicts:
-            await self._dispatch_again()
-        if self._open in decision.conflicts:
-            await self._dispatch_open()
-        if not self._packer.add(self._open, run.part(place, place + 1)):
-            await self._dispatch_open()
-            self._packer.add(self._open, run.part(place, place + 1))
-        self._open.after.update(batch for batch in decision.conflicts if not batch.settled.is_set())
-        self._recent.place(row, self._open)
-
-    async def _follow(self, row: Row, run: RowBlock, place: int, decision: Decision) -> None:
-        """A duplicate is one at once when the row it repeats was accepted, else as soon as it is."""
-        original, others = decision.duplicate_of, decision.also_duplicate_of
-        if original is not None:
-            if self._open in others:
-                original, others = self._open, (others | {original}) - {self._open}
-            if self._resend in others:
-                # What is sent must not wait for what is not: there may be no room for it. Meanwhile
-                # others are settled.
-                await self._dispatch_again()
-                await self._place(run, place)
-                return
-            original.waiting_duplicates.append(row)
-            original.also_original_of |= others
-            # It may still be sent, with the original: until then nobody does something else to its
-            # identifiers.
-            self._recent.place(row, original)
-            await self._bound_waiting_duplicates(original)
-        elif decision.refused:
-            await self._send_again(row, run.part(place, place + 1), decision.refused)
-        else:
-            self._counters.repeat(1)
-
-    async def _send_again(self, row: Row, run: RowBlock, refused: AbstractSet[Identifier]) -> None:
-        """The row repeats refused identifiers, and others that were accepted, and stay so whatever
-        becomes of it.
-
-        Its batch is not one of the input's: when it is known is up to the service.
+    async def _place(self, block: RowBlock, index: int) -> Carriers | None:
+        """Places a row some of whose identifiers may be known. Returns what carries them if it is a
+        duplicate, which is not placed.
         """
-        if self._recorder is not None and (known := await self._recorder.outcomes_of([row])):
-            settled = Batch()
-            settled.settled.set()
-            if self._sender.take_over([row], known):
-                settled.refused |= refused
-            self._recent.place(row, settled)
-            return
-        if not self._packer.add(self._resend, run):
-            await self._dispatch_again()
-            self._packer.add(self._resend, run)
-        self._resend.refused_before |= refused
-        self._recent.place(row, self._resend)
-
-    async def _bound_waiting_duplicates(self, original: Batch) -> None:
-        if original is self._open:
-            if len(original.waiting_duplicates) >= MAX_WAITING_DUPLICATES:
+        row = block.row(index)
+        if (carriers := self._recent.carriers(row)) is not None:
+            self._open.duplicates += 1
+            if self._open.duplicates >= MAX_WAITING_DUPLICATES:
                 await self._dispatch_open()
-            return
-        self._originals = {batch for batch in (*self._originals, original) if not batch.settled.is_set()}
-        if sum(len(batch.waiting_duplicates) for batch in self._originals) >= MAX_WAITING_DUPLICATES:
-            if original is self._resend:
-                await self._dispatch_again()
-            await original.settled.wait()
+            return carriers
+        if not self._packer.alone_fits(block, index):
+            self._counters.reject([RowIssue(row.number, "", TOO_LARGE)])
+            return None
+        conflicts = self._recent.conflicts(row)
+        if self._open in conflicts:
+            await self._dispatch_open()
+        if not self._packer.add(self._open, block.part(index, index + 1)):
+            await self._dispatch_open()
+            self._packer.add(self._open, block.part(index, index + 1))
+        self._open.after.update(batch for batch in conflicts if not batch.settled.is_set())
+        self._recent.place(row, self._open)
+        return None
 
-    async def _dispatch_open(self) -> None:
+    async def _dispatch_open(self) -> bool:
+        """Submits the open batch; returns whether the window has forgotten rows for it."""
         batch, self._open = self._open, Batch()
-        self._recent.turn()
-        if batch.runs and self._dispatcher.failure is None:  # after one, the batch is whatever it had got to
-            await self._give_place(batch)
-        await self._send_off(batch)
+        has_forgotten = self._recent.turn()
+        if not batch.blocks:
+            return has_forgotten
+        if self._dispatcher.failure is None:  # after one, the batch is whatever it had got to
+            await self._number(batch)
+        if self._dry_run:
+            self._counters.planned(batch.size_bytes)
+            batch.release()
+            batch.settled.set()
+            await self._duplicates.settle()
+        else:
+            self._sent += 1
+            batch.number = self._sent
+            await self._dispatcher.submit(batch)
+        return has_forgotten
 
-    async def _give_place(self, batch: Batch) -> None:
-        self._places += 1
+    async def _number(self, batch: Batch) -> None:
+        self._positions += 1
         if self._run.broken_input is None:
-            batch.place = self._places
+            batch.position = self._positions
             if self._recorder is not None:
                 await self._recorder.take_over(batch)
-        elif self._recorder is not None and self._places <= self._recorder.opened.last_batch:
+        elif self._recorder is not None and self._positions <= self._recorder.opened.last_batch:
             # Part of a batch that may be confirmed: sent again, it would overtake what was
             # confirmed after it.
             self._dispatcher.stop(self._run.broken_input)
 
-    async def _dispatch_again(self) -> None:
-        batch, self._resend = self._resend, Batch()
-        await self._send_off(batch)
 
-    async def _send_off(self, batch: Batch) -> None:
-        if not batch.runs:
-            return
-        if self._dry_run:
-            self._counters.planned(batch.size_bytes)
-            self._counters.repeat(len(batch.waiting_duplicates))
-            batch.release()
-            batch.settled.set()
-            return
-        self._sent += 1
-        batch.number = self._sent
-        await self._dispatcher.submit(batch)
+def _mask(size: int, indexes: Iterable[int], value: int = 1) -> bytearray:
+    """Returns a byte for each row: the value, 0 or 1, at the indexes, and the other value elsewhere."""
+    mask = bytearray((1 - value,)) * size
+    for index in indexes:
+        mask[index] = value
+    return mask
 
 
 class _UserStage(UploadStage[UserBlock]):
@@ -330,7 +335,7 @@ class _UserStage(UploadStage[UserBlock]):
     _may_meet_phone_numbers = False
 
     async def take(self, block: UserBlock) -> None:
-        """As `UploadStage` says."""
+        """Does the same as `UploadStage.take`."""
         if not self._may_meet_phone_numbers and any(kind == "phone_number" for *_, kind in block.layout.identifiers):
             await asyncio.to_thread(phone_numbers.load)
             self._may_meet_phone_numbers = True
@@ -346,8 +351,8 @@ def batch_sender(
     counters: RowCounters,
     on_accept: OnAccept | None = None,
 ) -> BatchSender:
-    """A sender of batches that are as large as the options, the configuration and the endpoint
-    allow.
+    """Returns a sender of batches that are as large as the options, the configuration and the
+    endpoint allow.
     """
     config = session.config
     packer = Packer(
@@ -389,7 +394,7 @@ class UploadJob:
         prepare_input(session, self.reader, self._description, options)
 
     async def run(self) -> UploadReport:
-        """As `run_job`."""
+        """Does the same as `run_job`."""
         return await run_job(self.reader, self.stage, self.counters, self._description, self._options, self._context)
 
 

@@ -211,20 +211,33 @@ def normalizers(
     return {kind: every[kind] if kind in taken else _not_taken for kind in IDENTIFIER_KINDS}
 
 
-def hashed_column(kind: IdentifierKind, cells: Sequence[Any]) -> Digests:
-    """Returns the digests of the plain cells of a kind that is hashed; None for each other cell."""
+_MANY: Final = 8
+"""Phone numbers that are worth being read together."""
+
+
+def hashed_column(kind: IdentifierKind, cells: Sequence[Any], region: str | None = None) -> Digests:
+    """Returns the digests of the plain cells of a kind that is hashed; None for each other cell. Phone
+    numbers are plain, too, that are written with punctuation or as they are dialled in the region.
+    """
     cells = cells if isinstance(cells, list | tuple) else list(cells)
     values = hash_column(cells, kind)
-    if kind == "phone_number" and (undecided := values.undecided()):
-        others = (cells[index] for index in undecided)
-        if phone_numbers.load_plans(each for each in others if isinstance(each, str)):
-            return hash_column(cells, kind)
+    if kind != "phone_number" or not (undecided := values.undecided()):
+        return values
+    others = [cells[index] for index in undecided]
+    if len(others) >= _MANY and any(numbers := phone_numbers.in_e164(others, region)):
+        cells = list(cells)
+        for index, number in zip(undecided, numbers, strict=True):
+            cells[index] = number or cells[index]
+        others = [cells[index] for index in undecided]
+        values = hash_column(cells, kind)
+    if phone_numbers.load_plans(each for each in others if isinstance(each, str)):
+        return hash_column(cells, kind)
     return values
 
 
 def plain_value(normalize: Normalizer, text: str) -> str | None:
-    """Returns the value of a text, "" for an empty one. Returns None if there is a remark about the
-    text, or no value in it.
+    """Returns the value of a text, "" for blanks. Returns None if there is a remark about the text, or it
+    cannot be used.
     """
     if not text:
         return ""
@@ -232,4 +245,4 @@ def plain_value(normalize: Normalizer, text: str) -> str | None:
         value, remark = normalize(text)
     except Unusable:
         return None
-    return None if remark else value or None  # blanks are no identifier
+    return None if remark else value

@@ -212,6 +212,48 @@ def load_plans(cells: Iterable[str]) -> bool:
     return len(_PLANS) > known
 
 
+# What no number is that is read with its block: with a plus sign or a slash within, a fraction, or something
+# else than digits at an end.
+_UNUSUAL: Final = re.compile(r"(?<=[^\n])\+|/|\.(?=0+$)|^[+(](?![0-9])|(?<=[^0-9\n])$|^[^0-9+(\n]", re.MULTILINE)
+
+
+def in_e164(cells: Iterable[object], region: str | None) -> list[str]:
+    """Returns the numbers that are written with punctuation, or as they are dialled in the region, in
+    E.164 without a check; an empty text for each cell that `e164` has to look at.
+
+    Reads all cells together, by two patterns, in a tenth of the time.
+    """
+    texts = [cell.strip() if isinstance(cell, str) and len(cell) <= _LONGEST_PLAIN else "" for cell in cells]
+    lines = "\n".join(texts)
+    if not lines.isascii() or lines.count("\n") >= len(texts):
+        return [""] * len(texts)
+    lines = _UNUSUAL.sub("x", lines).translate(_PUNCTUATION)
+    if region is not None and (dialled := _dialled(region)) is not None:
+        lines = dialled.sub(_home_plan(region).prefix, lines)
+    return [line if line[:1] == "+" else "" for line in lines.split("\n")]
+
+
+@functools.cache
+def _dialled(region: str) -> re.Pattern[str] | None:
+    """Returns what finds the prefix of national numbers of a region as `_Plan.e164` strips it; None for a
+    region where it is not only stripped.
+    """
+    from phonenumbers import PhoneMetadata
+
+    home, data = _home_plan(region), PhoneMetadata.metadata_for_region(region)
+    assert data is not None
+    strip, abroad, general = data.national_prefix_for_parsing, data.international_prefix, data.general_desc
+    if not strip or re.compile(strip).groups or general is None or not data.national_prefix:
+        return None
+    lengths = "|".join(f"[0-9]{{{length}}}" for length in sorted(home.full & home.possible) if length > 0)
+    return re.compile(
+        f"^(?=[0-9]{{{_SHORTEST_PLAIN}}})(?={data.national_prefix})(?!{home.prefix[1:]})"
+        + (f"(?!{abroad})" if abroad else "")
+        + f"(?>{strip})(?=(?:{lengths})$)(?=(?:{general.national_number_pattern})$)",
+        re.MULTILINE,
+    )
+
+
 def e164(text: str, region: str | None) -> str | None:
     """Returns the number in E.164, or None if it is not a possible one (`why_not` says why).
 

@@ -6,13 +6,14 @@ import operator
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import combinations, compress, groupby
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, Protocol, cast, get_args
 
 import attrs
 
 from socialapi._speedups import Digests
-from socialapi.bulk.audiences.cells import UserBlock, UserRow, When, overrides_of, texts_of_cells
-from socialapi.bulk.audiences.normalize import Normalizer, Unusable, hashed_column, normalizers, plain_value
+from socialapi.bulk.audiences import phone_numbers
+from socialapi.bulk.audiences.cells import UserBlock, When, overrides_of, texts_of_cells
+from socialapi.bulk.audiences.normalize import Normalized, Normalizer, Unusable, hashed_column, normalizers, plain_value
 from socialapi.bulk.inputs.numbers import texts_of
 from socialapi.bulk.inputs.reader import ROWS_PER_STEP
 from socialapi.bulk.rows import Action, Column, RowBlock, Texts
@@ -52,16 +53,30 @@ Problem = tuple[str, str]
 
 @attrs.define(eq=False)
 class PreparedBlock:
-    """The result of preparing some rows. Each row is in either `runs` or `rejects`.
+    """The result of preparing some rows. Each row is in either `blocks` or `rejects`.
 
-    Of the rows in `runs`, `warnings` are about values that were skipped, and `cleaned` about values
+    Of the rows in `blocks`, `warnings` are about values that were skipped, and `cleaned` about values
     that were sent without what exports leave around them.
     """
 
-    runs: list[RowBlock] = attrs.field(factory=list, repr=False)
+    blocks: list[RowBlock] = attrs.field(factory=list, repr=False)
     rejects: list[RowIssue] = attrs.field(factory=list)
     warnings: list[RowIssue] = attrs.field(factory=list)
     cleaned: list[RowIssue] = attrs.field(factory=list)
+
+
+class Observer(Protocol):
+    """Looks at the values of a job while they are prepared."""
+
+    def saw_columns(self, block: UserBlock, columns: Sequence[Column]) -> None:
+        """Called once for each block or part of one, with its columns of identifiers: every value that
+        is not plain is None. `saw_value` is called for these.
+        """
+
+    def saw_value(self, field: str, kind: IdentifierKind, text: str, value: str, remark: str) -> None:
+        """Called for a value that is not plain: an empty text if it cannot be used, as the remark says
+        then.
+        """
 
 
 class Preparer:
@@ -72,7 +87,7 @@ class Preparer:
     `expires_default` is the expiry, as sent, of rows without one. `allow_effective` says whether
     the target accepts a time of effect, `kinds` which identifiers it accepts, and `default_region`
     is the region of phone numbers without a country code. `now` is the start of the job; expiries
-    that are not later are refused.
+    that are not later are refused. `observer`, if there is one, looks at every value.
 
     Raises InvalidInput if one of these is invalid.
     """
@@ -88,8 +103,11 @@ class Preparer:
         kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
         expires_default: str | None = None,
         allow_effective: bool = True,
+        observer: Observer | None = None,
     ) -> None:
         kinds = tuple(kinds)
+        self._observer = observer
+        self._region = phone_numbers.check_region(default_region)
         self._normalizers = normalizers(kinds, default_region)
         self._hashed_kinds = frozenset(kinds) - {"partner_user_id"}
         self._now = now
@@ -106,13 +124,6 @@ class Preparer:
             raise InvalidInput("invalid upload options", [BrokenRule(path=f, reason=r) for f, r in named])
         self._default = default
 
-    def faults_of(self, row: UserRow) -> Sequence[Problem]:
-        """Returns what is wrong with the operation type and the times of a row: it would be rejected."""
-        if row.operation_type is None and row.effective_at is None and row.expires_at is None:
-            return ()
-        decided = self._action(row.operation_type, row.effective_at, row.expires_at)
-        return () if isinstance(decided, Action) else decided
-
     def prepare(self, block: UserBlock) -> Iterator[PreparedBlock]:
         """Yields the prepared rows of a block, in parts of which none takes long."""
         columns = self._hashed_columns(block)
@@ -126,16 +137,12 @@ class Preparer:
             yield self._prepare(step, [(kind, values[start:stop]) for kind, values in columns])
             start = stop
 
-    def prepare_block(self, block: UserBlock) -> PreparedBlock:
-        """Returns the rows that can be sent, in their order, and why others, or parts of them, cannot."""
-        return self._prepare(block, self._hashed_columns(block))
-
     def _hashed_columns(self, block: UserBlock) -> list[Column]:
         """Returns the columns of identifiers, in which every value that takes time is undecided."""
         columns = list[Column]()
         for at, _, kind in block.layout.identifiers:
             if kind in self._hashed_kinds:
-                columns.append((kind, hashed_column(kind, block.columns[at])))
+                columns.append((kind, hashed_column(kind, block.columns[at], self._region)))
             else:
                 values = [None] * len(block)
                 columns.append((kind, Texts(values) if kind == "partner_user_id" else Digests(values)))
@@ -149,6 +156,8 @@ class Preparer:
             skipped.add(index)
         actions = self._actions_of(block, done, skipped) if block.layout.has_overrides else None
         self._normalize_undecided(block, columns)
+        if self._observer is not None:
+            self._observer.saw_columns(block, columns)
         further: dict[tuple[int, int], list[str]] = {}
         for index in sorted(_slow_rows(columns, len(block)) - skipped):
             if not self._complete(block, index, columns, further, done):
@@ -157,7 +166,7 @@ class Preparer:
         for own, (kind, values) in enumerate(columns):  # the values of a user keep their order
             all_columns.append((kind, values))
             all_columns += [(kind, type(values)(further[place])) for place in sorted(further) if place[0] == own]
-        done.runs = _row_blocks(block, all_columns, actions or self._default, skipped)
+        done.blocks = _row_blocks(block, all_columns, actions or self._default, skipped)
         done.rejects.sort(key=operator.attrgetter("row"))
         return done
 
@@ -207,6 +216,8 @@ class Preparer:
             several = [values[index]]
             if several == [None] and index in _misquoted(block, at):
                 problems.append((field, block.doubts[index].reason))
+                if self._observer is not None:
+                    self._observer.saw_value(field, kind, "", "", block.doubts[index].reason)
             elif several == [None]:
                 several = self._values_of(block.columns[at][index], field, kind, problems, cleaned)
             same_kind = found.setdefault(kind, [])
@@ -228,10 +239,12 @@ class Preparer:
     ) -> list[str | None]:
         several = list[str | None]()
         for text, reason in texts_of(cell):
-            if reason:
-                problems.append((field, reason))
-            else:
-                several.append(_value(field, self._normalizers[kind], text, problems, cleaned))
+            value, remark = ("", reason) if reason else _normalized(self._normalizers[kind], text)
+            if remark:
+                (cleaned if value else problems).append((field, remark))
+            several.append(value)
+            if self._observer is not None:
+                self._observer.saw_value(field, kind, text, value, remark)
         return several
 
     def _decide(self, operation: str | None, effective_at: When, expires_at: When) -> Action | tuple[Problem, ...]:
@@ -305,16 +318,12 @@ def _issue(number: int, problems: Sequence[Problem]) -> RowIssue:
     return RowIssue(number, ", ".join(fields), "; ".join(reasons))
 
 
-def _value(field: str, normalize: Normalizer, text: str, problems: list[Problem], cleaned: list[Problem]) -> str:
-    """Returns the normalised value. If there is none, adds a problem and returns an empty text."""
+def _normalized(normalize: Normalizer, text: str) -> Normalized:
+    """Returns the normalised value and a remark about it; an empty text and the reason if there is none."""
     try:
-        value, removed = normalize(text)
+        return normalize(text)
     except Unusable as unusable:
-        problems.append((field, unusable.reason))
-        return ""
-    if removed:
-        cleaned.append((field, removed))
-    return value
+        return "", unusable.reason
 
 
 def _moment(field: str, value: When, problems: list[Problem]) -> datetime.datetime | None:
@@ -355,13 +364,14 @@ def prepare_user(
                 identifiers.append((f"{kind}[{index}]", kind, text))
     normalize, data = normalizers(kinds, default_region), dict[IdentifierKind, list[str]]()
     for path, kind, text in identifiers:
-        before = len(problems)
-        value = _value(path, normalize[kind], text, problems, cleaned)
-        if value and value not in data.setdefault(kind, []):
+        value, remark = _normalized(normalize[kind], text)
+        if not value:
+            problems.append((path, remark or IS_EMPTY))
+        elif value not in data.setdefault(kind, []):
             data[kind].append(value)
-        elif not value and len(problems) == before:
-            problems.append((path, IS_EMPTY))
-    problems += [(path, NOT_PLAIN) for path, remark in cleaned if remark.startswith(MENDED)]
+        if value and remark.startswith(MENDED):
+            cleaned.append((path, NOT_PLAIN))
+    problems += cleaned
     if not data and not problems:
         problems.append(("", NO_IDENTIFIER))
     return data, [BrokenRule(path=path, reason=reason) for path, reason in problems]

@@ -1,26 +1,21 @@
 """The use of the journal by an upload: what it records, and what it takes over from an earlier run.
 
-Batches are made again from the input, and are the same again. What an earlier run confirmed is
-recognised by its position and digest, and is not sent. Rows that had to be sent outside their
-batch, because the service refused the row that they repeat, have outcomes of their own.
+The same input makes the same batches. A batch that an earlier run confirmed is recognised by its
+position and digest, and is not sent again.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import attrs
 
 from socialapi.bulk.audiences.batches import Batch, Packer
-from socialapi.bulk.journals.journal import Journal, Opened, Outcome, RecordedBatch
-from socialapi.bulk.rows import Row
+from socialapi.bulk.journals.journal import Journal, Opened, RecordedBatch
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 
-ACCEPTED: Final = "accepted"
 REJECTED: Final = "rejected"
-SENT: Final = "sent"
-"""On its way, which says nothing yet."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -32,60 +27,42 @@ class Recorder:
     packer: Packer
 
     async def take_over(self, batch: Batch) -> None:
-        """Notes what an earlier run has confirmed of the batch. Raises InvalidInput when it was
-        another one.
+        """Takes from the journal what an earlier run confirmed of the batch. Raises InvalidInput if it
+        was another batch.
         """
-        if batch.place > self.opened.last_batch:
+        if batch.position > self.opened.last_batch:
             return
-        known = await self.journal.recall(batch.place)
+        known = await self.journal.recall(batch.position)
         if known is None or not known.confirmed:
             return
-        found = _recorded(batch, await _digest(self.packer.encode(batch.runs)))
+        found = _recorded(batch, await _digest(self.packer.encode(batch.blocks)))
         if attrs.evolve(found, confirmed=True, outcomes=known.outcomes) != known:
             raise InvalidInput(
-                f"the input is not what it was when the journal was written: batch {batch.place:,} was "
+                f"the input is not what it was when the journal was written: batch {batch.position:,} was "
                 f"{_described(known)}, and is now {_described(found)}; give the same input, or another journal"
             )
         batch.earlier = known.outcomes
 
-    def check_end(self, places: int) -> None:
-        """Raises InvalidInput when the whole input makes fewer batches than an earlier run has
+    def check_end(self, batches: int) -> None:
+        """Raises InvalidInput if the complete input makes fewer batches than an earlier run
         confirmed.
         """
-        if places < self.opened.last_batch:
+        if batches < self.opened.last_batch:
             raise InvalidInput(
                 f"the input is not what it was when the journal was written: it had at least {self.opened.last_batch:,} "
-                f"batches, and now has {places:,}; give the same input, or another journal"
+                f"batches, and now has {batches:,}; give the same input, or another journal"
             )
 
     async def begin(self, batch: Batch, body: Sequence[bytes]) -> None:
-        """To be awaited before the batch is sent, with the body of its first request."""
-        if batch.place:
+        """Records that the batch is about to be sent, with the body of its first request."""
+        if batch.position:
             await self.journal.begin(_recorded(batch, await _digest(body)))
-        else:
-            await self.journal.note([Outcome(number, SENT) for run in batch.runs for number in run.numbers])
 
     async def confirm(self, batch: Batch) -> None:
-        """Every row of the batch has its outcome."""
-        if not batch.place:
-            await self.note(batch)
-            return
+        """Records that every row of the batch has its outcome."""
         outcomes, batch.outcomes = batch.outcomes, []
-        await self.journal.confirm(batch.place, outcomes)
-
-    async def note(self, batch: Batch) -> None:
-        """Rows that repeat refused ones of the batch have their outcomes."""
-        outcomes, batch.outcomes = batch.outcomes, []
-        if outcomes:
-            await self.journal.note(outcomes)
-
-    async def outcomes_of(self, rows: Sequence[Row]) -> Mapping[int, Outcome]:
-        """What an earlier run has confirmed of single rows."""
-        if self.opened.is_new or not rows:
-            return {}
-        numbers = {row.number for row in rows}
-        found = await self.journal.outcomes(min(numbers), max(numbers))
-        return {number: each for number, each in found.items() if number in numbers and each.outcome != SENT}
+        if batch.position:
+            await self.journal.confirm(batch.position, outcomes)
 
 
 async def _digest(parts: Iterable[bytes]) -> bytes:
@@ -97,8 +74,8 @@ async def _digest(parts: Iterable[bytes]) -> bytes:
 
 
 def _recorded(batch: Batch, digest: bytes) -> RecordedBatch:
-    first, last = batch.runs[0].numbers[0], batch.runs[-1].numbers[-1]
-    return RecordedBatch(batch.place, first, last, batch.row_count, digest)
+    first, last = batch.blocks[0].numbers[0], batch.blocks[-1].numbers[-1]
+    return RecordedBatch(batch.position, first, last, batch.row_count, digest)
 
 
 def _described(batch: RecordedBatch) -> str:

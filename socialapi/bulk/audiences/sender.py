@@ -6,10 +6,10 @@ from typing import Final
 import attrs
 
 from socialapi.bulk.audiences.batches import Batch, Packer
-from socialapi.bulk.audiences.resume import ACCEPTED, REJECTED, Recorder
+from socialapi.bulk.audiences.resume import REJECTED, Recorder
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.journals.journal import Outcome
-from socialapi.bulk.rows import Row, RowBlock, halves, joined, runs_of
+from socialapi.bulk.rows import Row, RowBlock, halves, joined
 from socialapi.errors import ApiError, DecodeError
 from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import UploadCounts
@@ -35,10 +35,10 @@ async def send_until_counted(
     options: CallOptions,
     observer: Observer | None = None,
 ) -> UploadCounts:
-    """The counts, both of which equal `users` (section 4.9: any other result is an error and the
-    request is retried).
+    """Returns the counts, both of which equal `users`: any other result is an error, and the
+    request is retried.
 
-    Raises ApiError (status 200) when the answer stays wrong, and whatever `Session.send` raises.
+    Raises ApiError (status 200) if the answer stays wrong, and whatever `Session.send` raises.
     """
     call = session.prepared(request, options=options, observer=observer)
     call.accept = _Counting(request, users).why_not_accepted
@@ -56,8 +56,8 @@ class _Counting:
     last: str | None = None
 
     def why_not_accepted(self, reply: Reply) -> Failure | None:
-        """None when every user is counted, or when the answer names what it refuses, which is for
-        the caller.
+        """Returns why the reply is not accepted; None if every user is counted, or if it names what
+        it refuses, which the caller handles.
         """
         try:
             counts = read_result(self.request.target.route, reply)
@@ -79,18 +79,12 @@ class _Counting:
         return Failure("yes" if self.same >= SAME_MISMATCH_MOST else "unknown", summary, reply.status)
 
 
-DUPLICATES_AT_ONCE: Final = 2_500
-"""Rows put side by side in one go: more would hold the event loop for longer than 10 ms."""
 NO_REASON: Final = "refused by the service without a reason"
 
 OnAccept = Callable[[Sequence[Sequence[int]]], Awaitable[None]]
 """Told of the numbers of the rows of a request that was accepted, each sequence ascending. Until it
 has returned, their batch counts as being on its way.
 """
-
-
-async def _until_settled(earlier: Batch, batch: Batch) -> None:  # called as `Dispatcher.wait_for`
-    await earlier.settled.wait()
 
 
 @attrs.define(eq=False, repr=False)
@@ -107,137 +101,68 @@ class BatchSender:
     observe: Observer | None = None
     on_accept: OnAccept | None = None
     recorder: Recorder | None = None
-    wait_for: Callable[[Batch, Batch], Awaitable[None]] = _until_settled
-    """Waits for an earlier batch, on behalf of one in flight."""
 
     async def settle(self, batch: Batch) -> None:
-        """Gives every row of the batch, and every row that repeats one of them, its outcome.
+        """Gives every row of the batch its outcome.
 
         Raises what stops the job; the rows without an outcome are then still pending.
         """
-        if batch.earlier is None:
-            request = await self._request(batch.runs)
-            if self.recorder is not None:
-                await self.recorder.begin(batch, request.body)
-            await self._send_all(batch, batch.runs, request)
-            if self.recorder is not None:
-                await self.recorder.confirm(batch)
-        else:
-            self._take_over_batch(batch, {each.row: each for each in batch.earlier})
-        batch.runs = []  # what follows may have to wait for other batches
-        # Rows that repeat refused ones may come in while others are sent, until the batch counts as
-        # settled.
-        while batch.waiting_duplicates or batch.also_original_of:
-            await self._settle_followers(batch)
-            if batch.failed:
-                return
-
-    async def _settle_followers(self, batch: Batch) -> None:
-        for earlier in list(batch.also_original_of):
-            await self.wait_for(earlier, batch)
-            batch.refused |= earlier.refused
-            batch.also_original_of.discard(earlier)
-            if earlier.failed:
-                batch.failed = True  # the job stops, and these rows stay pending
-                return
-        waiting_duplicates, batch.waiting_duplicates = batch.waiting_duplicates, []
-        needed = await self._still_to_send(batch, waiting_duplicates)
-        for start in range(0, len(needed), DUPLICATES_AT_ONCE):
-            for part in self.packer.split(runs_of(needed[start : start + DUPLICATES_AT_ONCE])):
-                await self._send_all(batch, part, by_row=True)
+        if batch.earlier is not None:
+            await self._take_over(batch, {each.row: each for each in batch.earlier})
+            return
+        request = await self._request(batch.blocks)
         if self.recorder is not None:
-            await self.recorder.note(batch)
+            await self.recorder.begin(batch, request.body)
+        await self._send_all(batch, request)
+        if self.recorder is not None:
+            await self.recorder.confirm(batch)
 
-    async def _still_to_send(self, batch: Batch, waiting_duplicates: Sequence[Row]) -> list[Row]:
-        """The waiting rows that are no duplicates, since what they repeat was refused, and have no
-        outcome yet.
+    async def _take_over(self, batch: Batch, refused: Mapping[int, Outcome]) -> None:
+        """Counts the rows of a batch that an earlier run confirmed, with the outcomes of refused rows."""
+        found = list[tuple[Row, RowIssue]]()
+        # A batch may have so many rows that looking at each takes half a second.
+        for block in batch.blocks if refused else ():
+            for index, number in enumerate(block.numbers):
+                if (outcome := refused.get(number)) is not None:
+                    found.append((block.row(index), RowIssue(number, outcome.field, outcome.reason)))
+        self.counters.reject([issue for _, issue in found])
+        if found:
+            await batch.note_refused(found)
+        self.counters.accept(batch.row_count - len(found))
+        self.counters.resumed += batch.row_count
+
+    async def _send_all(self, batch: Batch, request: Request[UploadCounts]) -> None:
+        """Sends the rows of the batch, beginning with this request; in further ones if some are
+        refused.
         """
-        known: Mapping[int, Outcome] = {}
-        if self.recorder is not None and batch.refused:
-            known = await self.recorder.outcomes_of(waiting_duplicates)
-        needed: list[Row] = []
-        for row in waiting_duplicates:
-            if row.number in known:
-                self.take_over([row], known)
-                if known[row.number].outcome == ACCEPTED:
-                    # Who repeats this row has been a duplicate ever since: sent now, it would
-                    # overtake what came after.
-                    batch.refused.difference_update(row.identifiers)
-            elif batch.refused.isdisjoint(row.identifiers):
-                self.counters.repeat(1)
-            else:
-                needed.append(row)
-        return needed
-
-    def _take_over_batch(self, batch: Batch, named: Mapping[int, Outcome]) -> None:
-        # A batch may have as many rows as take half a second to look at one by one: only those are
-        # that have to be.
-        rows = []
-        if named:
-            numbered = ((run, place, number) for run in batch.runs for place, number in enumerate(run.numbers))
-            rows = [run.row(place) for run, place, number in numbered if number in named]
-        batch.refused.update(each for row in self.take_over(rows, named) for each in row.identifiers)
-        self.counters.accept(batch.row_count - len(rows))
-        self.counters.resumed += batch.row_count - len(rows)
-
-    def take_over(self, rows: Sequence[Row], known: Mapping[int, Outcome]) -> Sequence[Row]:
-        """Counts rows whose outcome an earlier run has confirmed, and returns the refused ones.
-
-        Those it does not name were accepted.
-        """
-        refused = [(row, each) for row in rows if (each := known.get(row.number)) and each.outcome == REJECTED]
-        self.counters.reject([RowIssue(row.number, each.field, each.reason) for row, each in refused])
-        self.counters.accept(len(rows) - len(refused))
-        self.counters.resumed += len(rows)
-        return [row for row, _ in refused]
-
-    async def _send_all(
-        self,
-        batch: Batch,
-        runs: Sequence[RowBlock],
-        request: Request[UploadCounts] | None = None,
-        *,
-        by_row: bool = False,
-    ) -> None:
-        """Sends the rows, in several requests if some are refused; `by_row` notes the outcome of
-        accepted ones, too.
-        """
-        waiting = [list(runs)]
+        waiting, first, refused = [batch.blocks], [request], list[tuple[Row, RowIssue]]()
         while waiting:
             part = waiting.pop()
             users = sum(map(len, part))
             try:
-                await self._send(request or await self._request(part), users)
+                await self._send(first.pop() if first else await self._request(part), users)
             except ApiError as error:
                 if not error.operation_errors:
                     raise
                 again, rejected = _isolate(self.packer.operations(part), error)
                 waiting += again
-                self._refuse(batch, rejected, by_row=by_row)
+                refused += rejected
+                self.counters.reject([issue for _, issue in rejected])
+                batch.outcomes += [Outcome(each.row, REJECTED, each.field, each.reason) for _, each in rejected]
             else:
                 self.counters.accept(users)
                 if self.on_accept is not None:
-                    await self.on_accept([run.numbers for run in part])
-                if by_row or not batch.place:
-                    batch.outcomes += [Outcome(number, ACCEPTED) for run in part for number in run.numbers]
-            request = None
-
-    def _refuse(self, batch: Batch, rejected: Sequence[tuple[Row, OperationError]], *, by_row: bool) -> None:
-        issues = [_issue(row, why) for row, why in rejected]
-        if not by_row:
-            refused = {identifier for row, _ in rejected for identifier in row.identifiers}
-            # What a row repeats that was accepted stays accepted, whatever becomes of the row.
-            batch.refused |= refused & batch.refused_before if batch.refused_before else refused
-        batch.outcomes += [Outcome(issue.row, REJECTED, issue.field, issue.reason) for issue in issues]
-        self.counters.reject(issues)
+                    await self.on_accept([block.numbers for block in part])
+        if refused:
+            await batch.note_refused(refused)
 
     async def _send(self, request: Request[UploadCounts], users: int) -> None:
         self.counters.sent_first += 1
         await send_until_counted(self.session, request, users, options=self.options, observer=self.observe)
 
-    async def _request(self, runs: Sequence[RowBlock]) -> Request[UploadCounts]:
+    async def _request(self, blocks: Sequence[RowBlock]) -> Request[UploadCounts]:
         parts: list[bytes] = []
-        for part in self.packer.encode(runs):
+        for part in self.packer.encode(blocks):
             if parts:
                 # A large body is encoded in slices, and other jobs continue between them.
                 await yield_if_due()
@@ -247,8 +172,8 @@ class BatchSender:
 
 def _isolate(
     operations: list[list[RowBlock]], error: ApiError
-) -> tuple[list[list[RowBlock]], list[tuple[Row, OperationError]]]:
-    """What to send again, and which rows are refused: an operation of many rows is halved until one
+) -> tuple[list[list[RowBlock]], list[tuple[Row, RowIssue]]]:
+    """Returns what to send again, and the refused rows: an operation of many rows is halved until one
     is left.
 
     Raises the error when it names no operation that was sent, so that nothing is repeated forever.
@@ -262,16 +187,16 @@ def _isolate(
             named[index] = each
     if not named:
         raise error
-    rejected: list[tuple[Row, OperationError]] = []
+    rejected: list[tuple[Row, RowIssue]] = []
     again: list[list[RowBlock]] = []
     untouched: list[RowBlock] = []
-    for index, runs in enumerate(operations):
+    for index, blocks in enumerate(operations):
         if index not in named:
-            untouched += runs
-        elif sum(map(len, runs)) == 1:
-            rejected.append((runs[0].row(0), named[index]))
+            untouched += blocks
+        elif sum(map(len, blocks)) == 1:
+            rejected.append((row := blocks[0].row(0), _issue(row, named[index])))
         else:
-            again += reversed(halves(runs))
+            again += reversed(halves(blocks))
     if untouched:
         again.append(joined(untouched))
     return again, rejected

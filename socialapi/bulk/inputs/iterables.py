@@ -12,7 +12,7 @@ from collections.abc import (
     Sequence,
     Sized,
 )
-from itertools import chain, groupby, islice
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, Generic, Literal, TypeVar
 
@@ -65,8 +65,8 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         return len(self._items) >= ROWS_PER_BLOCK or self._end is not None
 
     def _take(self, item: Any) -> None:
-        """Collects one more item. Raises InvalidInput, which names its type and position, for one
-        that is no row.
+        """Collects one more item. Raises InvalidInput, with type and position, for one that is no
+        row.
         """
         self._items_read += 1
         if isinstance(item, self._selection.bundles):
@@ -77,7 +77,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
             self._items.append(item)
 
     def _take_bundled(self) -> None:
-        """Collects items of the bundle at hand, as far as there is room in a block."""
+        """Collects items of the current bundle, as long as there is room in a block."""
         while self._bundle is not None and not self._is_full:
             item = next(self._bundle, _END)
             if item is _END:
@@ -105,7 +105,9 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         self._kinds[type(item)] = kind
 
     def _hand_out(self) -> Block[L] | None:
-        """The next rows of what is collected; without any, the error that ended the input."""
+        """Returns the next rows of what is collected. If there are none, raises the error that
+        ended the input.
+        """
         block = next(self._blocks, None)
         if block is None and self._items:
             items, self._items = self._items, []
@@ -133,7 +135,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
             number += len(some)
 
     def _groups_of(self, items: Sequence[Any]) -> Sequence[tuple[Kind, Sequence[Any]]]:
-        """The items, those that follow one another and are read in the same way together."""
+        """Returns the items in groups of neighbours that are read in the same way."""
         kinds = [self._kinds[each] for each in set(map(type, items))]
         if all(kind == kinds[0] for kind in kinds):
             return [(kinds[0], items)]
@@ -151,8 +153,8 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         self._selection.check_keys(tuple(names))
 
     def _keyed_blocks(self, kind: KeyedRow, items: Sequence[Any], number: int) -> Iterator[Block[L]]:
-        """The rows in blocks, one for those with the same names. What one of them raises comes
-        after those before it.
+        """Yields the rows in blocks of the same names. What a row raises comes after the rows
+        before it.
         """
         names, rows = kind.fixed_names or (), list[Sequence[Any]]()
         fault: InvalidInput | None = None
@@ -178,7 +180,9 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
 
 
 def _names_so_far(kind: KeyedRow, items: Sequence[Any]) -> Iterator[str]:
-    """The names of the rows up to one that cannot be read, which is told when its turn has come."""
+    """Yields the names of the rows before the first that cannot be read, which raises its error
+    later.
+    """
     with contextlib.suppress(InvalidInput):
         for item in items:
             yield from kind.names(item)
@@ -190,48 +194,19 @@ class IterableReader(_ItemReader[L]):
     def __init__(self, records: Iterable[Any], selection: Selection[L]) -> None:
         super().__init__(records, selection)
         self._source = iter(records)
-        self._given = self._source
-        self._reads_ahead = True
-        """Whether all items so far, but for the first ones of their class, were rows."""
 
     async def read_block(self) -> Block[L] | None:
-        """The rows of the next items."""
+        """Returns the rows of the next items."""
         try:
             self._take_bundled()
             while not self._is_full:
-                if self._reads_ahead and self._kinds:
-                    self._collect_together()
-                else:
-                    self._collect()
+                self._collect()
         except Exception as end:  # noqa: BLE001 - whatever an iterable raises is raised again, after the rows before it
             self._end = end
         return self._hand_out()
 
-    def _collect_together(self) -> None:
-        """Collects as many items as a block has room for, and puts those back that come behind one
-        of a class that was not met before, which may be a bundle.
-        """
-        items, before, room = self._items, len(self._items), ROWS_PER_BLOCK - len(self._items)
-        fault: Exception | None = None
-        try:
-            items.extend(islice(self._source, room))
-        except Exception as error:  # noqa: BLE001 - raised again, after the items before it
-            fault = error
-        if not self._kinds.keys() >= set(map(type, items)):
-            self._reads_ahead = False
-            first = next(at for at in range(before, len(items)) if type(items[at]) not in self._kinds)
-            self._source = chain(items[first:], self._source if fault is None else _raising(fault))
-            del items[first:]
-        elif fault is not None:
-            self._end = fault
-        elif len(items) - before < room:
-            self._end = StopIteration()
-        self._items_read += len(items) - before
-
     def _collect(self) -> None:
-        """Collects items up to the first one that is a bundle, or of a class that was not met
-        before.
-        """
+        """Collects items up to the first bundle, or the first item of a new class."""
         kinds, append, room = self._kinds, self._items.append, ROWS_PER_BLOCK - len(self._items)
         before = len(self._items)
         try:
@@ -251,13 +226,8 @@ class IterableReader(_ItemReader[L]):
 
     async def aclose(self) -> None:
         """Ends a generator, so that what it holds is let go of now."""
-        if isinstance(self._given, Generator):
-            self._given.close()
-
-
-def _raising(fault: Exception) -> Iterator[Any]:
-    yield from ()
-    raise fault
+        if isinstance(self._source, Generator):
+            self._source.close()
 
 
 class AsyncIterableReader(_ItemReader[L]):
@@ -268,7 +238,9 @@ class AsyncIterableReader(_ItemReader[L]):
         self._source: AsyncIterator[Any] = aiter(records)
 
     async def read_block(self) -> Block[L] | None:
-        """The rows of the next items; waits until there is a whole block of them, or no more."""
+        """Returns the rows of the next items; waits until there is a complete block of them, or the
+        end.
+        """
         try:
             self._take_bundled()
             while not self._is_full:

@@ -75,16 +75,22 @@ def _known(plain: Iterable[str]) -> dict[str, Known]:
 
 _DIGESTS: Final = _known((*_EMPTY, *_EMAILS, *WORDS))
 _PHONE_DIGESTS: Final = _known(_PHONES)
+WELL_KNOWN: Final = frozenset(_DIGESTS)
+"""The digests of nothing and of placeholders of any kind."""
 
 
 def known_as(kind: IdentifierKind, digest: str) -> Known | None:
-    """What is known of a digest that is one of nothing, of a placeholder, or of a digest of these."""
+    """Returns what is known of a digest: one of an empty text, of a placeholder, or of the digest
+    of these.
+    """
     known = _DIGESTS.get(digest)
     return _PHONE_DIGESTS.get(digest) if known is None and kind == "phone_number" else known
 
 
 def is_placeholder(kind: IdentifierKind, text: str) -> bool:
-    """Whether a trimmed text stands for no value; addresses are told by their digests."""
+    """Returns whether a trimmed text stands for no value. Addresses are recognised by their
+    digests.
+    """
     if text.lower() in WORDS:
         return True
     return (
@@ -105,7 +111,7 @@ _SAYS_OTHER_DIGEST: Final = re.compile("md5|sha.?1(?!\\d)", re.IGNORECASE).searc
 def findings_of(
     report: LintReport, broken_rows: Mapping[str, int], refused_rows: Mapping[str, int], *, has_region: bool
 ) -> Iterator[Finding]:
-    """Everything worth saying, what concerns rows as a whole first."""
+    """Yields all findings, those about rows as a whole first."""
     yield from _of_rows(report, broken_rows)
     for reason, count in refused_rows.items():
         text = f"{_of(count, report.rows)} rows: {reason}; an upload would reject them"

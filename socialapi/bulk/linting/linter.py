@@ -5,29 +5,34 @@ memory.
 import datetime
 import re
 from collections import Counter
-from collections.abc import Iterable
-from itertools import islice
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import attrs
 
-from socialapi.bulk.audiences.cells import UserRow, user_rows
+from socialapi.bulk.audiences.batches import Batch
+from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.columns import IdentifierColumns
-from socialapi.bulk.audiences.normalize import Unusable, normalizers, trimmed
+from socialapi.bulk.audiences.dedup import RecentIdentifiers
+from socialapi.bulk.audiences.normalize import trimmed
 from socialapi.bulk.audiences.phone_numbers import NO_REGION
-from socialapi.bulk.audiences.prepare import Preparer
-from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, ColumnMapping, shown_name
+from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
+from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, OVERRIDES, ColumnMapping, shown_name
 from socialapi.bulk.inputs.formats import Records, open_records
+from socialapi.bulk.inputs.numbers import texts_of
 from socialapi.bulk.inputs.reader import NoRows
-from socialapi.bulk.linting.duplicates import DuplicateCounter
-from socialapi.bulk.linting.findings import count_reason, findings_of, is_placeholder, known_as
+from socialapi.bulk.linting.findings import WELL_KNOWN, WORDS, count_reason, findings_of, is_placeholder, known_as
+from socialapi.bulk.rows import Column, RowBlock
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
-from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
-from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, ColumnLint, KindLint, LintReport
+from socialapi.models.audiences import IDENTIFIER_KINDS, NO_IDENTIFIER, IdentifierKind
+from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, ColumnLint, KindLint, LintReport, RowIssue
 
 _is_hexadecimal: Final = re.compile("[0-9a-fA-F]{30,130}").fullmatch
-_OTHER_LENGTHS: Final = frozenset({32, 40, 56, 96, 128, *range(60, 64), *range(65, 69)})
+DIGEST_DIGITS: Final = 64
+_LENGTHS: Final = frozenset({32, 40, 56, 96, 128, *range(60, 69)})
+"""Of digests, and of digests that lost a few digits or have some too many."""
+_OVERRIDES: Final = frozenset(OVERRIDES)
 
 
 async def lint_records(
@@ -41,8 +46,7 @@ async def lint_records(
     now: datetime.datetime | None = None,
     allow_empty: bool = True,
 ) -> LintReport:
-    """Reads the records, or the first `sample` of them, and says what an upload of them has to
-    expect.
+    """Returns what an upload of the records, or of the first `sample` of them, has to expect.
 
     `takes_effective_at` says whether the target takes a time of effect, and `now` when the rows
     would be uploaded: at once, if it is left out. Nothing is sent, and memory stays flat. Raises
@@ -52,19 +56,20 @@ async def lint_records(
     if sample is not None and sample < 1:
         raise InvalidInput("sample must be a number of rows of at least 1")
     selection = IdentifierColumns.of(columns, kinds)
+    linter = Linter(selection, has_region=default_region is not None)
     preparer = Preparer(
         now=now or datetime.datetime.now(datetime.UTC),
         default_region=default_region,
         kinds=selection.kinds,
         allow_effective=takes_effective_at,
+        observer=linter,
     )
-    linter = Linter(selection, preparer, default_region)
     try:
         async with open_records(records, selection) as reader:
             async for block in reader:
-                for some in block.steps():
-                    rows = user_rows(some)
-                    linter.take(rows if sample is None else islice(rows, sample - linter.rows))
+                some = block if sample is None else block.part(0, sample - linter.rows)
+                for prepared in preparer.prepare(some):
+                    linter.take(prepared)
                     await yield_if_due()
                 if linter.rows == sample:
                     break
@@ -97,50 +102,100 @@ class _Counts:
 
 
 class Linter:
-    """Counts row by row."""
+    """Counts the rows that are prepared for an upload, and looks at their values."""
 
-    def __init__(self, selection: IdentifierColumns, preparer: Preparer, default_region: str | None) -> None:
+    def __init__(self, selection: IdentifierColumns, *, has_region: bool) -> None:
         self.rows: int = 0
         self._selection = selection
-        self._preparer = preparer
-        self._normalizers = normalizers(selection.kinds, default_region)
-        self._has_region = default_region is not None
+        self._has_region = has_region
         self._kinds: dict[str, _Counts] = {kind: _Counts() for kind in selection.kinds}
         self._columns: dict[tuple[str, str], _Counts] = {}
         self._unusable_rows = 0
         self._rows_with_several = 0
         self._broken_rows = Counter[str]()
         self._refused_rows = Counter[str]()
-        self._duplicates = DuplicateCounter()
+        self._duplicates = 0
+        self._recent = RecentIdentifiers()
+        self._batch = Batch()
+        self._batch.settled.set()
 
-    def take(self, rows: Iterable[UserRow]) -> None:
-        """Takes some rows in."""
-        for row in rows:
-            self.rows += 1
-            if row.problem is not None:
-                count_reason(self._broken_rows, row.problem[1])
-            for field, reason in self._preparer.faults_of(row):
+    def take(self, prepared: PreparedBlock) -> None:
+        """Counts prepared rows, which an upload would send or reject."""
+        self.rows += len(prepared.rejects)
+        for issue in prepared.rejects:
+            self._reject(issue)
+        for block in prepared.blocks:
+            self.rows += len(block)
+            self._count_several(block)
+            self._count_duplicates(block)
+
+    def _reject(self, issue: RowIssue) -> None:
+        fields = issue.field.split(", ")
+        if _OVERRIDES.issuperset(fields):
+            for field, reason in zip(fields, issue.reason.split("; "), strict=True):
                 count_reason(self._refused_rows, f"{field} {reason}")
-            values = {
-                (kind, value) for field, kind, text in row.identifiers if (value := self._judge(field, kind, text))
-            }
-            for field, reason in row.unusable:
-                self._refuse(field, reason)
-            if values:
-                self._rows_with_several += len(values) > 1
-                self._duplicates.add(frozenset(values))
-            else:
-                self._unusable_rows += 1
+            return
+        self._unusable_rows += 1
+        if not issue.field and issue.reason != NO_IDENTIFIER:
+            count_reason(self._broken_rows, issue.reason)
 
-    def _refuse(self, field: str, reason: str) -> None:
-        """A value is of a type that is no text."""
-        counts = self._kinds.get(self._selection.noted.get(field, field))
-        if counts is not None:
-            counts.present += 1
-            count_reason(counts.reasons, reason)
+    def _count_several(self, block: RowBlock) -> None:
+        identifiers = [len(block.columns)] * len(block)
+        for _, values in block.columns if len(block.columns) > 1 else ():
+            for gap in values.gaps():
+                identifiers[gap] -= 1
+        self._rows_with_several += sum(count > 1 for count in identifiers)
+
+    def _count_duplicates(self, block: RowBlock) -> None:
+        """Counts duplicates as an upload does, which remembers as many identifiers."""
+        if self._recent.contradicts(block.action):
+            self._recent.begin_to_differ()
+        start = 0
+        for index in self._recent.repeated(block).indexes:
+            self._recent.place_new(block.part(start, index), self._batch)
+            row, start = block.row(index), index + 1
+            if self._recent.carriers(row) is None:
+                self._recent.place(row, self._batch)
+            else:
+                self._duplicates += 1
+        self._recent.place_new(block.part(start, len(block)), self._batch)
+        self._recent.turn()
+
+    def saw_columns(self, block: UserBlock, columns: Sequence[Column]) -> None:
+        """Counts the plain values of a block, and looks closer at unusual ones."""
+        for (at, field, kind), (_, values) in zip(block.layout.identifiers, columns, strict=True):
+            plain = len(block) - len(values.gaps())
+            if not plain:
+                continue
+            counts, column = self._kinds[kind], self._column(field, kind)
+            counts.present += plain
+            counts.usable += plain
+            column.present += plain
+            is_phone = kind == "phone_number"
+            for cell, value in zip(block.columns[at], values, strict=True):
+                if value:
+                    text = cell.strip() if isinstance(cell, str) else next(text for text, _ in texts_of(cell))
+                    if is_phone or len(text) in _LENGTHS or value in WELL_KNOWN or text.lower() in WORDS:
+                        self._look_closer(kind, text, value, "", column)
+
+    def saw_value(self, field: str, kind: IdentifierKind, text: str, value: str, remark: str) -> None:
+        """Counts a value that is not plain, and what is wrong with it."""
+        text = trimmed(text)
+        if not (text or remark):
+            return
+        counts, column = self._kinds[kind], self._column(field, kind)
+        counts.present += 1
+        column.present += bool(text)
+        if value:
+            counts.usable += 1
+            counts.mended += remark.startswith(MENDED)
+            counts.like_floats += remark == LOOKS_LIKE_FLOAT
+        else:
+            count_reason(counts.reasons, remark)
+        self._look_closer(kind, text, value, remark, column)
 
     def _column(self, field: str, kind: str) -> _Counts:
-        """The counts of a column; of ever new ones, the first are kept."""
+        """Returns the counts of a column. If there are ever new columns, the first ones are kept."""
         column = self._columns.get((field, kind))
         if column is None:
             column = _Counts()
@@ -148,38 +203,31 @@ class Linter:
                 self._columns[field, kind] = column
         return column
 
-    def _judge(self, field: str, kind: IdentifierKind, text: str) -> str:
-        """What an upload would send, or an empty text."""
-        if not trimmed(text):
-            return ""
-        counts, column = self._kinds[kind], self._column(field, kind)
-        counts.present += 1
-        column.present += 1
-        value, reason = "", ""
-        try:
-            value, remark = self._normalizers[kind](text)
-            counts.usable += 1
-            counts.mended += remark.startswith(MENDED)
-            counts.like_floats += remark == LOOKS_LIKE_FLOAT
-        except Unusable as unusable:
-            reason = unusable.reason
-            count_reason(counts.reasons, reason)
-        text = trimmed(text)
+    def _look_closer(self, kind: IdentifierKind, text: str, value: str, remark: str, column: _Counts) -> None:
+        """Counts what is of no use though it may be sent, and how the value is written."""
+        counts = self._kinds[kind]
         if kind == "partner_user_id":
             counts.placeholders += is_placeholder(kind, text)
-            return value
-        if len(text) == 64 and value == text.lower():
+            return
+        if len(text) == DIGEST_DIGITS and value == text.lower():
             counts.digests += 1
             column.digests += 1
             counts.upper_case += value != text
-        elif kind == "phone_number" and (reason == NO_REGION or (self._has_region and value and "+" not in text)):
+        elif kind == "phone_number" and (remark == NO_REGION or (self._has_region and value and "+" not in text)):
             counts.no_country_code += 1
             counts.by_region += bool(value)
-        _look_closer(kind, text, value, counts)
-        return value
+        known = known_as(kind, value)
+        if known == "nothing":
+            counts.of_nothing += 1
+        elif known == "twice":
+            counts.hashed_twice += 1
+        elif known == "placeholder" or is_placeholder(kind, text):
+            counts.placeholders += 1
+        elif len(text) in _LENGTHS and _is_other_digest(kind, text):
+            counts.wrong_length += 1
 
     def report(self, broken_off: str | None = None) -> LintReport:
-        """What was found."""
+        """Returns what was found."""
         kinds = tuple(
             KindLint(kind=kind, **attrs.asdict(counts) | {"reasons": dict(counts.reasons.most_common())})
             for kind, counts in self._kinds.items()
@@ -193,8 +241,8 @@ class Linter:
             rows=self.rows,
             unusable_rows=self._unusable_rows,
             rows_with_several=self._rows_with_several,
-            duplicates=self._duplicates.duplicates,
-            duplicates_are_exact=self._duplicates.is_exact,
+            duplicates=self._duplicates,
+            duplicates_are_exact=True,
             kinds=kinds,
             columns=columns,
             ignored_columns=tuple(self._selection.ignored_columns()),
@@ -205,21 +253,10 @@ class Linter:
         return attrs.evolve(report, findings=tuple(findings))
 
 
-def _look_closer(kind: IdentifierKind, text: str, value: str, counts: _Counts) -> None:
-    """Counts what is of no use though it may be sent."""
-    known = known_as(kind, value)
-    if known == "nothing":
-        counts.of_nothing += 1
-    elif known == "twice":
-        counts.hashed_twice += 1
-    elif known == "placeholder" or is_placeholder(kind, text):
-        counts.placeholders += 1
-    elif len(text) in _OTHER_LENGTHS and _is_other_digest(kind, text):
-        counts.wrong_length += 1
-
-
 def _is_other_digest(kind: IdentifierKind, text: str) -> bool:
-    """Whether it looks like a digest of another kind than SHA-256, or like a part of one."""
-    if _is_hexadecimal(text) is None or text.isdigit() or text.isalpha():
+    """Returns whether a text looks like a digest of another kind than SHA-256, or like a part of
+    one.
+    """
+    if len(text) == DIGEST_DIGITS or _is_hexadecimal(text) is None or text.isdigit() or text.isalpha():
         return False
     return kind != "device_id" or len(text) != 32  # a device identifier may be written without its hyphens

@@ -6,7 +6,6 @@ import datetime
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
 from typing import Final
 
 import attrs
@@ -39,8 +38,7 @@ async def lint_products(
     now: datetime.datetime | None = None,
     allow_empty: bool = True,
 ) -> LintReport:
-    """Reads the products, or the first `sample` of them, and says what a load of them has to
-    expect.
+    """Returns what a load of the products, or of the first `sample` of them, has to expect.
 
     `now` is when they would be loaded: at once, if it is left out. Nothing is sent, and memory
     stays flat. Raises InvalidInput for options and input that cannot be used at all, and NoRows for
@@ -53,9 +51,9 @@ async def lint_products(
     try:
         async with open_records(products, selection) as reader:
             async for block in reader:
-                for some in block.steps():
-                    rows = product_rows(some)
-                    linter.take(rows if sample is None else islice(rows, sample - linter.rows))
+                some = block if sample is None else block.part(0, sample - linter.rows)
+                for step in some.steps():
+                    linter.take(product_rows(step))
                     await yield_if_due()
                 if linter.rows == sample:
                     break
@@ -93,7 +91,7 @@ class ProductLinter:
         self._ids = DuplicateCounter()
 
     def take(self, rows: Iterable[ProductRow]) -> None:
-        """Takes some products in."""
+        """Counts products."""
         for row in rows:
             self.rows += 1
             for field in row.shape:
@@ -119,7 +117,7 @@ class ProductLinter:
             self._fields[field].refused += 1
 
     def report(self, broken_off: str | None = None) -> LintReport:
-        """What was found."""
+        """Returns what was found."""
         kinds = tuple(
             KindLint(
                 kind=field,

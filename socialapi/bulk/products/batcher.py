@@ -15,15 +15,18 @@ from typing import IO, Any, Final
 
 import orjson
 
+from socialapi._speedups import IdentifierTable
+from socialapi.bulk.inputs.columns import printable
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.errors import InvalidInput
 from socialapi.models.products import MAX_PRODUCTS
+from socialapi.reports import RowIssue
 
 MAX_HELD: Final = 500
 """Products held back before the reading waits, so that memory stays flat."""
 
 
-class Placer:
+class ProductBatcher:
     """Takes products in order and submits batches until `stopped` returns True."""
 
     def __init__(self, submit: Callable[[ProductBatch], Awaitable[None]], stopped: Callable[[], bool]) -> None:
@@ -38,7 +41,7 @@ class Placer:
         self._held_groups: Counter[str] = Counter()
         self._freed = asyncio.Event()
 
-    async def place(self, rows: Iterable[ProductRow]) -> None:
+    async def add(self, rows: Iterable[ProductRow]) -> None:
         """Puts the products into batches, now or when they may be."""
         for row in rows:
             if self._stopped():
@@ -48,7 +51,7 @@ class Placer:
             if self._has_to_wait(row):
                 self._hold(row)
                 while len(self._held) >= MAX_HELD and not self._stopped():
-                    await self._go_on()
+                    await self._continue()
             elif self._open.add(row) == MAX_PRODUCTS:
                 await self._dispatch()
 
@@ -56,16 +59,16 @@ class Placer:
         """Submits all that is left."""
         await self._dispatch()
         while self._held and not self._stopped():
-            await self._go_on()
+            await self._continue()
         await self._dispatch()
 
     def settled(self, batch: ProductBatch) -> None:
-        """Every product of the batch has its outcome, or never will have."""
+        """Notes that every product of the batch has its outcome, or never will."""
         self._live_ids -= batch.ids
         self._live_groups -= batch.groups
         self._freed.set()
 
-    async def _go_on(self) -> None:
+    async def _continue(self) -> None:
         """Waits until something was settled that others are held back for."""
         await self._dispatch()
         if self._stopped():
@@ -111,6 +114,44 @@ class Placer:
         return ProductBatch(self._made)
 
 
+REMEMBERED_IDS: Final = 100_000
+"""Ids in each of the two generations of those that may come again."""
+IDS_SHOWN: Final = 5
+
+
+class RepeatedIds:
+    """The ids that come again among the last 100,000 products or more: memory stays flat."""
+
+    def __init__(self) -> None:
+        self._young: IdentifierTable[bool] = IdentifierTable()
+        self._old: IdentifierTable[bool] = IdentifierTable()
+        self._count = 0
+        self._first_row = 0
+        self._first_ids: dict[str, None] = {}
+
+    def note(self, row: ProductRow) -> None:
+        """Notes the id of the next valid product, and in the row whether it came before."""
+        row.is_repeated = bool(self._young.get(row.id) or self._old.get(row.id))
+        self._young.put(row.id, True)
+        if len(self._young) >= REMEMBERED_IDS:
+            self._young, self._old = IdentifierTable(), self._young
+        if row.is_repeated:
+            self._count += 1
+            self._first_row = self._first_row or row.number
+            if len(self._first_ids) <= IDS_SHOWN:
+                self._first_ids[row.id] = None
+
+    def warning(self) -> RowIssue | None:
+        """Returns one warning about all of them; None if there is none."""
+        if not self._count:
+            return None
+        shown = ", ".join(map(printable, list(self._first_ids)[:IDS_SHOWN]))
+        more = ", …" if len(self._first_ids) > IDS_SHOWN else ""
+        products = "1 product has" if self._count == 1 else f"{self._count:,} products have"
+        reason = f"{products} the id of an earlier one, and each replaces it in the order of the input: {shown}{more}"
+        return RowIssue(self._first_row, "id", reason)
+
+
 IN_MEMORY_BYTES: Final = 8_000_000
 """What is kept in memory before a file is made."""
 
@@ -128,19 +169,20 @@ class WaitingProducts:
         self._file: IO[bytes] = tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES)  # noqa: SIM115  # closed by `aclose`
 
     async def add(self, rows: Sequence[ProductRow]) -> None:
-        """Further products."""
+        """Adds products."""
         if rows:
-            await asyncio.to_thread(self._write, [(row.number, row.json, row.values) for row in rows])
+            parts = [(row.number, row.json, row.values, row.is_repeated) for row in rows]
+            await asyncio.to_thread(self._write, parts)
 
     async def take(self) -> Sequence[ProductRow]:
-        """The next products; none at the end."""
+        """Returns the next products; none at the end."""
         return await asyncio.to_thread(self._read)
 
     async def aclose(self) -> None:
         """Lets go of the products. Idempotent."""
         await asyncio.to_thread(self._file.close)
 
-    def _write(self, rows: Sequence[tuple[int, bytes, Sequence[str] | None]]) -> None:
+    def _write(self, rows: Sequence[tuple[int, bytes, Sequence[str] | None, bool]]) -> None:
         try:
             pickle.dump(rows, self._file)
         except OSError as problem:
@@ -157,4 +199,7 @@ class WaitingProducts:
             rows: Sequence[Any] = pickle.load(self._file)  # noqa: S301  # written above, by this very process
         except EOFError:
             return ()
-        return [ProductRow(number, orjson.loads(json), values=values, json=json) for number, json, values in rows]
+        return [
+            ProductRow(number, orjson.loads(json), values=values, json=json, is_repeated=is_repeated)
+            for number, json, values, is_repeated in rows
+        ]

@@ -48,82 +48,199 @@ _NUMBERS: Final = frozenset({float, Decimal})
 
 
 def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
-    """The products of a block. What cannot be used of one is its problem.
+    """Returns the products of a block. What cannot be used of one is its problem.
 
-    Most cells are texts that raise no question. These are read a column at a time, and a row that
-    has any other cell by itself, with the same result.
+    Cells are read a column at a time: most are texts that raise no question. Each other cell is read
+    by itself.
     """
-    columns = _columns(block)
-    if columns is None:
-        return [_product(block, index) for index in range(len(block))]
-    by_itself = set[int]().union(block.faults, block.doubts, *(column.odd for column in columns))
-    converted: dict[int, list[str]] = {}
-    for column in columns:
-        for index in column.converted:
-            converted.setdefault(index, []).append(column.field)
+    reading = _Reading(block)
+    for column in block.layout.columns:
+        reading.take(column)
     shown = block.layout.shown
     written = None if shown is None else list(map(list, zip(*(block.columns[at] for at in shown), strict=True)))
     return [
-        _product(block, index)
-        if index in by_itself
-        else ProductRow(
-            block.first_number + index,
-            shape,
-            values=None if written is None else written[index],
-            converted=converted.get(index, ()),
-            keeps_field_rules=True,
-        )
-        for index, shape in enumerate(_shapes(columns))
+        reading.row(index, shape, None if written is None else written[index])
+        for index, shape in enumerate(reading.shapes())
     ]
+
+
+class _Reading:
+    """What is known so far of the products of a block. An empty text is a value that is not sent."""
+
+    def __init__(self, block: Block[ProductLayout]) -> None:
+        self._block = block
+        self._values: dict[str, list[Any]] = {}
+        self._names: dict[str, list[str]] = {}
+        """For each field, the name of the column from which the value of each row is."""
+        self._problems: dict[int, tuple[str, str, str]] = {}
+        """The first field of a row that cannot be used, where it is in the file, and why."""
+        self._warnings: dict[int, list[tuple[str, str]]] = {}
+        self._converted: dict[int, list[str]] = {}
+        self._has_gaps = False
+        self._unchecked = set[int]()
+        """The rows that have a value which may break the rules of its field."""
+
+    def take(self, column: ProductColumn) -> None:
+        """Reads the cells of a column."""
+        block, field, layout = self._block, column.field, self._block.layout
+        cells, currencies = block.columns[column.index], None
+        if _EMPTY.issuperset(map(type, cells)):
+            return
+        if layout.currency is not None and field in PRICES:
+            currencies = block.columns[layout.currency]
+        plain = _plain(field, cells, currencies)
+        values, faults = plain.values, dict[int, str | None]()
+        self._has_gaps = self._has_gaps or bool(plain.odd) or "" in values
+        for index in plain.converted:
+            self._converted.setdefault(index, []).append(field)
+        for index in sorted(plain.odd):
+            self._unchecked.add(index)
+            values[index], faults[index] = self._cell(index, field, cells[index])
+            if currencies is not None and isinstance(values[index], str) and isinstance(currencies[index], str):
+                values[index] = with_currency(values[index], currencies[index])
+        if field in self._values:
+            self._merge(column, values, faults)
+        else:
+            self._values[field], self._names[field] = values, [column.name] * len(block)
+        for index, fault in faults.items():
+            if fault is not None and index not in self._problems:
+                place = block.place_of(index, column.number if block.is_text else None)
+                self._problems[index] = (field, place, fault)
+
+    def _merge(self, column: ProductColumn, values: Sequence[Any], faults: dict[int, str | None]) -> None:
+        """Adds the values of another column of a field. Only images may have several."""
+        field, before, names = column.field, self._values[column.field], self._names[column.field]
+        for index, value in enumerate(values):
+            if _is_empty(value):
+                continue
+            if _is_empty(before[index]):
+                before[index], names[index] = value, column.name
+                continue
+            self._unchecked.add(index)
+            if not _differ(value, before[index]):
+                continue
+            if field == IMAGES and isinstance(before[index], str) and isinstance(value, str):
+                before[index] = joined(field, (before[index], value))
+                continue
+            faults[index] = f"is there twice, as {shown_name(names[index])} and as {shown_name(column.name)}"
+            if field == "id":  # nobody knows which
+                before[index] = ""
+
+    def shapes(self) -> Iterator[dict[str, Any]]:
+        """Yields what would be sent of each row."""
+        names = list(self._values)
+        if not _REQUIRED.issubset(names):
+            self._unchecked.update(range(len(self._block)))
+        if not names:
+            return iter([{} for _ in range(len(self._block))])
+        rows = zip(*self._values.values(), strict=True)
+        if not self._has_gaps:
+            return (dict(zip(names, row, strict=True)) for row in rows)
+        return (
+            {name: value for name, value in zip(names, row, strict=True) if value.__class__ is not str or value}
+            for row in rows
+        )
+
+    def row(self, index: int, shape: dict[str, Any], values: list[Any] | None) -> ProductRow:
+        """Returns a product with what is said of it."""
+        block, layout = self._block, self._block.layout
+        number = block.first_number + index
+        if (fault := block.faults.get(index)) is not None:
+            place = block.place_of(index, fault.column)
+            return ProductRow(number, {}, ("", place + fault.reason), values, is_blank=fault is IS_BLANK, place=place)
+        field, place, reason = self._problems.get(index, ("", "", ""))
+        if (doubt := block.doubts.get(index)) is not None:
+            field, place, reason = "", block.place_of(index, doubt.column), doubt.reason
+            values = None if values is None else [*values, *doubt.surplus]
+            is_first = any(
+                each.field == "id" and layout.shown and each.index == layout.shown[0] for each in layout.columns
+            )
+            if layout.shown and not is_first:
+                shape.pop("id", None)  # what is under it may belong under the column before
+        return ProductRow(
+            number,
+            shape,
+            (field, place + reason) if reason else None,
+            values,
+            warnings=self._warnings.get(index, ()),
+            converted=self._converted.get(index, ()),
+            place=place,
+            keeps_field_rules=not reason and index not in self._unchecked,
+        )
+
+    def _cell(self, index: int, field: str, cell: Any) -> tuple[Any, str | None]:
+        """Returns what a cell that is not plain says of its field, and what is wrong with it."""
+        if _says_nothing(cell):
+            return "", None
+        if hasattr(cell, "tolist") and not is_number(cell):  # an array of NumPy or pandas
+            cell = cell.tolist()
+        if isinstance(cell, list | tuple):
+            cell = self._of_several(index, field, cell)
+        if isinstance(cell, str):
+            return self._of_text(index, field, cell.strip())
+        if is_number(cell):
+            return _of_number(field, cell)
+        return (str(cell) if isinstance(cell, uuid.UUID) else cell), None
+
+    def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:
+        """Returns what an array says. Of categories the service takes one, and merchants give several."""
+        found = _one_of_several(field, cell)
+        if field == CATEGORY and found is cell and all(isinstance(each, str) for each in cell):
+            self._warn(index, field, FIRST_OF_SEVERAL)
+            return next(each for each in cell if not _says_nothing(each))
+        return found
+
+    def _of_text(self, index: int, field: str, text: str) -> tuple[Any, str | None]:
+        """Returns what a text says of a field, and what is wrong with it; the rules judge what is not
+        understood.
+        """
+        if (fault := _fault(text)) is not None:
+            has_file = self._block.lines is not None
+            return text, fault if has_file or fault != NOT_UTF8 else NOT_UNICODE
+        if field == "inventory" and (found := _whole(text)) is not None:
+            return int(found[1] or found[2]), None
+        if field in _IDENTIFIERS and looks_like_float(text):
+            self._warn(index, field, LOOKS_LIKE_FLOAT)
+        meant = understood(field, text)
+        if meant != text:
+            self._converted.setdefault(index, []).append(field)
+        if (doubtful := doubt(field, text)) is None:
+            return meant, None
+        if meant == text and not _is_taken(text):
+            return text, doubtful
+        self._warn(index, field, doubtful)
+        return meant, None
+
+    def _warn(self, index: int, field: str, reason: str) -> None:
+        self._warnings.setdefault(index, []).append((field, reason))
+
+
+def _is_empty(value: Any) -> bool:
+    return value.__class__ is str and not value
 
 
 @attrs.frozen(eq=False, repr=False)
 class _Column:
-    """What the cells of a field are sent as, by their rows. An empty text is not sent.
+    """What the plain cells of a field are sent as, by their rows. An empty text is not sent.
 
-    `odd` are the rows whose cell has to be looked at by itself, and `converted` those in which it
-    is sent otherwise than it was written.
+    `odd` are the rows whose cell has to be read by itself, and `converted` those in which it is sent
+    otherwise than it was written.
     """
 
-    field: str
-    values: Sequence[Any]
-    has_gaps: bool
+    values: list[Any]
     odd: Collection[int]
     converted: Sequence[int] = ()
 
 
-def _columns(block: Block[ProductLayout]) -> Sequence[_Column] | None:
-    """The columns of a block; None where each row has to be read by itself."""
-    layout, found = block.layout, list[_Column]()
-    fields = [column.field for column in layout.columns]
-    if len(set(fields)) < len(fields) or not _REQUIRED.issubset(fields):
-        return None
-    for each in layout.columns:
-        cells = block.columns[each.index]
-        if _EMPTY.issuperset(map(type, cells)) and each.field not in _REQUIRED:
-            continue
-        if each.field == "inventory":
-            column = _counts(cells)
-        elif layout.currency is not None and each.field in PRICES:
-            column = _prices(each.field, cells, block.columns[layout.currency])
-        else:
-            column = _texts(each.field, cells)
-        if len(column.odd) == len(block):
-            return None
-        found.append(column)
-    return found
-
-
-def _shapes(columns: Sequence[_Column]) -> Iterator[dict[str, Any]]:
-    names = [column.field for column in columns]
-    rows = zip(*(column.values for column in columns), strict=True)
-    if any(column.has_gaps for column in columns):
-        return ({name: value for name, value in zip(names, row, strict=True) if value != ""} for row in rows)
-    return (dict(zip(names, row, strict=True)) for row in rows)
+def _plain(field: str, cells: Sequence[Any], currencies: Sequence[Any] | None) -> _Column:
+    if field == "inventory":
+        values = [_count_of(cell) for cell in cells]
+        return _Column(values, {index for index, value in enumerate(values) if value is None})
+    return _texts(field, cells) if currencies is None else _prices(field, cells, currencies)
 
 
 def _texts(field: str, cells: Sequence[Any]) -> _Column:
-    """The cells of a field whose values are texts."""
+    """Reads the cells of a field whose values are texts."""
     odd = set[int]()
     if set(map(type, cells)) != {str}:
         found = [_text_of(field, cell) for cell in cells]
@@ -131,27 +248,22 @@ def _texts(field: str, cells: Sequence[Any]) -> _Column:
         cells = [text or "" for text in found]
     texts = list(map(str.strip, cells))
     different = set(texts)
-    if has_gaps := "" in different:
+    if "" in different:
         different.discard("")
         if field in _REQUIRED:
             odd.update(index for index, text in enumerate(texts) if not text)
     tests = _tests(field)
     if tests.pass_all(different):
-        return _Column(field, texts, has_gaps, odd)
+        return _Column(texts, odd)
     sent = {text: text if tests.pass_all((text,)) else _sent(field, text) for text in different}
     odd.update(index for index, text in enumerate(texts) if text and sent[text] is None)
     values = [sent.get(text) or "" for text in texts]
-    return _Column(
-        field,
-        values,
-        has_gaps or "" in values,
-        odd,
-        [index for index, (text, value) in enumerate(zip(texts, values, strict=True)) if text != value],
-    )
+    rows = enumerate(zip(texts, values, strict=True))
+    return _Column(values, odd, [index for index, (text, value) in rows if text != value and index not in odd])
 
 
 def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Column:
-    """As `_texts`, of prices beside a column with their currencies."""
+    """Does the same as `_texts` for prices next to a column with their currencies."""
     codes = [known_currency(cell) if isinstance(cell, str) else None for cell in currencies]
     priced: list[Any] = []
     for cell, code in zip(cells, codes, strict=True):
@@ -160,11 +272,14 @@ def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Col
     column = _texts(field, priced)
     pairs = enumerate(zip(column.values, codes, strict=True))
     contradicted = {index for index, (value, code) in pairs if value and code and not value.endswith(f" {code}")}
-    return attrs.evolve(column, odd=contradicted.union(column.odd))
+    converted = [index for index in column.converted if index not in contradicted]
+    return _Column(column.values, contradicted.union(column.odd), converted)
 
 
 def _text_of(field: str, cell: Any) -> str | None:
-    """The text of a cell, empty where it says nothing; None for one that has to be looked at."""
+    """Returns the text of a cell, empty for no value; None for a cell that has to be read by
+    itself.
+    """
     if cell.__class__ is str:
         text: str = cell
         return text
@@ -178,15 +293,8 @@ def _text_of(field: str, cell: Any) -> str | None:
     return number if fault is None and isinstance(number, str) else None
 
 
-def _counts(cells: Sequence[Any]) -> _Column:
-    """The cells of a field whose values are counts."""
-    values = [_count_of(cell) for cell in cells]
-    odd = {index for index, value in enumerate(values) if value is None}
-    return _Column("inventory", values, "" in values, odd)
-
-
 def _count_of(cell: Any) -> int | Literal[""] | None:
-    """As `_text_of`, of a count that keeps the rules."""
+    """Does the same as `_text_of` for a count that follows the rules."""
     if cell.__class__ is str:
         text = cell.strip()
         return int(text) if _is_count(text) is not None else None if text else ""
@@ -200,7 +308,7 @@ def _count_of(cell: Any) -> int | Literal[""] | None:
 
 
 def _sent(field: str, text: str) -> str | None:
-    """What is sent for a text; None where there is more to say."""
+    """Returns what is sent for a text; None if there is something to say about it."""
     if _fault(text) is not None or doubt(field, text) is not None:
         return None
     if field in _IDENTIFIERS and looks_like_float(text) is not None:
@@ -221,7 +329,9 @@ class _Tests:
     is_identifier: bool
 
     def pass_all(self, texts: Collection[str]) -> bool:
-        """Whether all of these texts are sent as they were written, and there is nothing to say."""
+        """Returns whether all of these texts are sent as they were written, and there is nothing to
+        say about them.
+        """
         if _fault("".join(texts)) is not None or (self.is_identifier and any(map(looks_like_float, texts))):
             return False
         return all(all(map(test, texts)) for test in self.every)
@@ -234,121 +344,13 @@ def _tests(field: str) -> _Tests:
     return _Tests(rules, (*rules, *unchanged_tests(field)), field in _IDENTIFIERS)
 
 
-def _product(block: Block[ProductLayout], index: int) -> ProductRow:
-    layout, number = block.layout, block.first_number + index
-    values = None if layout.shown is None else [block.columns[at][index] for at in layout.shown]
-    if (fault := block.faults.get(index)) is not None:
-        place = block.place_of(index, fault.column)
-        return ProductRow(number, {}, ("", place + fault.reason), values, is_blank=fault is IS_BLANK, place=place)
-    reading = _Reading(block, index)
-    for column in layout.columns:
-        cell = block.columns[column.index][index]
-        if not _says_nothing(cell):
-            reading.take(column, cell)
-    if layout.currency is not None:
-        reading.take_currency(block.columns[layout.currency][index])
-    place, problem = reading.place, reading.problem
-    if (odd := block.doubts.get(index)) is not None:
-        place = block.place_of(index, odd.column)
-        problem = ("", place + odd.reason)
-        values = None if values is None else [*values, *odd.surplus]
-        if layout.shown and not any(each.field == "id" and each.index == layout.shown[0] for each in layout.columns):
-            reading.shape.pop("id", None)  # what stands under it may belong under the column before
-    return ProductRow(
-        number, reading.shape, problem, values, warnings=reading.warnings, converted=reading.converted, place=place
-    )
-
-
-class _Reading:
-    """What is known so far of the product in a row."""
-
-    def __init__(self, block: Block[ProductLayout], index: int) -> None:
-        self._block = block
-        self._index = index
-        self._names: dict[str, str] = {}
-        self.shape: dict[str, Any] = {}
-        self.problem: tuple[str, str] | None = None
-        self.warnings: list[tuple[str, str]] = []
-        self.converted: list[str] = []
-        self.place = ""
-
-    def take(self, column: ProductColumn, cell: Any) -> None:
-        """Takes in what a cell says of its field."""
-        field, fault = column.field, None
-        if hasattr(cell, "tolist") and not is_number(cell):  # an array of NumPy or pandas
-            cell = cell.tolist()
-        if isinstance(cell, list | tuple):
-            cell = self._of_several(field, cell)
-        if isinstance(cell, str):
-            cell, fault = self._of_text(field, cell.strip())
-        elif is_number(cell):
-            cell, fault = _of_number(field, cell)
-        elif isinstance(cell, uuid.UUID):
-            cell = str(cell)
-        if field in self._names and _differ(cell, self.shape.get(field)):
-            fault = self._add(field, cell, column.name)
-        else:
-            self._names[field] = column.name
-            self.shape[field] = cell
-        if fault is not None and self.problem is None:
-            number = column.number if self._block.is_text else None
-            self.place = self._block.place_of(self._index, number)
-            self.problem = (field, self.place + fault)
-
-    def _of_several(self, field: str, cell: Sequence[Any]) -> Any:
-        """What an array says. Of categories the service takes one, and merchants give several."""
-        found = _one_of_several(field, cell)
-        if field == CATEGORY and found is cell and all(isinstance(each, str) for each in cell):
-            self.warnings.append((field, FIRST_OF_SEVERAL))
-            return next(each for each in cell if not _says_nothing(each))
-        return found
-
-    def take_currency(self, cell: Any) -> None:
-        """Takes in the currency of prices that are numbers alone."""
-        for field in PRICES:
-            price = self.shape.get(field)
-            if isinstance(cell, str) and isinstance(price, str):
-                self.shape[field] = with_currency(price, cell)
-
-    def _add(self, field: str, cell: Any, name: str) -> str | None:
-        """Takes in a second value of a field, which only images may have."""
-        before = self.shape.get(field)
-        if field == IMAGES and isinstance(before, str) and isinstance(cell, str):
-            self.shape[field] = joined(field, (before, cell))
-            return None
-        if field == "id":  # nobody knows which
-            self.shape.pop(field, None)
-        return f"is there twice, as {shown_name(self._names[field])} and as {shown_name(name)}"
-
-    def _of_text(self, field: str, text: str) -> tuple[Any, str | None]:
-        """What a text says of a field, and what is wrong with it; the rules judge what is not
-        understood.
-        """
-        if (fault := _fault(text)) is not None:
-            has_file = self._block.lines is not None
-            return text, fault if has_file or fault != NOT_UTF8 else NOT_UNICODE
-        if field == "inventory" and (found := _whole(text)) is not None:
-            return int(found[1] or found[2]), None
-        if field in _IDENTIFIERS and looks_like_float(text):
-            self.warnings.append((field, LOOKS_LIKE_FLOAT))
-        meant = understood(field, text)
-        if meant != text:
-            self.converted.append(field)
-        if (doubtful := doubt(field, text)) is None:
-            return meant, None
-        if meant == text and not _is_taken(text):
-            return text, doubtful
-        self.warnings.append((field, doubtful))
-        return meant, None
-
-
 _is_taken: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
 """Matches a price that the service takes as it is."""
 
 
 def _one_of_several(field: str, cell: Sequence[Any]) -> Any:
-    """What an array says: several images as one text, a value that stands alone or is repeated, or
-    the array itself.
+    """Returns what an array says: several images as one text, a single or repeated value, or the
+    array itself.
     """
     if len(cell) > _MAX_VALUES:
         return cell
@@ -370,8 +372,8 @@ def _differ(one: Any, other: Any) -> bool:
 
 
 def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
-    """What a number says of a field, and what is wrong with it: digits, where an identifier or a
-    text is meant.
+    """Returns what a number says of a field, and what is wrong with it: digits, where an identifier
+    or a text is meant.
     """
     if field == "inventory" and isinstance(value, int):
         return value, None
@@ -395,8 +397,8 @@ def _written(value: Any) -> Any:
 
 
 def _says_nothing(value: Any, depth: int = 0) -> bool:
-    """Whether an object might as well not have the name; what is nested deeply says something, if
-    no field takes it.
+    """Returns whether a value is as good as missing. What is nested deeply is not, even if no field
+    takes it.
     """
     if isinstance(value, str):
         return not value or value.isspace()

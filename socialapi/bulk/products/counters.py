@@ -54,9 +54,9 @@ class ProductCounters(RowCounters):
         """
         return self.selection.table_names if self.place_of(1) is None else (*PLACE, *FIELDS)
 
-    def took(self, status: str, products: int) -> None:
-        """The service took products, and said this of them."""
-        self._count(COUNTED[status], products)
+    def took(self, status: str, rows: Sequence[ProductRow]) -> None:
+        """Counts products that the service accepted with this status."""
+        self._count(COUNTED[status], rows)
 
     def resume(self, row: ProductRow, outcome: Outcome) -> None:
         """A product has its outcome from an earlier run."""
@@ -65,16 +65,16 @@ class ProductCounters(RowCounters):
         if outcome.outcome == REFUSED:
             self.refuse([(row, outcome.field, outcome.reason)])
         else:
-            self._count(outcome.outcome, 1)
+            self._count(outcome.outcome, [row])
 
-    def _count(self, name: str, products: int) -> None:
-        self.accept(products)
-        setattr(self, name, getattr(self, name) + products)
+    def _count(self, name: str, rows: Sequence[ProductRow]) -> None:
+        self.accept(len(rows))
+        self.repeated += sum(row.is_repeated for row in rows)
+        setattr(self, name, getattr(self, name) + len(rows))
 
-    def skip(self, products: int) -> None:
-        """Products are what the catalog has already."""
-        self.accept(products)
-        self.skipped += products
+    def skip(self, rows: Sequence[ProductRow]) -> None:
+        """Counts products that the catalog has already."""
+        self._count("skipped", rows)
 
     def refuse(self, rows: Sequence[Refused]) -> None:
         """Products cannot be used, or were refused."""

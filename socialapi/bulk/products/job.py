@@ -13,7 +13,7 @@ from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.reader import Block, Reader
 from socialapi.bulk.job import JobContext, JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job
 from socialapi.bulk.journals.journal import Outcome, Setting, columns_setting
-from socialapi.bulk.products.batcher import Placer, WaitingProducts
+from socialapi.bulk.products.batcher import ProductBatcher, RepeatedIds, WaitingProducts
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.counters import ProductCounters, Refused
 from socialapi.bulk.products.feed import ProductColumns, ProductLayout
@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 
 def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, str]]:
-    """Each field at fault and why, without the place; nothing for a product that keeps the rules."""
+    """Returns each field that breaks a rule and why, without the line; nothing for a product that
+    follows the rules.
+    """
     found = list[tuple[str, str]]()
     if row.problem is not None:
         field, reason = row.problem
@@ -50,7 +52,9 @@ def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, st
 
 
 def judge(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | None:
-    """The fields at fault and why; None for a product that keeps the rules, which is then encoded."""
+    """Returns the fields that break rules and why; None for a product that follows the rules, which
+    is then encoded.
+    """
     if row.problem is not None:
         return row.problem
     if broken := _broken_rules(row, now):
@@ -133,14 +137,15 @@ class ProductStage:
         self._digests = sender.digests
         self._options = options
         self._context = context
-        self._placer = Placer(self._submit, self._is_stopped)
+        self._batcher = ProductBatcher(self._submit, self._is_stopped)
         # What is judged as a whole before anything is sent has to wait somewhere: the input may not
         # be there twice.
         self._waiting = WaitingProducts() if options.judges_whole_input else None
+        self._repeated_ids = RepeatedIds()
         self._load_journal: LoadJournal | None = None
 
     async def open(self, run: JobRun[Block[ProductLayout], ProductBatch, UpsertReport]) -> None:
-        """Goes on from the journal, and opens the digest file."""
+        """Continues from the journal, and opens the digest file."""
         self._run, self._dispatcher = run, run.dispatcher
         self._sender.observe = run.observe
         if run.journal is not None and run.opened is not None:
@@ -167,14 +172,16 @@ class ProductStage:
             if self._waiting is not None:
                 await self._waiting.add(good)
             else:
-                await self._place(good)
+                await self._add_changed(good)
             await yield_if_due()
 
     async def flush(self) -> None:
         """Submits what waits."""
+        if (warning := self._repeated_ids.warning()) is not None:
+            self._counters.warn([warning])
         if self._waiting is not None:
-            await self._place_waiting(self._waiting)
-        await self._placer.flush()
+            await self._add_waiting(self._waiting)
+        await self._batcher.flush()
 
     async def settle(self, batch: ProductBatch) -> None:
         """Sends the batch until every product has its outcome; then those that depend on them may
@@ -183,10 +190,12 @@ class ProductStage:
         try:
             await self._sender.settle(batch)
         finally:
-            self._placer.settled(batch)
+            self._batcher.settled(batch)
 
     async def finish(self) -> None:
-        """What the feed does not have any more is counted, and deleted where that is asked for."""
+        """Counts the products that are no longer in the feed, and deletes them if that is asked
+        for.
+        """
         if self._load_journal is not None:
             # Of an input that was cut off, the rest would seem to have vanished, though this job
             # itself has loaded it.
@@ -220,14 +229,14 @@ class ProductStage:
             await self._digests.aclose()
 
     def report(self, elapsed_seconds: float) -> UpsertReport:
-        """The counts as they stand."""
+        """Returns the counts so far."""
         return self._counters.report(elapsed_seconds, dry_run=self._options.dry_run)
 
-    async def _place(self, rows: Sequence[ProductRow]) -> None:
-        await self._placer.place(await self._changed(rows))
+    async def _add_changed(self, rows: Sequence[ProductRow]) -> None:
+        await self._batcher.add(await self._changed(rows))
 
     async def _judge(self, rows: Sequence[ProductRow], known: Mapping[int, Outcome]) -> list[ProductRow]:
-        """Those of the products that may be sent and have no outcome yet; the others are counted."""
+        """Returns the products that may be sent and have no outcome yet, and counts the others."""
         opened = self._run.opened
         # As when the job was begun, so that a later run finds the same faults.
         now, good = self._context.now() if opened is None else opened.started_at, list[ProductRow]()
@@ -236,6 +245,8 @@ class ProductStage:
         for row in rows:
             fault = judge(row, now)
             outcome = recalled(row, known, is_good=fault is None)
+            if fault is None:
+                self._repeated_ids.note(row)
             if fault is None and row.warnings:
                 self._counters.warn([RowIssue(row.number, *each, row.known_id) for each in row.warnings])
             if fault is not None:
@@ -256,26 +267,29 @@ class ProductStage:
         return good
 
     async def _changed(self, rows: Sequence[ProductRow]) -> Sequence[ProductRow]:
-        """Those of the products that are not as they were loaded last; the others are counted."""
+        """Returns the products that differ from what was loaded last, and counts the others."""
         if self._digests is None:
             self._counters.foresee(new=self._counters.foreseen_new + len(rows), changed=0)
             return rows
         changed = await self._digests.changed(rows)
         self._counters.foresee(new=self._digests.new, changed=self._digests.renewed)
+        sent = {row.number for row in changed}
+        skipped = [row for row in rows if row.number not in sent]
         if self._load_journal is not None:
             # What is skipped is not to be put in a later run, after what comes behind it.
-            sent = {row.number for row in changed}
-            await self._load_journal.set_aside([row for row in rows if row.number not in sent], SKIPPED)
-        self._counters.skip(len(rows) - len(changed))
+            await self._load_journal.set_aside(skipped, SKIPPED)
+        self._counters.skip(skipped)
         return changed
 
-    async def _place_waiting(self, waiting: WaitingProducts) -> None:
-        """All is read: if it is not refused as a whole, what waits is put into requests."""
+    async def _add_waiting(self, waiting: WaitingProducts) -> None:
+        """Puts the waiting products into requests once all is read, unless the input is refused as
+        a whole.
+        """
         self._waiting = None
         try:
             self._run.judge_rejects(at_end=True)
             while not self._is_stopped() and (rows := await waiting.take()):
-                await self._place(rows)
+                await self._add_changed(rows)
                 await yield_if_due()
         finally:
             await waiting.aclose()
@@ -285,12 +299,12 @@ class ProductStage:
             await self._dispatcher.submit(batch)
             return
         self._counters.planned(batch.size_bytes)
-        self._placer.settled(batch)
+        self._batcher.settled(batch)
         batch.release()
 
     async def _delete(self, vanished: "VanishedProducts", gone: int, new: int) -> None:
-        """Deletes what has vanished, once in all runs: what another load has added since then is
-        not of this one.
+        """Deletes vanished products, once in all runs: what another load has added since is not
+        part of this one.
         """
         journal = self._load_journal
         if journal is not None and await journal.has_deleted():
@@ -338,13 +352,13 @@ class UpsertJob:
         self.stage: ProductStage = ProductStage(sender, catalog_id, options, self._context)
 
     async def run(self) -> UpsertReport:
-        """As `run_job`."""
+        """Does the same as `run_job`."""
         return await run_job(self.reader, self.stage, self.counters, self._description, self._options, self._context)
 
 
 def _settings(options: UpsertOptions) -> Mapping[str, Setting]:
-    """For the journal, what changes what is sent; columns only where some are given, as no earlier
-    version had them.
+    """Returns what changes what is sent, for the journal; columns only if some are given, because
+    earlier versions had none.
     """
     digests = None if options.digests is None else str(Path(options.digests).absolute())
     return {"digests": digests} | ({"columns": columns_setting(options.columns)} if options.columns else {})
@@ -361,7 +375,7 @@ def _check_files(products: Records, options: UpsertOptions) -> None:
 
 
 def _digests(options: UpsertOptions, catalog_id: str) -> "Digests | None":
-    """The digest file; a dry run makes none."""
+    """Returns the digest file. A dry run makes none."""
     if options.digests is None or (options.dry_run and not Path(options.digests).exists()):
         return None
     from socialapi.bulk.products.snapshot import Digests

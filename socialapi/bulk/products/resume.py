@@ -38,23 +38,23 @@ class LoadJournal:
     """How many numbers of batches earlier runs have used."""
 
     async def recall(self, first_row: int, last_row: int) -> Mapping[int, Outcome]:
-        """What earlier runs say of these rows, by number."""
+        """Returns what earlier runs recorded of these rows, by number."""
         return await self.journal.outcomes(first_row, last_row)
 
     async def set_aside(self, rows: Sequence[ProductRow], outcome: str) -> None:
-        """The rows are not put. It is written before anything that comes after them is."""
+        """Records that the rows are not put, before anything that follows them is."""
         # Without digests where there is no JSON: what breaks the rules may have none.
         await self.journal.note([Outcome(r.number, outcome, digest=digest64(r.json) if r.json else None) for r in rows])
 
     async def begin(self, batch: ProductBatch) -> None:
-        """The batch is about to be put: what cannot be written down is not sent."""
+        """Records that the batch is about to be put: what cannot be recorded is not sent."""
         numbers = [row.number for row in batch.rows]
         digest = hashlib.blake2b(b",".join(row.json for row in batch.rows), digest_size=16).digest()
         number = self.batches_before + batch.number
         await self.journal.begin(RecordedBatch(number, min(numbers), max(numbers), len(numbers), digest))
 
     async def answered(self, batch: ProductBatch, outcomes: Sequence[Outcome], *, is_settled: bool) -> None:
-        """Products of the batch have their outcomes; the last ones of it settle it."""
+        """Records the outcomes of products of the batch; the last ones settle it."""
         if is_settled:
             await self.journal.confirm(self.batches_before + batch.number, outcomes)
         else:
@@ -72,21 +72,23 @@ class LoadJournal:
             )
 
     async def known_before(self, products: int) -> int:
-        """How many products the digest file had before the first run, of which this may be one."""
+        """Returns how many products the digest file had before the first run, which may be this
+        one.
+        """
         return await self.journal.keep(KNOWN_BEFORE, products)
 
     async def has_deleted(self) -> bool:
-        """Whether a run has dealt with everything that had vanished."""
+        """Returns whether a run has handled all vanished products."""
         return await self.journal.kept(DELETED) is not None
 
     async def deleted(self, products: int) -> None:
-        """Everything that had vanished was dealt with, of which so many products were deleted."""
+        """Records that all vanished products were handled, and how many of them were deleted."""
         await self.journal.keep(DELETED, products)
 
 
 def recalled(row: ProductRow, known: Mapping[int, Outcome], *, is_good: bool) -> Outcome | None:
-    """The outcome that the row has from an earlier run. Raises InvalidInput when it is not the same
-    row any more.
+    """Returns the outcome that the row has from an earlier run. Raises InvalidInput if the row has
+    changed.
     """
     outcome = known.get(row.number)
     if outcome is None:

@@ -31,7 +31,7 @@ class ProductRow:
     they were written. `place` is the beginning of the reason of the problem: where the row stands.
     `keeps_field_rules` is true if each value was found to keep the rules of its field, so that only
     those about several fields are left to be asked. `digest` is that of the content, set when it
-    was compared with what was loaded last.
+    was compared with what was loaded last. `is_repeated` is true if an earlier product has the id.
     """
 
     number: int
@@ -45,6 +45,7 @@ class ProductRow:
     place: str = ""
     keeps_field_rules: bool = False
     digest: bytes = b""
+    is_repeated: bool = False
 
     @property
     def id(self) -> str:
@@ -86,7 +87,7 @@ class ProductBatch:
         return len(self.rows)
 
     def add(self, row: ProductRow) -> int:
-        """One more product, whose id is not there yet; returns how many there are."""
+        """Adds a product whose id is not there yet; returns how many there are."""
         self.rows.append(row)
         self.ids.add(row.id)
         if (group := row.group) is not None:
@@ -100,5 +101,7 @@ class ProductBatch:
 
 
 def _is_unicode(text: str) -> bool:
-    """Whether UTF-8 has a form for the whole text: it has none for half a surrogate pair."""
+    """Returns whether UTF-8 can represent the complete text: it cannot represent half a surrogate
+    pair.
+    """
     return text.encode("utf-8", "replace").decode() == text

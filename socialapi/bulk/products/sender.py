@@ -3,7 +3,6 @@
 Answers are matched by id, and products without one are sent again.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -105,9 +104,8 @@ class ProductSender:
             if result.status not in COUNTED:
                 refused.append((row, *reason_of(result)))
         self.counters.warn(warnings)
-        for status, products in Counter(result.status for _, result in answered).items():
-            if status in COUNTED:
-                self.counters.took(status, products)
+        for status in COUNTED:
+            self.counters.took(status, [row for row, result in answered if result.status == status])
         self.counters.refuse(refused)
 
 
@@ -138,7 +136,7 @@ def _outcome(row: ProductRow, result: ProductResult) -> Outcome:
 
 
 def reason_of(result: ProductResult) -> tuple[str, str]:
-    """The fields at fault, and what the service says about them."""
+    """Returns the fields that the service complains about, and its messages."""
     found = [said(each) for each in result.errors]
     fields = ", ".join(dict.fromkeys(field for field, _ in found if field))
     reason = "; ".join(reason for _, reason in found)
@@ -148,8 +146,8 @@ def reason_of(result: ProductResult) -> tuple[str, str]:
 
 
 def said(message: Any) -> tuple[str, str]:
-    """The field and the text of an error or warning, whose shape is not documented: a text, or an
-    object with texts.
+    """Returns the field and the text of an error or warning, whose shape is not documented: a text,
+    or an object with texts.
     """
     if not isinstance(message, Mapping):
         return "", str(message)

@@ -38,7 +38,7 @@ _MANY: Final = struct.Struct(f"{DIGEST_BYTES}s" * 128)
 
 
 def digests_of(packed: bytes) -> list[bytes]:
-    """The digests that stand one after another."""
+    """Returns packed digests one by one."""
     whole = len(packed) - len(packed) % _MANY.size
     rest = (packed[at : at + DIGEST_BYTES] for at in range(whole, len(packed), DIGEST_BYTES))
     return [*itertools.chain.from_iterable(_MANY.iter_unpack(memoryview(packed)[:whole])), *rest]
@@ -68,7 +68,7 @@ class ScratchFile:
         self._file.close()
 
     def _at(self, offset: int, size: int) -> bytes:
-        """The bytes from an offset on, fewer at the end of the file."""
+        """Returns the bytes from an offset on, fewer at the end of the file."""
         self._file.seek(offset)
         return self._file.read(size)
 
@@ -169,15 +169,15 @@ class BucketFile(ScratchFile):
         return sorted(self._regions)
 
     def count(self, kind: int, bucket: int) -> int:
-        """How many digests the bucket has."""
+        """Returns how many digests the bucket has."""
         return sum(region.starts[bucket + 1] - region.starts[bucket] for region in self._regions.get(kind, ()))
 
     def read(self, kind: int, bucket: int) -> Entries:
-        """The digests of the bucket."""
+        """Returns the digests of the bucket."""
         return _together(list(self.parts(kind, bucket)))
 
     def parts(self, kind: int, bucket: int) -> Iterator[Entries]:
-        """The digests of the bucket, some at a time."""
+        """Yields the digests of the bucket, some at a time."""
         for region in self._regions.get(kind, ()):
             start, stop = region.starts[bucket : bucket + 2]
             if start == stop:
@@ -210,7 +210,7 @@ class BucketFile(ScratchFile):
         self._note(head)
 
     def _note(self, head: bytes) -> None:
-        """Remembers the region that has this head and follows those before it."""
+        """Remembers the region that has this header and follows those before it."""
         kind, has_expiries, expiry, *sizes = self._HEAD.unpack(head)
         starts = array("I", itertools.accumulate(sizes, initial=0))
         region = _Region(self._size + self._HEAD.size, starts, expiry, has_expiries)
@@ -226,7 +226,7 @@ class BucketFile(ScratchFile):
 
 
 def _distributed(buckets: bytes, values: Iterable[Any], make: Any) -> list[Any]:
-    """The values of each bucket, in their order."""
+    """Returns the values of each bucket, in their order."""
     found = [make() for _ in range(BUCKETS)]
     put = [each.append for each in found]
     for bucket, value in zip(buckets, values, strict=True):

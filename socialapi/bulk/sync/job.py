@@ -53,45 +53,45 @@ class SyncCounts:
         """The first rows that the service refused, by their numbers in the input."""
 
     def compared(self, found: Difference) -> None:
-        """What is to be done is known."""
+        """Sets what has to be added and removed."""
         self.unchanged = self.reading.accepted - found.additions
         self.before = found.known
         self.after = found.known
         self._planned = {"additions": found.additions, "removals": found.removals}
 
     def hold_back(self) -> None:
-        """Nothing is removed in this sync."""
+        """Notes that nothing is removed in this sync."""
         self.held_back, self._planned["removals"] = self._planned["removals"], 0
 
     def take(self, phase: str, report: UploadReport) -> None:
-        """How far a part of the sync is."""
+        """Takes the counts of a part of the sync."""
         if phase == "reading":
             self.reading = report
         else:
             self._parts[phase] = report
 
     def refuse(self, phase: str, issues: Sequence[RowIssue]) -> None:
-        """The service refused rows of a part."""
+        """Notes rows of a part that the service refused."""
         refused = self._refused[phase]
         refused += issues[: MAX_ISSUES_KEPT - len(refused)]
 
     def _part(self, phase: str) -> UploadReport:
-        """The counts of a part; what was not read for it so far is pending as well."""
+        """Returns the counts of a part; rows that were not read for it yet are pending as well."""
         part, planned = self._parts[phase], self._planned[phase]
-        pending = planned - part.accepted - part.rejected - part.duplicate
+        pending = planned - part.accepted - part.rejected
         return attrs.evolve(part, read=planned, pending=pending, rejects=tuple(self._refused[phase]))
 
     def report(self) -> SyncReport:
-        """The counts as they stand."""
+        """Returns the counts so far."""
         reading, additions, removals = self.reading, self._part("additions"), self._part("removals")
-        settled = self.unchanged + additions.accepted + additions.rejected + additions.duplicate
+        settled = self.unchanged + additions.accepted + additions.rejected
         requests = additions.requests + removals.requests
         counters = RowCounters(
             self.rate,
             read=reading.read,
             accepted=self.unchanged + additions.accepted,
             rejected=reading.rejected + additions.rejected,
-            duplicate=additions.duplicate,
+            repeated=additions.repeated,
             pending=reading.pending + reading.accepted - settled,
             warnings=reading.warnings,
             attempts=requests,
@@ -117,7 +117,7 @@ class SyncCounts:
         return report_of(SyncReport, counters, sending | computed)
 
     def _forecast(self) -> Forecast:
-        """Of both parts: they are sent one after the other, within one limit."""
+        """Returns the forecast of both parts, which are sent one after the other within one limit."""
         parts = [each.forecast for each in self._parts.values() if each.forecast is not None]
         return Forecast(
             requests=sum(each.requests for each in parts),
@@ -161,7 +161,7 @@ class PageReader(Reader[Page]):
         return None
 
     async def read_block(self) -> Page | None:
-        """The next page; None behind the last."""
+        """Returns the next page; None after the last one."""
         blocks = await self._next_page()
         return Page(blocks) if blocks else None
 
@@ -205,11 +205,10 @@ class SyncOptions(JobOptions):
 async def sync(
     session: Session, destination: Destination, desired: Records, options: SyncOptions, call: CallOptions
 ) -> SyncReport:
-    """The report of the finished sync.
+    """Runs a sync and returns its report.
 
-    Raises InvalidInput when nothing of the input could be read, ConfigurationError when the
-    snapshot cannot be used, BulkError when the sync stopped, before anything was sent or on the
-    way.
+    Raises InvalidInput if nothing of the input could be read, ConfigurationError if the snapshot
+    cannot be used, BulkError if the sync stopped, before anything was sent or later.
     """
     options.check()
     options.check_files(desired)
@@ -224,7 +223,7 @@ async def sync(
 
 @contextlib.contextmanager
 def _place(options: SyncOptions) -> Iterator[Path]:
-    """Where the snapshot is. A dry run makes none where there is none."""
+    """Yields the path of the snapshot. A dry run makes no snapshot where there is none."""
     path = Path(options.snapshot)
     if not options.dry_run or path.exists():
         yield path
@@ -256,7 +255,7 @@ class SyncJob:
         self._reading = ReadingJob(session, destination, desired, snapshot, self._reading_options())
 
     async def run(self) -> SyncReport:
-        """As `sync`."""
+        """Does the same as `sync`."""
         try:
             await self._snapshot.open()
             await self._sync()
@@ -290,7 +289,7 @@ class SyncJob:
                 await self._snapshot.renewed()
 
     async def _finish(self) -> None:
-        """Brings to the members what became of the sync, however far it got."""
+        """Applies the outcomes of the sync to the members, however far it got."""
         await self._snapshot.finish()
         self._counts.after = await self._snapshot.count()
 
@@ -330,7 +329,7 @@ class SyncJob:
             await self._snapshot.hold_back()
 
     def _said_of_normalizer(self) -> str:
-        """Why identifiers may be others than before though the input is not."""
+        """Returns why digests may have changed though the input has not."""
         then, now = self._snapshot.normalizer, NORMALIZER_VERSION
         if then == now:
             return ""
@@ -359,11 +358,16 @@ class SyncJob:
             return await next_page()
 
         target, options = self._destination.target, self._sending_options()
-        counters = RowCounters(self._counts.rate, on_reject=self._refused.extend)
+        counters = RowCounters(
+            self._counts.rate,
+            on_reject=self._refused.extend,
+            repeats_are="pending" if options.dry_run else "accepted",
+        )
         accept = functools.partial(self._snapshot.accept, operation)
         sender = batch_sender(self._session, target, options, self._call, counters, accept)
         context = JobContext.of(self._session)
-        stage = UploadStage(lambda _: prepared_blocks, sender, context, dry_run=options.dry_run)
+        numbers_of = self._snapshot.numbers_of
+        stage = UploadStage(lambda _: prepared_blocks, sender, context, dry_run=options.dry_run, numbers_of=numbers_of)
         description = JobDescription(
             telemetry_kind=f"sync.{self._phase}", target=target, source=None, part_of=self._counts.reading
         )
@@ -413,7 +417,7 @@ class SyncJob:
         )
 
     def _sending_options(self) -> UploadOptions:
-        """The options of a part that is sent; its rows carry their times themselves."""
+        """Returns the options of a part that is sent. Its rows carry their own times."""
         options = self._options
         return UploadOptions(
             packing=options.packing,

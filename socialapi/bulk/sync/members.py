@@ -58,19 +58,17 @@ class Bucket:
 
 
 def count(connection: sqlite3.Connection, *, after: int = 0) -> int:
-    """How many identifiers are held, or may be, beyond a time."""
+    """Returns how many identifiers are held, or may be held, beyond a time."""
     return int(connection.execute(f"{_COUNT} WHERE perhaps > ?", (after,)).fetchone()[0])
 
 
 def kinds(connection: sqlite3.Connection, scratch: Scratch) -> set[int]:
-    """The kinds of which there are members or desired digests."""
+    """Returns the kinds of members and of desired digests."""
     return {*scratch.entries.kinds, *(kind for (kind,) in connection.execute("SELECT DISTINCT kind FROM members"))}
 
 
 def buckets_of(connection: sqlite3.Connection, scratch: Scratch, kind: int, first: int) -> Iterator[Bucket]:
-    """What begins with a byte, as one bucket, or as one for each second byte if it is too much at
-    once.
-    """
+    """Yields the bucket of a first byte, or one for each second byte if that is too large."""
     where = (kind, _key(bytes((first,))), _key(bytes((first, BUCKETS - 1))))
     members = int(connection.execute(f"{_COUNT} WHERE {_OF_BUCKETS}", where).fetchone()[0])
     desired = scratch.entries.count(kind, first)
@@ -103,8 +101,8 @@ def _by_second_byte(found: sqlite3.Cursor) -> Mapping[int, list[Segment]]:
 
 
 def _key(prefix: bytes) -> int:
-    """The number of a bucket in the table. The finer buckets of a byte come behind the one of that
-    byte.
+    """Returns the number of a bucket in the table. The buckets of second bytes follow that of their
+    first byte.
     """
     first, *second = prefix
     return first * (1 + BUCKETS) + sum(1 + byte for byte in second)
@@ -138,8 +136,8 @@ def compare(bucket: Bucket, scratch: Scratch, *, now: int, soon: int) -> None:
 
 
 def _alike(segments: Sequence[Segment], now: int, soon: int) -> Mapping[tuple[int, bool], bytes]:
-    """The packed digests of segments that are judged alike: all those that are held beyond `soon`,
-    and others by times.
+    """Returns the packed digests of segments that are compared alike: of all that are held beyond
+    `soon`, and others by times.
     """
     found: dict[tuple[int, bool], list[bytes]] = {}
     for segment in segments:
@@ -181,8 +179,8 @@ class Outcomes:
 
 
 def outcomes_of(scratch: Scratch, additions: bytearray, removals: bytearray) -> Outcomes:
-    """The outcomes of every row, from those of the rows that were due. The states of the rows are
-    let go of.
+    """Returns the outcome of every row, from those of the rows that were due. Drops the states of
+    the rows.
     """
     state, scratch.state = scratch.state, bytearray()
     if len(additions) == len(state):
@@ -195,8 +193,8 @@ def outcomes_of(scratch: Scratch, additions: bytearray, removals: bytearray) -> 
 
 
 def take_over(connection: sqlite3.Connection, scratch: Scratch, outcomes: Outcomes, kind: int, first: int) -> int:
-    """Brings to the members that begin with a byte what became of them. Returns how many bytes were
-    written.
+    """Applies the outcomes of a sync to the members whose digests start with a byte. Returns how
+    many bytes were written.
     """
     written = 0
     for bucket in buckets_of(connection, scratch, kind, first):
@@ -247,10 +245,10 @@ _IS_IN_DOUBT: Final = bytes(value == IN_DOUBT for value in range(256))
 
 
 def _times_of_sent(desired: Entries, outcomes: bytearray) -> dict[bytes, Times]:
-    """The times of the digests whose rows were sent.
+    """Returns the times of the digests whose rows were sent.
 
-    The shortest one is for sure, of the rows that were accepted or may have been, if one was
-    accepted.
+    The digest is held until the shortest of them if one of its rows was accepted, and maybe until
+    the longest.
     """
     digests = digests_of(desired.packed)
     found = bytes(map(outcomes.__getitem__, desired.rows))
@@ -269,7 +267,7 @@ def _times_of_sent(desired: Entries, outcomes: bytearray) -> dict[bytes, Times]:
 
 
 def _asked(bucket: Bucket, outcomes: bytearray, scratch: Scratch) -> dict[bytes, int]:
-    """The digests whose removal was asked for, and what became of it."""
+    """Returns the digests whose removal was requested, with the outcomes."""
     if not outcomes:
         return {}
     first, digests = scratch.removals.of(bucket.kind, bucket.prefix)

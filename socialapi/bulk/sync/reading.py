@@ -86,15 +86,15 @@ class ReadingStage:
         """Does nothing: the caller has opened the snapshot."""
 
     async def take(self, block: UserBlock) -> None:
-        """Stages the rows of a block that can be used."""
+        """Adds the usable rows of a block to the snapshot."""
         _refuse_operations(block)
         for prepared in map(_explained, self._preparer.prepare(block)):
             self._counters.reject(prepared.rejects)
             self._counters.warn([*prepared.warnings, *prepared.cleaned])
             self.doubtful += len(prepared.rejects) + sum(NOT_SYNCED not in each.reason for each in prepared.warnings)
-            for run in prepared.runs:
-                self._staged.append((run, self._expiry(run.action.expires_at)))
-                self._counters.accept(len(run))
+            for rows in prepared.blocks:
+                self._staged.append((rows, self._expiry(rows.action.expires_at)))
+                self._counters.accept(len(rows))
             await yield_if_due()
         if sum(len(block) for block, _ in self._staged) >= ROWS_AT_ONCE:
             await self.flush()
@@ -115,7 +115,7 @@ class ReadingStage:
         """Does nothing: the caller closes the snapshot."""
 
     def report(self, elapsed_seconds: float) -> UploadReport:
-        """The counts as they stand."""
+        """Returns the counts so far."""
         return self._counters.report(elapsed_seconds, dry_run=False)
 
 
@@ -158,12 +158,12 @@ class ReadingJob:
         return self._counters.rejects_file
 
     async def run(self) -> UploadReport:
-        """As `run_job`."""
+        """Does the same as `run_job`."""
         return await run_job(self._reader, self._stage, self._counters, self._description, self._options, self._context)
 
 
 def _epoch_seconds(expires_at: str | None, *, default: int) -> int:
-    """When the service removes what is sent with this expiry."""
+    """Returns when the service removes what is sent with this expiry."""
     expiry = parse_timestamp(expires_at) if expires_at else None
     return default if expiry is None else int(expiry.timestamp())
 
@@ -181,7 +181,7 @@ def _refuse_operations(block: UserBlock) -> None:
 
 
 def _explained(prepared: PreparedBlock) -> PreparedBlock:
-    """Says of the one kind that is not taken why that is so."""
+    """Replaces the reason for the one kind that cannot be synced."""
     for issues in (prepared.rejects, prepared.warnings):
         issues[:] = [_renamed(issue) if NOT_TAKEN in issue.reason else issue for issue in issues]
     return prepared

@@ -112,10 +112,7 @@ def _block(description: bytes, packed: bytes, rows: int) -> RowBlock:
 
 def _chosen(block: RowBlock, state: bytearray) -> RowBlock:
     """Returns the rows that are due."""
-    if UNCHANGED not in state:
-        return block
-    columns = tuple((kind, values.compress(state)) for kind, values in block.columns)
-    return RowBlock(block.action, list(itertools.compress(block.numbers, state)), columns)
+    return block.compress(state) if UNCHANGED in state else block
 
 
 # What is to be removed -----------------------------------------------------------------------------------------------
@@ -150,7 +147,7 @@ class RemovalFile(ScratchFile):
         self._count = 0
 
     def page(self, position: int, most: int) -> list[tuple[int, bytes]]:
-        """Those from a position on, by kind: the code, and the packed digests."""
+        """Returns the removals from a position on, by kind: the code, and the packed digests."""
         records = self._at(position * self.RECORD_BYTES, most * self.RECORD_BYTES)
         cut = (records[at : at + self.RECORD_BYTES] for at in range(0, len(records), self.RECORD_BYTES))
         return [
@@ -159,7 +156,7 @@ class RemovalFile(ScratchFile):
         ]
 
     def of(self, kind: int, prefix: bytes) -> tuple[int, list[bytes]]:
-        """The digests of a bucket, and the position of the first one."""
+        """Returns the digests of a bucket, and the position of the first one."""
         first = bisect_left(self, bytes((kind,)) + prefix)
         stop = bisect_left(self, bytes((kind,)) + prefix + b"\xff" * DIGEST_BYTES, first)
         if first == stop:
@@ -180,7 +177,7 @@ FILES: Final = (_ROWS, _ENTRIES, _REMOVALS, _STATE, _FINER)
 
 
 def scratch_folder(snapshot: str | os.PathLike[str]) -> Path:
-    """The folder of scratch files of a snapshot, the same for all links to the snapshot."""
+    """Returns the folder of scratch files of a snapshot, the same for all links to the snapshot."""
     return Path(os.path.realpath(snapshot) + SUFFIX)
 
 
@@ -247,7 +244,7 @@ class Scratch:
 
     @contextlib.contextmanager
     def finer(self, kind: int, bucket: int) -> Iterator[BucketFile]:
-        """The digests of a bucket in buckets of their own, by their second byte."""
+        """Yields the digests of a bucket in buckets by their second byte."""
         path = self._folder / _FINER
         path.unlink(missing_ok=True)  # left by a process that was killed
         with contextlib.closing(BucketFile(path, position=1)) as finer:
@@ -263,7 +260,7 @@ class Scratch:
         return f"{len(self.state)} rows, {self.entries.flush()} bytes, {len(self.removals)} removals"
 
     def mark_all(self) -> None:
-        """Every row is due."""
+        """Marks every row as due."""
         self.state = bytearray((DUE,)) * len(self.state)
 
     def persist(self) -> str:

@@ -149,7 +149,7 @@ class Snapshot:
         await self._database.read(stage)
 
     async def compare(self, *, now: int, soon: int) -> Difference:
-        """What the desired state asks for.
+        """Returns how the desired rows differ from the members.
 
         A row is to be added if one of its identifiers is not held for sure, or not beyond `soon`
         although the row asks for longer. Identifiers that have expired count as absent.
@@ -176,11 +176,13 @@ class Snapshot:
                 members.compare(bucket, self._scratch, now=now, soon=soon)
 
     async def hold_back(self) -> None:
-        """Nothing is removed in this sync."""
+        """Drops the removals of this sync."""
         await self._database.read(lambda _: self._scratch.removals.clear())
 
     async def announce(self, *, now: int) -> None:
-        """The additions and removals are about to be sent. What has expired is forgotten."""
+        """Records that the additions and removals are about to be sent, and forgets what has
+        expired.
+        """
 
         def announce(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM members WHERE perhaps <= ?", (now,))
@@ -192,11 +194,11 @@ class Snapshot:
         await self._database.run(announce)
 
     async def accept(self, operation: OperationType, numbers: Sequence[Sequence[int]]) -> None:
-        """The service has taken additions (Update) or removals (Delete) at these positions, each
-        sequence ascending.
+        """Records that the service has accepted additions (Update) or removals (Delete) at these
+        positions, each sequence ascending.
 
-        To be said before anything else is: whoever waits for it and is cancelled has said it
-        nevertheless.
+        To be called before anything else happens. If the caller is cancelled while it waits, the
+        record is written nevertheless.
         """
 
         def note(connection: sqlite3.Connection) -> None:
@@ -206,16 +208,16 @@ class Snapshot:
         await self._database.write(note)
 
     async def confirm_additions(self, *, refused: bool, repeated: bool) -> None:
-        """All additions have their outcome.
+        """Records that all additions have their outcome.
 
         Those that were `refused` are not in force, unless attempts were `repeated`: one without an
-        answer may have brought them there.
+        answer may have added them.
         """
         statement = "UPDATE announced SET in_doubt = ?"
         await self._database.run(lambda connection: _execute(connection, statement, refused and repeated))
 
     async def numbers_of(self, positions: Sequence[int]) -> dict[int, int]:
-        """The numbers that the additions at these positions have in the input."""
+        """Returns the numbers in the input of the additions at these positions."""
 
         def find(_: sqlite3.Connection) -> dict[int, int]:
             pages: dict[int, list[int]] = {}
@@ -231,11 +233,11 @@ class Snapshot:
         return await self._database.read(find)
 
     async def additions(self) -> Sequence[RowBlock]:
-        """The next page of rows to be added, whose positions are their numbers; nothing behind the
-        last.
+        """Returns the next page of rows to be added, whose numbers are their positions; nothing
+        after the last page.
 
-        What was never handed out was never sent, and does not count as held after a sync that was
-        ended.
+        A page that was never returned was never sent, and does not count as held after a sync that
+        was killed.
         """
 
         def hand_out(connection: sqlite3.Connection) -> list[RowBlock]:
@@ -252,8 +254,8 @@ class Snapshot:
         return await self._database.run(hand_out)
 
     async def removals(self) -> Sequence[RowBlock]:
-        """The next page of identifiers to be removed, as users of one identifier each; nothing
-        behind the last.
+        """Returns the next page of identifiers to be removed, as users of one identifier each;
+        nothing after the last page.
         """
 
         def hand_out(connection: sqlite3.Connection) -> list[RowBlock]:
@@ -269,20 +271,20 @@ class Snapshot:
         return await self._database.run(hand_out)
 
     async def count(self) -> int:
-        """How many identifiers are held, or may be."""
+        """Returns how many identifiers are held, or may be held."""
         return await self._database.read(members.count)
 
     async def finish(self) -> None:
-        """The sync is over, however far it got: what the service has taken of it is brought to the
-        members, and nothing else of it stays, nor is anything that was removed left to be read.
+        """Applies the outcomes of the sync to the members, however far it got, and removes
+        everything else of it. Nothing that was removed can be read any more.
         """
         await self._take_over()
         await self._database.read(self._remove_scratch)
         await self._database.erase()
 
     async def renewed(self) -> None:
-        """A sync is finished: all members are digests of what they are desired as, by the present
-        version.
+        """Records, after a finished sync, that all members are digests by the present version of
+        the normaliser.
         """
         statement = "UPDATE target SET normalizer = ?"
         await self._database.run(lambda connection: _execute(connection, statement, NORMALIZER_VERSION))
@@ -305,8 +307,8 @@ class Snapshot:
         return int(found[2])
 
     def _reopened(self, announced: _Announced) -> Scratch:
-        """The scratch files that an earlier sync has announced. Raises ConfigurationError if they
-        are not all there.
+        """Returns the scratch files that an earlier sync has announced. Raises ConfigurationError
+        if they are not complete.
         """
         try:
             scratch = Scratch(self._folder, is_new=False)
@@ -330,7 +332,7 @@ class Snapshot:
             remove_scratch(self._folder)
 
     async def _take_over(self) -> None:
-        """Brings to the members what became of a sync that was announced, in several transactions."""
+        """Applies the outcomes of an announced sync to the members, in several transactions."""
         while await self._database.run(self._take_over_some):
             pass
 
@@ -363,7 +365,7 @@ def _announced(connection: sqlite3.Connection) -> _Announced | None:
 
 
 def _outcomes(connection: sqlite3.Connection, scratch: Scratch, announced: _Announced) -> Outcomes:
-    """What became of the rows and removals of a sync, as far as is known."""
+    """Returns the known outcomes of the rows and removals of a sync."""
     additions = bytearray((IN_DOUBT if announced.in_doubt else NOT_SENT,)) * announced.last_addition
     additions += bytes(announced.additions - announced.last_addition)
     removals = bytearray((IN_DOUBT,)) * announced.last_removal

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from socialapi.bulk.audiences.batches import PACKINGS, PART_BYTES, Batch, Packer, Packing
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
-from socialapi.bulk.rows import Action, Identifier, Row, RowBlock, rows_of, runs_of
+from socialapi.bulk.rows import Action, Identifier, Row, RowBlock
 from socialapi.models.audiences import IdentifierKind, Operations
 from socialapi.models.validation import broken_rules
+from tests.bulk.blocks import blocks_of, rows_of
 
 DIGEST: Final = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
 UPDATE: Final = Action("Update")
@@ -32,18 +33,18 @@ def packer(packing: Packing, *, max_operations: int = 2_500, max_bytes: int = 5_
 
 def filled(packer: Packer, rows: list[Row]) -> Batch:
     batch = Batch()
-    assert all(packer.add(batch, run) == len(run) for run in runs_of(rows))
+    assert all(packer.add(batch, run) == len(run) for run in blocks_of(rows))
     assert batch.row_count == len(rows)
     return batch
 
 
 def one(row: Row) -> RowBlock:
-    (run,) = runs_of([row])
+    (run,) = blocks_of([row])
     return run
 
 
 def body(packer: Packer, rows: list[Row]) -> bytes:
-    return b"".join(packer.encode(runs_of(rows)))
+    return b"".join(packer.encode(blocks_of(rows)))
 
 
 def told(rows: Iterable[Row]) -> list[tuple[int, Action, tuple[Identifier, ...]]]:
@@ -98,7 +99,7 @@ def test_the_service_takes_what_is_encoded(packing: Packing) -> None:
     ("packing", "operations"), [("single", [[1], [2], [3], [4], [5]]), ("packed", [[1, 3], [2, 5], [4]])]
 )
 def test_the_index_of_an_operation_leads_back_to_its_rows(packing: Packing, operations: list[list[int]]) -> None:
-    found = [rows_of(each) for each in packer(packing).operations(runs_of(ROWS))]
+    found = [rows_of(each) for each in packer(packing).operations(blocks_of(ROWS))]
     assert [[each.number for each in operation] for operation in found] == operations
 
 
@@ -126,15 +127,13 @@ def test_every_body_is_as_long_as_was_reckoned_and_within_both_bounds(
             current = Batch()
             assert packs.add(current, one(each)) == 1
     batches.append(current)
-    expected = [told(rows_of(batch.runs)) for batch in batches if batch.runs]
-    assert [told(rows_of(part)) for part in packs.split(runs_of(rows))] == expected
     for batch in batches:
-        text = body(packs, rows_of(batch.runs))
+        text = body(packs, rows_of(batch.blocks))
         assert batch.size_bytes == len(text) <= max_bytes
-        assert b"".join(packs.encode(batch.runs)) == text
-        assert len(orjson.loads(text)) == len(packs.operations(batch.runs)) <= max_operations
-    assert [each for batch in batches for each in told(rows_of(batch.runs))] == told(rows)
-    assert [batch.row_count for batch in batches] == [len(rows_of(batch.runs)) for batch in batches]
+        assert b"".join(packs.encode(batch.blocks)) == text
+        assert len(orjson.loads(text)) == len(packs.operations(batch.blocks)) <= max_operations
+    assert [each for batch in batches for each in told(rows_of(batch.blocks))] == told(rows)
+    assert [batch.row_count for batch in batches] == [len(rows_of(batch.blocks)) for batch in batches]
 
 
 @given(ANY_ROWS, st.sampled_from(PACKINGS), st.integers(1, 8), st.integers(300, 2_000), st.data())
@@ -143,7 +142,7 @@ def test_of_a_run_so_many_rows_fit_as_would_one_by_one_however_it_is_cut(
 ) -> None:
     packs = packer(packing, max_operations=max_operations, max_bytes=max_bytes)
     single, together = Batch(), Batch()
-    for run in runs_of(rows):
+    for run in blocks_of(rows):
         middle = data.draw(st.integers(0, len(run)))
         fitted = packs.add(together, run.part(0, middle))
         if fitted == middle:
@@ -153,7 +152,7 @@ def test_of_a_run_so_many_rows_fit_as_would_one_by_one_however_it_is_cut(
         assert (together.row_count, together.size_bytes, together.actions) == (
             *(single.row_count, single.size_bytes, single.actions),
         )
-        assert told(rows_of(together.runs)) == told(rows_of(single.runs))
+        assert told(rows_of(together.blocks)) == told(rows_of(single.blocks))
         if fitted < len(run):
             break
 
@@ -166,7 +165,7 @@ def test_a_batch_is_full_at_exactly_5_000_000_bytes(packing: Packing) -> None:
     room = 5_000_000 - batch.size_bytes - 1 - (frame if packing == "single" else len('{"partner_user_id":[""]}'))
     assert not packs.add(batch, one(row(2, UPDATE, "#" * (room + 1))))
     assert packs.add(batch, one(row(2, UPDATE, "#" * room))) == 1
-    assert batch.size_bytes == len(body(packs, rows_of(batch.runs))) == 5_000_000
+    assert batch.size_bytes == len(body(packs, rows_of(batch.blocks))) == 5_000_000
     assert not packs.add(batch, one(row(3, UPDATE, "#")))
 
 
@@ -174,8 +173,8 @@ def test_a_batch_is_full_at_exactly_2_500_operations() -> None:
     packs = packer("single")
     batch = filled(packs, [row(number) for number in range(2_500)])
     assert not packs.add(batch, one(row(2_500)))
-    assert len(orjson.loads(body(packs, rows_of(batch.runs)))) == 2_500
-    (run,) = runs_of([row(number) for number in range(2_501)])
+    assert len(orjson.loads(body(packs, rows_of(batch.blocks)))) == 2_500
+    (run,) = blocks_of([row(number) for number in range(2_501)])
     assert packs.add(Batch(), run) == 2_500
 
 
@@ -184,7 +183,7 @@ def test_packed_a_batch_is_full_at_so_many_different_operations_and_takes_more_r
     batch = filled(packs, [row(1, UPDATE), row(2, DELETE), row(3, UPDATE), row(4, DELETE)])
     assert not packs.add(batch, one(row(5, TIMED)))
     assert packs.add(batch, one(row(6, UPDATE))) == 1
-    assert len(orjson.loads(body(packs, rows_of(batch.runs)))) == 2
+    assert len(orjson.loads(body(packs, rows_of(batch.blocks)))) == 2
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
@@ -203,7 +202,7 @@ def test_a_large_body_is_encoded_in_parts_of_so_many_rows_at_most(packing: Packi
     packs = packer(packing)
     numbers = range(2 * ROWS_PER_BLOCK + 1)
     rows = [Row(number, UPDATE, (("email", DIGEST), ("phone_number", f"{number:064}"))) for number in numbers]
-    parts = list(packs.encode(runs_of(rows)))
+    parts = list(packs.encode(blocks_of(rows)))
     assert max(part.count(b"email") for part in parts) == ROWS_PER_BLOCK
     sent = [user for operation in orjson.loads(b"".join(parts)) for user in operation["params"]["users"]]
     assert sent == [{"email": [DIGEST], "phone_number": [f"{number:064}"]} for number in numbers]
@@ -216,7 +215,7 @@ def test_small_rows_and_short_runs_share_a_part_until_it_is_large_enough(
 ) -> None:
     packs = packer(packing)
     rows = [row(number, actions[number % len(actions)]) for number in range(4 * ROWS_PER_BLOCK + 1)]
-    parts = list(packs.encode(runs_of(rows)))
+    parts = list(packs.encode(blocks_of(rows)))
     largest = ROWS_PER_BLOCK * len(body(packs, [row(4 * ROWS_PER_BLOCK, TIMED)]))
     assert all(PART_BYTES <= len(part) <= PART_BYTES + largest for part in parts[:-1])
     assert len(parts) <= 1 + len(b"".join(parts)) / PART_BYTES
@@ -231,4 +230,4 @@ def test_times_that_are_different_for_every_row_do_not_pile_up() -> None:
     for number in range(3 * ROWS_PER_BLOCK):
         assert packs.add(batch, one(row(number, Action("Update", None, f"2091-01-01T00:00:00.{number:06d}Z"))))
     assert len(packs._frames) <= ROWS_PER_BLOCK + 1
-    assert batch.size_bytes == len(body(packs, rows_of(batch.runs)))
+    assert batch.size_bytes == len(body(packs, rows_of(batch.blocks)))

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.bulk.audiences.batches import Batch
-from socialapi.bulk.audiences.dedup import Decision, RecentIdentifiers
-from socialapi.bulk.rows import Action, Identifier, Row, rows_of, runs_of
+from socialapi.bulk.audiences.dedup import RecentIdentifiers
+from socialapi.bulk.rows import Action, Identifier, Row
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
+from tests.bulk.blocks import blocks_of, rows_of
 
 UPDATE: Final = Action("Update")
 DELETE: Final = Action("Delete")
 LATER: Final = Action("Update", None, "2091-01-01T00:00:00Z")
-NEW: Final = Decision(duplicate=False)
 
 
 def row(action: Action, *values: str, kind: IdentifierKind = "partner_user_id") -> Row:
@@ -31,18 +31,16 @@ def settled(*batches: Batch) -> None:
         each.settled.set()
 
 
-def refuse(batch: Batch, row: Row) -> None:
-    batch.refused.update(row.identifiers)
+def carriers(recent: RecentIdentifiers, row: Row) -> list[int] | None:
+    """The numbers of the batches that a duplicate repeats; None for a row that is none."""
+    found = recent.carriers(row)
+    return None if found is None else [each.number for each in found if each is not None]
 
 
-def refusal_of(*values: str) -> Decision:
-    """The decision about a row of which these identifiers were refused before."""
-    return Decision(duplicate=True, refused=frozenset(row(UPDATE, *values).identifiers))
-
-
-def waits_for(decision: Decision) -> set[int]:
-    assert not decision.duplicate
-    return {each.number for each in decision.conflicts if not each.settled.is_set()}
+def waits_for(recent: RecentIdentifiers, row: Row) -> set[int]:
+    """The numbers of the batches that a row that is no duplicate waits for."""
+    assert recent.carriers(row) is None
+    return {each.number for each in recent.conflicts(row) if not each.settled.is_set()}
 
 
 def remembered(recent: RecentIdentifiers) -> int:
@@ -50,53 +48,52 @@ def remembered(recent: RecentIdentifiers) -> int:
 
 
 def test_an_identifier_that_was_never_seen_waits_for_nobody() -> None:
-    assert RecentIdentifiers().decide(row(UPDATE, "a")) == NEW
+    assert waits_for(RecentIdentifiers(), row(UPDATE, "a")) == set()
 
 
 def test_the_same_again_is_a_duplicate_whose_fate_is_that_of_the_row_it_repeats() -> None:
     recent, first = RecentIdentifiers(), batch(1)
     recent.place(row(UPDATE, "a", "b"), first)
-    assert recent.decide(row(Action("Update"), "b")) == Decision(duplicate=True, duplicate_of=first)
+    assert carriers(recent, row(Action("Update"), "b")) == [1]
     settled(first)
-    assert recent.decide(row(UPDATE, "a")) == Decision(duplicate=True)
+    assert carriers(recent, row(UPDATE, "a")) == [1]
 
 
 def test_the_same_value_of_another_kind_is_another_identifier() -> None:
     recent = RecentIdentifiers()
     recent.place(row(UPDATE, "a", kind="email"), batch(1))
-    assert recent.decide(row(UPDATE, "a", kind="device_id")) == NEW
-    assert recent.decide(row(DELETE, "a", kind="device_id")) == NEW
-    assert recent.decide(row(UPDATE, "a", kind="email")).duplicate
+    assert waits_for(recent, row(UPDATE, "a", kind="device_id")) == set()
+    assert waits_for(recent, row(DELETE, "a", kind="device_id")) == set()
+    assert carriers(recent, row(UPDATE, "a", kind="email")) == [1]
 
 
 def test_another_operation_or_other_times_wait_while_the_earlier_one_is_unsettled() -> None:
     recent, first = RecentIdentifiers(), batch(1)
     recent.place(row(UPDATE, "a"), first)
-    assert waits_for(recent.decide(row(DELETE, "a"))) == {1}
-    assert waits_for(recent.decide(row(LATER, "a", "b"))) == {1}
+    assert waits_for(recent, row(DELETE, "a")) == {1}
+    assert waits_for(recent, row(LATER, "a", "b")) == {1}
     settled(first)
-    assert waits_for(recent.decide(row(DELETE, "a"))) == set()
+    assert waits_for(recent, row(DELETE, "a")) == set()
 
 
 def test_a_row_with_one_new_identifier_is_no_duplicate() -> None:
     recent = RecentIdentifiers()
     recent.place(row(UPDATE, "a"), batch(1))
-    assert recent.decide(row(UPDATE, "a", "b")) == NEW
+    assert waits_for(recent, row(UPDATE, "a", "b")) == set()
 
 
 def test_a_duplicate_of_rows_in_two_batches_depends_on_both() -> None:
     recent, first, second = RecentIdentifiers(), batch(1), batch(2)
     recent.place(row(UPDATE, "a"), first)
     recent.place(row(UPDATE, "b"), second)
-    expected = Decision(duplicate=True, duplicate_of=second, also_duplicate_of=frozenset({first}))
-    assert recent.decide(row(UPDATE, "a", "b")) == expected
+    assert carriers(recent, row(UPDATE, "b", "a", "b")) == [2, 1, 2]
 
 
 def test_a_conflict_waits_for_every_batch_that_carries_the_identifier() -> None:
     recent = RecentIdentifiers()
     for number in (1, 2, 3):
         recent.place(row(UPDATE, "a", f"new {number}"), batch(number))
-    assert waits_for(recent.decide(row(DELETE, "a"))) == {1, 2, 3}
+    assert waits_for(recent, row(DELETE, "a")) == {1, 2, 3}
 
 
 def test_that_is_so_too_when_a_batch_carries_the_identifier_twice() -> None:
@@ -104,7 +101,7 @@ def test_that_is_so_too_when_a_batch_carries_the_identifier_twice() -> None:
     recent.place(row(UPDATE, "a"), batch(1))
     recent.place(row(UPDATE, "a", "b"), second)
     recent.place(row(UPDATE, "a", "c"), second)
-    assert waits_for(recent.decide(row(DELETE, "a"))) == {1, 2}
+    assert waits_for(recent, row(DELETE, "a")) == {1, 2}
 
 
 def test_who_does_the_same_as_somebody_waiting_waits_for_the_same() -> None:
@@ -112,82 +109,19 @@ def test_who_does_the_same_as_somebody_waiting_waits_for_the_same() -> None:
     recent.place(row(UPDATE, "a"), first)
     second.after.add(first)
     recent.place(row(DELETE, "a"), second)
-    assert waits_for(recent.decide(row(DELETE, "a", "b"))) == {1}
+    assert waits_for(recent, row(DELETE, "a", "b")) == {1}
 
 
-def test_a_row_that_may_still_be_sent_with_the_one_it_repeats_is_waited_for() -> None:
+def test_the_last_batch_that_carries_an_identifier_decides() -> None:
     recent, first, second = RecentIdentifiers(), batch(1), batch(2)
-    recent.place(row(UPDATE, "a"), first)
-    settled(first)
-    recent.place(row(UPDATE, "b"), second)
-    follower = row(UPDATE, "a", "b")
-    decision = recent.decide(follower)
-    assert decision.duplicate_of is second
-    recent.place(follower, second)
-    assert waits_for(recent.decide(row(DELETE, "a"))) == {2}
-
-
-def test_after_a_refusal_the_same_is_a_duplicate_of_what_was_refused() -> None:
-    recent, first = RecentIdentifiers(), batch(1)
-    refused = row(UPDATE, "a", "b")
-    recent.place(refused, first)
-    recent.place(row(UPDATE, "c"), first)
-    refuse(first, refused)
-    assert recent.decide(row(UPDATE, "a")) == Decision(
-        duplicate=True, duplicate_of=first
-    )  # not known before it is settled
-    settled(first)
-    assert recent.decide(row(UPDATE, "a")) == refusal_of("a")
-    assert recent.decide(row(UPDATE, "c", "b")) == refusal_of("b")
-    assert recent.decide(row(UPDATE, "c")) == Decision(duplicate=True)
-    assert recent.decide(row(UPDATE, "a", "new")) == NEW
-    assert recent.decide(row(DELETE, "a")) == NEW
-
-
-def test_once_it_is_under_way_again_it_is_an_ordinary_duplicate_of_the_later_batch() -> None:
-    recent, first, again = RecentIdentifiers(), batch(1), batch(2)
-    refused = row(UPDATE, "a")
-    recent.place(refused, first)
-    refuse(first, refused)
-    settled(first)
-    recent.place(refused, again)
-    assert recent.decide(row(UPDATE, "a")) == Decision(duplicate=True, duplicate_of=again)
-    assert waits_for(recent.decide(row(DELETE, "a"))) == {2}
-    settled(again)
-    assert recent.decide(row(UPDATE, "a")) == Decision(duplicate=True)
-
-
-def test_a_refusal_leaves_alone_what_later_batches_do() -> None:
-    recent, first, second = RecentIdentifiers(), batch(1), batch(2)
-    refused = row(UPDATE, "a", "b", "c")
-    recent.place(refused, first)
+    recent.place(row(UPDATE, "a", "b", "c"), first)
     recent.place(row(DELETE, "a"), second)
     recent.place(row(UPDATE, "b", "d"), second)
-    refuse(first, refused)
-    settled(first)
-    assert waits_for(recent.decide(row(UPDATE, "a"))) == {2}
-    assert recent.decide(row(UPDATE, "b")) == Decision(duplicate=True, duplicate_of=second)
-    assert recent.decide(row(UPDATE, "c")) == refusal_of("c")
-    expected = Decision(duplicate=True, duplicate_of=second, also_duplicate_of=frozenset({first}))
-    assert recent.decide(row(UPDATE, "b", "c")) == expected  # both say whether it has to be sent
-    settled(second)
-    assert recent.decide(row(UPDATE, "b")) == Decision(duplicate=True)
-    assert recent.decide(row(UPDATE, "b", "c")) == refusal_of("c")
-
-
-def test_a_refusal_does_not_bring_back_what_was_before_it() -> None:
-    """Another row of the batch may have done the same to the identifier, and was taken."""
-    recent, first, second = RecentIdentifiers(remembered=3), batch(1), batch(2)
-    recent.place(row(DELETE, "a", "b", "c", "d"), first)  # more than are remembered
-    recent.turn()  # they are the old generation now
-    settled(first)
-    refused = row(UPDATE, "a", "bad")
-    recent.place(refused, second)
-    recent.place(row(UPDATE, "a", "good"), second)
-    refuse(second, refused)
-    settled(second)
-    assert not recent.decide(row(DELETE, "a")).duplicate
-    assert recent.decide(row(UPDATE, "a")) == refusal_of("a")
+    assert waits_for(recent, row(UPDATE, "a")) == {2}
+    assert carriers(recent, row(UPDATE, "b", "c")) == [2, 1]
+    settled(first, second)
+    assert carriers(recent, row(UPDATE, "b", "c")) == [2, 1]
+    assert waits_for(recent, row(UPDATE, "a", "new")) == set()
 
 
 def test_what_is_settled_is_forgotten_after_two_generations_and_what_is_not_is_waited_for_ever_after() -> None:
@@ -198,10 +132,10 @@ def test_what_is_settled_is_forgotten_after_two_generations_and_what_is_not_is_w
     for number in range(40):
         recent.place(row(UPDATE, f"other {number}"), third)
         recent.turn()
-    assert recent.decide(row(DELETE, "settled")) == recent.decide(row(UPDATE, "settled")) == NEW
-    assert waits_for(recent.decide(row(DELETE, "unsettled"))) == {2}
+    assert waits_for(recent, row(DELETE, "settled")) == waits_for(recent, row(UPDATE, "settled")) == set()
+    assert waits_for(recent, row(DELETE, "unsettled")) == {2}
     settled(second)
-    assert waits_for(recent.decide(row(DELETE, "unsettled"))) == set()
+    assert waits_for(recent, row(DELETE, "unsettled")) == set()
 
 
 def test_what_has_left_the_window_is_no_duplicate_whether_it_is_settled_or_not() -> None:
@@ -212,10 +146,10 @@ def test_what_has_left_the_window_is_no_duplicate_whether_it_is_settled_or_not()
     for number in range(40):
         recent.place(row(UPDATE, f"other {number}"), third)
         recent.turn()
-    decision = recent.decide(row(UPDATE, "a"))
-    assert waits_for(decision) == {1}  # as who did the same: it must not overtake what that waits for
+    # As who did the same: it must not overtake what that waits for.
+    assert waits_for(recent, row(UPDATE, "a")) == {1}
     settled(second)
-    assert recent.decide(row(UPDATE, "a")) == NEW
+    assert waits_for(recent, row(UPDATE, "a")) == set()
 
 
 def test_generations_change_between_two_batches_only() -> None:
@@ -223,11 +157,11 @@ def test_generations_change_between_two_batches_only() -> None:
     for number in range(50):
         recent.place(row(UPDATE, f"person {number}"), first)
     settled(first)
-    assert recent.decide(row(UPDATE, "person 0")) == Decision(duplicate=True)
+    assert carriers(recent, row(UPDATE, "person 0")) == [1]
     recent.turn()
-    assert recent.decide(row(UPDATE, "person 0")) == Decision(duplicate=True)
+    assert carriers(recent, row(UPDATE, "person 0")) == [1]
     recent.turn()  # the young generation has nothing yet
-    assert recent.decide(row(UPDATE, "person 0")) == Decision(duplicate=True)
+    assert carriers(recent, row(UPDATE, "person 0")) == [1]
 
 
 def test_a_duplicate_of_something_old_makes_it_recent_again() -> None:
@@ -236,13 +170,12 @@ def test_a_duplicate_of_something_old_makes_it_recent_again() -> None:
     settled(first)
     for number in range(2, 5):
         recent.turn()  # it is old now
-        assert recent.decide(row(UPDATE, "a")) == Decision(duplicate=True)
-        recent.refresh(row(UPDATE, "a"))
+        assert carriers(recent, row(UPDATE, "a")) == [1]
         recent.place(row(UPDATE, f"person {number}"), batch(number))
     recent.turn()
     recent.place(row(UPDATE, "somebody else"), batch(5))
     recent.turn()
-    assert recent.decide(row(UPDATE, "a")) == NEW
+    assert waits_for(recent, row(UPDATE, "a")) == set()
 
 
 def test_batches_are_let_go_when_their_identifiers_have_got_into_others() -> None:
@@ -285,18 +218,18 @@ def test_the_places_of_rows_that_are_known_or_repeat_one_of_their_run() -> None:
     recent.turn()
     recent.place(row(UPDATE, "young"), batch(1))
     rows = [row(UPDATE, *values) for values in ("a", "bc", ["young"], "da", "e", ["f", "old"], ["forgotten"], "e", "g")]
-    (run,) = runs_of(rows)
+    (run,) = blocks_of(rows)
     recent.begin_to_differ()
-    assert recent.repeated(run) == [2, 3, 5, 6, 7]
-    assert recent.repeated(run.part(0, 2)) == recent.repeated(run.part(8, 9)) == []
+    assert recent.repeated(run).indexes == [2, 3, 5, 6, 7]
+    assert recent.repeated(run.part(0, 2)).indexes == recent.repeated(run.part(8, 9)).indexes == []
 
 
 def test_rows_with_several_identifiers_of_a_kind_are_compared_in_their_order() -> None:
     recent = RecentIdentifiers()
-    (run,) = runs_of([row(UPDATE, *values) for values in ("abc", "d", "ef", "ge", "cb", "h", "ii", "d")])
-    assert recent.repeated(run) == [3, 4, 6, 7]
+    (run,) = blocks_of([row(UPDATE, *values) for values in ("abc", "d", "ef", "ge", "cb", "h", "ii", "d")])
+    assert recent.repeated(run).indexes == [3, 4, 6, 7]
     recent.place_new(run.part(0, 3), batch(1))
-    assert recent.repeated(run) == [0, 1, 2, 3, 4, 6, 7]
+    assert recent.repeated(run).indexes == [0, 1, 2, 3, 4, 6, 7]
 
 
 ROWS: Final = st.lists(
@@ -323,20 +256,36 @@ def test_the_rows_that_are_not_repeated_are_exactly_those_that_are_new(
         recent.turn()
     if done:
         settled(first)
-    (run,) = runs_of(rows)
+    (run,) = blocks_of(rows)
+    has_several = len({kind for kind, _ in run.columns}) < len(run.columns)
+    while_all_do_the_same = recent.repeated(run)
+    in_window = recently_known_to(recent, rows)
+    expected, without_a_new_one = found(rows, in_window)
+    if has_several:
+        assert set(without_a_new_one) <= set(while_all_do_the_same.indexes)
+    else:
+        assert while_all_do_the_same.indexes == without_a_new_one
+        assert while_all_do_the_same.is_exact == (expected == without_a_new_one) or not without_a_new_one
     known = known_to(recent, [*before, *rows])
-    by_one_column = recent.repeated(run)
     recent.begin_to_differ()
-    expected, of_nothing_new = [], []
-    for place, each in enumerate(rows):
+    assert recent.repeated(run).indexes == found(rows, known)[0]
+
+
+def found(rows: list[Row], known: set[Identifier]) -> tuple[list[int], list[int]]:
+    """The rows that have a known identifier, or one of an earlier row, and those that have no other."""
+    some, only = [], []
+    for index, each in enumerate(rows):
         if not known.isdisjoint(each.identifiers):
-            expected.append(place)
+            some.append(index)
         if known.issuperset(each.identifiers):
-            of_nothing_new.append(place)
-        known.update(each.identifiers)
-    assert recent.repeated(run) == expected
-    # While all rows do the same, only one of which nothing is new can be a duplicate.
-    assert set(of_nothing_new) <= set(by_one_column) <= set(expected)
+            only.append(index)
+        known = known | set(each.identifiers)
+    return some, only
+
+
+def recently_known_to(recent: RecentIdentifiers, rows: list[Row]) -> set[Identifier]:
+    asked = {each for row in rows for each in row.identifiers}
+    return {(kind, value) for kind, value in asked if recent._recent(kind, value)}
 
 
 def known_to(recent: RecentIdentifiers, rows: list[Row]) -> set[Identifier]:
@@ -350,17 +299,13 @@ def test_rows_placed_together_are_known_as_if_they_had_been_placed_one_by_one(
     rows: list[Row], later: list[Row]
 ) -> None:
     together, single, first = RecentIdentifiers(), RecentIdentifiers(), batch(1)
-    for run in runs_of(rows):
-        new = [place for place in range(len(run)) if place not in together.repeated(run)]
+    for run in blocks_of(rows):
+        new = [place for place in range(len(run)) if place not in together.repeated(run).indexes]
         for place in new:
             together.place_new(run.part(place, place + 1), first)
             single.place(run.row(place), first)
-    for each in rows_of(runs_of([*rows, *later])):
+    for each in rows_of(blocks_of([*rows, *later])):
         for action in (UPDATE, DELETE):
             asked = Row(1, action, each.identifiers)
-            assert together.decide(asked) == single.decide(asked)
-
-
-def test_a_decision_does_not_show_identifiers() -> None:
-    decision = Decision(duplicate=True, refused=frozenset({("partner_user_id", "customer 17")}))
-    assert "customer 17" not in repr(decision)
+            assert together.conflicts(asked) == single.conflicts(asked)
+            assert together.carriers(asked) == single.carriers(asked)

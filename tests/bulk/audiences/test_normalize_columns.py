@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from socialapi.bulk.audiences import normalize as normalize_module
 from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers, plain_value
 from socialapi.bulk.audiences.phone_numbers import e164
@@ -51,7 +52,9 @@ def sha256(text: str) -> str:
 
 def in_a_column(kind: IdentifierKind, cells: Sequence[str], region: str | None = None) -> list[str | None]:
     """The values of a column: those that are hashed together, and the others one by one."""
-    together = list(hashed_column(kind, cells)) if kind != "partner_user_id" else [None] * len(cells)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(normalize_module, "_MANY", 1)
+        together = list(hashed_column(kind, cells, region)) if kind != "partner_user_id" else [None] * len(cells)
     normalize = normalizers(IDENTIFIER_KINDS, region)[kind]
     return [
         plain_value(normalize, cell) if value is None else value for cell, value in zip(cells, together, strict=True)
@@ -59,8 +62,8 @@ def in_a_column(kind: IdentifierKind, cells: Sequence[str], region: str | None =
 
 
 def one_by_one(kind: IdentifierKind, cells: Sequence[str], region: str | None) -> list[str | None]:
-    """What the single normaliser gives: None for an unusable cell, for one of blanks, which is nothing either, and for
-    one with something around the value, of which a warning is to be made.
+    """What the single normaliser gives: None for an unusable cell, and for one with something around the value, of
+    which a warning is to be made.
     """
 
     def given(cell: str) -> str | None:
@@ -68,7 +71,7 @@ def one_by_one(kind: IdentifierKind, cells: Sequence[str], region: str | None) -
             value, removed = normalizers(IDENTIFIER_KINDS, region)[kind](cell)
         except Unusable:
             return None
-        return None if removed else value or (None if cell else "")
+        return None if removed else value
 
     return [given(cell) for cell in cells]
 
@@ -132,7 +135,7 @@ def test_a_column_of_each_sort_by_its_values() -> None:
     assert in_a_column("email", ["A@b.Example", "", "MÜLLER@x.example"]) == [
         *(sha256("a@b.example"), "", sha256("müller@x.example")),
     ]
-    assert in_a_column("email", [" A@b.Example", "nobody", " "]) == [sha256("a@b.example"), None, None]
+    assert in_a_column("email", [" A@b.Example", "nobody", " "]) == [sha256("a@b.example"), None, ""]
     assert in_a_column("email", [DIGEST.upper(), "", DIGEST]) == [DIGEST, "", DIGEST]
     assert in_a_column("phone_number", ["+14155550123", "", "+493012345678"]) == [
         *(sha256("+14155550123"), "", sha256("+493012345678")),
@@ -165,7 +168,8 @@ def test_a_number_of_every_region_is_hashed_with_its_column_only_if_it_is_left_a
     (found,) = hashed_column("phone_number", [number])
     assert found in (None, sha256(number))
     assert found is None or e164(number, None) == number
-    odd = (number[1:], f"{number} ", f" {number}", f"{number[:5]} {number[5:]}", f"{number}\r", number[:5], "+")
+    assert list(hashed_column("phone_number", [f"{number} ", f" \t{number}"])) == [found, found]
+    odd = (number[1:], f"{number[:5]} {number[5:]}", f"{number}\r", number[:5], "+")
     assert list(hashed_column("phone_number", odd)) == [None] * len(odd)
 
 

@@ -14,7 +14,7 @@ from socialapi.bulk.audiences.cells import user_rows
 from socialapi.bulk.audiences.phone_numbers import NO_REGION
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer, prepare_user
 from socialapi.bulk.inputs.numbers import NOT_TEXT
-from socialapi.bulk.rows import Action, Row, rows_of
+from socialapi.bulk.rows import Action, Row
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import (
     DO_NOT_REACH_KINDS,
@@ -26,7 +26,7 @@ from socialapi.models.audiences import (
 from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import RowIssue
-from tests.bulk.blocks import GivenRow, block_of_rows
+from tests.bulk.blocks import GivenRow, block_of_rows, prepared_of, rows_of
 from tests.bulk.input_files import do_not_reach_user, open_users, user
 
 NOW = datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC)
@@ -46,7 +46,7 @@ def raw(*cells: tuple[str, IdentifierKind, Any], **rest: Any) -> GivenRow:
 
 
 def prepared(*rows: GivenRow, first_number: int = 1, **options: Any) -> PreparedBlock:
-    return preparer(**options).prepare_block(block_of_rows(rows, first_number))
+    return prepared_of(preparer(**options), block_of_rows(rows, first_number))
 
 
 def email(text: str = "a@b.example") -> tuple[str, IdentifierKind, str]:
@@ -54,11 +54,11 @@ def email(text: str = "a@b.example") -> tuple[str, IdentifierKind, str]:
 
 
 def sent(block: PreparedBlock) -> list[Row]:
-    return rows_of(block.runs)
+    return rows_of(block.blocks)
 
 
 def users_of(block: PreparedBlock) -> list[str]:
-    return [user for run in block.runs for user in run.users]
+    return [user for run in block.blocks for user in run.users]
 
 
 def action_of(row: GivenRow, **options: Any) -> Action:
@@ -68,7 +68,7 @@ def action_of(row: GivenRow, **options: Any) -> Action:
 
 def rejection_of(row: GivenRow, **options: Any) -> tuple[str, str]:
     block = prepared(row, first_number=5, **options)
-    assert block.runs == []
+    assert block.blocks == []
     assert block.warnings == []
     (issue,) = block.rejects
     assert issue.row == 5
@@ -263,9 +263,11 @@ def test_nothing_that_is_said_about_a_row_holds_its_values() -> None:
     odd = raw(email("secret@example.com"), expires_at="secret", operation_type="secret")
     good = raw(email("secret@example.com"), ("id", "partner_user_id", "secret"))
     given_block = block_of_rows([row, odd, good])
-    block = preparer().prepare_block(given_block)
+    block = prepared_of(preparer(), given_block)
     assert len(block.rejects) == 2
-    assert "secret" not in f"{block!r} {block.runs!r} {sent(block)!r} {given_block!r} {list(user_rows(given_block))!r}"
+    assert (
+        "secret" not in f"{block!r} {block.blocks!r} {sent(block)!r} {given_block!r} {list(user_rows(given_block))!r}"
+    )
     with pytest.raises(InvalidInput) as error:
         preparer(operation="secret", expires_at="secret", effective_at="secret")
     assert "secret" not in f"{error.value} {error.value!r}"
@@ -347,7 +349,7 @@ async def test_a_misquoted_identifier_is_left_out_and_other_cells_of_its_row_are
         'name,email,phone\n"Ada" L,"a@b.example"z,+14155550123\n"Joan" X,j@b.example,\n,"k@b.ex"m,\n', "utf-8"
     )
     async with open_users(path) as reader:
-        done = [preparer().prepare_block(block) async for block in reader]
+        done = [prepared_of(preparer(), block) async for block in reader]
     reason = "text follows a quotation mark that closes the cell: write a quotation mark within a cell twice"
     kinds = [[kind for kind, _ in row.identifiers] for some in done for row in sent(some)]
     assert kinds == [["phone_number"], ["email"]]

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.inputs.columns import Override
-from socialapi.bulk.rows import Action, rows_of
+from socialapi.bulk.rows import Action
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import RowIssue
-from tests.bulk.blocks import Column, user_block
+from tests.bulk.blocks import Column, prepared_of, rows_of, user_block
 
 NOW: Final = datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC)
 DIGEST: Final = "a" * 64
@@ -81,18 +81,18 @@ Told = tuple[list[Any], list[RowIssue], list[RowIssue], list[RowIssue]]
 
 def told(prepared: PreparedBlock) -> Told:
     """All of it as values. The identifiers are a set, since nothing depends on their order."""
-    users = [user for run in prepared.runs for user in run.users]
+    users = [user for run in prepared.blocks for user in run.users]
     rows = [
         (row.number, row.action, set(row.identifiers), user)
-        for row, user in zip(rows_of(prepared.runs), users, strict=True)
+        for row, user in zip(rows_of(prepared.blocks), users, strict=True)
     ]
-    assert all(len(row.identifiers) == len(set(row.identifiers)) for row in rows_of(prepared.runs))
+    assert all(len(row.identifiers) == len(set(row.identifiers)) for row in rows_of(prepared.blocks))
     return rows, prepared.rejects, prepared.warnings, prepared.cleaned
 
 
 def one_by_one(preparer: Preparer, block: UserBlock) -> Told:
     """What is said of the rows of a block when each of them is a block of its own."""
-    parts = [told(preparer.prepare_block(block.part(at, at + 1))) for at in range(len(block))]
+    parts = [told(prepared_of(preparer, block.part(at, at + 1))) for at in range(len(block))]
     rows, rejects, warnings, mended = ([each for some in parts for each in some[at]] for at in range(4))
     return rows, rejects, warnings, mended
 
@@ -105,29 +105,29 @@ def test_a_block_has_the_rows_the_rejects_and_the_warnings_that_its_rows_have_on
 ) -> None:
     preparer = Preparer(now=NOW, default_region=region, operation=operation)
     before = [list(column) for column in block.columns]
-    assert told(preparer.prepare_block(block)) == one_by_one(preparer, block)
+    assert told(prepared_of(preparer, block)) == one_by_one(preparer, block)
     assert [list(column) for column in block.columns] == before
 
 
 @given(blocks(has_overrides=True), st.data())
 def test_a_block_has_the_rows_the_rejects_and_the_warnings_of_its_parts(block: UserBlock, data: st.DataObject) -> None:
     preparer, middle = Preparer(now=NOW, default_region="US"), data.draw(st.integers(0, len(block)))
-    whole = told(preparer.prepare_block(block))
-    parts = [told(preparer.prepare_block(part)) for part in (block.part(0, middle), block.part(middle, len(block)))]
+    whole = told(prepared_of(preparer, block))
+    parts = [told(prepared_of(preparer, part)) for part in (block.part(0, middle), block.part(middle, len(block)))]
     assert whole == tuple(first + second for first, second in zip(*parts, strict=True))
 
 
 @given(blocks(has_overrides=True))
 def test_a_block_whose_rows_say_for_themselves_what_is_done_is_prepared_as_its_rows_are(block: UserBlock) -> None:
     preparer = Preparer(now=NOW)
-    assert told(preparer.prepare_block(block)) == one_by_one(preparer, block)
+    assert told(prepared_of(preparer, block)) == one_by_one(preparer, block)
 
 
 @given(blocks())
 @example(user_block(("Handle", "handle", [DIGEST]), ("E-Mail", "email", [DIGEST])))
 def test_a_block_with_kinds_that_are_not_taken_is_prepared_as_its_rows_are(block: UserBlock) -> None:
     preparer = Preparer(now=NOW, kinds=DO_NOT_REACH_KINDS)
-    assert told(preparer.prepare_block(block)) == one_by_one(preparer, block)
+    assert told(prepared_of(preparer, block)) == one_by_one(preparer, block)
 
 
 def test_a_block_in_which_rows_are_odd_by_its_values() -> None:
@@ -139,7 +139,7 @@ def test_a_block_in_which_rows_are_odd_by_its_values() -> None:
         faults={5: "is blank"},
         is_text=True,
     )
-    prepared = Preparer(now=NOW).prepare_block(block)
+    prepared = prepared_of(Preparer(now=NOW), block)
     assert told(prepared) == (
         [
             (
@@ -160,10 +160,10 @@ def test_a_block_in_which_rows_are_odd_by_its_values() -> None:
         [RowIssue(6, "E-Mail", "is not a plausible e-mail address")],
         [],
     )
-    assert len(prepared.runs) == 1
+    assert len(prepared.blocks) == 1
 
 
 def test_a_block_of_which_nothing_can_be_sent_makes_no_run() -> None:
     for block in (user_block(size=2), user_block(("e", "email", ["", "x"])), user_block(size=0)):
-        prepared = Preparer(now=NOW).prepare_block(block)
-        assert (prepared.runs, len(prepared.rejects)) == ([], len(block))
+        prepared = prepared_of(Preparer(now=NOW), block)
+        assert (prepared.blocks, len(prepared.rejects)) == ([], len(block))

@@ -1,4 +1,4 @@
-"""Rows that repeat what the service refused are sent after all, and no job waits for itself because of them."""
+"""Rows that repeat what the service refused are rejected with it, and no job waits for itself because of them."""
 
 import asyncio
 import itertools
@@ -15,13 +15,12 @@ from socialapi.bulk.audiences import job as audience_job
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.dedup import RecentIdentifiers
 from socialapi.bulk.audiences.job import UploadJob
-from socialapi.reports import UploadReport
+from socialapi.reports import RowIssue, UploadReport
 from tests.bulk.feeding import SOME_TURNS, Feed, Wish, block_of, bounded, cut, replayed
 from tests.bulk.model_service import ModelService, job_of, operation_errors
 from tests.support.clock import VirtualClock
 
 REFUSED: Final = operation_errors([0])
-FILLERS: Final = [Wish((f"filler {number}",)) for number in range(4)]
 
 
 def wishes(*rows: str | Sequence[str]) -> list[Wish]:
@@ -63,47 +62,49 @@ ONE_EACH: Final = {"max_operations": 1}
 TWO_EACH: Final = {"max_operations": 2}
 
 
+def rejects(report: UploadReport) -> list[tuple[int, str]]:
+    return sorted((issue.row, issue.reason) for issue in report.rejects)
+
+
+IS_REFUSED: Final = "INVALID_PARAMETER: is refused"
+
+
+def repeats(row: int) -> str:
+    return f"repeats row {row}, which the service refused: {IS_REFUSED}"
+
+
 @pytest.mark.parametrize("concurrency", [1, 3])
-async def test_what_repeats_a_row_that_was_refused_long_ago_is_sent_in_a_request_of_its_own(concurrency: int) -> None:
+async def test_what_repeats_a_row_that_was_refused_long_ago_is_rejected_and_not_sent(concurrency: int) -> None:
     service = ModelService([REFUSED])
     rows = wishes("a", "b", "c", "d", "a", "e", "f", "g")
     report = await uploaded(service, rows, concurrency=concurrency, settings=TWO_EACH)
-    assert values(service) == [["a", "b"], ["b"], ["c", "d"], ["e", "f"], ["a"], ["g"]]
-    assert [issue.row for issue in report.rejects] == [1]
-    assert (report.accepted, report.rejected, report.duplicate) == (7, 1, 0)
-    assert ("partner_user_id", "a") in service.members
+    assert values(service) == [["a", "b"], ["b"], ["c", "d"], ["e", "f"], ["g"]]
+    assert rejects(report) == [(1, IS_REFUSED), (5, repeats(1))]
+    assert (report.accepted, report.rejected, report.duplicate) == (6, 2, 0)
 
 
-async def test_it_may_be_refused_again_and_repeated_again() -> None:
-    service = ModelService([REFUSED, None, REFUSED, REFUSED])
-    report = await uploaded(service, wishes("a", "b", "a", "c", "a"), concurrency=1, settings=ONE_EACH)
-    assert values(service) == [["a"], ["b"], ["a"], ["a"], ["c"]]
-    assert [issue.row for issue in report.rejects] == [1, 3, 5]
-    assert (report.accepted, report.rejected, report.duplicate) == (2, 3, 0)
-
-
-async def test_several_of_them_share_a_request_until_it_is_full() -> None:
-    service = ModelService([operation_errors([0, 1]), operation_errors([0])])
-    report = await uploaded(service, wishes("a", "b", "c", "d", "e", "a", "b", "c"), concurrency=1, settings=TWO_EACH)
-    assert values(service) == [["a", "b"], ["c", "d"], ["d"], ["a", "b"], ["c"], ["e"]]
-    assert (report.accepted, report.rejected, report.duplicate) == (5, 3, 0)
-
-
-async def test_what_repeats_it_once_more_is_a_duplicate_of_the_row_that_was_sent() -> None:
+async def test_what_repeats_it_once_more_names_the_row_that_was_refused() -> None:
     service = ModelService([REFUSED])
-    report = await uploaded(service, wishes("a", "b", "a", "a", "a"), concurrency=1, settings=ONE_EACH)
-    assert values(service) == [["a"], ["a"], ["b"]]
-    assert (report.accepted, report.rejected, report.duplicate) == (2, 1, 2)
+    report = await uploaded(service, wishes("a", "b", "a", "c", "a"), concurrency=1, settings=ONE_EACH)
+    assert values(service) == [["a"], ["b"], ["c"]]
+    assert rejects(report) == [(1, IS_REFUSED), (3, repeats(1)), (5, repeats(1))]
 
 
-async def test_who_does_something_else_waits_until_it_is_sent() -> None:
+async def test_that_is_so_too_when_they_are_read_before_the_refusal() -> None:
+    service = ModelService([REFUSED])
+    rows = wishes("a", "b", "a", "c", "a")
+    report = await uploaded(service, rows, turns=itertools.repeat(0), concurrency=1, settings=TWO_EACH)
+    assert rejects(report) == [(1, IS_REFUSED), (3, repeats(1)), (5, repeats(1))]
+    assert (report.accepted, report.duplicate) == (2, 0)
+
+
+async def test_who_does_something_else_is_sent_after_it() -> None:
     service = ModelService([REFUSED])
     rows = [*wishes("a", "b", "a"), Wish(("a",), "Delete"), *wishes("c")]
     report = await uploaded(service, rows, concurrency=3, settings=ONE_EACH)
-    assert values(service) == [["a"], ["a"], ["b"], ["a"], ["c"]]
-    assert [request[0]["operation_type"] for request in service.requests] == [*["Update"] * 3, "Delete", "Update"]
-    assert (report.accepted, report.rejected, report.duplicate) == (4, 1, 0)
-    assert {value for _, value in service.members} == {"b", "c"}
+    assert values(service) == [["a"], ["b"], ["a"], ["c"]]
+    assert [request[0]["operation_type"] for request in service.requests] == ["Update", "Update", "Delete", "Update"]
+    assert (report.accepted, report.rejected, report.duplicate) == (3, 2, 0)
 
 
 async def test_a_dry_run_refuses_nothing_and_repeats_nothing() -> None:
@@ -114,18 +115,15 @@ async def test_a_dry_run_refuses_nothing_and_repeats_nothing() -> None:
 # Rows of several identifiers, each of which may be somewhere else -----------------------------------------------------
 
 
-async def test_a_row_is_not_lost_when_what_it_repeats_is_settled_while_the_other_one_is_sent() -> None:
-    """`a` is to be sent again, `b` is on its way: with one request at a time, the one waits for the other."""
-    service = ModelService([REFUSED])
-    rows = wishes("a", "b", "a", "c", ["a", "b"])
-    turns = [*[SOME_TURNS] * 4, 0]
-    report = await uploaded(service, rows, turns=turns, concurrency=1, settings=ONE_EACH)
-    assert values(service) == [["a"], ["b"], ["a"], ["c"]]
-    assert (report.accepted, report.rejected, report.duplicate) == (3, 1, 1)
+async def test_a_row_of_several_identifiers_waits_until_all_that_it_repeats_is_settled() -> None:
+    """The first row that it repeats is settled long before the second one, which is refused."""
+    service = ModelService([None, REFUSED])
+    report = await uploaded(service, wishes("a", ["p", "q"], "b", ["q", "a"], "c"), concurrency=5, settings=ONE_EACH)
+    assert rejects(report) == [(2, IS_REFUSED), (4, repeats(2))]
+    assert (report.accepted, report.duplicate) == (3, 0)
 
 
 async def test_two_batches_on_their_way_never_wait_for_each_other() -> None:
-    """What is sent again (`p`, `q`) was made after the open batch (`z`), and goes out before it."""
     service = ModelService([REFUSED, REFUSED])
 
     def hold(row: int) -> None:
@@ -136,20 +134,20 @@ async def test_two_batches_on_their_way_never_wait_for_each_other() -> None:
 
     rows = wishes("a", ["p", "q"], "z", "a", ["p", "q"], ["z", "p"], "y", ["z", "q"], "x")
     report = await uploaded(service, rows, before=hold, concurrency=5, settings=ONE_EACH)
-    assert (report.accepted, report.rejected, report.duplicate) == (5, 2, 2)
+    assert (report.accepted, report.rejected, report.duplicate) == (3, 6, 0)
 
 
 @pytest.mark.parametrize("turns", [0, SOME_TURNS])
-async def test_a_row_that_no_request_can_hold_is_rejected_also_if_it_repeats_refused_ones(turns: int) -> None:
-    """Its identifiers came in two rows, each of which does fit."""
+async def test_a_row_that_no_request_can_hold_is_a_duplicate_like_others(turns: int) -> None:
+    """Its identifiers came in two rows, each of which does fit; the first is refused."""
     first, second = "x" * 60, "y" * 60
     service = ModelService([REFUSED])
     rows = block_of(wishes(first, second, [first, second]))
     job = job_with(service, cut(rows, [1]), [turns] * 3, concurrency=1, settings={"max_batch_bytes": 150})
     bounded(job)
     report = await asyncio.wait_for(job.run(), 5)
-    assert [(issue.row, issue.reason) for issue in report.rejects if issue.row == 3] == [(3, audience_job.TOO_LARGE)]
-    assert (report.accepted, report.rejected, report.duplicate) == (1, 2, 0)
+    assert rejects(report) == [(1, IS_REFUSED), (3, repeats(1))]
+    assert (report.accepted, report.duplicate) == (1, 0)
 
 
 # Any rows in any order ------------------------------------------------------------------------------------------------
@@ -223,6 +221,22 @@ def check_outcome(rows: Sequence[Wish], chosen: Setting) -> None:
     assert report.pending == 0
     assert service.most_in_flight <= chosen.concurrency
     assert service.members == replayed(rows, {issue.row for issue in report.rejects})
+    refused = {issue.row for issue in report.rejects if issue.reason == IS_REFUSED}
+    for issue in report.rejects:
+        if issue.row not in refused:
+            assert check_repeat(rows, issue) in refused
+
+
+def check_repeat(rows: Sequence[Wish], issue: RowIssue) -> int:
+    """The row that a rejected one repeats, which has an identifier in common and says the same."""
+    words = issue.reason.split()
+    assert words[:2] == ["repeats", "row"]
+    original = int(words[2].removesuffix(","))
+    repeat, repeated = rows[issue.row - 1], rows[original - 1]
+    assert original < issue.row
+    assert repeat.operation_type == repeated.operation_type
+    assert set(repeat.values) & set(repeated.values)
+    return original
 
 
 @settings(max_examples=300)

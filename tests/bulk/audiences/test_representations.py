@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from socialapi.bulk.audiences.batches import Batch
+from socialapi.bulk.audiences.batches import Batch, Carriers
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.rows import RowBlock
 from tests.bulk.input_files import open_users
@@ -41,20 +41,21 @@ async def test_no_object_of_a_job_shows_an_identifier(packing: str) -> None:
     job = job_of(ModelService(), [{"partner_user_id": PLANTED}] * 2, packing=packing)
     held: list[Any] = []
     stage = job.stage
-    settle, place, take = stage._sender.settle, stage._place, stage.take
+    settle, place, take = stage.settle, stage._place, stage.take
 
     async def look_after_settling(batch: Batch) -> None:
         held.extend(everything(batch))
         await settle(batch)
         held.extend(everything((batch, stage._recent)))
 
-    async def look_at_the_row(run: RowBlock, index: int) -> None:
+    async def look_at_the_row(run: RowBlock, index: int) -> Carriers | None:
         row = run.row(index)
-        held.extend(everything((row, run, stage._recent.decide(row))))
-        await place(run, index)
+        held.extend(everything((row, run, stage._recent.conflicts(row), stage._duplicates)))
+        return await place(run, index)
 
     async def look_at_the_block(block: UserBlock) -> None:
-        held.extend(everything((block, list(stage._prepare(block)))))
+        prepared = list(stage._prepare(block))
+        held.extend(everything((block, prepared, [list(rows) for each in prepared for rows in each.blocks])))
         await take(block)
 
     changed: Any = stage
@@ -70,7 +71,7 @@ async def test_no_object_of_a_job_shows_an_identifier(packing: str) -> None:
         "RowBlock",
         "Batch",
         "_Placement",
-        "Decision",
+        "WaitingDuplicates",
         "PreparedBlock",
         "UploadJob",
     }

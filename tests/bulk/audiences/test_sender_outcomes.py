@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import given, settings
@@ -133,25 +133,28 @@ async def test_an_index_may_be_a_text_of_digits() -> None:
     assert report.accepted == 2
 
 
-async def test_a_row_that_repeats_an_identifier_of_a_refused_row_is_sent() -> None:
+REPEATS_ROW_1: Final = "repeats row 1, which the service refused: INVALID_PARAMETER: is refused"
+
+
+async def test_a_row_that_repeats_an_identifier_of_a_refused_row_is_rejected_with_it() -> None:
     service = ModelService()
     rows = [{"partner_user_id": ["a", f"{BAD} b"]}, {"partner_user_id": "a"}, {"partner_user_id": "a"}]
     report = await job_of(service, rows).run()
-    assert service.values == [[["a", f"{BAD} b"]], [["a"], ["a"]]]
-    assert (report.accepted, report.rejected, report.duplicate) == (2, 1, 0)
-    assert names(service) == {"a"}
+    assert service.values == [[["a", f"{BAD} b"]]]
+    assert (report.accepted, report.rejected, report.duplicate) == (0, 3, 0)
+    assert report.rejects[1:] == tuple(RowIssue(number, "params", REPEATS_ROW_1) for number in (2, 3))
+    assert names(service) == set()
 
 
-@pytest.mark.parametrize(("packing", "sent"), [("single", [2, 2, 1]), ("packed", [4, 1])])
-async def test_many_repeats_of_a_refused_row_are_sent_in_requests_that_hold_them(packing: str, sent: list[int]) -> None:
+async def test_a_row_that_has_another_identifier_is_sent_and_its_repeats_are_duplicates() -> None:
     service = ModelService()
-    rows = [{"partner_user_id": ["a", f"{BAD} b"]}, *people("a", "a", "a", "a", "a")]
-    report = await job_of(service, rows, packing=packing, settings={"max_operations": 2, "max_batch_bytes": 178}).run()
-    assert [sum(map(len, request)) for request in service.values[1:]] == sent
-    assert (report.accepted, report.rejected) == (5, 1)
+    rows = [{"partner_user_id": ["a", f"{BAD} b"]}, *people("x"), {"partner_user_id": ["a", "c"]}, *people("a")]
+    report = await job_of(service, rows, settings={"max_operations": 1}).run()
+    assert (report.accepted, report.rejected, report.duplicate) == (2, 1, 1)
+    assert names(service) == {"a", "c", "x"}
 
 
-async def test_that_is_so_too_when_the_repetition_comes_after_the_refusal() -> None:
+async def test_it_is_rejected_too_when_it_comes_after_the_refusal() -> None:
     service = ModelService()
 
     async def rows() -> Any:
@@ -164,8 +167,9 @@ async def test_that_is_so_too_when_the_repetition_comes_after_the_refusal() -> N
         yield {"partner_user_id": "a"}
 
     report = await job_of(service, rows(), settings={"max_operations": 100}).run()
-    assert (report.accepted, report.rejected, report.duplicate) == (2_500, 1, 0)
-    assert "a" in names(service)
+    assert (report.accepted, report.rejected, report.duplicate) == (2_499, 2, 0)
+    assert report.rejects[1].reason.startswith("repeats row 2500, which the service refused: ")
+    assert "a" not in names(service)
 
 
 async def test_repeats_of_what_was_accepted_are_duplicates() -> None:
@@ -185,23 +189,23 @@ async def test_a_repeat_of_rows_in_two_batches_waits_for_both() -> None:
     for seed_of_order in range(20):
         service = ModelService(rng=random.Random(seed_of_order))
         report = await job_of(service, rows, settings={"max_operations": 1}, concurrency=5).run()
-        assert (report.accepted, report.rejected, report.duplicate) == (2, 1, 0)
-        assert names(service) == {"a", "b"}
+        assert (report.accepted, report.rejected, report.duplicate) == (1, 2, 0)
+        assert report.rejects[1] == RowIssue(3, "params", REPEATS_ROW_1)
+        assert names(service) == {"b"}
 
 
-@pytest.mark.parametrize("concurrency", [2, 3])
-async def test_nobody_overtakes_a_repeat_that_is_sent_after_all(concurrency: int) -> None:
-    """`a` was accepted long ago; the repeat of it is sent once more because of `b`, and then `a` is deleted."""
+async def test_the_last_row_with_an_identifier_decides() -> None:
+    """`a` was accepted with `y` after `b` was refused: what repeats both is rejected because of `b`."""
     rows = [
-        *({"partner_user_id": "a"}, {"partner_user_id": "x"}, {"partner_user_id": ["b", f"{BAD} row"]}),
-        *({"partner_user_id": "y"}, {"partner_user_id": ["a", "b"]}),
-        *({"partner_user_id": "a", "operation_type": "Delete"}, {"partner_user_id": "z"}),
+        *({"partner_user_id": ["a", "b", f"{BAD} row"]}, *people("x"), {"partner_user_id": ["a", "y"]}),
+        *(*people("a"), {"partner_user_id": ["a", "b"]}, *people("z")),
     ]
-    for seed_of_order in range(100):
+    for seed_of_order in range(20):
         service = ModelService(rng=random.Random(seed_of_order))
-        report = await job_of(service, rows, settings={"max_operations": 1}, concurrency=concurrency).run()
-        assert (report.accepted, report.rejected) == (6, 1)
-        assert names(service) == {"b", "x", "y", "z"}
+        report = await job_of(service, rows, settings={"max_operations": 1}, concurrency=3).run()
+        assert [issue.row for issue in sorted(report.rejects, key=lambda issue: issue.row)] == [1, 5]
+        assert (report.accepted, report.duplicate) == (3, 1)
+        assert names(service) == {"a", "x", "y", "z"}
 
 
 async def test_when_one_of_the_batches_fails_its_repeats_stay_pending() -> None:

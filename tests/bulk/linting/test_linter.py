@@ -13,6 +13,7 @@ import orjson
 import pandas
 import pytest
 
+from socialapi.bulk.audiences.prepare import PreparedBlock
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, ROWS_PER_STEP
 from socialapi.bulk.linting.findings import MAX_REASONS_KEPT, OTHER_REASONS, count_reason
@@ -294,8 +295,8 @@ async def test_others_get_their_turn_while_a_block_is_judged(monkeypatch: pytest
     turns: list[int] = []
     take = Linter.take
 
-    def watched(linter: Linter, rows: Any) -> None:
-        take(linter, rows)
+    def watched(linter: Linter, prepared: PreparedBlock) -> None:
+        take(linter, prepared)
         taken.append(linter.rows)
 
     async def count() -> None:
@@ -306,10 +307,28 @@ async def test_others_get_their_turn_while_a_block_is_judged(monkeypatch: pytest
     monkeypatch.setattr(Linter, "take", watched)
     monkeypatch.setattr(fairness, "BUDGET_SECONDS", -1.0)  # as if every step took too long
     counting = asyncio.create_task(count())
-    await lint_records([{"email": "a@b.example"}] * ROWS_PER_BLOCK)
+    await lint_records([{"email": "<a@b.example>"}] * ROWS_PER_BLOCK)
     counting.cancel()
     assert max(after - before for before, after in itertools.pairwise(turns)) == ROWS_PER_STEP
     assert turns[-1] == ROWS_PER_BLOCK
+
+
+@pytest.mark.parametrize("rows", [2_600, 40])
+async def test_its_counts_are_those_of_an_upload(rows: int) -> None:
+    """Of rows that repeat others, in one identifier or in all, and of some that cannot be used."""
+    records = [
+        {
+            "email": ["" if number % 7 == 0 else f"p{number % 500}@b.example", "<x@b.example>"][number % 11 == 0],
+            "phone": "" if number % 5 == 0 else f"+1415555{number % 300:04}",
+        }
+        for number in range(rows)
+    ]
+    report = await lint_records(records)
+    uploaded = await job_of(ModelService(), records).run()
+    assert report.rows == uploaded.read
+    assert report.unusable_rows == uploaded.rejected > 0
+    assert report.duplicates == uploaded.duplicate
+    assert sum(kind.mended for kind in report.kinds) == uploaded.warnings
 
 
 async def test_rows_that_an_upload_rejects_for_their_operation_or_times_are_told() -> None:

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.bulk.inputs.reader import IS_BLANK, Block, Fault
-from socialapi.bulk.products import cells
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.feed import ProductColumns, ProductLayout
 from socialapi.bulk.products.job import broken_fields, judge
@@ -156,8 +155,8 @@ def seen_of(row: ProductRow) -> Any:
 
 
 @given(blocks())
-def test_rows_read_by_columns_are_those_read_by_themselves(block: Block[ProductLayout]) -> None:
-    alone = [seen_of(cells._product(block, index)) for index in range(len(block))]
+def test_rows_read_together_are_those_read_by_themselves(block: Block[ProductLayout]) -> None:
+    alone = [seen_of(row) for index in range(len(block)) for row in product_rows(block.part(index, index + 1))]
     assert [seen_of(row) for row in product_rows(block)] == alone
 
 

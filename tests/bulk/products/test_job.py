@@ -168,6 +168,7 @@ async def test_every_product_has_one_outcome() -> None:
         "warnings": 1,
         "requests": 1,
         "retries": 0,
+        "repeated": 0,
         "resumed": 0,
         "bytes_sent": len(service.bodies[0]),
         "elapsed_seconds": 0.0,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialapi.bulk.products import batcher
-from socialapi.reports import UpsertReport
+from socialapi.reports import RowIssue, UpsertReport
 from tests.bulk.products.model_catalog import FAULTS, REFUSED, ModelCatalog, Shape, job_of, numbered, product, products
 from tests.support.clock import VirtualClock
 
@@ -91,6 +91,23 @@ def test_variants_are_submitted_in_the_order_of_the_input(rows: list[Shape], cho
     assert service.submitted == expected
 
 
+async def test_products_whose_id_came_before_are_counted_and_one_warning_names_the_first_ids() -> None:
+    service = ModelCatalog()
+    rows = [*products("a", "b", "c"), *products("b", "a", title="New"), *products("b", custom_label_0=REFUSED)]
+    report = await job_of(service, rows).run()
+    assert (report.accepted, report.rejected, report.duplicate, report.repeated) == (5, 1, 0, 2)
+    reason = "3 products have the id of an earlier one, and each replaces it in the order of the input: b, a"
+    assert report.warning_details == (RowIssue(4, "id", reason),)
+    assert report.warnings == 1
+    assert {name: each["title"] for name, each in service.products.items()} == {"a": "New", "b": "New", "c": "Boots c"}
+
+
+async def test_the_warning_about_repeated_ids_names_five_of_them() -> None:
+    report = await job_of(ModelCatalog(), [*numbered(8), *numbered(8)]).run()
+    assert report.repeated == 8
+    assert report.warning_details[0].reason.endswith("in the order of the input: p0, p1, p2, p3, p4, …")
+
+
 async def test_requests_are_full_and_a_repeated_id_comes_in_a_later_one() -> None:
     service = ModelCatalog()
     rows = [*numbered(30), product("p3", title="New"), *products(*(f"q{number}" for number in range(20)))]
@@ -154,7 +171,7 @@ async def test_products_that_are_held_back_are_bounded() -> None:
     await service.until_in_flight(1)
     for _ in range(1_000):
         await asyncio.sleep(0)
-    assert len(job.stage._placer._held) == batcher.MAX_HELD
+    assert len(job.stage._batcher._held) == batcher.MAX_HELD
     assert not running.done()
     running.cancel()
     with pytest.raises(asyncio.CancelledError):

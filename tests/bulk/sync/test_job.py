@@ -667,11 +667,21 @@ async def test_the_report_is_json_ready_and_adds_up(audience: CustomAudience, pa
     await audience.sync(people("ada", "bob"), snapshot=path)
     report = await audience.sync(people("ada", "eve", "eve"), snapshot=path, **ALL)
     data = orjson.loads(orjson.dumps(report.summary()))
-    shown = ("read", "accepted", "duplicate", "unchanged", "held_back", "identifiers_before", "identifiers_after")
+    shown = (
+        "read",
+        "accepted",
+        "duplicate",
+        "repeated",
+        "unchanged",
+        "held_back",
+        "identifiers_before",
+        "identifiers_after",
+    )
     assert {name: data[name] for name in shown} == {
         "read": 3,
-        "accepted": 2,
-        "duplicate": 1,
+        "accepted": 3,
+        "duplicate": 0,
+        "repeated": 1,
         "unchanged": 1,
         "held_back": 0,
         "identifiers_before": 2,

@@ -322,6 +322,11 @@ FILES: Final = (
         *both(fixed(ROWS_PER_BLOCK, of("rows")), fixed(BYTES_PER_BLOCK, size)),
         "the next block begins",
     ),
+    Bound(
+        "the part of a table that shows escapes",
+        *fixed(csv.ESCAPES_SOUGHT, of("bytes")),
+        "the rest is read the same way",
+    ),
     Bound("a line of CSV", *fixed(csv.MAX_LINE_CHARACTERS, of("characters")), "the row is rejected"),
     Bound("a row of CSV", *fixed(csv.MAX_ROW_CHARACTERS, of("characters")), "the row is rejected"),
     Bound("a cell of CSV", *fixed(csv.MAX_CELL_CHARACTERS, of("characters")), "the row is rejected"),

@@ -100,9 +100,13 @@ class UploadReport(FrozenRecord):
     """The first rejected rows, at most 1,000. The rejects file has all of them."""
     warning_details: tuple[RowIssue, ...] = attrs.field(default=(), repr=False)
     """The first warnings, at most `MAX_ISSUES_KEPT`, about fields left out and values that were
-    mended.
+    mended; those about the input as a whole have row 0.
     """
     rejects_path: str | None = None
+    columns: Mapping[str, str] = attrs.field(factory=dict, repr=False, hash=False)
+    """What each column or key that is read was read as: an identifier kind, an override or a field of
+    a product. A name that may be data is not shown.
+    """
     ignored_columns: tuple[str, ...] = ()
     """The names of columns or keys that are not read. A name that may be data is not shown."""
     forecast: Forecast | None = None
@@ -127,7 +131,7 @@ class UploadReport(FrozenRecord):
 
         `forecast` is included only after a dry run.
         """
-        data = attrs.asdict(self, filter=attrs.filters.exclude("rejects", "warning_details"))
+        data = attrs.asdict(self, filter=attrs.filters.exclude("rejects", "warning_details", "columns"))
         if self.forecast is None:
             del data["forecast"]
         return data

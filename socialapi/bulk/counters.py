@@ -41,6 +41,10 @@ class RowCounters:
     warning_details: list[RowIssue] = attrs.field(factory=list)
     ignored_columns: Callable[[], Sequence[str]] = tuple
     """The columns of the input that are not read, as far as they are known by now."""
+    read_columns: Callable[[], Mapping[str, str]] = dict
+    """What the others are read as."""
+    notes: Callable[[], Sequence[RowIssue]] = tuple
+    """The warnings about the input as a whole."""
     on_reject: Callable[[Sequence[RowIssue]], None] | None = None
     """Told of every rejected row, also of those that the report has no room for."""
     place_of: Callable[[int], tuple[str, int] | None] = lambda _: None
@@ -117,6 +121,7 @@ class RowCounters:
 
     def sending(self, elapsed_seconds: float, *, dry_run: bool) -> Mapping[str, object]:
         """Returns the fields of a report that follow from several counts."""
+        notes = self.notes()
         return {
             "requests": self.attempts,
             "retries": max(0, self.attempts - self.sent_first),
@@ -124,7 +129,10 @@ class RowCounters:
             "quota_used": self._quota_used(elapsed_seconds),
             "rejects_path": str(self.rejects_file.path) if self.rejects_file is not None else None,
             "forecast": self._forecast() if dry_run else None,
+            "columns": self.read_columns(),
             "ignored_columns": tuple(self.ignored_columns()),
+            "warnings": self.warnings + len(notes),
+            "warning_details": tuple((*notes, *self.warning_details)[:MAX_ISSUES_KEPT]),
         }
 
     def _quota_used(self, elapsed_seconds: float) -> float:

@@ -13,7 +13,7 @@ import attrs
 
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.dispatcher import Concurrency, Dispatcher, Sendable
-from socialapi.bulk.inputs.reader import NoRows, Reader
+from socialapi.bulk.inputs.reader import NoRows, Reader, TableForm
 from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
 from socialapi.bulk.rejects import RejectsFile, is_rejects_file, same_file
 from socialapi.config import Config
@@ -52,6 +52,19 @@ class JobOptions(FrozenRecord):
     """Largest share of the rows read that may be rejected."""
     allow_empty: bool = True
     """Whether an input without rows gives an empty report, rather than InvalidInput."""
+    header: bool = True
+    header_line: int | None = None
+
+    @property
+    def form(self) -> TableForm:
+        """Where a CSV or TSV file names its columns. What deletes does not guess."""
+        return TableForm(self.header, self.header_line, guesses=self.why_not_empty is None)
+
+    @property
+    def form_settings(self) -> Mapping[str, Setting]:
+        """For a journal, where the columns are named; nothing where earlier versions looked for the names."""
+        given = {"header": self.header, "header_line": self.header_line}
+        return {} if self.form == TableForm(guesses=self.form.guesses) else given
 
     @property
     def why_not_empty(self) -> str | None:

@@ -18,8 +18,10 @@ from socialapi.cli.options import (
     EffectiveAt,
     ExpiresAt,
     Files,
+    HeaderLine,
     JournalOption,
     MaxRejectShare,
+    NoHeader,
     Region,
     dated_path,
     lasting,
@@ -50,6 +52,8 @@ class RowFlags:
         Parameter(help="One user per operation, or many: 12 to 25 times fewer requests, slower to find a bad row."),
     ] = "single"
     column: Column = None
+    no_header: NoHeader = False
+    header_line: HeaderLine = None
     default_region: Region = None
     expires_at: ExpiresAt = None
     concurrency: Annotated[
@@ -77,6 +81,8 @@ class RowFlags:
         return RowKeywords(
             packing=self.packing,
             columns=mapping_of(self.column),
+            header=not self.no_header,
+            header_line=self.header_line,
             default_region=self.default_region,
             expires_at=self.expires_at,
             concurrency="auto" if self.concurrency is None else self.concurrency,
@@ -223,6 +229,8 @@ class LintFlags:
     """The options shared by both lint commands."""
 
     column: Column = None
+    no_header: NoHeader = False
+    header_line: HeaderLine = None
     default_region: Region = None
     sample: Annotated[int | None, whole_number(help="Look at so many rows at most, the first ones.", least=1)] = None
     allow_empty: AllowEmpty = False
@@ -260,6 +268,8 @@ async def _lint(
     lint = lint_records(
         records_of(files),
         columns=mapping_of(flags.column),
+        header=not flags.no_header,
+        header_line=flags.header_line,
         kinds=kinds,
         default_region=flags.default_region,
         sample=flags.sample,

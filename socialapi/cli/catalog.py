@@ -18,8 +18,10 @@ from socialapi.cli.options import (
     AllowEmpty,
     Feeds,
     FieldColumn,
+    HeaderLine,
     JournalOption,
     MaxRejectShare,
+    NoHeader,
     dated_path,
     lasting,
     mapping_of,
@@ -93,6 +95,8 @@ async def upsert(
     *,
     catalog: CatalogId,
     column: FieldColumn = None,
+    no_header: NoHeader = False,
+    header_line: HeaderLine = None,
     concurrency: Concurrency = None,
     journal: JournalOption = None,
     rejects: Rejects = None,
@@ -118,6 +122,8 @@ async def upsert(
     """
     options = UpsertKeywords(
         columns=mapping_of(column, form=FIELD_FORM),
+        header=not no_header,
+        header_line=header_line,
         concurrency=DEFAULT_CONCURRENCY if concurrency is None else concurrency,
         rejects=rejects,
         digests=digests,
@@ -129,8 +135,15 @@ async def upsert(
     )
     kept = None
     if journal is not None:
-        again = {"catalog": catalog, **options, "journal": journal, "json": json, "column": column}
-        del again["columns"]
+        again = {
+            "catalog": catalog,
+            **options,
+            "journal": journal,
+            "json": json,
+            "column": column,
+            "no_header": no_header,
+        }
+        del again["columns"], again["header"]
         options["journal"] = kept = RegisteredJournal(journal, command_line(("catalog", "upsert"), files, again))
 
     records = records_of(files)
@@ -148,6 +161,8 @@ async def lint(
     /,
     *,
     column: FieldColumn = None,
+    no_header: NoHeader = False,
+    header_line: HeaderLine = None,
     sample: Annotated[
         int | None, whole_number(help="Look at so many products at most, the first ones.", least=1)
     ] = None,
@@ -163,7 +178,12 @@ async def lint(
     rejected, 2 wrong usage or unusable file.
     """
     found = lint_products(
-        records_of(files), columns=mapping_of(column, form=FIELD_FORM), sample=sample, allow_empty=allow_empty
+        records_of(files),
+        columns=mapping_of(column, form=FIELD_FORM),
+        header=not no_header,
+        header_line=header_line,
+        sample=sample,
+        allow_empty=allow_empty,
     )
     return await run_lint(found, as_json=json, is_feed=True)
 

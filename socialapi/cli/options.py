@@ -257,6 +257,16 @@ def _whole(kind: Any, tokens: Sequence[Token]) -> int:
     return int(text)
 
 
+NoHeader = Annotated[
+    bool,
+    Parameter(help="The file does not name its columns: --column gives their numbers, as in KIND=1.", negative=()),
+]
+HeaderLine = Annotated[
+    int | None,
+    whole_number(help="The line of the file that names its columns, below a title or comments.", least=1),
+]
+
+
 @contextlib.contextmanager
 def named(options: Mapping[str, str]) -> Iterator[None]:
     """Replaces the parameters in broken rules by the names of the options."""

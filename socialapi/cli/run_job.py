@@ -197,6 +197,8 @@ def _show_warnings(console: Console, report: UploadReport) -> None:
     for issue in report.warning_details[:ISSUES_SHOWN]:
         if issue.reason.startswith((MENDED, LOOKS_LIKE_FLOAT)):
             _say(console, f"row {issue.row}{_who(issue)}: {issue.field} {issue.reason}")
+        elif not issue.row and issue.product_id is None:
+            _say(console, issue.reason)
         elif not is_load:
             _say(console, f"row {issue.row}{_who(issue)}, sent without {_what(issue)}")
         elif issue.row:

@@ -56,9 +56,17 @@ class RowKeywords(TypedDict, total=False):
     """`single` (the default): one operation per row, so that an error names the row. `packed`: many
     users in one operation, which takes 12 to 25 times fewer requests.
     """
-    columns: Mapping[str, str | Sequence[str]] | None
+    columns: Mapping[str, str | int | Sequence[str | int]] | None
     """Maps an identifier kind to the column or columns that hold it, where their names do not. An
     empty string turns a kind off.
+    """
+    header: bool
+    """False if a CSV or TSV file does not name its columns. Then `columns` gives their numbers, from 1:
+    `{"email": 1}`.
+    """
+    header_line: int | None
+    """The line of a CSV or TSV file that names its columns. By default it is the first one, or one of
+    the first twenty, below a title or comments.
     """
     default_region: str | None
     """Two-letter country of phone numbers without a country code, for example `US`."""
@@ -122,7 +130,11 @@ class SyncKeywords(RowKeywords, total=False):
 class LintKeywords(TypedDict, total=False):
     """The options of `lint`. All are optional."""
 
-    columns: Mapping[str, str | Sequence[str]] | None
+    columns: Mapping[str, str | int | Sequence[str | int]] | None
+    """The same as for an upload."""
+    header: bool
+    """The same as for an upload."""
+    header_line: int | None
     """The same as for an upload."""
     default_region: str | None
     """The same as for an upload."""

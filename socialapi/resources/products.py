@@ -60,9 +60,17 @@ def _repeated(shapes: Sequence[Any]) -> Iterator[BrokenRule]:
 class UpsertKeywords(TypedDict, total=False):
     """The options of a product load. All are optional."""
 
-    columns: Mapping[str, str | Sequence[str]] | None
+    columns: Mapping[str, str | int | Sequence[str | int]] | None
     """Columns or keys by field (`{"price": "Preis"}`), where their names do not say which field
     they hold; an empty name ignores a field.
+    """
+    header: bool
+    """False if a CSV or TSV file does not name its columns. Then `columns` gives their numbers, from 1:
+    `{"id": 1}`.
+    """
+    header_line: int | None
+    """The line of a CSV or TSV file that names its columns. By default it is the first one, or one of
+    the first twenty, below a title or comments.
     """
     concurrency: int | Literal["auto"]
     """Requests of up to 25 products in flight at once, 8 by default."""
@@ -108,7 +116,11 @@ class UpsertKeywords(TypedDict, total=False):
 class ProductLintKeywords(TypedDict, total=False):
     """The options of `lint`. All are optional."""
 
-    columns: Mapping[str, str | Sequence[str]] | None
+    columns: Mapping[str, str | int | Sequence[str | int]] | None
+    """The same as for a load."""
+    header: bool
+    """The same as for a load."""
+    header_line: int | None
     """The same as for a load."""
     sample: int | None
     """Read at most this many rows, from the start."""

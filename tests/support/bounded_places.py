@@ -325,6 +325,8 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/inputs/csv.py _Parts.__init__ full
         bulk/inputs/csv.py _Rows doubts
         bulk/inputs/csv.py _Rows faults
+        bulk/inputs/csv.py _Rows lines
+        bulk/inputs/csv.py _Rows records
         bulk/inputs/feed_xml.py _Feed.__init__ _found
         bulk/inputs/iterables.py _ItemReader.__init__ _items
         bulk/inputs/iterables.py _ItemReader.__init__ _kinds
@@ -333,6 +335,11 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "a line of CSV": _places(
         """
         bulk/inputs/csv.py _Parts._skip_line read
+        """
+    ),
+    "the part of a table that shows escapes": _places(
+        """
+        bulk/inputs/csv.py _sample_with_escapes read
         """
     ),
     "an object of JSON": _places(
@@ -356,8 +363,11 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "names of columns that are noted": _places(
         """
         bulk/audiences/columns.py IdentifierColumns noted
+        bulk/audiences/columns.py IdentifierColumns remarks
         bulk/linting/linter.py Linter.__init__ _columns
         bulk/products/feed.py ProductColumns noted
+        bulk/products/feed.py ProductColumns remarks
+        reports.py UploadReport columns
         """
     ),
     "digests of a lint, to count repeated rows": _places(
@@ -391,6 +401,8 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/audiences/phone_numbers.py _home_plan cache
         bulk/audiences/phone_numbers.py _plan cache
         bulk/audiences/prepare.py Preparer.__init__ lru_cache
+        bulk/inputs/csv.py _cell_pattern lru_cache
+        bulk/inputs/csv.py _null_pattern lru_cache
         bulk/inputs/keyed_rows.py _find lru_cache
         bulk/inputs/keyed_rows.py _texts lru_cache
         bulk/inputs/objects.py ObjectBlocks.__init__ lru_cache

@@ -1,7 +1,8 @@
 """Which columns of a table, or keys of an object, hold the identifiers of an upload."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import attrs
 
@@ -11,13 +12,18 @@ from socialapi.bulk.inputs.columns import (
     ColumnMapping,
     detected_as,
     ignored_names,
+    is_value,
     looks_personal,
+    names_given,
     noted_as,
+    paths_of,
     positions_of,
     printable_names,
     quoted,
+    read_names,
     with_article,
 )
+from socialapi.bulk.inputs.reader import ANY_FORM, TableForm
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.internal.unset import UNSET
@@ -29,6 +35,16 @@ from socialapi.models.audiences import (
     IdentifierKind,
     Operation,
 )
+from socialapi.reports import RowIssue
+
+_SHORTEST: Final[Mapping[IdentifierKind, int]] = {"email": 6, "phone_number": 7, "device_id": 32, "service_id": 1}
+"""Characters of the shortest value of the kinds whose values are told from other text."""
+_is_word: Final = re.compile(r"@?\w{1,15}").fullmatch
+_NAME_WORDS: Final = frozenset(
+    {"account", "contact", "handle", "id", "login", "member", "name", "names", "nick", "profile", "screen", "twitter"}
+    | {"user", "username", "users", "x"}
+)
+"""Words of names of columns that might be handles themselves."""
 
 
 @attrs.frozen
@@ -50,6 +66,17 @@ class IdentifierLayout(FrozenRecord):
     def has_overrides(self) -> bool:
         """Whether a row can say for itself what is done with it, or when."""
         return not self.operation_type is self.effective_at is self.expires_at is None
+
+    def is_row(self, cells: Sequence[str]) -> bool | None:
+        """Returns whether an identifier among these cells is usable; None if any word may be one of its kind."""
+        may_be = False
+        for index, _, kind in self.identifiers:
+            cell = cells[self.positions[index]].strip()
+            if kind not in _SHORTEST:
+                may_be = may_be or _is_word(cell) is not None
+            elif len(cell) >= _SHORTEST[kind] and is_value(cell) and (kind != "email" or "@" in cell or len(cell) > 60):
+                return True
+        return None if may_be else False
 
     @classmethod
     def of(cls, names: Sequence[str], found: Mapping[str, Sequence[int]]) -> Self:
@@ -84,12 +111,15 @@ class IdentifierColumns(FrozenRecord):
     """The columns to look for: kinds to detect, and names that were given for a kind or an
     override.
 
-    `noted` are the names that were met, each with what it was taken for (empty for nothing).
+    `noted` are the names that were met, each with what it was taken for (empty for nothing), and
+    `remarks` what is said of the input as a whole.
     """
 
     kinds: tuple[IdentifierKind, ...]
     given: Mapping[str, tuple[str, ...]]
+    form: TableForm = ANY_FORM
     noted: dict[str, str] = attrs.field(factory=dict, eq=False, repr=False)
+    remarks: list[str] = attrs.field(factory=list, eq=False, repr=False)
 
     noun: ClassVar[str] = "records"
     items: ClassVar[str] = "AudienceUser or Operation"
@@ -103,7 +133,7 @@ class IdentifierColumns(FrozenRecord):
     bundles: ClassVar[tuple[type, ...]] = (Operation, DoNotReachOperation)
 
     @classmethod
-    def of(cls, mapping: ColumnMapping | None, kinds: Iterable[IdentifierKind]) -> Self:
+    def of(cls, mapping: ColumnMapping | None, kinds: Iterable[IdentifierKind], form: TableForm = ANY_FORM) -> Self:
         """Checks a mapping. Raises InvalidInput for a key that is neither one of `kinds` nor an
         override.
         """
@@ -115,18 +145,38 @@ class IdentifierColumns(FrozenRecord):
                     f"{quoted(key)} is not a kind of identifier taken here; these are: "
                     f"{', '.join((*taken, *OVERRIDES))} (a column is given as kind and name, not the other way round)"
                 )
-            given[key] = tuple(n for n in ((names,) if isinstance(names, str) else tuple(names)) if n)
+            given[key] = names_given(names)
             if key in OVERRIDES and len(given[key]) > 1:
                 raise InvalidInput(f"{key} comes from one column, and {len(given[key])} are given")
-        return cls(taken, given)
+        form.check()
+        return cls(taken, given, form)
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The names that were given and may be paths into objects."""
+        return paths_of(self.given)
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> IdentifierLayout:
         """As `of_keys`. Raises InvalidInput also when a given column is missing, or no column holds
-        identifiers.
+        identifiers, or where the names of a file are a row.
         """
         layout = self.of_keys(names)
-        self._require(names, found_identifiers=bool(layout.identifiers))
+        self._require(names, found_identifiers=bool(layout.identifiers), line=line if self.form.header else None)
+        if line is not None and self.form == TableForm(guesses=self.form.guesses):
+            self._refuse_row(names, layout, line)
         return layout
+
+    def _refuse_row(self, names: Sequence[str], layout: IdentifierLayout, line: int) -> None:
+        """Raises InvalidInput where names were given that are values: the first row would be lost."""
+        words = set(re.split("[^a-z]+", names[0].lower()))
+        is_list = len(names) == 1 and bool(self.given.get("handle")) and not detected_as(names[0])
+        is_personal = any(looks_personal(name) for _, name, kind in layout.identifiers if self.given.get(kind))
+        if (
+            is_personal
+            or layout.is_row(names)
+            or (is_list and layout.is_row(names) is None and not words & _NAME_WORDS)
+        ):
+            raise InvalidInput(f"line {line} looks like data: {_no_header(layout.identifiers[0][2])}")
 
     def of_keys(self, names: Sequence[str]) -> IdentifierLayout:
         """The columns among these names. Raises InvalidInput when two are equally good for an
@@ -176,7 +226,7 @@ class IdentifierColumns(FrozenRecord):
             if known in self.noted or len(self.noted) < MAX_NAMES_KEPT:
                 self.noted[known] = taken.get(name, "")
 
-    def _require(self, names: Sequence[str], *, found_identifiers: bool) -> None:
+    def _require(self, names: Sequence[str], *, found_identifiers: bool, line: int | None = None) -> None:
         for key, wanted in self.given.items():
             for each in wanted:
                 if not positions_of((each,), names):
@@ -188,13 +238,22 @@ class IdentifierColumns(FrozenRecord):
         if any(map(looks_personal, names)):
             raise InvalidInput(
                 "no column of identifiers was found, and the names look like data: the first line of a table has to "
-                f"name its columns, for example {self.kinds[0]}"
+                f"name its columns, for example {self.kinds[0]}" + (f"; {_no_header(self.kinds[0])}" if line else "")
             )
         raise InvalidInput(
             f"no column of identifiers was found; there are: {printable_names(names)}. Say which column it is with "
             'columns={"email": "<column>"} or --column email=<column>; '
             f"the kinds are: {', '.join(self.kinds)}"
+            + (f". If line {line} is data, {_no_header('handle')}" if line else "")
         )
+
+    def notes(self) -> Sequence[RowIssue]:
+        """Returns the warnings about the input as a whole."""
+        return [RowIssue(0, "", remark) for remark in self.remarks]
+
+    def read_columns(self) -> Mapping[str, str]:
+        """Returns what each column that is read is taken for."""
+        return read_names(self.noted)
 
     def ignored_columns(self) -> Sequence[str]:
         """The names that were met and taken for nothing."""
@@ -245,3 +304,10 @@ class IdentifierColumns(FrozenRecord):
         """What is said of an item that is no row."""
         kind = with_article(type(item).__name__)
         return f"is or holds {kind}, where an AudienceUser, an Operation or a mapping is expected"
+
+
+def _no_header(kind: str) -> str:
+    return (
+        f'a file without names of columns is read by number, with header=False and columns={{"{kind}": 1}}, or '
+        f"--no-header --column {kind}=1; header_line or --header-line says that a line does name them"
+    )

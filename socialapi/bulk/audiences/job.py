@@ -21,6 +21,7 @@ from socialapi.bulk.audiences.resume import Recorder
 from socialapi.bulk.audiences.sender import BatchSender, OnAccept
 from socialapi.bulk.audiences.waiting import NumbersOf, WaitingDuplicates
 from socialapi.bulk.counters import RowCounters
+from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.reader import Reader
 from socialapi.bulk.job import JobContext, JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job
@@ -59,7 +60,7 @@ class UploadOptions(JobOptions):
 
     operation: OperationType = "Update"
     packing: Packing = "single"
-    columns: Mapping[str, str | Sequence[str]] | None = None
+    columns: ColumnMapping | None = None
     default_region: str | None = None
     effective_at: datetime.datetime | str | None = None
     expires_at: datetime.datetime | str | None = None
@@ -92,6 +93,7 @@ def settings_of(options: UploadOptions, config: Config) -> Mapping[str, Setting]
         "expires_at": _written(options.expires_at),
         "max_operations": config.max_operations,
         "max_batch_bytes": config.max_batch_bytes,
+        **options.form_settings,
     }
 
 
@@ -379,8 +381,10 @@ class UploadJob:
         self._options = options
         self._context = JobContext.of(session)
         rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
-        selection = IdentifierColumns.of(options.columns, destination.kinds)
-        self.counters: RowCounters = RowCounters(rate, ignored_columns=selection.ignored_columns)
+        selection = IdentifierColumns.of(options.columns, destination.kinds, options.form)
+        self.counters: RowCounters = RowCounters(
+            rate, ignored_columns=selection.ignored_columns, read_columns=selection.read_columns, notes=selection.notes
+        )
         sender = batch_sender(session, destination.target, options, call, self.counters)
         prepare_at = functools.partial(_prepare_at, destination, options)
         self.stage: UploadStage[UserBlock] = _UserStage(prepare_at, sender, self._context, dry_run=options.dry_run)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from socialapi.models.audiences import IdentifierKind
 
-ColumnMapping = Mapping[str, str | Sequence[str]]
+ColumnMapping = Mapping[str, str | int | Sequence[str | int]]
+"""The names of columns, or the numbers of those that have none, by what they hold."""
 Override = Literal["operation_type", "effective_at", "expires_at"]
 
 OVERRIDES: Final[tuple[Override, ...]] = ("operation_type", "effective_at", "expires_at")
@@ -113,11 +114,42 @@ def looks_personal(name: str) -> bool:
     return len(name) > _LONGEST_SHOWN or "@" in name or sum(map(str.isdigit, name)) > 5
 
 
+_is_value: Final = re.compile(
+    r"""(?:mailto:)?[^\s@]+@[^\s@]+\.\w+  # an address
+    |[+(]?[\d\s()./,+-]*\d[\d\s()./,+-]*  # a number, of a telephone or any other
+    |(?:\\x|0x)?[0-9a-f]{32,128}  # a digest
+    |[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}""",
+    re.IGNORECASE | re.VERBOSE,
+).fullmatch
+
+
+def is_value(text: str) -> bool:
+    """Returns whether a text is an address, a number or a digest, and so no name of a column."""
+    text = text.strip(" \t\r\n'\"<>=;,")
+    return len(text) <= MAX_NAME_LENGTH and _is_value(text) is not None
+
+
+def paths_of(given: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """Returns the given names that may be paths into objects."""
+    return tuple(name for names in given.values() for name in names if "." in name)
+
+
+def names_given(names: str | int | Sequence[str | int]) -> tuple[str, ...]:
+    """Returns the names of columns, or their numbers, as they were given for one kind or field."""
+    several = (names,) if isinstance(names, str | int) else names
+    return tuple(str(each) for each in several if each != "")
+
+
 def noted_as(name: str) -> str:
     """What is kept of a name that was met: of one that no report shows, no more than tells that it
     does not.
     """
     return name if len(name) <= _LONGEST_SHOWN else name[: _LONGEST_SHOWN + 1]
+
+
+def read_names(noted: Mapping[str, str]) -> Mapping[str, str]:
+    """Returns what each name was taken for that was taken for something, for a report."""
+    return {shown_name(name): taken_for for name, taken_for in noted.items() if taken_for}
 
 
 def ignored_names(noted: Mapping[str, str]) -> tuple[str, ...]:

@@ -1,16 +1,24 @@
-"""Reads CSV and TSV files with a line of column names."""
+"""Reads CSV and TSV files.
+
+`csv.reader` parses the rows. What it cannot know is decided here: which line names the columns, whether a
+quotation mark is one, and whether a cell of several lines has swallowed other rows.
+"""
 
 import codecs
 import csv
+import functools
 import re
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from io import BufferedReader, StringIO
-from itertools import chain, islice, tee
+from itertools import accumulate, chain, islice, pairwise, tee
 from operator import itemgetter
-from typing import Final, TypeVar
+from typing import Any, Final, Literal, Protocol, Self, TypeVar
 
 import attrs
 
+from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, is_value
 from socialapi.bulk.inputs.reader import (
     BYTES_PER_BLOCK,
     IS_BLANK,
@@ -35,53 +43,404 @@ MAX_COLUMNS: Final = 16_384
 """As many as a spreadsheet may have."""
 CELLS_PER_BLOCK: Final = 250_000
 READ_BYTES: Final = 65_536
+HEAD_LINES: Final = 20
+"""The lines of which one names the columns, but for comments."""
+HEAD_CHARACTERS: Final = 65_536
+"""Of these lines together, after which no more are looked at."""
+NAMES_COMPARED: Final = 500
+"""Cells of such a line that are looked up."""
+ESCAPES_SOUGHT: Final = 1_048_576
+"""Bytes that decide whether a backslash escapes what follows it."""
+CLEARLY: Final = 2
+"""By how many rows more that are even, or fewer that are not, escapes are chosen if some are not even with them."""
+FEW_MARKS: Final = 2
+"""Quotation marks without a backslash that do not mean that cells are quoted."""
+FEWEST_SHORT: Final = 3
+"""Of the first rows, more that have the same number of cells below that of the names are no accident."""
+FEW_ROWS: Final = 32
+"""Rows that are parsed at a time after a doubtful quotation mark: those behind the next one are parsed again."""
 
 _QUOTING: Final = "text follows a quotation mark that closes the cell: write a quotation mark within a cell twice"
 _NEVER_CLOSED: Final = "a quotation mark is not closed before the end of the file"
+_HOLDS_ROWS: Final = (
+    "a quotation mark opens a cell that holds other rows of the file: remove the mark, or write it twice within "
+    "quotation marks"
+)
+_GOES_ON: Final = "the row goes on over several lines and is not as wide as the names: look for a quotation mark or a backslash that is wrong"
 _LONG_CELL: Final = f"a cell has more than {MAX_CELL_CHARACTERS:,} characters"
 _LONG_LINE: Final = f"the line has more than {MAX_LINE_CHARACTERS:,} characters"
 _LONG_ROW: Final = f"the row has more than {MAX_ROW_CHARACTERS:,} characters"
 _PROBABLY: Final = "; probably a quotation mark is not closed"
+_REPEATS_NAMES: Final = Fault("repeats the names of the columns")
+_UNEXPECTED_END: Final = "unexpected end of data"
+"""What the parser says of a quotation mark that is not closed."""
+_maybe_escape: Final = re.compile(rb"\\[\"\r\n,;\t|]").search
 _SEPARATOR: Final = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]*', re.IGNORECASE).fullmatch
 """The line that Excel puts before a table, with its delimiter."""
 _FILLER: Final = "x" * (MAX_CELL_CHARACTERS + 1)
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+_ends_escaped: Final = re.compile(r"(?<!\\)(?:\\\\)*\\\Z").search
+_ESCAPED_QUOTE: Final = re.compile(r'\\([\\"])')
 _OTHER_ROW: Final = "\ud800"
 """A row that no file can hold, since bytes that are not UTF-8 are decoded to other lone
 surrogates.
 """
 
 
+Escapes = Literal["nothing", "quotes", "everything", "unquoted"]
+"""What a backslash gives another meaning: quotation marks, or whatever is behind it. Unquoted, it does all that
+quotation marks do elsewhere, and these are characters.
+"""
+
+_ESCAPES: Final[Sequence[Escapes]] = ("quotes", "unquoted", "everything")
+
+
+class _Parser(Protocol):
+    """What `csv.reader` returns."""
+
+    @property
+    def line_num(self) -> int:
+        """How many lines were read."""
+
+    def __iter__(self) -> Iterator[list[str]]: ...
+    def __next__(self) -> list[str]: ...
+
+
+@attrs.frozen
+class _Dialect:
+    """How a table is written. With escapes, the parser gets the lines as `prepared` returns them."""
+
+    delimiter: str
+    escapes: Escapes = "nothing"
+
+    def reader(self, lines: Iterable[str], *, strict: bool = True) -> "_Parser":
+        """Returns a parser of these lines."""
+        return csv.reader(
+            lines,
+            delimiter=self.delimiter,
+            escapechar="\\" if self.joins_lines else None,
+            quoting=csv.QUOTE_NONE if self.escapes == "unquoted" else csv.QUOTE_MINIMAL,
+            skipinitialspace=True,
+            strict=strict,
+        )
+
+    @property
+    def joins_lines(self) -> bool:
+        """Whether a backslash before a line end is part of a cell."""
+        return self.escapes in ("everything", "unquoted")
+
+    def records(self, lines: Iterable[str]) -> list[list[str]]:
+        """Returns the rows of these lines, as far as they can be told."""
+        return [
+            each for each in _parsed(self.reader(self.prepared(iter(lines)), strict=False)) if isinstance(each, list)
+        ]
+
+    def cells_of(self, line: str) -> list[str]:
+        """Returns the cells of a line by itself: a quotation mark that does not close a cell on it is a character."""
+        found = _cell_pattern(self).finditer(line.rstrip("\r\n") + self.delimiter)
+        cells = [cell[2].lstrip(" ") if cell[1] is None else cell[1].replace('""', '"') for cell in found]
+        return [_ESCAPED.sub(r"\1", cell) for cell in cells] if self.joins_lines else cells
+
+    def are_rows(self, lines: Sequence[str], width: int) -> bool:
+        """Returns whether the first of several lines and another one are as wide as rows: those of a cell are not."""
+        widths = [len(self.cells_of(line)) for line in lines]
+        return width == widths[0] > 1 and width in widths[1:]
+
+    def prepared(self, lines: Iterator[str], line_end: str = "") -> Iterator[str]:
+        r"""Returns lines with escapes that the parser knows.
+
+        `\N`, which databases write for nothing, stays as it is. A line that does not end with `line_end` goes on.
+        """
+        if self.escapes == "nothing":
+            return lines
+        if self.escapes == "quotes":
+            return (_ESCAPED_QUOTE.sub(lambda found: '""' if found[1] == '"' else "\\", line) for line in lines)
+        return self._joined(lines, line_end)
+
+    def _joined(self, lines: Iterator[str], line_end: str) -> Iterator[str]:
+        """Yields lines that go on behind a line end together."""
+        begun = ""
+        for line in lines:
+            text = begun + line
+            is_escaped = _ends_escaped(text.removesuffix("\n").removesuffix("\r")) is not None
+            if len(text) < MAX_LINE_CHARACTERS and (is_escaped or not text.endswith(line_end)):
+                begun = text if is_escaped else f"{text[:-1]}\\{text[-1:]}"
+                continue
+            begun = ""
+            yield _null_pattern(self.delimiter).sub(r"\\\\N", text).replace("\\\r\n", "\\\n")
+        if begun:
+            yield begun
+
+
+@functools.lru_cache
+def _cell_pattern(dialect: _Dialect) -> re.Pattern[str]:
+    delimiter = re.escape(dialect.delimiter)
+    escaped, other = (r"|\\.", r"\\") if dialect.joins_lines else ("", "")
+    quoted = "(?!)()" if dialect.escapes == "unquoted" else rf' *"((?:[^"{other}]++|""{escaped})*+)"(?={delimiter})'
+    return re.compile(rf"(?:{quoted}|((?:[^{delimiter}{other}]++{escaped})*+)){delimiter}", re.DOTALL)
+
+
+@functools.lru_cache
+def _null_pattern(delimiter: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![^{re.escape(delimiter)}])\\N(?=[{re.escape(delimiter)}\r\n]|$)")
+
+
 def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """The rows below the column names; blank lines below them count as rows if there are others.
+    """Yields the rows below the column names; blank lines below them count as rows if there are others.
 
-    The delimiter is the one of a `sep=` line, or the one of `DELIMITERS` that finds the most
-    columns. Bytes that are not UTF-8 become lone surrogates, so that only their cell is unusable. A
-    row may be shorter than the names, and one that is longer or wrongly quoted has a doubt. A cell
-    that is far too long is a fault of its row, as long as it is clear where the next one begins.
+    The delimiter is that of a `sep=` line, or the one of `DELIMITERS` that suits the first lines best. Bytes that
+    are not UTF-8 become lone surrogates, so that only their cell is unusable. A row may be shorter than the names,
+    and one that is longer or wrongly quoted has a doubt. A cell that is far too long is a fault of its row, as long
+    as it is clear where the next one begins. In a tab-separated file, a quotation mark that cannot be one is a
+    character.
 
-    Raises NoRows when there is nothing but blank lines, or only the column names beside them,
-    InvalidInput for columns as the selection does, and, after the rows before it, where quotation
-    marks do not fit.
+    Raises NoRows when there is nothing but blank lines, or only the column names, InvalidInput for columns as the
+    selection does, and, after the rows before it, where quotation marks do not fit.
     """
+    sample = _sample_with_escapes(file)
     parts = _Parts(file)
-    lines = parts.lines()
-    line, text = _first_line(lines, parts, 0)
-    delimiter = None
-    if (separator := _SEPARATOR(text)) is not None:
-        delimiter = separator[1]
-        line, text = _first_line(lines, parts, line)
-    table = _Table(chain((text,), lines), delimiter or _delimiter(text), line, parts)
-    names = table.names()
+    lines, form = parts.lines(), selection.form
+    line, text = _next_line(lines, parts, 0)
+    separator = _SEPARATOR(text)
+    if separator is not None:
+        line, text = _next_line(lines, parts, line)
+    if form.header_line is not None:
+        line, text = _given_line(chain((text,), lines), parts, line, form.header_line)
+    first_lines = _first_lines(chain((text,), lines), parts)
+    delimiters = DELIMITERS if separator is None else (separator[1],)
+    heads = [_Head.of(first_lines, _Dialect(each), selection) for each in delimiters]
+    if not any(each.known for each in heads) or first_lines[0].startswith("#"):
+        heads = [each.with_names_below(first_lines, selection) for each in heads]
+    head = max(heads, key=_Head.score)
+    line += head.index
+    _say_what_is_skipped(first_lines[: head.index], line, selection)
+    dialect, records = head.dialect, head.records
+    if sample and (dialect := _with_escapes(dialect, sample, line)) != head.dialect:
+        records = dialect.records(first_lines[head.index :])
+    line_end = "\n" if first_lines[0].endswith("\n") else ""  # then a carriage return ends none
+    table = _Table(chain(first_lines[head.index :], lines), dialect, line, parts, line_end)
+    names = table.names() if form.header else [str(at + 1) for at in range(max(map(len, records)))]
     if len(names) > MAX_COLUMNS:
         raise InvalidInput(f"line {line}: there are {len(names):,} columns, and at most {MAX_COLUMNS:,} are read")
-    layout = selection.of_table(names, line)
-    yield from _unless_blank(table, layout, len(names))
+    layout = selection.of_table(_unmarked(names) if form.header and _is_comment(names) else names, line)
+    _refuse_wider_rows(records, len(names), line)
+    table.expect(layout, len(names), map(len, records))
+    yield from _unless_blank(table, layout, names if form.header else None, len(names))
 
 
-def _unless_blank(table: "_Table", layout: L, width: int) -> Iterator[Block[L]]:
-    """The rows in blocks; blank ones at the beginning are counted, and handed out only if there are
-    others.
+def _next_line(lines: Iterator[str], parts: "_Parts", before: int) -> tuple[int, str]:
+    """Returns the next line that is not blank, with its number. Raises NoRows if there is none."""
+    for number, text in enumerate(lines, before + 1):
+        parts.begin_block()
+        if not text.isspace():
+            return number, text
+    raise NoRows("the file is empty")
+
+
+def _given_line(lines: Iterator[str], parts: "_Parts", first: int, wanted: int) -> tuple[int, str]:
+    """Returns the line of this number. Raises InvalidInput if it is blank, or the file is shorter."""
+    for number, text in enumerate(lines, first):
+        parts.begin_block()
+        if number >= wanted and not text.isspace():
+            if number == wanted:
+                return number, text
+            break
+    raise InvalidInput(f"line {wanted}, which header_line or --header-line gives, is blank or not there")
+
+
+def _first_lines(lines: Iterator[str], parts: "_Parts") -> list[str]:
+    """Returns the first lines, of which one names the columns."""
+    found, lines_left, room = list[str](), HEAD_LINES, HEAD_CHARACTERS
+    while lines_left and room > 0 and (text := next(lines, None)) is not None:
+        parts.begin_block()
+        found.append(text)
+        room -= len(text)
+        lines_left -= not text.startswith("#")
+    return found
+
+
+@attrs.frozen
+class _Head:
+    """The first lines of a table, as a dialect reads them.
+
+    `index` is that of the line that names the columns, of which `known` are of interest, and `records` are the names
+    and the rows below them.
     """
+
+    dialect: _Dialect
+    index: int
+    known: int
+    records: Sequence[Sequence[str]]
+
+    @classmethod
+    def of(cls, lines: Sequence[str], dialect: _Dialect, selection: Selection[Any]) -> Self:
+        """Reads the lines, of which the first one names the columns."""
+        records = dialect.records(_seen(lines))
+        if not selection.form.header:
+            return cls(dialect, 0, 0, records)
+        known = max(_known(records[0], selection), _known(dialect.cells_of(lines[0][:MAX_CELL_CHARACTERS]), selection))
+        return cls(dialect, 0, known, records)
+
+    def with_names_below(self, lines: Sequence[str], selection: Selection[Any]) -> Self:
+        """Returns the lines from the one on that names the columns, if that is not the first one."""
+        if not selection.form.header or selection.form.header_line is not None:
+            return self
+        seen = _seen(lines)
+        alone = [self.dialect.cells_of(line) for line in seen]
+        if not (below := _line_of_names(alone, selection)):
+            return self
+        records = self.dialect.records(seen[below:])
+        return attrs.evolve(self, index=below, known=_known(alone[below], selection), records=records)
+
+    def score(self) -> tuple[bool, int, float, int]:
+        """Returns how well the dialect suits the lines: by known names, equal rows and columns, in this order."""
+        width, rows = len(self.records[0]), [each for each in self.records[1:] if each]
+        even = sum(len(row) == width for row in rows) / len(rows) if rows and width > 1 else 0.0
+        return (self.known > 0 and self.index == 0, self.known, even, width)
+
+
+def _seen(lines: Sequence[str]) -> Sequence[str]:
+    """Returns the lines, cut so that no cell is too long for the parser."""
+    return list(StringIO("".join(lines)[:MAX_CELL_CHARACTERS], newline=""))
+
+
+def _known(cells: Sequence[str], selection: Selection[Any]) -> int:
+    return sum(selection.knows_any((name,)) for name in dict.fromkeys(cells[:NAMES_COMPARED]))
+
+
+def _line_of_names(lines: Sequence[Sequence[str]], selection: Selection[Any]) -> int:
+    """Returns the index of the line that names the columns below a title or comments; 0 if there is none.
+
+    A comment names them only if no other line does.
+    """
+    most, seen_other = 0, False
+    for index, cells in enumerate(lines):
+        filled = [cell.strip() for cell in cells if cell.strip()]
+        if _is_comment(cells):
+            continue
+        is_once = not seen_other or len(set(filled)) == len(filled)
+        is_names = index > 0 and is_once and len(filled) >= most and not any(map(is_value, filled))
+        if is_names and _known(cells, selection):
+            return index
+        most, seen_other = max(most, len(filled)), seen_other or bool(filled)
+    comments = [index for index, cells in enumerate(lines) if _is_comment(cells)]
+    return next((index for index in reversed(comments) if _known(_unmarked(lines[index]), selection)), 0)
+
+
+def _is_comment(cells: Sequence[str]) -> bool:
+    return cells[0].startswith("#")
+
+
+def _say_what_is_skipped(above: Sequence[str], line: int, selection: Selection[Any]) -> None:
+    """Notes that the names are below other lines. Raises InvalidInput if that has to be sure, and they may be rows."""
+    if not above:
+        return
+    if not selection.form.guesses and not all(text.startswith("#") or text.isspace() for text in above):
+        raise InvalidInput(
+            f"line {line} seems to name the columns, below lines that do not: to be sure, say so with header_line={line} "
+            f"or --header-line {line}"
+        )
+    if len(selection.remarks) < MAX_NAMES_KEPT:
+        selection.remarks.append(
+            f"line {line} names the columns; what is above it is not read (header_line, --header-line says which line it "
+            "is)"
+        )
+
+
+def _unmarked(names: Sequence[str]) -> Sequence[str]:
+    """Returns the names in a comment."""
+    return [names[0].lstrip("# "), *names[1:]]
+
+
+def _refuse_wider_rows(records: Sequence[Sequence[str]], width: int, line: int) -> None:
+    """Raises InvalidInput if all of the first rows have more cells than there are names: nobody knows whose they are."""
+    rows = [each for each in records[1:] if not _is_blank(each)]
+    if len(rows) > 1 and all(not _is_blank(each[width:]) for each in rows):
+        raise InvalidInput(
+            f"line {line}: there are {width} names, and each row below has more cells: add the names that are missing"
+        )
+
+
+def _sample_with_escapes(file: BufferedReader) -> bytes:
+    """Returns the beginning of the file if a backslash may escape something there; else nothing.
+
+    Of a file that cannot be read again, such as a pipe, it is what has come.
+    """
+    if not file.seekable():
+        sample = file.peek()
+        return sample if _maybe_escape(sample) else b""
+    start, last, is_found = file.tell(), b"", False
+    for _ in range(0, ESCAPES_SOUGHT, READ_BYTES):
+        chunk = file.read(READ_BYTES)
+        if not chunk or (is_found := _maybe_escape(last + chunk) is not None):
+            break
+        last = chunk[-1:]
+    file.seek(start)
+    if not is_found:
+        return b""
+    sample = file.read(ESCAPES_SOUGHT)
+    file.seek(start)
+    return sample
+
+
+def _with_escapes(dialect: _Dialect, sample: bytes, line: int) -> _Dialect:
+    """Returns the dialect with the escapes with which the rows from this line on are even, or are so for longer.
+
+    Of a table that is damaged before it matters, more rows have to be even.
+    """
+    text = sample.decode("utf-8", "surrogateescape")
+    lines = list(StringIO(text, newline=""))[line - 1 :]
+    if is_cut := len(sample) >= ESCAPES_SOUGHT:
+        del lines[-1:]
+    may_be_unquoted = dialect.delimiter == "\t" or text.count('"') <= text.count('\\"') + FEW_MARKS
+    best = _evenness(dialect, lines, is_cut=is_cut)
+    for escapes in _ESCAPES if best[0] < len(lines) else ():
+        if escapes == "unquoted" and ('"' in lines[0] or not may_be_unquoted):
+            continue
+        other = attrs.evolve(dialect, escapes=escapes)
+        found = _evenness(other, lines, is_cut=is_cut)
+        if found[1] > 0 and (found[0] > best[0] or (found[0] == best[0] and found[1] > best[1] + CLEARLY)):
+            dialect, best = other, found
+    return dialect
+
+
+def _evenness(dialect: _Dialect, lines: Sequence[str], *, is_cut: bool) -> tuple[int, int]:
+    """Returns how many lines come before a row that is faulty or not as wide as the names, and how many more rows are
+    even than are not.
+    """
+    line_end = "\n" if dialect.escapes == "unquoted" and lines[0].endswith("\n") else ""
+    given = list(dialect.prepared(iter(lines), line_end))
+    parser, widths, start, first = dialect.reader(given), list[int](), 0, len(lines)
+    for record in _parsed(parser):
+        raw = given[start : parser.line_num]
+        is_error, is_first = isinstance(record, csv.Error), not widths
+        if dialect.delimiter == "\t" and not is_first and (is_error or dialect.are_rows(raw, widths[0])):
+            found = [len(dialect.cells_of(line)) for line in raw]  # a quotation mark is none
+        elif isinstance(record, list):
+            found = [len(record)]
+        else:
+            found = [] if is_cut and str(record) == _UNEXPECTED_END else [0]  # which may go on behind the sample
+        widths += found
+        if first == len(lines) and found and found != widths[:1] * len(found):
+            first = sum(map(_line_ends, given[:start]))
+        start = parser.line_num
+    even = widths.count(widths[0]) if widths else 0
+    return first, 2 * even - len(widths)
+
+
+def _parsed(parser: "_Parser") -> Iterator[list[str] | csv.Error]:
+    """Yields each row, or why there is none."""
+    while True:
+        try:
+            yield next(parser)
+        except csv.Error as error:
+            yield error
+        except StopIteration:
+            return
+
+
+def _unless_blank(table: "_Table", layout: L, names: Sequence[str] | None, width: int) -> Iterator[Block[L]]:
+    """Yields the rows in blocks; blank ones at the beginning are counted, and yielded only if there are others."""
     number, blank = 0, True
     first_line = table.line
     for rows in table.blocks():
@@ -93,8 +452,8 @@ def _unless_blank(table: "_Table", layout: L, width: int) -> Iterator[Block[L]]:
             for start in range(0, number, ROWS_PER_BLOCK):
                 records: list[list[str]] = [[]] * min(ROWS_PER_BLOCK, number - start)
                 lines = range(first_line + start, first_line + start + len(records))
-                yield _block(_Rows(records, lines), layout, width, start + 1)
-        yield _block(rows, layout, width, number + 1)
+                yield _block(_Rows(records, lines), layout, names, width, start + 1)
+        yield _block(rows, layout, names, width, number + 1)
         number += len(rows.records)
     if blank:
         raise NoRows("the file has no rows, only column names")
@@ -106,199 +465,268 @@ class _Rows:
     index.
     """
 
-    records: list[list[str]]
-    lines: range | list[int]
+    records: list[list[str]] = attrs.field(factory=list)
+    lines: range | list[int] = attrs.field(factory=list)
     faults: dict[int, Fault] = attrs.field(factory=dict)
     doubts: dict[int, Fault] = attrs.field(factory=dict)
 
-    def extend(self, more: "_Rows") -> None:
+    def extend(self, records: list[list[str]], lines: range | list[int]) -> None:
         """Adds rows that follow, of which nothing is wrong."""
-        self.records += more.records
+        if not self.records:
+            self.records, self.lines = records, lines
+            return
+        self.records += records
         self.lines = list(self.lines) if isinstance(self.lines, range) else self.lines
-        self.lines += more.lines
+        self.lines += lines
 
 
 class _Table:
     """Parses the lines of a table, of which the first one has the number `line`."""
 
-    def __init__(self, lines: Iterator[str], delimiter: str, line: int, parts: "_Parts") -> None:
-        # The second iterator keeps the lines of the rows at hand, for when one of them cannot be
-        # parsed.
-        given, self._again = tee(lines)
-        self._parser = csv.reader(given, delimiter=delimiter, skipinitialspace=True, strict=True)
-        self._delimiter = delimiter
+    def __init__(self, lines: Iterator[str], dialect: _Dialect, line: int, parts: "_Parts", line_end: str) -> None:
+        self._source = dialect.prepared(lines, line_end)
+        self._dialect = dialect
         self._parts = parts
         self._rows_per_block = ROWS_PER_BLOCK
-        self._lines_before = line - 1
+        self._width = 0
+        self._widths: AbstractSet[int] = frozenset()
+        self._layout: Layout | None = None
+        self.line = line
+        """The number of the line on which the next row begins."""
+        self._lines_taken = 0
+        self._waiting: Iterator[str] = iter(())
+        self._parse_again(())
+
+    def _parse_again(self, lines: Sequence[str]) -> None:
+        """Goes on with these lines, which the parser has read before, and then with those behind them."""
+        self._waiting = iter([*lines, *self._waiting])
+        # The second iterator keeps the lines of the rows at hand, for when one of them cannot be parsed.
+        given, self._again = tee(chain(self._waiting, self._source))
+        self._parser = self._dialect.reader(given)
+        self.line -= self._count(lines)
         self._lines_taken = 0
 
-    @property
-    def line(self) -> int:
-        """The number of the line on which the next row begins."""
-        return self._lines_before + self._lines_taken + 1
+    def _count(self, lines: Sequence[str]) -> int:
+        """Returns how many lines of the file these are, of which several may be joined."""
+        return sum(map(_line_ends, lines)) if self._dialect.joins_lines else len(lines)
 
     def names(self) -> list[str]:
-        """The column names. Raises InvalidInput when they cannot be parsed."""
-        line = self.line
+        """Returns the column names. Raises InvalidInput when they cannot be parsed."""
+        line, reason = self.line, _HOLDS_ROWS
         try:
             names = next(self._parser)
         except csv.Error as error:
-            raise self._error(line, self._take_lines(), _meaning(error)) from None
-        self._take_lines()
+            names, reason = [], _meaning(error)
+        raw = self._take_lines()
+        cells = [cell for each in raw for cell in self._dialect.cells_of(each)]
+        if names and (len(raw) == 1 or not any(map(is_value, cells))):
+            return names
+        if self._is_character(raw, reason):
+            self._parse_again(raw[1:])
+            return self._dialect.cells_of(raw[0])
+        raise self._error(line, raw, reason)
+
+    def expect(self, layout: Layout, width: int, widths: Iterable[int]) -> None:
+        """Takes over what the columns hold, and how many cells the first rows have, by which a row is known."""
+        self._layout, self._width = layout, width
+        counts = Counter(widths)
+        usual = {each for each, count in counts.items() if count > max(FEWEST_SHORT, counts.total() // 4)}
+        self._widths = {width, *(each for each in usual if 1 < each < width)}
         # Every row of a block gets a cell for each name.
-        self._rows_per_block = max(1, min(ROWS_PER_BLOCK, CELLS_PER_BLOCK // max(1, len(names))))
-        return names
+        self._rows_per_block = max(1, min(ROWS_PER_BLOCK, CELLS_PER_BLOCK // max(1, width)))
 
     def blocks(self) -> Iterator[_Rows]:
-        """The rows. Raises InvalidInput, after those before it, where nobody knows where the next
-        one begins.
-        """
+        """Yields the rows. Raises InvalidInput, after those before it, where nobody knows where the next one begins."""
         broken: InvalidInput | None = None
         while broken is None:
             self._parts.begin_block()
-            rows, error = self._parse(self._rows_per_block)
-            while error is not None and broken is None:
-                broken = self._add_unparsed(rows, _meaning(error))
-                room = self._rows_per_block - len(rows.records)
-                if broken is not None or room <= 0 or self._parts.full:
-                    break
-                more, error = self._parse(room)
-                rows.extend(more)
+            rows, step, is_more = _Rows(), self._rows_per_block, True
+            while broken is None and is_more:
+                is_more, doubtful = self._parse(rows, min(step, self._rows_per_block - len(rows.records)))
+                if doubtful is not None:
+                    broken, step = self._add_doubtful(rows, doubtful), FEW_ROWS
+                is_more = is_more and len(rows.records) < self._rows_per_block and not self._parts.full
             if rows.records:
                 yield rows
             elif broken is None:
                 return
         raise broken
 
-    def _parse(self, room: int) -> tuple[_Rows, csv.Error | None]:
+    def _parse(self, rows: _Rows, room: int) -> tuple[bool, str | None]:
+        """Adds rows, up to one that is doubtful. Returns whether there may be more, and the doubt."""
         records: list[list[str]] = []
-        append, full, error = records.append, self._parts.full, None
+        append, full, doubt = records.append, self._parts.full, None
+        is_joined, ends = self._dialect.joins_lines, list[int]()
         try:
             for record in islice(self._parser, room):
                 append(record)
+                if is_joined:
+                    ends.append(self._parser.line_num - self._lines_taken)
                 if full:
                     break
         except csv.Error as problem:
-            error = problem
-        first = self.line
-        if error is None and self._parser.line_num - self._lines_taken == len(records):
+            doubt = _meaning(problem)
+        first, is_more = self.line, len(records) == room or doubt is not None
+        if doubt is None and not is_joined and self._parser.line_num - self._lines_taken == len(records):
             self._take_lines()
-            return _Rows(records, range(first, first + len(records))), None
-        starts, line = list[int](), first
-        for record in records:
-            starts.append(line)
-            line += 1 + sum(map(_line_ends, record))
-        self._take_lines(line - first)
-        return _Rows(records, starts), error
+            rows.extend(records, range(first, first + len(records)))
+            return is_more, None
+        starts = [0, *(ends or accumulate(1 + _line_ends("|".join(record)) for record in records))]
+        raw = self._take_lines(starts[-1])
+        for index, (start, stop) in enumerate(pairwise(starts)):
+            if (fault := self._fault_of(records[index], raw[start:stop])) is not None:
+                # Those behind it are parsed again.
+                self._lines_taken -= len(raw) - start
+                self.line -= self._count(raw[start:])
+                self._again = chain(raw[start:], self._again)
+                records, doubt, is_more = records[:index], fault, True
+                break
+        if is_joined:
+            lines = list(accumulate(map(_line_ends, raw), initial=0))
+            starts = [lines[start] for start in starts]
+        rows.extend(records, [first + start for start in starts[: len(records)]])
+        return is_more, doubt
 
     def _take_lines(self, count: int | None = None) -> list[str]:
-        """The next lines that the parser has read, all of them by default."""
+        """Returns the next lines that the parser has read, all of them by default."""
         count = self._parser.line_num - self._lines_taken if count is None else count
         self._lines_taken += count
-        return list(islice(self._again, count))
+        lines = list(islice(self._again, count))
+        self.line += self._count(lines)
+        return lines
 
-    def _add_unparsed(self, rows: _Rows, reason: str) -> InvalidInput | None:
-        """Adds the row that could not be parsed if the next one begins on the next line; else
-        returns the error.
-        """
-        line, raw = self.line, self._take_lines()
-        if (cells := self._parsed_alone(raw[0], reason) if len(raw) == 1 else None) is None:
-            return self._error(line, raw, reason)
-        columns = self._misquoted_columns(raw[0]) if reason == _QUOTING else ()
-        says = _LONG_LINE if self._is_cut(raw, reason) else reason
-        fault = Fault(says, self._column_of_fault(raw), columns=columns)
-        problems = rows.faults if reason == _LONG_CELL else rows.doubts
-        problems[len(rows.records)] = fault
-        rows.extend(_Rows([cells], [line]))
+    def _fault_of(self, record: Sequence[str], raw: Sequence[str]) -> str | None:
+        """Returns what is wrong with a row of several lines that is none, or has others in it."""
+        if len(raw) == 1 and not (self._dialect.joins_lines and _line_ends(raw[0]) > 1):
+            return None
+        if len(record) not in self._widths:
+            cells = [*record, *[""] * (self._width - len(record))][: self._width]
+            if not _is_blank(record[self._width :]) or (self._layout and self._layout.is_row(cells) is False):
+                return _GOES_ON
+        likely = [self._is_row(self._dialect.cells_of(line)) for line in raw]
+        if likely[0] is True and self._is_row(record) is not True:
+            return _HOLDS_ROWS
+        first, sizes = 0, [size for cell in record if (size := _line_ends(cell))]
+        if self._dialect.joins_lines:  # by which lines are not told apart
+            sizes = [len(raw) - 1] if len(sizes) == 1 < len(raw) else []
+        for size in sizes:
+            if self._holds_rows(likely[first : first + size + 1], raw[first : first + size + 1]):
+                return _HOLDS_ROWS
+            first += size
         return None
 
+    def _holds_rows(self, likely: Sequence[bool | None], raw: Sequence[str]) -> bool:
+        """Returns whether some of the lines of a cell are other rows, as `likely` says.
+
+        A line between two others is one if it has as many cells as there are names, and an identifier or the like in
+        the right one. The first one is only if the last one is too.
+        """
+        if True in likely[1:-1] or likely[0] is likely[-1] is True:
+            return True
+        if self._dialect.delimiter == "\t":
+            return self._dialect.are_rows(raw, self._width)
+        return False not in likely and (len(raw) > 2 or self._width > 2)
+
+    def _is_row(self, cells: Sequence[str]) -> bool | None:
+        """Returns whether a line with these cells is a row by itself; None if it may be."""
+        if self._layout is None or len(cells) not in self._widths:
+            return False
+        return self._layout.is_row([*cells, *[""] * (self._width - len(cells))])
+
+    def _add_doubtful(self, rows: _Rows, reason: str) -> InvalidInput | None:
+        """Adds the row that is doubtful if the next one begins on the next line; else returns the error."""
+        line, raw = self.line, self._take_lines()
+        if self._is_character(raw, reason):
+            self._parse_again(raw[1:])
+            rows.extend([self._dialect.cells_of(raw[0])], [line])
+            return None
+        if (cells := self._parsed_alone(raw[0], reason) if len(raw) == 1 else None) is None:
+            return self._error(line, raw, reason)
+        column, misquoted, _ = self._walk(raw)
+        says = _LONG_LINE if self._is_cut(raw, reason) else reason
+        fault = Fault(says, column, columns=tuple(misquoted))
+        problems = rows.faults if reason == _LONG_CELL else rows.doubts
+        problems[len(rows.records)] = fault
+        rows.extend([cells], [line])
+        return None
+
+    def _is_character(self, raw: Sequence[str], reason: str) -> bool:
+        """Returns whether the quotation mark that causes a doubt is a character of a tab-separated file."""
+        if self._dialect.delimiter != "\t" or len(raw[0]) > MAX_LINE_CHARACTERS:
+            return False
+        if reason == _GOES_ON:
+            return not self._dialect.joins_lines
+        return reason in (_QUOTING, _NEVER_CLOSED, _HOLDS_ROWS) or (reason == _LONG_CELL and len(raw) > 1)
+
     def _error(self, line: int, raw: Sequence[str], reason: str) -> InvalidInput:
-        """Why the row on these lines, and so the rest of the file, cannot be read."""
+        """Returns why the row on these lines, and so the rest of the file, cannot be read."""
         if self._is_cut(raw, reason):
             return InvalidInput(f"line {line}: {_LONG_LINE}")
         if reason == _LONG_ROW:
             return InvalidInput(f"line {line}: {reason}{_PROBABLY}")
+        column, _, _ = self._walk(raw[:1] if reason in (_HOLDS_ROWS, _GOES_ON) else raw)
         probably = _PROBABLY if reason == _LONG_CELL else ""
-        return InvalidInput(f"line {line}, column {self._column_of_fault(raw)}: {reason}{probably}")
+        return InvalidInput(f"line {line}, column {column}: {reason}{probably}")
 
     def _is_cut(self, raw: Sequence[str], reason: str) -> bool:
-        """Whether the row is one line that was cut off, and none of its cells is too long by
-        itself.
-        """
+        """Returns whether the row is one line that was cut off, and none of its cells is too long by itself."""
         if reason != _LONG_CELL or len(raw) != 1 or len(raw[0]) <= MAX_LINE_CHARACTERS + MAX_CELL_CHARACTERS:
             return False
-        _, has_long_cell = self._walk([raw[0].rstrip('"\n').removesuffix(_FILLER)])
+        _, _, has_long_cell = self._walk([raw[0].rstrip('"\n').removesuffix(_FILLER)])
         return not has_long_cell
 
     def _parsed_alone(self, text: str, reason: str) -> list[str] | None:
-        """The cells of a line, as far as they can be told; None if the row may go on beyond it."""
+        """Returns the cells of a line, as far as they can be told; None if the row may go on beyond it."""
         if reason == _LONG_CELL:
             return None if text.count('"') % 2 else []
-        lines = (text, _OTHER_ROW)
-        rows = list(csv.reader(lines, delimiter=self._delimiter, skipinitialspace=True, strict=False))
-        return rows[0] if len(rows) == 2 and reason == _QUOTING else None
+        rows = list(_parsed(self._dialect.reader((text, _OTHER_ROW), strict=False)))
+        if len(rows) != 2 or reason != _QUOTING:
+            return None
+        return rows[0] if isinstance(rows[0], list) else self._dialect.cells_of(text)
 
-    def _misquoted_columns(self, text: str) -> tuple[int, ...]:
-        """The cells of a line in which text follows a quotation mark that closes them."""
-        columns, column, at = list[int](), 1, "begin"
-        for letter in text.rstrip("\r\n"):
-            if at == "quoted":
-                at = "closed" if letter == '"' else at
-            elif letter == '"' and at in ("begin", "closed"):
-                at = "quoted"
-            elif letter == self._delimiter:
-                column, at = column + 1, "begin"
-            elif at == "closed":
-                columns.append(column)
-                at = "plain"
-            elif letter != " " or at != "begin":
-                at = "plain"
-        return tuple(columns)
-
-    def _column_of_fault(self, lines: Sequence[str]) -> int:
-        """In which cell the parser gave up."""
-        return self._walk(lines)[0]
-
-    def _walk(self, lines: Sequence[str]) -> tuple[int, bool]:
-        """In which cell the parser gives up, or else the last one, and whether that is too long."""
-        column, length, at = 1, 0, "begin"
-        for letter in "".join(lines):
+    def _walk(self, lines: Sequence[str]) -> tuple[int, list[int], bool]:
+        """Returns in which cell of a row the parser gives up, the cells in which text follows a quotation mark that
+        closes them, and whether a cell is too long.
+        """
+        column, length, at, misquoted = 1, 0, "begin", list[int]()
+        for letter in "".join(lines).rstrip("\r\n"):
             length += 1
             if length > MAX_CELL_CHARACTERS:
-                break
+                return column, misquoted, True
             if at == "quoted":
                 at = "closed" if letter == '"' else at
             elif letter == '"' and at in ("begin", "closed"):
                 at = "quoted"
-            elif letter == self._delimiter:
+            elif letter == self._dialect.delimiter:
                 column, length, at = column + 1, 0, "begin"
             elif at == "closed":
-                break
+                misquoted.append(column)
+                at = "plain"
             elif letter != " " or at != "begin":
                 at = "plain"
-        return column, length > MAX_CELL_CHARACTERS
+        return misquoted[0] if misquoted else column, misquoted, False
 
 
 def _meaning(error: csv.Error) -> str:
-    """What is wrong with a row, by what the parser says of it."""
+    """Returns what is wrong with a row, by what the parser says of it."""
     says = str(error)
     if says == _LONG_ROW:
         return says
-    if "expected after" in says:
+    if "expected after" in says or "new-line" in says:
         return _QUOTING
-    return _NEVER_CLOSED if says == "unexpected end of data" else _LONG_CELL
+    return _NEVER_CLOSED if says == _UNEXPECTED_END else _LONG_CELL
 
 
-def _line_ends(cell: str) -> int:
-    return cell.count("\n") + cell.count("\r") - cell.count("\r\n")
+def _line_ends(text: str) -> int:
+    return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
 def _is_blank(cells: Sequence[str]) -> bool:
-    """Whether there is nothing but blanks in a row."""
+    """Returns whether there is nothing but blanks in a row."""
     return not any(cell and not cell.isspace() for cell in cells)
 
 
-def _block(rows: _Rows, layout: L, width: int, first_number: int) -> Block[L]:
+def _block(rows: _Rows, layout: L, names: Sequence[str] | None, width: int, first_number: int) -> Block[L]:
     records, doubts = rows.records, rows.doubts
     if not set(map(len, records)) <= {width}:
         padded = []
@@ -315,21 +743,9 @@ def _block(rows: _Rows, layout: L, width: int, first_number: int) -> Block[L]:
         for index, cell in enumerate(first):
             if (not cell or cell.isspace()) and index not in faults and _is_blank(records[index]):
                 faults[index] = IS_BLANK
+    if names is not None and columns and names[layout.positions[0]] in first:  # files that were joined
+        faults.update({index: _REPEATS_NAMES for index, record in enumerate(records) if record[:width] == names})
     return Block(first_number, len(records), layout, columns, faults, doubts, rows.lines, is_text=True)
-
-
-def _first_line(lines: Iterator[str], parts: "_Parts", before: int) -> tuple[int, str]:
-    """The next line that is not blank, with its number. Raises NoRows if there is none."""
-    for number, text in enumerate(lines, before + 1):
-        parts.begin_block()
-        if not text.isspace():
-            return number, text
-    raise NoRows("the file is empty")
-
-
-def _delimiter(line: str) -> str:
-    head = line[:MAX_CELL_CHARACTERS]
-    return max(DELIMITERS, key=lambda delimiter: len(next(csv.reader((head,), delimiter=delimiter))))
 
 
 class _Parts:

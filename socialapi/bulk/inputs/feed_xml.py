@@ -24,6 +24,7 @@ import codecs
 import re
 from collections.abc import Generator, Iterator, Mapping
 from io import BufferedReader
+from itertools import chain
 from typing import Final, TypeVar
 from xml.parsers import expat
 from xml.parsers.expat import errors
@@ -57,6 +58,15 @@ _is_address: Final = re.compile(r"(?:https?|tag|urn):", re.IGNORECASE).match
 _starts_as_xml: Final = re.compile(
     rb"(?:\xef\xbb\xbf)?[ \t\r\n]*<[?!a-zA-Z]|\xff\xfe<\x00|\xfe\xff\x00<|<\x00\?\x00|\x00<\x00\?"
 ).match
+_forbidden: Final = re.compile(
+    rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|&#(?:x0*(?:[0-8bcef]|1[0-9a-f])|0*(?:[0-8]|1[12]|1[4-9]|2[0-9]|3[01]));",
+    re.IGNORECASE,
+)
+"""Matches a control character that XML does not allow, as it is or as a reference."""
+_CONTROLS: Final = bytes({*range(32)} - {*b"\t\n\r"})
+_breaks_lines: Final = re.compile(rb"[\x0b\x0c]|&#(?:x0*[bc]|0*1[12]);", re.IGNORECASE).fullmatch
+_LONGEST_REFERENCE: Final = 20
+_begun_reference: Final = re.compile(rb"&(?:#(?:x[0-9a-f]{0,16}|[0-9]{0,16}))?\Z", re.IGNORECASE).search
 _claims_utf_16: Final = re.compile(rb"""<\?xml[^>]{0,200}encoding\s*=\s*["']utf-16""", re.IGNORECASE).match
 
 NO_ITEMS: Final = "the feed has no items"
@@ -95,9 +105,9 @@ def looks_like_xml(head: bytes) -> bool:
     return _starts_as_xml(head) is not None
 
 
-def read_items(file: BufferedReader) -> Iterator[tuple[Item, int] | tuple[()]]:
+def read_items(file: BufferedReader, remarks: list[str] | None = None) -> Iterator[tuple[Item, int] | tuple[()]]:
     """The items of a product feed, each with the line on which it begins, and `CUT` where a block
-    has to end.
+    has to end. Control characters that XML does not allow are left out, with a remark.
 
     Raises NoRows for a feed without items, and InvalidInput, which names line and column, for what
     is no feed or cannot be read any further; the items before the fault are handed out first.
@@ -107,9 +117,12 @@ def read_items(file: BufferedReader) -> Iterator[tuple[Item, int] | tuple[()]]:
     fault: InvalidInput | None = None
     found = is_last = False
     taken = 0
+    chunks: Iterator[bytes] = chain((head,), iter(lambda: file.read1(READ_BYTES), b""))
+    if 0 not in head[:2] and head[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        chunks = _without_controls(chunks, lines_before + 1, [] if remarks is None else remarks)
     while fault is None and not is_last:
-        chunk = head or file.read1(READ_BYTES)
-        head, is_last = b"", not chunk
+        chunk = next(chunks, b"")
+        is_last = not chunk
         try:
             feed.parse(chunk)
         except InvalidInput as error:
@@ -125,6 +138,29 @@ def read_items(file: BufferedReader) -> Iterator[tuple[Item, int] | tuple[()]]:
         raise fault
     if not found:
         raise feed.without_items()
+
+
+def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[str]) -> Iterator[bytes]:
+    """Yields the text of a feed without control characters, and with a blank for those that break lines."""
+    held = b""
+    for chunk in chunks:
+        text = held + chunk
+        begun = _begun_reference(text[-_LONGEST_REFERENCE:])
+        held = b"" if begun is None else begun[0]
+        text = text.removesuffix(held)
+        line_ends = text.count(b"\n")
+        # Most text has neither, which takes no search to know.
+        may_have = len(text.translate(None, _CONTROLS)) < len(text) or b"&#" in text
+        if may_have and (found := _forbidden.search(text)) is not None:
+            if not remarks:
+                first = line + text.count(b"\n", 0, found.start())
+                remarks.append(f"line {first} has a control character, which XML does not allow: such are left out")
+            text = _forbidden.sub(lambda each: b" " if _breaks_lines(each[0]) else b"", text)
+        if text:
+            yield text
+        line += line_ends
+    if held:
+        yield held
 
 
 def _beginning(file: BufferedReader) -> tuple[bytes, int]:
@@ -382,4 +418,4 @@ def _add(target: Item, key: str, text: str) -> None:
 
 def read_xml(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
     """The items of a product feed, in blocks. Raises as `read_items` does."""
-    yield from blocks_of_items(read_items(file), selection, "items has a name")
+    yield from blocks_of_items(read_items(file, selection.remarks), selection, "items has a name")

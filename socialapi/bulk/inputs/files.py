@@ -7,6 +7,7 @@ format.
 import bisect
 import codecs
 import contextlib
+import functools
 import glob
 import gzip
 import inspect
@@ -26,7 +27,7 @@ from socialapi.bulk.inputs.arrow import read_parquet
 from socialapi.bulk.inputs.columns import looks_personal
 from socialapi.bulk.inputs.csv import read_csv
 from socialapi.bulk.inputs.feed_xml import looks_like_xml, read_xml
-from socialapi.bulk.inputs.json import is_wrapped, read_json_array, read_json_lines
+from socialapi.bulk.inputs.json import path_of_rows, read_json_array, read_json_lines
 from socialapi.bulk.inputs.reader import BinaryFile, Block, Layout, NoRows, Selection, ThreadedReader
 from socialapi.bulk.rejects import same_file
 from socialapi.errors import InvalidInput
@@ -327,7 +328,12 @@ def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], N
     """The rows of a file, in blocks. Raises InvalidInput when it cannot be used, or not any
     further.
     """
-    return _format_of(file, selection)(file.content, selection)
+    read, form = _format_of(file, selection), selection.form
+    if read is not read_csv and (form.header_line is not None or not form.header):
+        raise InvalidInput(
+            "header and header_line (--no-header, --header-line) are for CSV and TSV, and this is neither"
+        )
+    return read(file.content, selection)
 
 
 def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
@@ -366,8 +372,10 @@ def _text_format(file: InputFile, head: bytes, selection: Selection[Any]) -> For
     read = FORMATS.get(file.extension) or (read_json_lines if text[:1] in (b"{", b"[") else read_csv)
     if read is not read_json_lines:
         return read
-    is_document = text.startswith(b"[") or (file.extension not in LINES_ONLY and is_wrapped(text, selection))
-    return read_json_array if is_document else read_json_lines
+    if text.startswith(b"["):
+        return read_json_array
+    path = None if file.extension in LINES_ONLY else path_of_rows(text, selection)
+    return read_json_lines if path is None else functools.partial(read_json_array, path=path)
 
 
 def _xml(selection: Selection[Any]) -> Format:

@@ -12,12 +12,12 @@ from collections.abc import (
     Sequence,
     Sized,
 )
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from socialapi.bulk.inputs.keyed_rows import KeyedRow, advice_for, keyed_row
-from socialapi.bulk.inputs.objects import ObjectBlocks, names_of
+from socialapi.bulk.inputs.objects import ObjectBlocks, check_names, names_of, with_paths
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, Block, Layout, Reader, Selection
 from socialapi.errors import InvalidInput
 
@@ -129,7 +129,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
             if kind == "model":
                 yield Block(number, len(some), *self._selection.of_models(some))
             elif kind == "mapping":
-                yield from self._objects.blocks(some, number)
+                yield from self._objects.blocks(with_paths(some, self._selection.paths), number)
             else:
                 yield from self._keyed_blocks(kind, some, number)
             number += len(some)
@@ -149,8 +149,10 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
             if isinstance(kind, KeyedRow):
                 names.update(dict.fromkeys(kind.fixed_names or _names_so_far(kind, some)))
             else:
-                names.update(dict.fromkeys(names_of(some)))
-        self._selection.check_keys(tuple(names))
+                names.update(dict.fromkeys(names_of(with_paths(some, self._selection.paths))))
+        check_names(
+            tuple(names), chain.from_iterable(some for kind, some in groups if kind == "mapping"), self._selection
+        )
 
     def _keyed_blocks(self, kind: KeyedRow, items: Sequence[Any], number: int) -> Iterator[Block[L]]:
         """Yields the rows in blocks of the same names. What a row raises comes after the rows

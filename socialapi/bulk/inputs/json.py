@@ -1,9 +1,10 @@
 """Reads JSON Lines, and JSON arrays of any size in bounded memory."""
 
 import codecs
+import contextlib
 import json
 import re
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from io import BufferedReader
 from typing import Any, Final, TypeVar
 
@@ -17,6 +18,8 @@ from socialapi.errors import InvalidInput
 L = TypeVar("L", bound=Layout)
 
 MAX_OBJECT_BYTES: Final = 1_048_576
+MAX_WRAPPERS: Final = 8
+"""Objects within each other that may have the array of rows at their bottom, below the first one."""
 READ_BYTES: Final = 131_072
 _MAX_DIGITS: Final = 4_300
 """Of a number that Python converts; what is longer stays a text."""
@@ -42,13 +45,15 @@ def read_json_lines(file: BufferedReader, selection: Selection[L]) -> Generator[
     )
 
 
-def read_json_array(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """The items of an array, or of the array that an object has as a member, in bounded memory.
+def read_json_array(
+    file: BufferedReader, selection: Selection[L], path: Sequence[str] = ()
+) -> Generator[Block[L], None, None]:
+    """The items of an array, or of the array to which a path leads within objects, in bounded memory.
 
     Raises NoRows for an empty one, and InvalidInput, which names line and column, where it cannot
     be read any further.
     """
-    yield from blocks_of_items(JsonWindow(file).items(), selection, "items of the array is a JSON object")
+    yield from blocks_of_items(JsonWindow(file).items(path), selection, "items of the array is a JSON object")
 
 
 def _line_items(file: BufferedReader) -> Iterator[Item | tuple[()]]:
@@ -105,25 +110,60 @@ _LOOKED_AT: Final = 16_384
 """Characters of an object, of which the head of a file may have only a part."""
 
 
-def is_wrapped(head: bytes, selection: Selection[Any]) -> bool:
-    """Whether a file that begins so is one object with the rows in an array, such as `{"products":
-    […]}`.
+def path_of_rows(head: bytes, selection: Selection[Any]) -> Sequence[str] | None:
+    """Returns the names of the members that lead to the rows of a file that begins so, such as `data`, `products` for
+    `{"data": {"products": […]}}`; None if it is no single object with the rows in an array.
 
-    It is JSON Lines if the first line is a whole object with others behind it. Otherwise the
-    objects in its first array are the rows if they have more names of a row than the object itself.
+    It is JSON Lines if the first line is a whole object with others behind it. Otherwise the objects in an array are
+    the rows if they have more names of a row than what is around them.
     """
     line, _, rest = head.partition(b"\n")
     whole = _object(line)
     if whole is not None and rest and not rest.isspace():
-        return False
-    found = _names_around_array(head.decode("utf-8", "surrogateescape"))
-    if found is None:
-        return False
-    before, inner = found
-    outside, inside = (
-        sum(selection.knows_any((name,)) for name in names) for names in (before if whole is None else whole, inner)
-    )
-    return not outside or inside > outside
+        return None
+    found = list[tuple[Sequence[str], Sequence[str], Sequence[str]]]()
+    text, around = head.decode("utf-8", "surrogateescape"), list[str]()
+    with contextlib.suppress(ValueError, IndexError, RecursionError):  # no object, or one that goes on behind the head
+        _find_arrays(text, _end_of_blanks(text, 0), (), around, found)
+    if not found:
+        return None
+
+    given = {path.partition(".")[0] for path in selection.paths}
+
+    def known(names: Iterable[str]) -> int:
+        return sum(name in given or selection.knows_any((name,)) for name in names)
+
+    path, before, inner = max(found, key=lambda array: known(array[2]))
+    outside, inside = known(whole if whole is not None and len(path) == 1 else before), known(inner)
+    return path if not outside or inside > outside else None
+
+
+def _find_arrays(
+    text: str,
+    at: int,
+    path: Sequence[str],
+    around: list[str],
+    found: list[tuple[Sequence[str], Sequence[str], Sequence[str]]],
+) -> int:
+    """Adds each array of objects below the object at this position: its path, the names around it, and those in it.
+
+    Returns where the object ends. Raises ValueError or IndexError where the text does.
+    """
+    while text[at] in "{,":
+        name, at = _DECODER.raw_decode(text, _end_of_blanks(text, at + 1))
+        at = _end_of_blanks(text, _end_of_blanks(text, at) + 1)  # behind the colon
+        inner = text[_end_of_blanks(text, at + 1)]
+        if text[at] == "{" and inner == '"' and len(path) < MAX_WRAPPERS:
+            at = _find_arrays(text, at, (*path, name), around, found)
+        else:
+            if text[at] == "[" and inner in "{]":
+                names = _names_of_object(text, _end_of_blanks(text, at + 1)) if inner == "{" else ()
+                found.append(((*path, name), tuple(around), names))
+            is_list = text[at] == "["
+            _, at = _DECODER.raw_decode(text, at)
+            around += [] if is_list else [str(name)]
+        at = _end_of_blanks(text, at)
+    return at + 1
 
 
 def _object(line: bytes) -> Mapping[str, Any] | None:
@@ -132,30 +172,6 @@ def _object(line: bytes) -> Mapping[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
-
-
-def _names_around_array(text: str) -> tuple[Sequence[str], Sequence[str]] | None:
-    """The names of an object before its first array of objects, and those of the first object in
-    it.
-
-    None if there is no such array.
-    """
-    names, has_array = list[str](), False
-    try:
-        at = _end_of_blanks(text, 0)
-        while text[at] in "{,":
-            name, at = _DECODER.raw_decode(text, _end_of_blanks(text, at + 1))
-            at = _end_of_blanks(text, _end_of_blanks(text, at) + 1)  # behind the colon
-            inner = _end_of_blanks(text, at + 1)
-            if text[at] == "[" and text[inner] == "{":
-                return names, _names_of_object(text, inner)
-            has_array = has_array or (text[at : inner + 1].startswith("[") and text[inner] == "]")
-            _, at = _DECODER.raw_decode(text, at)
-            names += [] if text[at - 1] == "]" else [str(name)]
-            at = _end_of_blanks(text, at)
-    except (ValueError, IndexError, RecursionError):  # no object, or one of which the head has only a part
-        return None
-    return (names, ()) if has_array else None
 
 
 def _names_of_object(text: str, start: int) -> Sequence[str]:
@@ -185,32 +201,32 @@ class JsonWindow:
         self._taken = 0
         """Bytes read since the last cut."""
 
-    def items(self) -> Iterator[Item | tuple[()]]:
-        """The items of the array, or of the first array in an object, with the line on which each
-        begins.
-        """
-        if self._peek() != "{":
-            yield from self._array()
-        else:
-            self._skip("{")
-            first: str | None = None
-            while self._peek() != "}":
-                name = self._name()
-                if self._peek() != "[":
-                    self._item()
-                elif first in (None, name):
-                    for item in self._array():
-                        first = name
-                        yield item
-                elif any(item and isinstance(item[0], dict) for item in self._array()):
-                    raise self._fault(
-                        f"{quoted(name)} is an array of objects, too, behind {quoted(first)}: give one of them"
-                    )
-                if self._peek() != "}":
-                    self._skip(",")
-            self._skip("}")
+    def items(self, path: Sequence[str] = ()) -> Iterator[Item | tuple[()]]:
+        """The items of the array, or of the one to which a path of names leads, with the line on which each begins."""
+        yield from self._members(path) if path else self._array()
         if self._peek():
             raise self._fault("nothing is expected after the end of the array")
+
+    def _members(self, path: Sequence[str]) -> Iterator[Item | tuple[()]]:
+        """The items of the array at the path, which is there once."""
+        self._skip("{")
+        is_read = False
+        while self._peek() != "}":
+            name = self._name()
+            if name == path[0] and self._peek() == ("{" if path[1:] else "["):
+                is_read = True
+                yield from self._members(path[1:]) if path[1:] else self._array()
+            elif self._peek() != "[":
+                self._item()
+            else:
+                objects = sum(1 for item in self._array() if item and isinstance(item[0], dict))
+                if objects and is_read and not path[1:]:
+                    raise self._fault(
+                        f"{quoted(name)} is an array of objects, too, behind {quoted(path[0])}: give one of them"
+                    )
+            if self._peek() != "}":
+                self._skip(",")
+        self._skip("}")
 
     def _name(self) -> str:
         """Goes past the name of a member."""

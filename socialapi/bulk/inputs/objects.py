@@ -1,11 +1,12 @@
 """Makes blocks of mappings, whose keys may differ from one to the next."""
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, Generic, TypeVar, cast
 
+from socialapi.bulk.inputs.columns import looks_personal
 from socialapi.bulk.inputs.reader import IS_BLANK, Block, Fault, Layout, NoRows, Selection, in_lists
 from socialapi.errors import InvalidInput
 
@@ -19,6 +20,10 @@ MAX_KEYS_COMPARED: Final = 16
 """Of objects with more keys, the values of most would be fetched for nothing."""
 MAX_NAMES_PER_OBJECT: Final = 10_000
 """More are data: each of them would be looked at."""
+_MAX_DIGITS: Final = 9
+"""Of an index in a path."""
+_MAX_DEPTH: Final = 8
+"""Of objects within each other whose names are looked at."""
 _KEPT_LENGTH: Final = 20_000
 """Of the names of a layout that is remembered, together."""
 
@@ -145,6 +150,62 @@ def names_of(objects: Sequence[Object]) -> Sequence[str]:
     )
 
 
+def with_paths(objects: Sequence[Any], paths: Sequence[str]) -> Sequence[Any]:
+    """Returns the objects, and with them what they have at paths that were given as names and are none of theirs."""
+    if not paths:
+        return objects
+    return [item if isinstance(item, Fault) else {**_at_paths(item, paths), **item} for item in objects]
+
+
+def _at_paths(item: Mapping[Any, Any], paths: Sequence[str]) -> Mapping[str, Any]:
+    return {path: value for path in paths if path not in item and (value := _value_at(item, path)) is not None}
+
+
+def _value_at(item: Any, path: str) -> Any:
+    """Returns what is at a path of names and indexes; of a list, what each of its items has there."""
+    found = item
+    for step in path.split("."):
+        if isinstance(found, Mapping):
+            found = found.get(step)
+        elif not isinstance(found, list | tuple):
+            return None
+        elif step.isdecimal():
+            found = found[int(step)] if len(step) < _MAX_DIGITS and int(step) < len(found) else None
+        else:
+            found = [each.get(step) for each in found if isinstance(each, Mapping)]
+    return found
+
+
+def check_names(names: Sequence[str], objects: Iterable[Any], selection: Selection[Any]) -> None:
+    """Raises InvalidInput if the first objects, which have these names, show that the input cannot be used.
+
+    It says how to name what is within them.
+    """
+    try:
+        selection.check_keys(names)
+    except InvalidInput as error:
+        known = (path for each in objects for path in _paths_in(each) if selection.knows_any((_last(path),)))
+        if (path := next(known, None)) is None:
+            raise
+        advice = (
+            f"; what is within objects is named by its path, as in --column {selection.role_of(_last(path))}={path}"
+        )
+        raise InvalidInput(error.message + advice) from None
+
+
+def _last(path: str) -> str:
+    return path.rpartition(".")[2]
+
+
+def _paths_in(item: Any, before: str = "", depth: int = 0) -> Iterator[str]:
+    """Yields the paths of values within the objects of an object."""
+    for name, value in item.items() if isinstance(item, Mapping) and depth < _MAX_DEPTH else ():
+        if isinstance(value, Mapping):
+            yield from _paths_in(value, f"{before}{name}.", depth + 1)
+        elif before and isinstance(name, str) and not looks_personal(name):
+            yield before + name
+
+
 def blocks_of_items(items: Iterator[Item | tuple[()]], selection: Selection[L], expected: str) -> Iterator[Block[L]]:
     """Yields the items of a file in blocks; one that is no mapping is a row with a fault.
 
@@ -154,12 +215,13 @@ def blocks_of_items(items: Iterator[Item | tuple[()]], selection: Selection[L], 
     objects = ObjectBlocks(selection)
     number, is_checked = 1, False
     for some in in_lists(items):
-        found: list[Object] = [item if isinstance(item, dict | Fault) else NOT_AN_OBJECT for item, _ in some]
+        found: Sequence[Object] = [item if isinstance(item, dict | Fault) else NOT_AN_OBJECT for item, _ in some]
+        found = with_paths(found, selection.paths)
         if not is_checked and any(item is not IS_BLANK for item in found):
             is_checked = True
             if all(isinstance(item, Fault) for item in found):
                 raise InvalidInput(f"none of the first {expected}")
-            selection.check_keys(names_of(found))
+            check_names(names_of(found), found, selection)
         yield from objects.blocks(found, number, [line for _, line in some])
         number += len(some)
     if number == 1:

@@ -66,6 +66,27 @@ class ArrowStream(Protocol):
         """A capsule with the stream, as Arrow's PyCapsule interface defines it."""
 
 
+@attrs.frozen
+class TableForm(FrozenRecord):
+    """Where a CSV or TSV file names its columns.
+
+    `header` is false if it does not: then they are numbered from 1. `header_line` is the line that does, if it is
+    known. `guesses` is false where another line than the first one is taken only if it is known.
+    """
+
+    header: bool = True
+    header_line: int | None = None
+    guesses: bool = True
+
+    def check(self) -> None:
+        """Raises InvalidInput for options that make no sense."""
+        if self.header_line is not None and (not self.header or self.header_line < 1):
+            raise InvalidInput("header_line is the number of the line that names the columns, and takes a header")
+
+
+ANY_FORM: Final = TableForm()
+
+
 class Layout(Protocol):
     """What the columns of a block hold. `positions` are those of its columns among all names."""
 
@@ -76,6 +97,9 @@ class Layout(Protocol):
     @property
     def roles(self) -> AbstractSet[tuple[str, str]]:
         """The name of each column, and what it is taken for."""
+
+    def is_row(self, cells: Sequence[str]) -> bool | None:
+        """Returns whether these cells, one for each name, are a row by themselves; None if they may be."""
 
 
 L_co = TypeVar("L_co", bound=Layout, covariant=True)
@@ -140,6 +164,18 @@ def _between(found: Mapping[int, Fault], start: int, stop: int) -> Mapping[int, 
 
 class Selection(Protocol[L_co]):
     """What a job looks for in its input, and the words in which it refuses one."""
+
+    @property
+    def form(self) -> TableForm:
+        """Where a table names its columns."""
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a reader has to say about its input as a whole, for the report."""
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The names that were given and may be paths into objects, as `properties.email` is."""
 
     @property
     def noun(self) -> str:

@@ -12,7 +12,7 @@ from typing import Final, Literal, Protocol, runtime_checkable
 import attrs
 import orjson
 
-from socialapi.bulk.inputs.columns import looks_personal
+from socialapi.bulk.inputs.columns import ColumnMapping, looks_personal
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 
@@ -176,12 +176,12 @@ def impersonal(name: str) -> str:
     return f"digest {hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
-def columns_setting(columns: Mapping[str, str | Sequence[str]]) -> str:
+def columns_setting(columns: ColumnMapping) -> str:
     """The columns for the journal: where somebody gave a value for a name, its digest is all that
     gets there.
     """
     said = {
-        kind: impersonal(names) if isinstance(names, str) else [impersonal(str(name)) for name in names]
+        kind: impersonal(str(names)) if isinstance(names, str | int) else [impersonal(str(name)) for name in names]
         for kind, names in columns.items()
     }
     return orjson.dumps(said).decode()

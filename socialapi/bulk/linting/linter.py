@@ -20,13 +20,13 @@ from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, OVERRIDES, ColumnMapping, shown_name
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.numbers import texts_of
-from socialapi.bulk.inputs.reader import NoRows
+from socialapi.bulk.inputs.reader import NoRows, TableForm
 from socialapi.bulk.linting.findings import WELL_KNOWN, WORDS, count_reason, findings_of, is_placeholder, known_as
 from socialapi.bulk.rows import Column, RowBlock
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import IDENTIFIER_KINDS, NO_IDENTIFIER, IdentifierKind
-from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, ColumnLint, KindLint, LintReport, RowIssue
+from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, ColumnLint, Finding, KindLint, LintReport, RowIssue
 
 _is_hexadecimal: Final = re.compile("[0-9a-fA-F]{30,130}").fullmatch
 DIGEST_DIGITS: Final = 64
@@ -39,6 +39,8 @@ async def lint_records(
     records: Records,
     *,
     columns: ColumnMapping | None = None,
+    header: bool = True,
+    header_line: int | None = None,
     kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
     default_region: str | None = None,
     sample: int | None = None,
@@ -55,7 +57,7 @@ async def lint_records(
     """
     if sample is not None and sample < 1:
         raise InvalidInput("sample must be a number of rows of at least 1")
-    selection = IdentifierColumns.of(columns, kinds)
+    selection = IdentifierColumns.of(columns, kinds, TableForm(header, header_line))
     linter = Linter(selection, has_region=default_region is not None)
     preparer = Preparer(
         now=now or datetime.datetime.now(datetime.UTC),
@@ -249,8 +251,9 @@ class Linter:
             findings=(),
             broken_off=broken_off,
         )
+        remarks = (Finding(remark, "low") for remark in self._selection.remarks)
         findings = findings_of(report, self._broken_rows, self._refused_rows, has_region=self._has_region)
-        return attrs.evolve(report, findings=tuple(findings))
+        return attrs.evolve(report, findings=(*remarks, *findings))
 
 
 def _is_other_digest(kind: IdentifierKind, text: str) -> bool:

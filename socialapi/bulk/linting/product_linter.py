@@ -12,7 +12,7 @@ import attrs
 
 from socialapi.bulk.inputs.columns import ColumnMapping, shown_name
 from socialapi.bulk.inputs.formats import Records, open_records
-from socialapi.bulk.inputs.reader import NoRows
+from socialapi.bulk.inputs.reader import NoRows, TableForm
 from socialapi.bulk.linting.duplicates import DuplicateCounter
 from socialapi.bulk.linting.findings import count_reason
 from socialapi.bulk.products.cells import product_rows
@@ -34,6 +34,8 @@ async def lint_products(
     products: Records,
     *,
     columns: ColumnMapping | None = None,
+    header: bool = True,
+    header_line: int | None = None,
     sample: int | None = None,
     now: datetime.datetime | None = None,
     allow_empty: bool = True,
@@ -46,7 +48,7 @@ async def lint_products(
     """
     if sample is not None and sample < 1:
         raise InvalidInput("sample must be a number of rows of at least 1")
-    selection = ProductColumns.of(columns)
+    selection = ProductColumns.of(columns, TableForm(header, header_line))
     linter = ProductLinter(selection, now or datetime.datetime.now(datetime.UTC))
     try:
         async with open_records(products, selection) as reader:
@@ -154,6 +156,7 @@ class ProductLinter:
         return self.rows if counts is None else counts.present
 
     def _findings(self, report: LintReport) -> Iterator[Finding]:
+        yield from (Finding(remark, "low") for remark in self._selection.remarks)
         if report.broken_off is not None:
             yield Finding("the input breaks off, and what comes after that is not looked at", "high", is_error=True)
         if not report.rows:

@@ -3,7 +3,7 @@
 import functools
 import re
 import uuid
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, Literal
 
@@ -19,6 +19,7 @@ from socialapi.bulk.products.merchant_values import (
     is_amount,
     joined,
     known_currency,
+    price_of,
     unchanged_tests,
     understood,
     with_currency,
@@ -176,6 +177,8 @@ class _Reading:
             cell = cell.tolist()
         if isinstance(cell, list | tuple):
             cell = self._of_several(index, field, cell)
+        if field in PRICES and isinstance(cell, Mapping):
+            cell = price_of(cell)
         if isinstance(cell, str):
             return self._of_text(index, field, cell.strip())
         if is_number(cell):

@@ -1,5 +1,6 @@
 """Finds the columns of products in a feed."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Self
 
@@ -10,24 +11,31 @@ from socialapi.bulk.inputs.columns import (
     ColumnMapping,
     ignored_names,
     looks_personal,
+    names_given,
     noted_as,
+    paths_of,
     positions_of,
     printable_names,
     quoted,
+    read_names,
     shown_name,
     with_article,
 )
+from socialapi.bulk.inputs.reader import ANY_FORM, TableForm
 from socialapi.bulk.products.merchant_values import fields_of, is_currency, squeezed
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED
 from socialapi.bulk.rejects import HEADER, PLACE
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.products import Product
+from socialapi.reports import RowIssue
 
 IMAGES: Final = "additional_image_link"
 """The one field that may have several columns, and several values in one."""
 _CURRENCY: Final = "currency"
 _NAMES_COMPARED: Final = 200
+_is_link: Final = re.compile(r"(?:https?:)?//\S+", re.IGNORECASE).fullmatch
+_is_price: Final = re.compile(r"\D{0,5}\d[\d.,' ]*\D{0,5}").fullmatch
 
 
 @attrs.frozen
@@ -63,17 +71,26 @@ class ProductLayout(FrozenRecord):
         fields = frozenset((column.name, column.field) for column in self.columns)
         return fields if self.currency is None else fields | {(self.currency_name, _CURRENCY)}
 
+    def is_row(self, cells: Sequence[str]) -> bool:
+        """Returns whether these cells are a product by themselves: they have an id, and a link or a price."""
+        values = {column.field: cells[column.number - 1].strip() for column in self.columns}
+        is_usable = _is_link(values.get("link", "")) or _is_price(values.get("price", ""))
+        return bool(values.get("id")) and is_usable is not None
+
 
 @attrs.define(eq=False)
 class ProductColumns:
     """The columns to look for in a feed: those that are called as fields are, and those that were
     given for one.
 
-    `noted` are the names that were met, each with the field (empty for none). `table_names` are
-    those of a text table as written, without those that a rejects file adds in front.
+    `noted` are the names that were met, each with the field (empty for none), and `remarks` what is
+    said of the feed as a whole. `table_names` are those of a text table as written, without those
+    that a rejects file adds in front.
     """
 
     given: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    form: TableForm = ANY_FORM
+    remarks: list[str] = attrs.field(factory=list, repr=False)
     noted: dict[str, str] = attrs.field(factory=dict, repr=False)
     table_names: Sequence[str] = FIELDS
 
@@ -85,7 +102,7 @@ class ProductColumns:
     bundles: ClassVar[tuple[type, ...]] = ()
 
     @classmethod
-    def of(cls, mapping: ColumnMapping | None) -> Self:
+    def of(cls, mapping: ColumnMapping | None, form: TableForm = ANY_FORM) -> Self:
         """Checks a mapping of fields to names. Raises InvalidInput for what is no field of a
         product.
         """
@@ -100,10 +117,16 @@ class ProductColumns:
                     f"{quoted(field)} is not a field of a product{hint} (a column is given as field and name, not the "
                     f"other way round; the fields are: {', '.join(FIELDS)})"
                 )
-            given[field] = tuple(n for n in ((names,) if isinstance(names, str) else tuple(names)) if n)
+            given[field] = names_given(names)
             if len(given[field]) > 1 and field != IMAGES:
                 raise InvalidInput(f"{field} comes from one column, and {len(given[field])} are given")
-        return cls(given)
+        form.check()
+        return cls(given, form)
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The names that were given and may be paths into objects."""
+        return paths_of(self.given)
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> ProductLayout:
         """The layout of a table. Raises InvalidInput, which names the line, when what every product
@@ -143,6 +166,14 @@ class ProductColumns:
         itself otherwise.
         """
         self._require_given(tuple(names), "")
+
+    def notes(self) -> Sequence[RowIssue]:
+        """Returns the warnings about the input as a whole."""
+        return [RowIssue(0, "", remark) for remark in self.remarks]
+
+    def read_columns(self) -> Mapping[str, str]:
+        """Returns what each column that is read is taken for."""
+        return read_names(self.noted)
 
     def ignored_columns(self) -> Sequence[str]:
         """The names that were met and taken for nothing."""

@@ -329,10 +329,15 @@ class UpsertJob:
         self._options = options
         self._context = JobContext.of(session)
         target = routes.PRODUCTS_PUT.at(product_catalog_id=catalog_id)
-        selection = ProductColumns.of(options.columns)
+        selection = ProductColumns.of(options.columns, options.form)
         self.reader: Reader[Block[ProductLayout]] = open_records(products, selection)
         self.counters: ProductCounters = ProductCounters(
-            None, ignored_columns=selection.ignored_columns, selection=selection, compares=options.digests is not None
+            None,
+            ignored_columns=selection.ignored_columns,
+            read_columns=selection.read_columns,
+            notes=selection.notes,
+            selection=selection,
+            compares=options.digests is not None,
         )
         self._description = JobDescription(
             noun="load",
@@ -361,7 +366,8 @@ def _settings(options: UpsertOptions) -> Mapping[str, Setting]:
     earlier versions had none.
     """
     digests = None if options.digests is None else str(Path(options.digests).absolute())
-    return {"digests": digests} | ({"columns": columns_setting(options.columns)} if options.columns else {})
+    columns = {"columns": columns_setting(options.columns)} if options.columns else {}
+    return {"digests": digests, **columns, **options.form_settings}
 
 
 def _check_files(products: Records, options: UpsertOptions) -> None:

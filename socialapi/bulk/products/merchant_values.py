@@ -22,7 +22,8 @@ Left out on purpose, since they would be guesses:
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, get_args
+from decimal import Decimal
+from typing import Any, Final, get_args
 
 import attrs
 
@@ -253,6 +254,7 @@ _GROUPED: Final = tuple(
         r"([1-9][0-9]{0,2}(?:['\u2019][0-9]{3})+)(?:[.,]([0-9]+))?",
     )
 )
+_is_micros: Final = re.compile("[0-9]{1,15}").fullmatch
 _not_digits: Final = re.compile(r"[^0-9]")
 
 
@@ -264,6 +266,15 @@ def _price(text: str) -> str:
     code = _code_of(before, after)
     amount = None if code is None else _amount(number, has_decimals=code not in WITHOUT_DECIMALS)
     return text if amount is None else f"{amount} {code}"
+
+
+def price_of(given: Mapping[Any, Any]) -> Any:
+    """Returns the price in an object with an amount and a currency; the object itself for any other."""
+    currency = given.get("currency") or given.get("currencyCode")
+    amount = given.get("value", given.get("amount"))
+    if amount is None and _is_micros(str(given.get("amountMicros"))):
+        amount = f"{Decimal(str(given['amountMicros'])) / 1_000_000:f}"
+    return f"{amount} {currency}" if amount is not None and isinstance(currency, str) else given
 
 
 def _even_blanks(text: str) -> str:

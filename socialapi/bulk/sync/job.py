@@ -16,6 +16,7 @@ from socialapi.bulk.audiences.job import Destination, UploadOptions, UploadStage
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
 from socialapi.bulk.audiences.prepare import PreparedBlock
 from socialapi.bulk.counters import RowCounters, report_of
+from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.inputs.reader import Reader
 from socialapi.bulk.job import OURS, JobContext, JobDescription, JobOptions, run_job
@@ -99,7 +100,6 @@ class SyncCounts:
             bytes_sent=additions.bytes_sent + removals.bytes_sent,
             rejects=[*reading.rejects, *additions.rejects][:MAX_ISSUES_KEPT],
             warning_details=list(reading.warning_details),
-            ignored_columns=lambda: reading.ignored_columns,
         )
         computed = {
             "additions": additions,
@@ -113,6 +113,8 @@ class SyncCounts:
             **counters.sending(self._clock.monotonic() - self._started, dry_run=False),
             "rejects_path": reading.rejects_path,
             "forecast": self._forecast() if self._dry_run else None,
+            "columns": reading.columns,
+            "ignored_columns": reading.ignored_columns,
         }
         return report_of(SyncReport, counters, sending | computed)
 
@@ -181,7 +183,7 @@ class SyncOptions(JobOptions):
     snapshot: str | os.PathLike[str]
     max_removal_share: float = DEFAULT_REMOVAL_SHARE
     packing: Packing = "single"
-    columns: Mapping[str, str | Sequence[str]] | None = None
+    columns: ColumnMapping | None = None
     default_region: str | None = None
     effective_at: datetime.datetime | str | None = None
     expires_at: datetime.datetime | str | None = None
@@ -406,6 +408,8 @@ class SyncJob:
             snapshot=options.snapshot,
             packing=options.packing,
             columns=options.columns,
+            header=options.header,
+            header_line=options.header_line,
             default_region=options.default_region,
             effective_at=options.effective_at,
             expires_at=options.expires_at,

@@ -132,8 +132,10 @@ class ReadingJob:
         self._options = options
         self._context = JobContext.of(session)
         # Every kind is looked for: what cannot be synced is told rather than passed over.
-        selection = IdentifierColumns.of(options.columns, destination.kinds)
-        self._counters = RowCounters(None, ignored_columns=selection.ignored_columns)
+        selection = IdentifierColumns.of(options.columns, destination.kinds, options.form)
+        self._counters = RowCounters(
+            None, ignored_columns=selection.ignored_columns, read_columns=selection.read_columns, notes=selection.notes
+        )
         self._stage = ReadingStage(snapshot, self._counters, options, self._context)
         self._reader = open_records(desired, selection)
         # Nothing is sent before all is read, so that all of it can be judged.

@@ -1,0 +1,365 @@
+"""Tables, lists and documents in the structures that people have, as others reported them."""
+
+import io
+import json
+import random
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from socialapi.bulk.audiences.cells import user_rows
+from socialapi.bulk.audiences.columns import IdentifierColumns
+from socialapi.bulk.inputs.formats import open_records
+from socialapi.bulk.inputs.reader import TableForm
+from socialapi.bulk.products.cells import product_rows
+from socialapi.bulk.products.feed import ProductColumns
+from socialapi.errors import InvalidInput
+from socialapi.models.audiences import IDENTIFIER_KINDS
+from tests.bulk.products.model_catalog import product
+from tests.bulk.written_tables import WRITERS, damaged, table, wrong_of, wrong_of_damaged
+
+ANN, BOB, CYD = "ann@example.com", "bob@example.com", "cyd@example.com"
+NO_GUESS = TableForm(guesses=False)
+
+
+class Reading:
+    """What a reader makes of a file of people, and what it says."""
+
+    def __init__(self) -> None:
+        self.rows: list[list[str]] = []
+        self.lines: list[int] = []
+        self.rejected: dict[int, str] = {}
+        self.error = ""
+        self.remarks: list[str] = []
+
+
+async def reading(
+    content: Any, columns: Any = None, form: TableForm | None = None, name: str = "people.csv"
+) -> Reading:
+    found, selection = Reading(), IdentifierColumns.of(columns, IDENTIFIER_KINDS, form or TableForm())
+    if isinstance(content, str):
+        content = io.BytesIO(content.encode())
+        content.name = name
+    try:
+        async with open_records(content, selection) as reader:
+            async for block in reader:
+                found.lines += block.lines or []
+                for row in user_rows(block):
+                    found.rows.append([text for _, _, text in row.identifiers])
+                    if row.problem is not None:
+                        found.rejected[row.number] = row.problem[1]
+    except InvalidInput as error:
+        found.error = error.message.removeprefix(f"{name}: ")
+    found.remarks = selection.remarks
+    return found
+
+
+# Quotation marks -----------------------------------------------------------------------------------------------------
+
+
+def sixty(delimiter: str, names: dict[int, str]) -> str:
+    people = [("id", "name", "email"), *((str(i), names.get(i, f"Name {i}"), f"p{i}@example.com") for i in range(60))]
+    return "".join(delimiter.join(row) + "\n" for row in people)
+
+
+LONE = {20: '"Name 20', 23: 'Name 23"'}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        LONE,
+        {20: '"Name 20'},
+        {20: '"Name 20', 21: 'Name 21"'},
+        dict.fromkeys(range(60), '"'),
+        {20: '"Name" 20'},
+        {20: '""x'},
+    ],
+)
+async def test_in_tab_separated_text_a_mark_that_swallows_rows_is_a_character(names: dict[int, str]) -> None:
+    found = await reading(sixty("\t", names))
+    assert found.rows == [[f"p{i}@example.com"] for i in range(60)]
+    assert (found.error, found.lines) == ("", list(range(2, 62)))
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "|"])
+@pytest.mark.parametrize("names", [LONE, {20: '"Name 20', 21: 'Name 21"'}])
+async def test_elsewhere_it_ends_the_input_where_it_begins(delimiter: str, names: dict[int, str]) -> None:
+    found = await reading(sixty(delimiter, names))
+    assert found.rows == [[f"p{i}@example.com"] for i in range(20)]
+    assert found.error == (
+        "line 22, column 2: a quotation mark opens a cell that holds other rows of the file: remove the mark, or write it "
+        "twice within quotation marks"
+    )
+
+
+async def test_a_mark_that_swallows_products_ends_the_feed_where_it_begins() -> None:
+    rows = [list(product(f"p{n}").values()) for n in range(9)]
+    at = list(product("")).index("title")
+    rows[3][at], rows[5][at] = '"Mug', 'Mug"'
+    text = "\n".join(",".join(map(str, row)) for row in [list(product("")), *rows])
+    read, error = list[str](), ""
+    try:
+        async with open_records(io.BytesIO(text.encode()), ProductColumns.of(None)) as reader:
+            async for block in reader:
+                read += [row.shape["id"] for row in product_rows(block)]
+    except InvalidInput as broken:
+        error = broken.message
+    assert f"line 5, column {at + 1}: a quotation mark opens a cell that holds" in error
+    assert read == ["p0", "p1", "p2"]
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+async def test_cells_of_several_lines_stay_what_they_are(delimiter: str) -> None:
+    note = '"Dear all,\n\nask ""Ann"" first: ann@office.example,\r\nor call; thanks\n"'
+    text = delimiter.join(("note", "email", "name")) + "\n"
+    text += "".join(delimiter.join((note, f"p{n}@example.com", f'"two\nlines {n}"')) + "\n" for n in range(3))
+    found = await reading(text)
+    assert (found.rows, found.error) == ([[f"p{n}@example.com"] for n in range(3)], "")
+    assert found.lines == [2, 8, 14]
+
+
+async def test_names_with_a_lone_mark_are_a_fault_or_in_tab_separated_text_names() -> None:
+    found = await reading(f'id,"name,email\n1,Ann,{ANN}\n2,"Bob",{BOB}\n')
+    assert found.error.startswith("line 1, column 2: ")
+    found = await reading(f'id\t"name\temail\n1\tAnn\t{ANN}\n2\t"Bob\t{BOB}\n')
+    assert found.rows == [[ANN], [BOB]]
+
+
+async def test_rows_without_their_last_empty_cells_are_known_as_rows_too() -> None:
+    """As Outlook leaves them out."""
+    rows = "".join(f"p{n}@example.com,Name\n" for n in range(9))
+    found = await reading(f'email,name,fax\n{rows}{ANN},"Ann\n{BOB},Bob\n{CYD},Cyd"\n')
+    assert len(found.rows) == 9
+    assert found.error.startswith("line 11, column 2: a quotation mark opens a cell that holds other rows")
+
+
+# Backslashes ---------------------------------------------------------------------------------------------------------
+
+
+async def test_backslashes_count_where_the_rows_are_even_with_them_alone() -> None:
+    found = await reading(f'email,note\n{ANN},"She said \\"hi, you\\" and\nleft"\n{BOB},"\\"x\\""\n')
+    assert (found.rows, found.error) == ([[ANN], [BOB]], "")
+    found = await reading(f"email\tnote\tphone\n{ANN}\ta\\\tb\\\nc\t\\N\n{BOB}\t\\N\t+14155550132\n")
+    assert (found.rows, found.lines) == ([[ANN, "\\N"], [BOB, "+14155550132"]], [2, 4])
+    found = await reading(f'email,path\n{ANN},"C:\\"\n{BOB},D:\\\n')
+    assert (found.rows, found.error) == ([[ANN], [BOB]], "")
+
+
+async def test_backslashes_are_found_anywhere_in_the_first_megabyte() -> None:
+    rows = "".join(f"p{n}@example.com,Name {n}\n" for n in range(20_000))
+    text = f'email,name\n{rows}{ANN},"Ann \\"A\\", Lee"\n'
+    found = await reading(text)
+    assert (len(found.rows), found.rows[-1], found.error) == (20_001, [ANN], "")
+
+
+# Delimiters and names ------------------------------------------------------------------------------------------------
+
+
+async def test_the_delimiter_is_judged_by_the_first_lines_together() -> None:
+    found = await reading(f"Mail;Name, Vorname, Titel;Phone\n{ANN};Lee, Ann, Dr.;+14155550132\n")
+    assert found.rows == [[ANN, "+14155550132"]]
+    found = await reading(f"email;score;share\n{ANN};1,5;0,25\n{BOB};2,5;0,75\n")
+    assert found.rows == [[ANN], [BOB]]
+
+
+GOOGLE = (
+    "# Instructions:\n# Files must be in the CSV format, with these names\n# Headers must be: Email, Phone, First Name\n#\n"
+    + "# More of it\n" * 25
+)
+
+
+@pytest.mark.parametrize("form", [TableForm(), NO_GUESS])
+async def test_comments_above_the_names_are_skipped(form: TableForm) -> None:
+    names = "Email,First Name,Zip,Email,Phone,Phone"
+    found = await reading(f"{GOOGLE}{names}\n{ANN},ann,1,,,\n{BOB},bob,2,{CYD},+14155550132,\n", form=form)
+    assert (found.rows, found.lines) == ([[ANN], [BOB, CYD, "+14155550132"]], [31, 32])
+    assert found.remarks == [
+        "line 30 names the columns; what is above it is not read (header_line, --header-line says which line it is)"
+    ]
+
+
+async def test_names_in_a_comment_are_names_if_no_other_line_has_any() -> None:
+    found = await reading(f"# exported 2026-11-01\n#email,phone\n{ANN},+14155550132\n")
+    assert found.rows == [[ANN, "+14155550132"]]
+
+
+TITLED = "Customer export,,\nGenerated,2026-11-01,\n,,\nEmail,Phone,Name\n"
+
+
+async def test_names_below_a_title_are_found_and_the_report_says_so() -> None:
+    found = await reading(f"{TITLED}{ANN},+14155550132,Ann\n")
+    assert (found.rows, found.lines) == ([[ANN, "+14155550132"]], [5])
+    assert "line 4 names the columns" in found.remarks[0]
+
+
+async def test_what_deletes_does_not_guess_where_the_names_are() -> None:
+    found = await reading(f"{TITLED}{ANN},+14155550132,Ann\n", form=NO_GUESS)
+    assert found.rows == []
+    assert found.error == (
+        "line 4 seems to name the columns, below lines that do not: to be sure, say so with header_line=4 or --header-line 4"
+    )
+    found = await reading(f"{TITLED}{ANN},+14155550132,Ann\n", form=TableForm(header_line=4, guesses=False))
+    assert (found.rows, found.remarks) == ([[ANN, "+14155550132"]], [])
+
+
+@pytest.mark.parametrize("line", [3, 7])
+async def test_a_line_of_names_that_is_not_there_is_refused(line: int) -> None:
+    found = await reading("a\n\n\nemail\n", form=TableForm(header_line=line))
+    assert found.error == f"line {line}, which header_line or --header-line gives, is blank or not there"
+
+
+@pytest.mark.parametrize("options", [{"header": False, "header_line": 1}, {"header_line": 0}])
+async def test_options_of_names_that_make_no_sense_are_refused(options: Any) -> None:
+    with pytest.raises(InvalidInput, match="header_line is the number of the line"):
+        IdentifierColumns.of(None, IDENTIFIER_KINDS, TableForm(**options))
+
+
+async def test_names_are_for_tables_alone() -> None:
+    found = await reading('{"email": "a@example.com"}', form=TableForm(header=False), name="people.json")
+    assert "are for CSV and TSV, and this is neither" in found.error
+
+
+# Lists without names -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("first", ["jack_lee", "ann@example.com", "+14155550132"])
+async def test_a_list_without_names_never_loses_its_first_row(first: str) -> None:
+    found = await reading(f"{first}\nann_lee\nbob_ray\n")
+    assert "--no-header" in found.error
+    kind = "email" if "@" in first else "handle"
+    found = await reading(f"{first}\nann_lee\nbob_ray\n", columns={kind: first})
+    assert found.rows == []
+    assert "--no-header" in found.error
+    assert first not in found.error
+
+
+@pytest.mark.parametrize("name", ["account", "User_Name", "screen name"])
+async def test_a_name_that_was_given_is_one_if_it_reads_like_one(name: str) -> None:
+    found = await reading(f"{name}\nann_lee\n", columns={"handle": name})
+    assert found.rows == [["ann_lee"]]
+
+
+@pytest.mark.parametrize("number", [2, "2", ["2"]])
+async def test_columns_without_names_are_given_by_number(number: Any) -> None:
+    form = TableForm(header=False)
+    found = await reading(f"1;{ANN};x\n2;{BOB}\n", columns={"email": number}, form=form)
+    assert found.rows == [[ANN], [BOB]]
+    found = await reading(f"1;{ANN}\n", columns={"email": 3}, form=form)
+    assert found.error == 'there is no column "3" for email; there are: "1", "2"'
+
+
+async def test_rows_that_all_have_more_cells_than_names_are_refused() -> None:
+    """As R writes them, with a column of row names that has none."""
+    found = await reading("handle\tname\n1\tann_lee\tAnn\n2\tbob_ray\tBob\n")
+    assert found.error == "line 1: there are 2 names, and each row below has more cells: add the names that are missing"
+
+
+async def test_the_names_again_are_no_row() -> None:
+    """As files that were joined have them."""
+    found = await reading("handle,name\nann_lee,Ann\nhandle,name\nbob_ray,Bob\n")
+    assert found.rejected == {2: "repeats the names of the columns"}
+
+
+# JSON ----------------------------------------------------------------------------------------------------------------
+
+NESTED = [{"id": 1, "properties": {"email": ANN}}, {"id": 2, "properties": {"email": BOB}}, {"id": 3}]
+PATH = {"email": "properties.email"}
+
+
+async def asynchronous(items: list[Any]) -> AsyncIterator[Any]:
+    for item in items:
+        yield item
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        json.dumps(NESTED),
+        "\n".join(map(json.dumps, NESTED)),
+        json.dumps({"paging": {"next": {"after": "3"}}, "results": NESTED}, indent=1),
+        json.dumps({"data": {"contacts": {"items": NESTED}}, "errors": []}),
+        json.dumps({"meta": {"warnings": [{"code": 1}]}, "results": NESTED}),
+    ],
+)
+async def test_values_within_objects_are_named_by_their_path(content: str) -> None:
+    found = await reading(content, columns=PATH, name="people.json")
+    assert (found.rows, found.error) == ([[ANN], [BOB], []], "")
+
+
+@pytest.mark.parametrize("give", [list, iter, asynchronous])
+async def test_so_are_those_of_rows_in_memory(give: Any) -> None:
+    found = await reading(give(NESTED), columns=PATH)
+    assert found.rows == [[ANN], [BOB], []]
+
+
+async def test_an_error_says_how_to_name_what_is_within_objects() -> None:
+    for content in (json.dumps({"results": NESTED}), NESTED):
+        found = await reading(content, name="people.json")
+        assert found.error.endswith(
+            "what is within objects is named by its path, as in --column email=properties.email"
+        )
+
+
+@pytest.mark.parametrize(
+    ("path", "wanted"), [("emails.value", [ANN, BOB]), ("emails.1.value", [BOB]), ("emails.9.value", [])]
+)
+async def test_paths_lead_through_lists(path: str, wanted: list[str]) -> None:
+    items = [{"emails": [{"value": ANN}, {"value": BOB}]}, {"emails": [{"value": CYD}, {"value": CYD}]}]
+    found = await reading(items, columns={"email": path})
+    assert found.rows[:1] == [wanted] or (not wanted and "there is no column" in found.error)
+
+
+async def test_a_name_with_dots_is_preferred_to_a_path() -> None:
+    found = await reading([{"a.email": ANN, "a": {"email": BOB}}], columns={"email": "a.email"})
+    assert found.rows == [[ANN]]
+
+
+# Tables as other programs write them ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("program", WRITERS)
+@pytest.mark.parametrize("tables", [10, pytest.param(150, marks=pytest.mark.slow)])
+def test_every_row_is_read_as_it_was_written(program: str, tables: int) -> None:
+    for number in range(tables):
+        chance = random.Random(f"{program} {number}")
+        given = table(chance)
+        text = WRITERS[program](given, chance)
+        assert wrong_of(given, text) is None, text
+
+
+@pytest.mark.parametrize("program", WRITERS)
+@pytest.mark.parametrize("tables", [10, pytest.param(150, marks=pytest.mark.slow)])
+def test_damage_at_one_place_costs_its_row_alone_or_ends_the_input_there(program: str, tables: int) -> None:
+    for number in range(tables):
+        chance = random.Random(f"{program} {number} damaged")
+        given = table(chance)
+        hurt = damaged(WRITERS[program](given, chance), given, chance)
+        wrong = wrong_of_damaged(given, hurt)
+        assert wrong is None or hurt.is_ambiguous, hurt.text
+
+
+# As others reported them ---------------------------------------------------------------------------------------------
+
+REPORTED = {
+    "a banner of one cell above the names": f"Generated by a program\nid,email,name\n1,{ANN},Ann\n2,{BOB},Bob\n",
+    "a delimiter behind each row": f"id,email,name\n1,{ANN},Ann,\n2,{BOB},Bob,\n",
+    "a delimiter behind the names": f"id,email,name,\n1,{ANN},Ann\n2,{BOB},Bob\n",
+    "rows without their last empty cells": f"email,name,fax\n{ANN}\n{BOB},Bob\n",
+    "empty columns first": f",,,email\n,,,{ANN}\n,,,{BOB}\n",
+    "marks with a backslash in quoted cells": f'"a","email"\n"b, \\"who\'s there?\\" c",{ANN}\n"\\"#x,\\" d",{BOB}\n',
+    "delimiters with a backslash, unquoted": f"city,email\nnorth rocks\\,au,{ANN}\nx,{BOB}\n",
+    "a lone mark in the first column of tab-separated text": f'name\temail\n"Ann\t{ANN}\nBob\t{BOB}\n',
+    "two marks at the beginning of a cell": f'email,password\n{ANN},""complex#)!x"\n{BOB},y\n',
+    "inches": f'item,email\n16",{ANN}\n5\' 12",{BOB}\n',
+    "decimal commas": f"email;score\n{ANN};1,5\n{BOB};2,5\n",
+    "a delimiter behind some rows alone": f"email;score;note\n{ANN};25.00;pending, or not;\n{BOB};4.00;\n",
+    "a title with more lines, and blank ones": f"Report\n\n\nRegion: all, of them\n\nEmail,Name\n{ANN},Ann\n{BOB},Bob\n",
+}
+
+
+@pytest.mark.parametrize("name", REPORTED)
+async def test_structures_that_others_reported_are_read_whole(name: str) -> None:
+    found = await reading(REPORTED[name])
+    assert (found.rows, found.error, found.rejected) == ([[ANN], [BOB]], "", {})

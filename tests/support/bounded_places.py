@@ -365,6 +365,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/audiences/columns.py IdentifierColumns noted
         bulk/audiences/columns.py IdentifierColumns remarks
         bulk/linting/linter.py Linter.__init__ _columns
+        bulk/products/feed.py ProductColumns constants
         bulk/products/feed.py ProductColumns noted
         bulk/products/feed.py ProductColumns remarks
         reports.py UploadReport columns

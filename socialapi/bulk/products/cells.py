@@ -19,6 +19,7 @@ from socialapi.bulk.products.merchant_values import (
     TOO_PRECISE,
     has_entity,
     has_unit,
+    interval_of,
     is_amount,
     is_too_precise,
     joined,
@@ -32,10 +33,10 @@ from socialapi.bulk.products.texts import (
     CATEGORY,
     CONTROLS,
     IDENTIFIERS,
+    LEFT_OUT,
     NOT_BELOW_ZERO,
     NOT_UNICODE,
     NOT_UTF8,
-    left_out_of,
     read_text,
     starts_marked,
 )
@@ -198,6 +199,8 @@ class _Reading:
             cell = self._of_several(index, field, cell)
         if field in PRICES and isinstance(cell, Mapping):
             cell = price_of(cell)
+        if field == "sale_price_effective_date" and isinstance(cell, Mapping):
+            cell = interval_of(cell)
         if isinstance(cell, str):
             return self._of_text(index, field, cell.strip())
         if is_number(cell):
@@ -380,7 +383,7 @@ def _tests(field: str) -> _Tests:
     attrs.resolve_types(Product, include_extras=True)
     rules = text_tests(attrs.fields_dict(Product)[field].type)
     every = (*rules, *unchanged_tests(field))
-    left_out = frozenset(text for text in left_out_of(field) if all(test(text) for test in every))
+    left_out = frozenset(text for text in LEFT_OUT[field] if all(test(text) for test in every))
     return _Tests(rules, every, left_out, field in IDENTIFIERS, field in MAY_HAVE_ENTITIES)
 
 

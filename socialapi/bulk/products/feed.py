@@ -305,7 +305,7 @@ def _hint(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | N
     close = "".join(f"; {found[0]} might be meant for {name}" for name, found in guesses if found)
     hint = f"{close} (columns: {', '.join(shown_name(name)[:40] for name in names[:40])})"
     if " " in missing[0]:
-        return f'{hint}; one brand for all products is constants={{"brand": "<brand>"}} or --set brand=<brand>'
+        return hint
     hint += f'; say which column it is with columns={{"{missing[0]}": "<column>"}} or --column {missing[0]}=<column>'
     constant = next((field for field in missing if field in _OFTEN_CONSTANT), None)
     if constant is None:

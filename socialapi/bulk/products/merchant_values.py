@@ -2,9 +2,9 @@
 
 Every conversion is documented by Google Merchant Center, Meta, schema.org or ISO, or leaves no
 other reading. What is not understood stays as it is, and the rules of `Product` refuse it with
-their own reason. A text that keeps the rules already is never changed, but for two cases in which
-they let through what cannot be meant: levels divided by `&gt;`, and addresses of images divided by
-`;` or `|`.
+their own reason. A text that keeps the rules already is never changed, but for cases in which they
+let through what cannot be meant: entities of HTML in names and addresses, addresses of images
+divided by `;` or `|`, and digits that floating-point numbers leave behind the cents of a price.
 
 Left out on purpose, since they would be guesses:
 
@@ -328,6 +328,12 @@ def price_of(given: Mapping[Any, Any]) -> Any:
     return f"{amount} {currency}" if amount is not None and isinstance(currency, str) else given
 
 
+def interval_of(given: Mapping[Any, Any]) -> Any:
+    """Returns the times of an object with a beginning and an end; the object itself for any other."""
+    start, end = given.get("startTime"), given.get("endTime")
+    return f"{start}/{end}" if isinstance(start, str) and isinstance(end, str) else given
+
+
 def _even_blanks(text: str) -> str:
     return " ".join(text.split())
 
@@ -430,7 +436,7 @@ def _of_entity(found: re.Match[str]) -> str:
     if name[0] != "#":
         return html.entities.html5.get(f"{name};", found[0])
     character = html.unescape(found[0])
-    return character if character.isprintable() or character == "\xa0" else found[0]
+    return character if character and (character.isprintable() or character == "\xa0") else found[0]
 
 
 def _without_entities(text: str) -> str:

@@ -1,9 +1,8 @@
 """Cleans the texts of products of what spreadsheets, databases and shop systems leave in them."""
 
-import functools
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import attrs
@@ -11,7 +10,7 @@ import attrs
 from socialapi.bulk.inputs.null_words import NULL_WORD, NULL_WORDS
 from socialapi.bulk.inputs.numbers import looks_like_float
 from socialapi.bulk.products.merchant_values import PRICES, TOO_PRECISE, doubt, is_too_precise, understood
-from socialapi.bulk.products.rows import REQUIRED
+from socialapi.bulk.products.rows import FIELDS, REQUIRED
 from socialapi.internal.records import FrozenRecord
 from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED
 
@@ -29,6 +28,7 @@ WITHOUT_MARKS: Final = f'{MENDED}: the ="…" or apostrophe that keeps a text in
 WITHOUT_CONTROLS: Final = f"{MENDED}: control characters are left out"
 WITHOUT_POINT: Final = f"{MENDED}: the .0 of a number is left out"
 NOT_BELOW_ZERO: Final = f"{MENDED}: a number below 0 is sent as 0"
+NO_NUMBER: Final = "stands for no value: a GTIN of zeros is none"
 KIND_OF_SHOP: Final = "is a kind of product of a shop system, and no category: it is not sent"
 
 SHOP_KINDS: Final = (
@@ -65,17 +65,20 @@ def _written_forms(word: str) -> Iterator[str]:
 
 NULL_FORMS: Final = frozenset(form for word in NULL_WORDS for form in _written_forms(word))
 _SHOP_FORMS: Final = frozenset(form for word in SHOP_KINDS for form in _written_forms(word))
+_ZEROS: Final = frozenset("0" * length for length in range(1, 15))
 _SIZES: Final = frozenset({"-", *_written_forms("na")})
 
 
-@functools.cache
-def left_out_of(field: str) -> frozenset[str]:
-    """Returns the texts that are not sent in a field, because they stand for no value of it."""
+def _left_out_of(field: str) -> frozenset[str]:
     if field in REQUIRED:
         return frozenset()
     if field in ("size", "color"):
         return NULL_FORMS - _SIZES
-    return NULL_FORMS | _SHOP_FORMS if field == CATEGORY else NULL_FORMS
+    return NULL_FORMS | {CATEGORY: _SHOP_FORMS, "gtin": _ZEROS}.get(field, frozenset())
+
+
+LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {field: _left_out_of(field) for field in FIELDS}
+"""The texts that are not sent in a field, because they stand for no value of it."""
 
 
 @attrs.frozen
@@ -99,8 +102,9 @@ def read_text(field: str, text: str) -> TextReading:
         warnings.append(WITHOUT_CONTROLS)
     if (fault := _fault(plain)) is not None:
         return TextReading(text, fault)
-    if plain in left_out_of(field):
-        return TextReading("", None, (*warnings, NULL_WORD if plain in NULL_FORMS else KIND_OF_SHOP))
+    if plain in LEFT_OUT[field]:
+        reason = NULL_WORD if plain in NULL_FORMS else KIND_OF_SHOP if field == CATEGORY else NO_NUMBER
+        return TextReading("", None, (*warnings, reason))
     if field == "inventory":
         return _count(plain, warnings)
     return (_identifier if field in IDENTIFIERS else _other)(field, plain, warnings)

@@ -136,6 +136,12 @@ class ProductColumns:
         """The names that were given and may be paths into objects."""
         return paths_of(self.given)
 
+    def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
+        """Returns objects of Google's Merchant API with their attributes as members."""
+        if not any("offerId" in item for item in objects if isinstance(item, Mapping)):
+            return objects
+        return [_with_attributes(item) if isinstance(item, Mapping) else item for item in objects]
+
     def of_table(self, names: Sequence[str], line: int | None = None) -> ProductLayout:
         """The layout of a table. Raises InvalidInput, which names the line, when what every product
         needs is missing.
@@ -274,6 +280,11 @@ def _no_field(field: str, form: str) -> InvalidInput:
         f"{quoted(field)} is not a field of a product{hint} ({form}, not the other way round; the fields are: "
         f"{', '.join(FIELDS)})"
     )
+
+
+def _with_attributes(item: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    attributes = item.get("productAttributes", item.get("attributes"))
+    return {**item, **attributes} if isinstance(attributes, Mapping) else item
 
 
 def _constant(field: str, value: str | int) -> str | int:

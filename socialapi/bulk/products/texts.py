@@ -28,7 +28,7 @@ WITHOUT_MARKS: Final = f'{MENDED}: the ="…" or apostrophe that keeps a text in
 WITHOUT_CONTROLS: Final = f"{MENDED}: control characters are left out"
 WITHOUT_POINT: Final = f"{MENDED}: the .0 of a number is left out"
 NOT_BELOW_ZERO: Final = f"{MENDED}: a number below 0 is sent as 0"
-NO_NUMBER: Final = "stands for no value: a GTIN of zeros is none"
+NO_CODE: Final = "stands for no value: the product has no such code"
 KIND_OF_SHOP: Final = "is a kind of product of a shop system, and no category: it is not sent"
 
 SHOP_KINDS: Final = (
@@ -66,6 +66,12 @@ def _written_forms(word: str) -> Iterator[str]:
 NULL_FORMS: Final = frozenset(form for word in NULL_WORDS for form in _written_forms(word))
 _SHOP_FORMS: Final = frozenset(form for word in SHOP_KINDS for form in _written_forms(word))
 _ZEROS: Final = frozenset("0" * length for length in range(1, 15))
+_NO_CODES: Final = frozenset(
+    form
+    for words in ("does not apply", "nicht zutreffend", "ne s'applique pas", "no aplicable", "non applicabile")
+    for form in _written_forms(words)
+)
+"""What marketplaces write where a product has no code."""
 _SIZES: Final = frozenset({"-", *_written_forms("na")})
 
 
@@ -74,7 +80,8 @@ def _left_out_of(field: str) -> frozenset[str]:
         return frozenset()
     if field in ("size", "color"):
         return NULL_FORMS - _SIZES
-    return NULL_FORMS | {CATEGORY: _SHOP_FORMS, "gtin": _ZEROS}.get(field, frozenset())
+    others = {CATEGORY: _SHOP_FORMS, "gtin": _ZEROS | _NO_CODES, "mpn": _NO_CODES}
+    return NULL_FORMS | others.get(field, frozenset())
 
 
 LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {field: _left_out_of(field) for field in FIELDS}
@@ -103,7 +110,7 @@ def read_text(field: str, text: str) -> TextReading:
     if (fault := _fault(plain)) is not None:
         return TextReading(text, fault)
     if plain in LEFT_OUT[field]:
-        reason = NULL_WORD if plain in NULL_FORMS else KIND_OF_SHOP if field == CATEGORY else NO_NUMBER
+        reason = NULL_WORD if plain in NULL_FORMS else KIND_OF_SHOP if field == CATEGORY else NO_CODE
         return TextReading("", None, (*warnings, reason))
     if field == "inventory":
         return _count(plain, warnings)

@@ -290,6 +290,39 @@ async def test_products_of_googles_interfaces_for_merchants_are_read(written: An
     assert warned(report) == ["gtin", "product_type"]
 
 
+@pytest.mark.parametrize("written", [as_json, as_json_lines, as_mappings])
+@pytest.mark.parametrize("member", ["productAttributes", "attributes"])
+async def test_products_of_the_merchant_api_have_their_attributes_in_an_object(
+    written: Any, member: str, tmp_path: Path
+) -> None:
+    google = ("kind", "id", "channel", "targetCountry", "offerId", "contentLanguage")
+    item = {
+        "name": "accounts/1/productInputs/en~US~C1",
+        "offerId": "C1",
+        "contentLanguage": "en",
+        "feedLabel": "US",
+        member: {name: value for name, value in CONTENT_API.items() if name not in google},
+    }
+    _, stored = await load(written(tmp_path, [item, item | {"offerId": "C2"}]))
+    _, content = await load([CONTENT_API, CONTENT_API | {"offerId": "C2"}])
+    assert stored == content
+    assert stored["C2"]["title"] == "Thing"
+
+
+@pytest.mark.parametrize("code", ["Does not apply", "Nicht zutreffend"])
+async def test_what_marketplaces_write_for_no_code_is_not_sent(code: str) -> None:
+    report, stored = await load([product("a", gtin=code, mpn=code)])
+    assert stored["a"] == product("a")
+    assert warned(report) == ["gtin", "mpn"]
+
+
+async def test_entities_that_xml_does_not_know_end_the_feed_with_advice(tmp_path: Path) -> None:
+    feed = as_xml(tmp_path, [product("a", title="Mat TO 8")])
+    feed.write_text(feed.read_text("utf-8").replace("TO", "&ndash;"), "utf-8")
+    with pytest.raises(InvalidInput, match=r"line 1, column .*write the character itself"):
+        await load(feed)
+
+
 SHOP = "sku,product_type,name,description,price,url,base_image,qty\n24-MB01,simple,Bag,Some text.,34.0000,https://s.example/b,/m/b/1.jpg,3\n"
 
 

@@ -367,13 +367,16 @@ FILES: Final = (
 )
 
 WAITS: Final = (
-    Bound("getting or opening a connection", *config("connect_timeout_seconds", seconds), TRANSPORT),
+    Bound("waiting for a connection place", *config("pool_wait_seconds", seconds), TRANSPORT),
+    Bound("opening a connection", *config("connect_timeout_seconds", seconds), TRANSPORT),
     Bound(
         "an attempt, to the last byte of its answer",
         *config("timeout_seconds", seconds),
         f"repeated where that is safe, then {TRANSPORT}",
     ),
-    Bound("one wait of a call, for a limit or between attempts", *config("max_wait_seconds", seconds), TOO_LONG),
+    Bound(
+        "all waits of a call, for limits, tokens and the next attempt", *config("max_wait_seconds", seconds), TOO_LONG
+    ),
     Bound("repeats of a call", *config("retries"), "the error of the last attempt"),
     Bound(
         "the products of a filtered product set",

@@ -14,7 +14,9 @@ import attrs
 
 from socialapi.config import Config, environment
 from socialapi.credentials import Credentials, by_kind, credentials_from_env
-from socialapi.errors import ConfigurationError
+from socialapi.errors import ConfigurationError, DecodeError
+from socialapi.internal.logs import log_as_asked
+from socialapi.internal.secret import HiddenMapping
 from socialapi.session.clock import Clock, SystemClock
 from socialapi.session.token_cache import MemoryTokenCache, TokenCache
 from socialapi.version import __version__
@@ -61,6 +63,10 @@ class Client:
 
     `telemetry=True` emits spans and metrics by OpenTelemetry, which needs the extra `[otel]`. By
     default the variable `SOCIALAPI_TELEMETRY` says whether to. See the page on telemetry.
+    `SOCIALAPI_LOG=debug` (or `info`, `warning`) prints what is logged on standard error.
+
+    A client belongs to one event loop at a time. It can be used in another one after the first was
+    closed, unless it was given a session, connector or pacer.
 
     Raises ConfigurationError for invalid arguments.
     """
@@ -87,6 +93,7 @@ class Client:
         if session is not None and (connector is not None or trace_configs):
             raise ConfigurationError("connector and trace_configs belong to a session: give them to the one you pass")
         _check_network(proxy, ssl)
+        log_as_asked(os.environ)
         settings = _checked(config)
         self.config: Config = settings
         further = _further_headers(headers)
@@ -96,7 +103,7 @@ class Client:
         rng = rng or random.Random()  # noqa: S311  # jitter is no secret
         self._owned: tuple[RedisPacer | RedisTokenCache, ...] = ()
         # In functions, so that no repr or traceback of the client shows the environment and headers.
-        self._environment: Callable[[], tuple[Mapping[str, str], bool]] = lambda: (os.environ, False)
+        self._environment: Callable[[], tuple[Mapping[str, str], bool]] = lambda: (HiddenMapping(os.environ), False)
 
         self._open = _session_opener(
             settings,
@@ -155,6 +162,7 @@ class Client:
         other. A missing one is reported when a call needs it.
         """
         env = environment(environ)
+        log_as_asked(env)
         config = Config.from_env(env) if config is None else config
         pacer_in_redis = _pacer_in_redis(env, _checked(config), clock) if pacer is None else None
         tokens_in_redis = _tokens_in_redis(env) if token_cache is None else None
@@ -174,7 +182,7 @@ class Client:
             telemetry=_wants_telemetry(telemetry, env),
         )
         client._owned = tuple(each for each in (pacer_in_redis, tokens_in_redis) if each is not None)
-        client._environment = lambda: (env, True)
+        client._environment = lambda: (HiddenMapping(env), True)
         return client
 
     async def __aenter__(self) -> Self:
@@ -217,6 +225,8 @@ class Client:
         """
         given = {"timeout_seconds": timeout_seconds, "max_wait_seconds": max_wait_seconds, "retries": retries}
         changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        if isinstance(max_wait_seconds, int | float):
+            changes["pool_wait_seconds"] = min(self.config.pool_wait_seconds, max_wait_seconds)
         view = object.__new__(type(self))
         shared = {name: value for name, value in self.__dict__.items() if name not in _made_on_use(type(self))}
         view.__dict__.update(shared, config=attrs.evolve(self.config, **changes), _session=self._session)
@@ -347,7 +357,11 @@ class Client:
         target = ad_hoc_target(method, path, api, auth)
         call = self._session.prepare(target, options=self._options, query=params, body=json)
         reply = await self._session.send(call)
-        reply.check_complete(executed=target.route.method != "GET")
+        try:
+            reply.check_complete(executed=target.route.method != "GET")
+        except DecodeError as problem:
+            call.located(problem)
+            raise
         return reply
 
 
@@ -404,6 +418,8 @@ def _session_opener(
             clock=clock,
             rng=rng,
             telemetry=telemetry,
+            can_change_loop=session is None and connector is None and pacer is None,
+            counts_places=session is None and connector is None,
         )
 
     return open_session

@@ -29,6 +29,20 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def is_host(name: str) -> bool:
+    """Returns whether a host can have this name: an address, or labels that the DNS can hold."""
+    if ":" in name:
+        return True  # an address in brackets, which `urlsplit` has checked
+    try:
+        # Refuses empty and long labels, and those that are no name in Punycode.
+        name.encode("ascii").decode("idna").encode("idna")
+    except UnicodeError:
+        return False
+    return len(name) <= _LONGEST_HOST and ".." not in name and not name.startswith(".")
+
+
+_LONGEST_HOST: Final = 253
+
 _LARGEST: Final = 2**53
 """The bound of all settings. It excludes infinity, which is no valid bound of a wait."""
 
@@ -53,7 +67,7 @@ def _check_host(instance: object, attribute: "attrs.Attribute[str]", value: obje
     if value == "":
         return
     parts = _split_url(value)
-    if parts is None or not parts.hostname:
+    if parts is None or not parts.hostname or not is_host(parts.hostname):
         raise ConfigurationError(f"{attribute.name} is not a URL of the form https://host[/path]")
     if parts.username or parts.password:
         raise ConfigurationError(f"{attribute.name} holds a user name or password; pass credentials=[…] instead")
@@ -185,9 +199,11 @@ class Config:
     timeout_seconds: float = attrs.field(default=60.0, validator=_positive)
     """The timeout of one attempt, from connecting to the last byte of the answer."""
     connect_timeout_seconds: float = attrs.field(default=10.0, validator=_positive)
-    """The timeout for getting a free connection or opening one."""
+    """The timeout for opening a connection."""
     max_wait_seconds: float = attrs.field(default=120.0, validator=_not_negative)
-    """The longest single wait of an interactive call, for a rate limit or between attempts."""
+    """The longest that an interactive call waits in all: for rate limits, between attempts, and for
+    tokens.
+    """
     retries: int = attrs.field(default=4, validator=_not_negative)
     """How often an interactive call is repeated after its first attempt, where repeating is
     safe.
@@ -209,7 +225,9 @@ class Config:
     """
 
     max_connections: int = attrs.field(default=100, validator=_positive)
-    """The size of the connection pool."""
+    """The most connections at once, those of streams among them. Further requests wait for a place."""
+    pool_wait_seconds: float = attrs.field(default=600.0, validator=_not_negative)
+    """The longest that a request waits for a connection place."""
     max_response_bytes: int = attrs.field(default=64_000_000, validator=_positive)
     """The largest answer that is read. A larger one raises an error."""
     max_line_bytes: int = attrs.field(default=16_000_000, validator=_positive)

@@ -11,11 +11,17 @@ import attrs
 
 from socialapi.errors import ConfigurationError
 
+_QUOTES: Final = frozenset("\"'`\u2018\u2019\u201c\u201d")
+
 
 def _filled(instance: object, attribute: "attrs.Attribute[str]", value: object) -> None:
     name = f"{type(instance).__name__}.{attribute.name}"
     if not isinstance(value, str) or not value.strip():
         raise ConfigurationError(f"{name} is empty")
+    if value[0] in _QUOTES or value[-1] in _QUOTES:
+        raise ConfigurationError(
+            f"{name} begins or ends with a quotation mark: take it away, since some programs keep those of an env file"
+        )
     if any(letter.isspace() or not letter.isprintable() for letter in value):
         raise ConfigurationError(f"{name} holds a blank, line break or control character, which no secret has")
 

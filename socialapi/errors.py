@@ -22,8 +22,11 @@ repr or pickle.
 """
 
 import datetime
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
+
+from socialapi.internal.statuses import RATE_LIMITED, executed_after
 
 if TYPE_CHECKING:
     from socialapi.problems import BrokenRule, OperationError, Problem, ServiceError
@@ -33,6 +36,10 @@ if TYPE_CHECKING:
 class SocialApiError(Exception):
     """The base class of all errors that this package raises deliberately.
 
+    An error of a call has its `method`, its `path` as it was sent (without the query), its `host`
+    and the service's `request_id`; each is None where there is none. The `path` of a `DecodeError`
+    is that of the field.
+
     An error that ended `Pager.collect` has the items fetched so far in `collected`, and the
     position to continue from (`start=`) in `position`. Items and response bodies are never part of
     an error's text, repr or pickle.
@@ -40,6 +47,19 @@ class SocialApiError(Exception):
 
     collected: "tuple[Any, ...]" = ()
     position: str | None = None
+    method: str | None = None
+    path: str | None = None
+    host: str | None = None
+    request_id: str | None = None
+    _call: str = ""
+
+    def at(self, method: str, path: str, host: str) -> None:
+        """Says which call failed, unless the error does already: that of a token request does."""
+        if self.method is not None:
+            return
+        self.method, self.host, self._call = method, self.host or host, f"{method} {shown_path(path)}: "
+        if not isinstance(self, DecodeError):  # whose path is that of the field
+            self.path = path
 
     @property
     def is_lasting(self) -> bool:
@@ -51,11 +71,21 @@ class SocialApiError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         state = {name: value for name, value in self.__dict__.items() if name not in _KEPT_HERE}
+        if self.method is not None and "path" in state:
+            state["path"] = shown_path(state["path"])
         return _rebuild, (type(self), self.args, state)
 
 
 _KEPT_HERE: Final = frozenset({"collected", "body", "last"})
 """Attributes that are left out of pickles, because they may hold personal data."""
+
+
+def shown_path(path: str) -> str:
+    """Returns a path as messages show it: the id of a user is a person's, and `*` stands for it."""
+    return _USER_IN_PATH.sub("*", path)
+
+
+_USER_IN_PATH: Final = re.compile(r"(?<=/users/)(?!(?:by|me|search)(?:/|$))[^/]+|(?<=/users/by/username/)[^/]+")
 
 
 def _rebuild(cls: "type[SocialApiError]", args: tuple[Any, ...], state: dict[str, Any]) -> SocialApiError:
@@ -107,7 +137,7 @@ class RateLimitTooLong(SocialApiError):
         at = self.resets_at
         is_today = self.wait_seconds <= 3_600 * at.hour + 60 * at.minute + at.second
         return (
-            f"the rate limit of {self.limit_key} frees up in {self.wait_seconds:.0f} s (at "
+            f"{self._call}the rate limit of {self.limit_key} frees up in {self.wait_seconds:.0f} s (at "
             f"{at:{'' if is_today else '%Y-%m-%d '}%H:%M:%S} UTC), longer than this call may wait; allow it with "
             "max_wait_seconds (bulk_max_wait_seconds for a job or a stream) or come back then"
         )
@@ -148,7 +178,7 @@ class TransportError(SocialApiError):
     def __init__(self, reason: str, host: str = "", attempts: int = 1, port: int | None = None) -> None:
         super().__init__(reason, host, attempts, port)
         self.reason = reason
-        self.host = host
+        self.host: str = host
         self.attempts = attempts
         self.port = port
 
@@ -156,7 +186,7 @@ class TransportError(SocialApiError):
         tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
         host = f"[{self.host}]" if ":" in self.host else self.host
         where = f"{host}:{self.port}" if host and self.port is not None else host or "the service"
-        return f"{where}: {self.reason}{tries}"
+        return f"{self._call}{where}: {self.reason}{tries}"
 
 
 class OutcomeUnknown(TransportError):
@@ -176,8 +206,9 @@ class ApiError(SocialApiError):
 
     `status` is the HTTP status, `headers` the response headers with lower-case names, `request_id`
     the service's id of the request (None if it gave none), `errors` the coded errors, `problems`
-    the typed problems, `operation_errors` the errors of single operations in a batch, and
-    `attempts` how often the request was sent.
+    the typed problems, `operation_errors` the errors of single operations in a batch, `summary`
+    what kind of answer it was if it gives no reason, `attempts` how often the request was sent, and
+    `hint` what may be the matter, if there is a guess.
     """
 
     def __init__(
@@ -201,6 +232,7 @@ class ApiError(SocialApiError):
         self.request_id = request_id
         self.summary = summary
         self.attempts = attempts
+        self.hint: str | None = None
 
     @property
     def codes(self) -> tuple[int | str, ...]:
@@ -210,10 +242,24 @@ class ApiError(SocialApiError):
 
     @property
     def is_lasting(self) -> bool:
-        """Whether the service would refuse the same request again: False for 429 and 5xx."""
-        return self.status != 429 and self.status < 500
+        """Whether the service would refuse the same request again: False for limits and failures."""
+        return executed_after(self.status) == "yes"
 
     def __str__(self) -> str:
+        said = self._reasons()
+        notes = [f"request {self.request_id}"] if self.request_id else []
+        notes += [f"after {self.attempts} attempts"] if self.attempts > 1 else []
+        tail = (f" ({', '.join(notes)})" if notes else "") + (f"; {self.hint}" if self.hint else "")
+        reason = "; ".join(said) or self.summary or "no reason given"
+        if 200 <= self.status < 300:
+            # The status would look like a success. A summary of ours is a complete sentence.
+            return f"{self._call}{reason if self.summary and not said else f'the service refused: {reason}'}{tail}"
+        if not self._call:
+            return f"HTTP {self.status}: {reason}{tail}"
+        is_coded = bool(self.errors) and self.errors[0].code is not None
+        return f"{self._call}{self.status}{' ' if is_coded else ': '}{reason}{tail}"
+
+    def _reasons(self) -> list[str]:
         said = [": ".join(str(part) for part in (e.code, e.message) if part is not None) for e in self.errors[:3]]
         said += [p.detail or p.title or p.type for p in self.problems[:3]]
         more = len(self.errors[3:]) + len(self.problems[3:])
@@ -225,13 +271,7 @@ class ApiError(SocialApiError):
         more = len(self.operation_errors) - 3
         if more > 0:
             said.append(f"and {more} more operations")
-        said = [each if len(each) <= MAX_QUOTED_CHARACTERS else f"{each[:MAX_QUOTED_CHARACTERS]} …" for each in said]
-        tries = f" (after {self.attempts} attempts)" if self.attempts > 1 else ""
-        reason = "; ".join(said) or self.summary or "no reason given"
-        if 200 <= self.status < 300:
-            # The status would look like a success. A summary of ours is a complete sentence.
-            return f"{reason if self.summary and not said else f'the service refused: {reason}'}{tries}"
-        return f"HTTP {self.status}: {reason}{tries}"
+        return [each if len(each) <= MAX_QUOTED_CHARACTERS else f"{each[:MAX_QUOTED_CHARACTERS]} …" for each in said]
 
 
 class Unauthorized(ApiError):
@@ -255,7 +295,12 @@ class Conflict(ApiError):
 
 
 class RateLimited(ApiError):
-    """HTTP 429, after all the waits that the call allows."""
+    """HTTP 429 or 420, after all the waits that the call allows.
+
+    `resets_at` is the aware UTC time at which the limit frees up, None if the service did not say.
+    """
+
+    resets_at: datetime.datetime | None = None
 
 
 class ServerError(ApiError):
@@ -315,7 +360,7 @@ STATUS_ERRORS: Mapping[int, type[ApiError]] = {
     403: Forbidden,
     404: NotFound,
     409: Conflict,
-    429: RateLimited,
+    **dict.fromkeys(RATE_LIMITED, RateLimited),
 }
 
 
@@ -332,6 +377,7 @@ class DecodeError(SocialApiError):
     `executed` is true if the answer was to a write, which was executed and must not be sent again.
     """
 
+    path: str  # not that of the call, and always a text
     executed: bool = False
     status: int | None = None
     body: bytes | None = None
@@ -347,7 +393,8 @@ class DecodeError(SocialApiError):
         return f"cannot read the answer at {self.path or 'its top'}: {self.reason}"
 
     def __str__(self) -> str:
-        return f"{self.fault}; the request was executed" if self.executed else self.fault
+        note = f" (request {self.request_id})" if self.request_id else ""
+        return f"{self._call}{self.fault}{'; the request was executed' if self.executed else ''}{note}"
 
 
 class BulkError(SocialApiError):

@@ -19,11 +19,11 @@ PACKAGE: Final = Path(__file__).parents[1] / "socialapi"
 FLOORS: Final[tuple[frozenset[str], ...]] = tuple(
     frozenset(floor.split())
     for floor in (
-        "_speedups fairness internal lazy notebook pyinstaller shielded unset version",
+        "_speedups fairness internal lazy notebook pyinstaller secret shielded statuses unset version",
         "records",
         "atomic_file file_lock problems reports",
         "errors",
-        "config credentials sqlite_file",
+        "config credentials logs sqlite_file",
         "models",
         "routes",
         "wire",

@@ -51,7 +51,7 @@ async def test_an_answer_without_a_body_is_fine() -> None:
 async def test_an_answer_that_is_no_success_is_an_error() -> None:
     missing = answer({"title": "Not Found", "type": "about:blank"}, status=404)
     async with Server(missing) as server, client_of(server) as client:
-        with pytest.raises(NotFound, match="HTTP 404: Not Found"):
+        with pytest.raises(NotFound, match="GET /2/anything: 404: Not Found"):
             await client.request("GET", "/2/anything")
 
 

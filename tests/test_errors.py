@@ -28,7 +28,7 @@ def api_error(kind: type[errors.ApiError], status: int) -> errors.ApiError:
     )
 
 
-API_SAYS = "88: slow down; and again; Not Found; operation 3: NO: bad hash (after 3 attempts)"
+API_SAYS = "88: slow down; and again; Not Found; operation 3: NO: bad hash (request abc, after 3 attempts)"
 
 REJECTED = api_error(errors.WebhookRejected, 400)
 REJECTED.reason = "CrcValidationFailed"  # type: ignore[attr-defined]  # of the class that was asked for

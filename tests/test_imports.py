@@ -35,11 +35,15 @@ WEB: Final = frozenset({"aiohttp.web", "aiohttp.web_app", "aiohttp.web_protocol"
 OUTER: Final = ("socialapi.cli", "socialapi.emulator", "socialapi.testing", "socialapi.webhooks")
 
 BASE: Final = frozenset(
-    {"socialapi", "socialapi.errors", "socialapi.internal", "socialapi.internal.lazy", "socialapi.version"}
+    {
+        *("socialapi", "socialapi.errors", "socialapi.version"),
+        *("socialapi.internal", "socialapi.internal.lazy", "socialapi.internal.statuses"),
+    }
 )
 FRONT_DOOR: Final = BASE | {
     *("socialapi.client", "socialapi.config", "socialapi.credentials"),
     *("socialapi.session", "socialapi.session.clock", "socialapi.session.token_cache", "socialapi.internal.shielded"),
+    *("socialapi.internal.logs", "socialapi.internal.secret"),
 }
 CLIENT: Final = """
 from socialapi import AppOnly, Client, Config, OAuth1

@@ -121,8 +121,8 @@ async def test_the_client_says_which_test_it_is_of(
 ) -> None:
     assert list(socialapi_scope) == ["x-emulator-scope"]
     assert socialapi_scope["x-emulator-scope"].endswith("::test_the_client_says_which_test_it_is_of")
-    socialapi_emulator.faults.add("status", status=500, headers=socialapi_scope)
-    socialapi_emulator.faults.add("html", headers={"x-emulator-scope": "another"})
+    socialapi_emulator.faults.add("status", status=500, path="/oauth2/token", headers=socialapi_scope)
+    socialapi_emulator.faults.add("html", path="/oauth2/token", headers={"x-emulator-scope": "another"})
     await socialapi_client.oauth.app_only_token()
     assert [each.fault for each in socialapi_emulator.requests] == ["status", None]
 

@@ -5,6 +5,7 @@ import contextlib
 import gc
 import inspect
 import io
+import logging
 import os
 import re
 import signal
@@ -20,6 +21,7 @@ from cyclopts import App, CycloptsError, Parameter
 from socialapi import _speedups
 from socialapi.cli import output
 from socialapi.errors import ConfigurationError
+from socialapi.internal.logs import level_of
 from socialapi.version import __version__
 
 DEMO_HELP: Final = """Upload a dirty CRM export and load a dirty product feed into a private emulator, with faults,
@@ -39,12 +41,24 @@ Exit status: 0 ended by a signal, serving in the background, or nothing left to 
 usage, a port that is taken, or one that did not start or end in time.
 """
 
+DOCTOR_HELP: Final = """Check the set-up: version, hosts, this machine's clock, each credential, limits and files.
+
+Each credential makes one harmless call, for which no token is renewed. Exit status: 0 everything is
+right, 2 something has to be set, 3 the service refused a credential or could not be reached.
+"""
+LIMITS_HELP: Final = """Show what is known of each rate limit.
+
+With SOCIALAPI_REDIS_URL these are the windows that all processes share; otherwise each credential
+makes one harmless call, and what its answer says is shown.
+"""
+
 app: App = App(
     name="socialapi",
     help="A social platform's APIs from the command line, with an emulator of the service to try them on.",
     version_flags=(),
     help_epilogue="Hosts and credentials come from SOCIALAPI_* variables; `socialapi emulator` prints a set that works, and "
-    "`socialapi auth login` keeps the credentials of a user.",
+    "`socialapi auth login` keeps the credentials of a user. Every command takes -v and -vv, to show retries, waits and "
+    "each request, and -q, to show errors only.",
     console=output.Output(),
     default_parameter=Parameter(json_list=False),  # [ab].csv is a pattern, and a rule may begin with a bracket
     suppress_keyboard_interrupt=False,
@@ -68,6 +82,8 @@ for _name, _imports, _help in (
     ("posts", "posts:app", "Posts."),
     ("stream", "stream:app", "Posts and activity as they happen."),
     ("webhooks", "webhooks:app", "Addresses that events are delivered to."),
+    ("doctor", "doctor:doctor", DOCTOR_HELP),
+    ("limits", "doctor:limits", LIMITS_HELP),
     ("demo", "demo:demo", DEMO_HELP),
     ("emulator", "emulator:app", EMULATOR_HELP),
 ):
@@ -119,9 +135,9 @@ def _completion_script(shell: Shell) -> str:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Runs a command line and returns its exit status."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
+    words, level = _without_verbosity(list(sys.argv[1:] if arguments is None else arguments))
     try:
-        with output.saying_warnings():
+        with output.saying_logs(level or level_of(os.environ) or logging.WARNING):
             result = call(words)
     except CycloptsError as problem:
         from socialapi.cli import usage
@@ -135,6 +151,25 @@ def run(arguments: Sequence[str] | None = None) -> int:
         output.say_problem(problem)
         return output.status_of(problem)
     return result if isinstance(result, int) else output.DONE
+
+
+VERBOSITY: Final[Mapping[str, int]] = {
+    "-v": logging.INFO,
+    "-vv": logging.DEBUG,
+    "--verbose": logging.INFO,
+    "-q": logging.ERROR,
+    "--quiet": logging.ERROR,
+}
+"""The options of every command that say how much it reports."""
+
+
+def _without_verbosity(words: Sequence[str]) -> tuple[list[str], int | None]:
+    """Returns a command line without the options of every command, and the level they ask for."""
+    end = words.index("--") if "--" in words else len(words)
+    found = [VERBOSITY[word] for word in words[:end] if word in VERBOSITY]
+    left = [word for word in words[:end] if word not in VERBOSITY]
+    level = logging.DEBUG if found.count(logging.INFO) > 1 else min(found, default=None)
+    return [*left, *words[end:]], level
 
 
 def call(arguments: list[str]) -> object:

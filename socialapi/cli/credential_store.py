@@ -52,7 +52,7 @@ KNOWN_VARIABLES: Final = tuple(
         *PARTS_OF_ENVIRONMENT,
         *("proxy", "ca_file", "client_cert", "client_key", "client_key_password"),
         *("config_file", "credentials_file", "state_dir"),
-        *("redis_url", "redis_namespace", "telemetry", "no_speedups", "hashing", "previous_api_key_secret"),
+        *("redis_url", "redis_namespace", "telemetry", "no_speedups", "hashing", "previous_api_key_secret", "log"),
     )
 )
 """The environment variables that the package reads."""

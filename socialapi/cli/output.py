@@ -18,6 +18,7 @@ from rich.console import Console
 
 from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, SocialApiError, Unauthorized
 from socialapi.internal.atomic_file import replacement
+from socialapi.internal.logs import LOGGER, ToStandardError, add_handler
 from socialapi.problems import Problem, ServiceError
 
 DONE: Final = 0
@@ -225,24 +226,29 @@ def _pipe_of(stream: TextIO | None) -> int | None:
         return None
 
 
-class _Saying(logging.Handler):
+class _Saying(ToStandardError):
     def emit(self, record: logging.LogRecord) -> None:
         kind = record.exc_info[0] if record.exc_info else None
         say(printable(record.getMessage() + (f" ({kind.__name__})" if kind is not None else "")))
 
 
 @contextlib.contextmanager
-def saying_warnings() -> Iterator[None]:
-    """Prints warnings and errors that the package logs like other messages, while the block
-    runs.
+def saying_logs(level: int = logging.WARNING) -> Iterator[None]:
+    """Prints what the package logs, from this level on, like other messages, while the block
+    runs. Beyond warnings (`-q`) progress is not shown either.
     """
-    handler = _Saying(logging.WARNING)
-    logger = logging.getLogger("socialapi")
-    logger.addHandler(handler)
+    handler, before = _Saying(), LOGGER.level
+    add_handler(handler, level)
     try:
         yield
     finally:
-        logger.removeHandler(handler)
+        LOGGER.removeHandler(handler)
+        LOGGER.setLevel(before)
+
+
+def is_quiet() -> bool:
+    """Returns whether nothing but errors is to be shown (`-q`)."""
+    return any(isinstance(each, _Saying) and each.level > logging.WARNING for each in LOGGER.handlers)
 
 
 class Output(Console):

@@ -50,7 +50,8 @@ class ProgressDisplay:
         self._next_line = time.monotonic() + LINE_EVERY_SECONDS
         self._bar: Progress | None = None
         self._task: TaskID | None = None
-        if sys.stderr.isatty():
+        self._is_quiet = output.is_quiet()
+        if sys.stderr.isatty() and not self._is_quiet:
             self._bar = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(),
@@ -80,7 +81,7 @@ class ProgressDisplay:
             self._bar.update(
                 self._task, completed=_fraction_done(progress), counts=_counts(progress.report, progress.note)
             )
-        elif time.monotonic() >= self._next_line:
+        elif time.monotonic() >= self._next_line and not self._is_quiet:
             self._next_line = time.monotonic() + LINE_EVERY_SECONDS
             print(f"{self._title}: {_counts(progress.report, progress.note)}", file=sys.stderr, flush=True)
 

@@ -3,6 +3,7 @@
 import asyncio
 import collections
 import datetime
+import json
 import random
 import socket
 import struct
@@ -60,6 +61,9 @@ FaultKind = Literal[
     "truncate",
     "slow",
     "html",
+    "joined_headers",
+    "decimal_headers",
+    "odd_token",
     "count_mismatch",
     "operation_error",
     "product_missing",
@@ -157,6 +161,10 @@ class Fault:
       From the platform API this is a problem, of the type `problem` if it is given; then `status`
       is by default a usual one of that type, and `problem_fields` replace fields that it has.
     - `html`: the same, with an HTML page as the body.
+    - `joined_headers`, `decimal_headers`: process, then answer with headers of limits as proxies leave
+      them: `20, 20` in place of 20, or `20.0`. With `status`, answer that in place of the service,
+      as the fault `status` does.
+    - `odd_token`: process, then give a token with its scopes in an array and its lifetime as a text.
     - `reset_before`, `reset_after`: reset the connection before or after processing.
     - `stall`: silence for `delay_seconds` or until the client disconnects, then a reset; nothing is
       processed.
@@ -440,12 +448,51 @@ def _retry_after(fault: Fault) -> dict[str, str]:
     return {} if fault.retry_after_seconds is None else {"Retry-After": f"{fault.retry_after_seconds:.15g}"}
 
 
-INSTEAD: Final[Mapping[str, Callable[[Fault, ApiStyle, Mapping[str, str], str], Answer]]] = {
+Instead = Callable[[Fault, ApiStyle, Mapping[str, str], str], Answer]
+
+INSTEAD: Final[Mapping[str, Instead]] = {
     "status": _status,
     "html": _html,
     "operation_error": _operation_error,
 }
 """Faults that answer in place of the service, before authentication."""
+
+
+def instead_of_service(fault: Fault | None) -> Instead | None:
+    """Returns what answers in place of the service, None if nothing does."""
+    if fault is None:
+        return None
+    return _status if fault.fault in ALTERED and fault.status is not None else INSTEAD.get(fault.fault)
+
+
+_OF_LIMITS: Final = ("-limit", "-remaining", "-reset", "retry-after")
+
+
+def _with_limits(headers: Mapping[str, str], write: Callable[[str], str]) -> dict[str, str]:
+    """Returns the headers, those of limits as `write` writes them."""
+    return {name: write(value) if name.lower().endswith(_OF_LIMITS) else value for name, value in headers.items()}
+
+
+def _odd_token(body: bytes) -> bytes:
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        return body
+    if not isinstance(answer, dict) or "access_token" not in answer:
+        return body
+    odd = {"scope": str(answer.get("scope", "")).split(), "expires_in": f"{answer.get('expires_in', 7200)} seconds"}
+    return json.dumps(answer | odd).encode()
+
+
+ALTERED: Final[Mapping[str, Callable[[Mapping[str, str], bytes], tuple[Mapping[str, str], bytes]]]] = {
+    "joined_headers": lambda headers, body: (_with_limits(headers, lambda value: f"{value}, {value}"), body),
+    "decimal_headers": lambda headers, body: (
+        _with_limits(headers, lambda value: value if "." in value else f"{value}.0"),
+        body,
+    ),
+    "odd_token": lambda headers, body: (headers, _odd_token(body)),
+}
+"""Faults that change the headers or the body of an answer."""
 
 
 def reset(request: web.BaseRequest) -> None:

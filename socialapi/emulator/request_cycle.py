@@ -12,7 +12,7 @@ from aiohttp import web
 
 from socialapi.emulator.arguments import echo, read_arguments
 from socialapi.emulator.exchanges import Exchange, Message
-from socialapi.emulator.faults import DELIVERY, INSTEAD, SILENCE, Picked
+from socialapi.emulator.faults import ALTERED, DELIVERY, SILENCE, Picked, instead_of_service
 from socialapi.emulator.handlers import Call, Endpoint, StreamAnswer
 from socialapi.emulator.hosts import split_target
 from socialapi.emulator.ledger import RequestRecord
@@ -76,8 +76,8 @@ class RequestCycle:
         if fault is not None and fault.fault in SILENCE:
             await SILENCE[fault.fault](self._request, fault, self._service.pauses)
             return self._unanswered()
-        if fault is not None and fault.fault in INSTEAD:
-            answer = INSTEAD[fault.fault](fault, self._style, self._match.parameters, self._service.problem_base_url)
+        if fault is not None and (instead := instead_of_service(fault)) is not None:
+            answer = instead(fault, self._style, self._match.parameters, self._service.problem_base_url)
             return await self._deliver(answer, picked)
         made = await self._process(picked)
         if isinstance(made, Answer):
@@ -174,11 +174,14 @@ class RequestCycle:
 
     async def _deliver(self, answer: Answer, picked: Picked) -> web.StreamResponse:
         headers = self._headers | {"Content-Type": answer.content_type} | dict(answer.headers)
-        self._exchange.answer = Message.of(headers, answer.body)
-        fault = picked.fault
+        fault, body = picked.fault, answer.body
+        if fault is not None and fault.fault in ALTERED:
+            altered, body = ALTERED[fault.fault](headers, body)
+            headers = dict(altered)
+        self._exchange.answer = Message.of(headers, body)
         if fault is None or fault.fault not in DELIVERY:
             self._close_record(answer.status)
-            return web.Response(status=answer.status, body=answer.body, headers=headers)
+            return web.Response(status=answer.status, body=body, headers=headers)
         self._close_record(None if fault.fault == "reset_after" else answer.status)
         response = web.StreamResponse(status=answer.status, headers=headers)
         response.content_length = len(answer.body)

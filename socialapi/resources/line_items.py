@@ -1,5 +1,7 @@
 """Line items and curated categories (advertising documentation, sections 4.3 to 4.5)."""
 
+import itertools
+import re
 from collections.abc import Mapping, Sequence
 from typing import Unpack, get_args
 
@@ -16,12 +18,13 @@ from socialapi.models.line_items import (
     rules_within_change,
 )
 from socialapi.models.queries import CollectionQuery, RecordQuery
+from socialapi.models.validation import broken_rules
 from socialapi.resources.arguments import check_argument
 from socialapi.resources.resource import Resource, unless_empty
 from socialapi.routes import line_items as routes
 from socialapi.session.pager import Pager
-from socialapi.wire.encode import json_shape
-from socialapi.wire.request import check, path_id, refuse
+from socialapi.wire.encode import json_shape, shaped
+from socialapi.wire.request import odd_ids, path_id, refuse
 
 
 class LineItems(Resource):
@@ -51,7 +54,7 @@ class LineItems(Resource):
         """
         check_argument("changes", Mapping | None, changes)
         body: LineItemChanges = {**(changes or {}), **further}
-        self._check(path_id("line_item_id", line_item_id), body, current, budget_optimization)
+        self._check(line_item_id, body, current, budget_optimization)
         return await self._call(routes.LINE_ITEM_UPDATE, body=body, line_item_id=line_item_id)
 
     def _check(
@@ -61,19 +64,25 @@ class LineItems(Resource):
         current: LineItem | None,
         budget_optimization: BudgetOptimization | None,
     ) -> None:
-        """Checks single values first, as the service does: rules about several values need valid
-        ones.
+        """Raises InvalidInput with every broken rule. A rule about several values is not applied
+        where one of them is wrong by itself.
         """
         given: object = current
-        if given is not None and not (isinstance(given, LineItem) and given.id == line_item_id):
+        if given is not None and not (isinstance(given, LineItem) and given.id == str(line_item_id)):
             raise InvalidInput(f"current must be the LineItem with the id {line_item_id}, as the service answered it")
         if budget_optimization not in (None, *get_args(BudgetOptimization)):
             raise InvalidInput(f"budget_optimization must be {' or '.join(get_args(BudgetOptimization))}, or None")
-        shape = check(LineItemChanges, changes, now=self._session.now())
+        shape, now = shaped(LineItemChanges, changes), self._session.now()
+        broken = broken_rules(LineItemChanges, shape, now=now)
+        wrong = {re.split(r"[.\[]", rule.path)[0] for rule in broken}
+        right = {name: value for name, value in shape.items() if name not in wrong}
         if current is not None:
-            refuse(list(rules_with_stored(shape, json_shape(current), budget_optimization)))
+            between = rules_with_stored(right, json_shape(current), budget_optimization)
         else:
-            refuse([*rules_within_change(shape, self._session.now()), *rules_with_campaign(shape, budget_optimization)])
+            between = itertools.chain(rules_within_change(right, now), rules_with_campaign(right, budget_optimization))
+        broken += [rule for rule in between if not any(name in f"{rule.path} {rule.reason}" for name in wrong)]
+        refuse(broken and [*odd_ids({"line_item_id": line_item_id}), *broken])
+        path_id("line_item_id", line_item_id)
 
     async def delete(self, line_item_id: str | int) -> LineItem:
         """Deletes a line item for good. Returns its record, with `deleted` true (section 4.4).

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import math
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, Protocol
@@ -10,6 +11,7 @@ import attrs
 
 from socialapi.credentials import AppOnly, OAuth1
 from socialapi.errors import (
+    ApiError,
     Forbidden,
     RateLimited,
     RateLimitTooLong,
@@ -17,6 +19,8 @@ from socialapi.errors import (
     SocialApiError,
     TransportError,
 )
+from socialapi.internal.secret import Secret
+from socialapi.problems import Problem
 from socialapi.session.clock import Clock
 from socialapi.session.options import CallOptions
 from socialapi.session.token_cache import TokenCache, cache_key
@@ -26,11 +30,23 @@ from socialapi.wire.request import Request
 Fetch = Callable[[AppOnly, CallOptions | None], Awaitable[str]]
 
 INVALID_TOKEN_CODE: Final = 89
+RENEWAL_PAUSE_SECONDS: Final = 60.0
+"""How long a credential is not renewed after a token was refused that had just been renewed."""
 TOKEN_RATE_CODE: Final = 99
 TOKEN_RATE_PAUSE_SECONDS: Final = 60.0
 """How long no token is requested after code 99. The documentation names no number."""
 _TRANSIENT_ERRORS: Final = (TransportError, RateLimited, RateLimitTooLong, ServerError)
 """Failures that may not happen again to a call with a longer timeout or more retries."""
+
+
+def refuses_token(refusal: ApiError) -> bool:
+    """Returns whether an answer says that the token is the trouble, so that another one may help."""
+    if refusal.status != 401:
+        return False
+    if INVALID_TOKEN_CODE in refusal.codes or "invalid_token" in refusal.headers.get("www-authenticate", ""):
+        return True
+    # A problem of a known type says that something else is the trouble.
+    return bool(refusal.problems) and not refusal.codes and all(type(each) is Problem for each in refusal.problems)
 
 
 @attrs.frozen
@@ -47,7 +63,7 @@ class Authorization:
 
     @headers.default
     def _headers(self) -> Mapping[str, str]:
-        return {"Authorization": self.header} if self.header else {}
+        return {"Authorization": Secret(self.header)} if self.header else {}
 
 
 class Authenticator(Protocol):
@@ -57,12 +73,43 @@ class Authenticator(Protocol):
         """Returns the header for this attempt of a call with these options."""
 
     async def renew(self, dead: Authorization, options: CallOptions | None = None) -> bool:
-        """Tries to replace a token that was refused with a 401 and code 89. Returns whether the
-        next attempt will carry a different one.
+        """Tries to replace a token that was refused. Returns whether the next attempt will carry a
+        different one.
         """
 
+    def refused_anew(self) -> None:
+        """Records that a token was refused that had just replaced a refused one."""
 
-class StaticAuthenticator:
+
+class _NotRenewed:
+    """An authenticator that has nothing to renew."""
+
+    async def renew(self, dead: Authorization, options: CallOptions | None = None) -> bool:
+        """Returns False: there is no other token to send."""
+        return False
+
+    def refused_anew(self) -> None:
+        """Does nothing, because nothing is renewed."""
+
+
+class RenewalPause:
+    """Keeps a credential from being renewed again and again while its new tokens are refused."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._until = -math.inf
+
+    def begin(self) -> None:
+        """Begins the pause."""
+        self._until = self._clock.monotonic() + RENEWAL_PAUSE_SECONDS
+
+    @property
+    def is_on(self) -> bool:
+        """Whether nothing may be renewed now."""
+        return self._clock.monotonic() < self._until
+
+
+class StaticAuthenticator(_NotRenewed):
     """Sends a header that never changes: a ready bearer token, or HTTP Basic authentication."""
 
     def __init__(self, header: str) -> None:
@@ -72,12 +119,8 @@ class StaticAuthenticator:
         """Returns the header."""
         return self._authorization
 
-    async def renew(self, dead: Authorization, options: CallOptions | None = None) -> bool:
-        """Returns False: there is no other token to send."""
-        return False
 
-
-class OAuth1Authenticator:
+class OAuth1Authenticator(_NotRenewed):
     """Signs requests with OAuth 1.0a, for a user's token or for a step of a sign-in.
 
     Every attempt has a fresh nonce and timestamp, so that the service takes none for a replay.
@@ -97,10 +140,6 @@ class OAuth1Authenticator:
             timestamp=int(self._clock.time()),
         )
         return Authorization(header)
-
-    async def renew(self, dead: Authorization, options: CallOptions | None = None) -> bool:
-        """Returns False: only the user can grant another token."""
-        return False
 
 
 class AppOnlyAuthenticator:
@@ -124,12 +163,17 @@ class AppOnlyAuthenticator:
         self._clock = clock
         self._fetch = fetch
         self._key = cache_key(host, credential.api_key)
-        self._lock = asyncio.Lock()
+        self._pause = RenewalPause(clock)
         self._token: str | None = None
         self._failure: SocialApiError | None = None
         self._failures = 0
         self._failed_with: CallOptions | None = None
         self._refused_until = 0.0
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Forgets who is fetching a token, in an event loop that is gone."""
+        self._lock = asyncio.Lock()
 
     async def authorize(self, request: Request[Any], options: CallOptions | None = None) -> Authorization:
         """Returns the header with the app's token. Raises what the token endpoint raised."""
@@ -139,7 +183,11 @@ class AppOnlyAuthenticator:
     async def token(self, options: CallOptions | None = None) -> str:
         """Returns the token from memory, the cache, or the service, in this order."""
         failures = self._failures
-        async with self._lock:
+        if self._lock.locked():
+            await self._wait_for_lock(options)
+        else:
+            await self._lock.acquire()
+        try:
             failure = self._failure if self._token is None and self._failures > failures else None
             # The fetch that this call waited for has failed. After a transient failure, a call with
             # other options tries it itself.
@@ -148,13 +196,24 @@ class AppOnlyAuthenticator:
             if self._token is None:
                 self._token = await self._cached() or await self._fetch_once(options)
             return self._token
+        finally:
+            self._lock.release()
+
+    async def _wait_for_lock(self, options: CallOptions | None) -> None:
+        """Waits for another call that is fetching the token, as long as this one may wait."""
+        seconds = None if options is None else options.token_wait_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                await self._lock.acquire()
+        except TimeoutError:
+            raise TransportError(f"another call asks for the token, and has none after {seconds:g} s") from None
 
     async def _cached(self) -> str | None:
         """Returns the token in the cache, or None if there is none or it cannot be sent as a
         header.
         """
         token = await self._cache.load(self._key)
-        return token if is_token(token) else None
+        return Secret(token) if token is not None and is_token(token) else None
 
     async def _fetch_once(self, options: CallOptions | None) -> str:
         if self._failure is not None and self._clock.monotonic() < self._refused_until:
@@ -171,7 +230,7 @@ class AppOnlyAuthenticator:
 
     async def _ask(self, options: CallOptions | None) -> str:
         try:
-            return await self._fetch(self.credential, options)
+            return Secret(await self._fetch(self.credential, options))
         except SocialApiError as failure:
             self._failures += 1
             self._failed_with = options
@@ -185,10 +244,17 @@ class AppOnlyAuthenticator:
 
         Returns False if the service still hands out the same token, which it would refuse again.
         """
-        if dead.token is None:
+        if dead.token is None or (self._token == dead.token and self._pause.is_on):
             return False
         await self.forget(dead.token)
-        return await self.token(options) != dead.token
+        if await self.token(options) == dead.token:
+            self._pause.begin()
+            return False
+        return True
+
+    def refused_anew(self) -> None:
+        """Begins a pause without renewals."""
+        self._pause.begin()
 
     async def forget(self, token: str) -> None:
         """Drops this token, and no other, from memory and from the cache."""

@@ -139,6 +139,13 @@ class Authenticators:
             "_API_KEY_SECRET, _ACCESS_TOKEN and _ACCESS_TOKEN_SECRET"
         )
 
+    def begin_anew(self) -> None:
+        """Forgets who is asking for tokens, in an event loop that is gone. Tokens are kept."""
+        for app in self._apps.values():
+            app.begin_anew()
+        for user in self._renewing:
+            user.begin_anew()
+
     async def aclose(self) -> None:
         """Waits for token renewals in progress, for at most the configured `timeout_seconds`."""
         for user in self._renewing:

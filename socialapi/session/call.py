@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
+from urllib.parse import urlsplit
 
 import attrs
 
+from socialapi.errors import SocialApiError
 from socialapi.session.auth import Authenticator, Authorization
 from socialapi.session.options import CallOptions
 from socialapi.wire.request import Request
@@ -12,6 +14,7 @@ from socialapi.wire.response import Reply
 from socialapi.wire.retry import Failure
 
 R = TypeVar("R")
+E = TypeVar("E", bound=SocialApiError)
 
 
 @attrs.frozen
@@ -40,6 +43,14 @@ class Call(Generic[R]):
     """Called with each reply whose status is a success. Returns a Failure to have it retried."""
     started: float = 0.0
     attempt: int = 0
+    waited: float = 0.0
+    """The seconds spent so far on waiting for limits, tokens and the next attempt."""
     authorization: Authorization | None = None
     renewed: bool = False
     failure: Failure | None = None
+
+    def located(self, error: E) -> E:
+        """Returns the error, which says from now on which call has failed."""
+        url = urlsplit(self.request.url)
+        error.at(self.request.method, url.path, url.hostname or "")
+        return error

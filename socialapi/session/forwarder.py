@@ -12,6 +12,7 @@ import yarl
 
 from socialapi.config import is_loopback
 from socialapi.errors import ConfigurationError
+from socialapi.internal.statuses import executed_after
 from socialapi.session.clock import Clock, SystemClock
 from socialapi.session.network import Network
 from socialapi.session.transport import NOT_SENT, not_sent_reason
@@ -22,15 +23,12 @@ MAX_BYTES_READ: Final = 65_536
 closed.
 """
 
-_LATER: Final = frozenset({408, 425, 429})
-"""Statuses, besides 5xx, after which the same request may succeed later."""
-
 
 class Forwarder:
     """POSTs bodies to one address. Redirects are not followed.
 
-    A body is sent again, with growing waits, while the address cannot be reached or answers 5xx,
-    408, 425 or 429. `network` sets the proxy and certificates; by default they come from the
+    A body is sent again, with growing waits, while the address cannot be reached or its answer is
+    not final, as for other requests (5xx, 408, 429 and the like). `network` sets the proxy and certificates; by default they come from the
     environment. `tell` receives a message when retrying begins, each time the reason changes, and
     when it ends.
 
@@ -68,14 +66,14 @@ class Forwarder:
         """Sends a body until an answer is final, and returns its status: 2xx if the body was
         accepted.
 
-        Lost connections and the answers 5xx, 408, 425 and 429 are not final, so a body may arrive
+        After lost connections and answers that are not final it is sent again, so a body may arrive
         more than once.
         """
         failures = 0
         reported: int | str | None = None
         while True:
             outcome = await self._once(content, headers)
-            if isinstance(outcome, int) and outcome < 500 and outcome not in _LATER:
+            if isinstance(outcome, int) and executed_after(outcome) == "yes":
                 break
             if outcome != reported:
                 reported = outcome

@@ -19,6 +19,7 @@ import attrs
 
 from socialapi.config import is_loopback
 from socialapi.errors import ConfigurationError
+from socialapi.internal.secret import Secret
 
 _DEFAULT_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
 
@@ -53,7 +54,7 @@ def read_proxy(name: str, text: object) -> Proxy:
     header = None
     if user or password:
         header = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode("ascii")
-    return Proxy(f"{parts.scheme}://{host}{port}", header)
+    return Proxy(f"{parts.scheme}://{host}{port}", header and Secret(header))
 
 
 def _parse_proxy(text: object) -> SplitResult | None:
@@ -88,7 +89,7 @@ class Proxies:
         is set.
         """
         found = {scheme: _variable(environ, f"{scheme.upper()}_PROXY") for scheme in _DEFAULT_PORTS}
-        proxy = environ.get("SOCIALAPI_PROXY", "").strip() if own else ""
+        proxy = Secret(environ.get("SOCIALAPI_PROXY", "").strip() if own else "")
         if proxy:
             found = dict.fromkeys(_DEFAULT_PORTS, ("SOCIALAPI_PROXY", proxy))
         exempt = _variable(environ, "NO_PROXY")[1].replace(",", " ").split()
@@ -116,10 +117,10 @@ def _variable(environ: Mapping[str, str], name: str) -> tuple[str, str]:
     """Returns a variable's name and value; the lower-case name takes precedence."""
     small = name.lower()
     if small in environ:
-        return small, environ[small].strip()
+        return small, Secret(environ[small].strip())
     if name == "HTTP_PROXY" and "REQUEST_METHOD" in environ:
         return name, ""  # in a CGI program, this is the client's `Proxy` header
-    return name, environ.get(name, "").strip()
+    return name, Secret(environ.get(name, "").strip())
 
 
 def _is_exempt(host: str, port: int, entries: Sequence[str]) -> bool:
@@ -283,6 +284,10 @@ class Network:
     _context: ssl_module.SSLContext | None = attrs.field(default=None, init=False)
     _loading: asyncio.Lock = attrs.field(factory=asyncio.Lock, init=False)
 
+    def begin_anew(self) -> None:
+        """Forgets who is reading certificates, in an event loop that is gone."""
+        self._loading = asyncio.Lock()
+
     @classmethod
     def of(
         cls,
@@ -303,6 +308,8 @@ class Network:
         if not isinstance(ssl, ssl_module.SSLContext | bool):
             raise ConfigurationError(f"ssl must be an ssl.SSLContext, True or False, not {type(ssl).__name__}")
         if proxy is not None and proxy is not False:
+            if proxy.__class__ is str:
+                proxy = Secret(proxy)
             proxies = Proxies(read_proxy("proxy", proxy))
         else:
             from_env = proxy is None and not has_session

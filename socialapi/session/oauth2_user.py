@@ -5,17 +5,25 @@ import hashlib
 import json
 import logging
 import math
+import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import attrs
 
 from socialapi.credentials import OAuth2User
-from socialapi.errors import ApiError, SocialApiError, Unauthorized
+from socialapi.errors import ApiError, SocialApiError, TransportError, Unauthorized
+from socialapi.internal.secret import Secret
 from socialapi.internal.shielded import shielded
 from socialapi.models.oauth import OAuth2Token, OAuth2TokenRequest
 from socialapi.problems import ServiceError
-from socialapi.session.auth import Authenticator, Authorization, client_authentication
+from socialapi.session.auth import (
+    RENEWAL_PAUSE_SECONDS,
+    Authenticator,
+    Authorization,
+    RenewalPause,
+    client_authentication,
+)
 from socialapi.session.clock import Clock
 from socialapi.session.options import CallOptions
 from socialapi.session.token_cache import TokenCache, cache_key
@@ -24,9 +32,9 @@ from socialapi.wire.request import Request
 
 logger: Final = logging.getLogger("socialapi")
 
-ENDED_GRANT: Final = "invalid_grant"
-"""The error of a token endpoint for a code or refresh token that is no longer valid (RFC 6749,
-section 5.2).
+ENDED_GRANTS: Final = frozenset({"invalid_grant", "invalid_token", "expired_token", "access_denied", 89})
+"""The errors of a token endpoint for a code or refresh token that is no longer valid (RFC 6749,
+section 5.2, and what services answer instead).
 """
 
 RENEW_AHEAD_SECONDS: Final = 60.0
@@ -39,6 +47,9 @@ EARLY_RETRY_SECONDS: Final = 10.0
 Ask = Callable[[OAuth2TokenRequest, Authenticator], Awaitable[OAuth2Token]]
 
 
+_LAST_SECOND: Final = 2**53
+
+
 @attrs.frozen
 class TokenPair:
     """An access token and its refresh token.
@@ -46,8 +57,8 @@ class TokenPair:
     Times are epoch seconds, or None if the service named no lifetime.
     """
 
-    access_token: str = attrs.field(repr=False)
-    refresh_token: str = attrs.field(repr=False)
+    access_token: str = attrs.field(repr=False, converter=Secret)
+    refresh_token: str = attrs.field(repr=False, converter=Secret)
     renew_at: float | None = None
     expires_at: float | None = None
 
@@ -58,7 +69,7 @@ class TokenPair:
         Keeps the refresh token that was `used` if the service does not rotate refresh tokens.
         """
         lifetime = token.expires_in
-        if lifetime is None or lifetime < 1:
+        if lifetime is None or not 1 <= lifetime < _LAST_SECOND - now:
             return cls(token.access_token, token.refresh_token or used)
         ahead = min(RENEW_AHEAD_SECONDS, lifetime * RENEW_AHEAD_SHARE)
         return cls(token.access_token, token.refresh_token or used, now + lifetime - ahead, now + lifetime)
@@ -77,7 +88,7 @@ class TokenPair:
 
     def to_text(self) -> str:
         """Returns the pair as JSON, to store in a token cache."""
-        return json.dumps(attrs.asdict(self))
+        return Secret(json.dumps(attrs.asdict(self)))
 
     def is_due(self, now: float) -> bool:
         """Returns whether the pair should be renewed now."""
@@ -91,9 +102,6 @@ class TokenPair:
 def _is_time(value: object) -> bool:
     """Returns whether a value is a number of seconds. NaN is none, and would never be over."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LAST_SECOND
-
-
-_LAST_SECOND: Final = 2**53
 
 
 def pair_key(host: str, credential: OAuth2User) -> str:
@@ -126,18 +134,25 @@ class OAuth2UserAuthenticator:
         self._clock = clock
         self._ask = ask
         self._key = pair_key(host, credential)
-        self._lock = asyncio.Lock()
+        self._pause = RenewalPause(clock)
         self._pair: TokenPair | None = None
         self._unsaved: TokenPair | None = None
-        self._refusal: tuple[str, ApiError] | None = None
-        self._renewal: asyncio.Task[TokenPair] | None = None
+        self._refusal: _Refusal | None = None
         self._early_again_at = -math.inf
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Forgets who is renewing, in an event loop that is gone. What a renewal that it cut off has
+        stored is found in the cache.
+        """
+        self._lock = asyncio.Lock()
+        self._renewal: asyncio.Task[TokenPair] | None = None
 
     async def authorize(self, request: Request[Any], options: CallOptions | None = None) -> Authorization:
         """Returns the newest access token, renewed first if it is about to expire."""
         pair = self._pair or await self._load()
         if pair.is_due(self._clock.time()):
-            pair = await self._renew_early(pair)
+            pair = await self._renew_early(pair, options)
         return Authorization(bearer_header(pair.access_token), pair.access_token)
 
     async def renew(self, dead: Authorization, options: CallOptions | None = None) -> bool:
@@ -146,8 +161,17 @@ class OAuth2UserAuthenticator:
         """
         pair = self._pair or await self._load()
         if pair.access_token == dead.token:
-            pair = await self._renewed(pair)
-        return pair.access_token != dead.token
+            if self._pause.is_on:
+                return False
+            pair = await self._renewed(pair, options)
+        if pair.access_token == dead.token:
+            self._pause.begin()
+            return False
+        return True
+
+    def refused_anew(self) -> None:
+        """Begins a pause without renewals."""
+        self._pause.begin()
 
     async def _load(self) -> TokenPair:
         async with self._lock:
@@ -155,13 +179,13 @@ class OAuth2UserAuthenticator:
                 self._pair = TokenPair.from_text(await self._cache.load(self._key)) or self._given
             return self._pair
 
-    async def _renew_early(self, pair: TokenPair) -> TokenPair:
+    async def _renew_early(self, pair: TokenPair, options: CallOptions | None) -> TokenPair:
         """Returns the next pair, or this one if the renewal fails and it is still valid."""
         is_over = pair.is_expired(self._clock.time())
         if not is_over and self._clock.monotonic() < self._early_again_at:
             return pair
         try:
-            return await self._renewed(pair)
+            return await self._renewed(pair, options)
         except SocialApiError as problem:
             if is_over:
                 raise
@@ -170,10 +194,17 @@ class OAuth2UserAuthenticator:
             self._early_again_at = self._clock.monotonic() + EARLY_RETRY_SECONDS
             return pair
 
-    async def _renewed(self, old: TokenPair) -> TokenPair:
-        if self._renewal is None or self._renewal.done():
-            self._renewal = asyncio.get_running_loop().create_task(self._renew(old))
-        return await shielded(self._renewal)
+    async def _renewed(self, old: TokenPair, options: CallOptions | None) -> TokenPair:
+        """Returns the pair after the old one, which is waited for as long as the call may wait."""
+        renewal = self._renewal
+        if renewal is None or renewal.done():
+            renewal = self._renewal = asyncio.get_running_loop().create_task(self._renew(old))
+        seconds = None if options is None else options.token_wait_seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await shielded(renewal)
+        except TimeoutError:
+            raise TransportError(f"the token is being renewed, and there is none after {seconds:g} s") from None
 
     async def _renew(self, old: TokenPair) -> TokenPair:
         """Returns the pair after the old one, from another process or from the service. It is
@@ -194,17 +225,19 @@ class OAuth2UserAuthenticator:
 
     async def _next(self, newest: TokenPair) -> TokenPair:
         used = newest.refresh_token
-        if self._refusal is not None and self._refusal[0] == used:
+        refusal = self._refusal
+        if refusal is not None and refusal.token == used and self._clock.monotonic() < refusal.until:
             # Otherwise the traceback would grow with every call.
-            raise self._refusal[1].with_traceback(None)
+            raise refusal.error.with_traceback(None)
         body = OAuth2TokenRequest(grant_type="refresh_token", client_id=self._client_id, refresh_token=used)
         try:
             token = await self._ask(body, client_authentication(self._client_id, self._client_secret))
-        except ApiError as refusal:
-            error = with_advice(refusal, REFRESH_ADVICE)
-            if ENDED_GRANT in error.codes:
-                self._refusal = (used, error)
-            raise error from None
+        except ApiError as error:
+            refused = with_advice(error, REFRESH_ADVICE)
+            if refused.is_lasting:
+                pause = math.inf if refused is not error else RENEWAL_PAUSE_SECONDS
+                self._refusal = _Refusal(used, refused, self._clock.monotonic() + pause)
+            raise refused from None
         return TokenPair.from_answer(token, used=used, now=self._clock.time())
 
     async def aclose(self, timeout_seconds: float) -> None:
@@ -219,20 +252,49 @@ class OAuth2UserAuthenticator:
             await asyncio.gather(renewal, return_exceptions=True)
 
 
+@attrs.frozen
+class _Refusal:
+    """The refusal of a refresh token, which is not asked about again before a monotonic time."""
+
+    token: str = attrs.field(repr=False)
+    error: ApiError
+    until: float
+
+
 def with_advice(refusal: ApiError, advice: str) -> ApiError:
     """Returns the error with advice added if its code or refresh token is no longer valid; any
     other error as it is.
     """
-    if ENDED_GRANT not in refusal.codes:
+    ended = next((each for each in refusal.errors if _says_ended(each)), None)
+    if ended is None or not refusal.is_lasting:
         return refusal
-    said = next((each.message for each in refusal.errors if each.message), None)
-    return Unauthorized(
+    error = Unauthorized(
         refusal.status,
         headers=refusal.headers,
-        errors=(ServiceError(code=ENDED_GRANT, message=f"{said or 'refused'}; {advice}"),),
+        errors=(ServiceError(code=ended.code, message=f"{ended.message or 'refused'}; {advice}"),),
         request_id=refusal.request_id,
         attempts=refusal.attempts,
     )
+    if refusal.method is not None:
+        error.at(refusal.method, refusal.path or "", refusal.host or "")
+    return error
+
+
+def _says_ended(error: ServiceError) -> bool:
+    """Returns whether a token endpoint says that the code or refresh token is no longer valid.
+
+    The service is known to say `invalid_request` of a dead refresh token, with a text that names
+    the token; the same code is right for a request that is malformed.
+    """
+    if error.code == "invalid_request":
+        return _NAMES_TOKEN(error.message or "") is not None
+    return error.code in ENDED_GRANTS
+
+
+_NAMES_TOKEN: Final = re.compile(
+    r"(?=.*\b(?:token|authorization code)\b)(?=.*\b(?:invalid|expired|revoked|used|not valid|unknown)\b)",
+    re.IGNORECASE | re.DOTALL,
+).match
 
 
 REFRESH_ADVICE: Final = "the refresh token was used, withdrawn or has ended: the user has to sign in again (`socialapi auth login --oauth2`)"

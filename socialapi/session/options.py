@@ -8,6 +8,7 @@ import attrs
 
 from socialapi.config import Config
 from socialapi.errors import ConfigurationError
+from socialapi.internal.secret import Secret
 from socialapi.wire.oauth1 import check_headers
 from socialapi.wire.retry import RetryPolicy
 
@@ -24,20 +25,37 @@ _is_name: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+").fullmatch
 
 @attrs.frozen(kw_only=True)
 class CallOptions:
-    """The timeout and retry policy of a call. `bulk` calls do not use the reserve of each rate
-    limit. `headers` are sent beside those that the SDK sets.
+    """The timeout and retry policy of a call, and how long it waits for a connection place. `bulk`
+    calls do not use the reserve of each rate limit. `headers` are sent beside those that the SDK
+    sets.
     """
 
     timeout_seconds: float
     policy: RetryPolicy
     bulk: bool = False
+    pool_wait_seconds: float = 600.0
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
+
+    def after(self, waited_seconds: float) -> "CallOptions":
+        """Returns the options that are left to a call that has waited for so long."""
+        if self.bulk:
+            return self
+        policy = attrs.evolve(self.policy, max_wait_seconds=max(0.0, self.policy.max_wait_seconds - waited_seconds))
+        return attrs.evolve(self, policy=policy)
+
+    @property
+    def token_wait_seconds(self) -> float:
+        """How long the call waits for a token that another call has asked for. A call that may not
+        wait for limits still waits as long as its own request could take.
+        """
+        return self.policy.max_wait_seconds or self.timeout_seconds
 
     @classmethod
     def interactive(cls, config: Config, headers: Mapping[str, str] | None = None) -> "CallOptions":
         """Returns the options of a single call."""
         return cls(
             timeout_seconds=config.timeout_seconds,
+            pool_wait_seconds=config.pool_wait_seconds,
             policy=RetryPolicy(max_attempts=config.retries + 1, max_wait_seconds=config.max_wait_seconds),
             headers=headers or {},
         )
@@ -59,6 +77,6 @@ def further_headers(given: object) -> dict[str, str]:
             raise ConfigurationError(f"the header {name} is set by the SDK: leave it out of headers")
         if name.lower() in headers:
             raise ConfigurationError(f"headers has {name} twice, in upper and lower case")
-        headers[name.lower()] = value
+        headers[name.lower()] = Secret(value)  # it may be a key
     check_headers(headers)
     return headers

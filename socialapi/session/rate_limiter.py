@@ -3,6 +3,7 @@
 import asyncio
 import bisect
 import collections
+import copy
 import datetime
 import math
 from collections.abc import Mapping
@@ -70,6 +71,16 @@ class SlidingWindow:
     def idle(self) -> bool:
         """Whether no request is in flight."""
         return self.in_flight == 0
+
+    def abandoned(self, now: float) -> "SlidingWindow":
+        """Returns a copy in which the requests in flight were answered now: nobody waits for their
+        answers, and what is still said of them concerns this window alone.
+        """
+        window = copy.copy(self)
+        window._replies = self._replies.copy()  # noqa: SLF001
+        for _ in range(self.in_flight):
+            window.replied(now, None)
+        return window
 
     def take(self, now: float) -> None:
         """Counts a request as sent."""
@@ -283,7 +294,7 @@ class SlidingWindowPacer:
     service reports.
 
     Several clients of a process share their limits if they are given the same one, and a pacer of
-    your own can ask it first. It belongs to one event loop.
+    your own can ask it first. It belongs to one event loop at a time.
     """
 
     def __init__(self, config: Config | None = None, clock: Clock | None = None) -> None:
@@ -303,6 +314,13 @@ class SlidingWindowPacer:
             paced = _PacedWindow(window)
         self._windows[key] = paced  # reinserted at the end, so that the order is that of use
         return paced
+
+    def begin_anew(self) -> None:
+        """Keeps the windows for another event loop, after the one they were used in is gone. Its
+        requests count as answered now.
+        """
+        now = self._clock.monotonic()
+        self._windows = {key: _PacedWindow(paced.window.abandoned(now)) for key, paced in self._windows.items()}
 
     async def acquire(self, key: str, documented: RateLimit | None, *, bulk: bool, max_wait_seconds: float) -> Slot:
         """Waits for a slot in the window of `key`. Callers of one kind are served in order of

@@ -2,25 +2,41 @@
 
 import asyncio
 import collections
+import contextlib
 import datetime
 import logging
+import os
 import random
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+import threading
+import weakref
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 import yarl
 
 from socialapi.config import Config
 from socialapi.credentials import AppOnly, Credentials
-from socialapi.errors import ApiError, DecodeError, OutcomeUnknown, RateLimited, RateLimitTooLong, TransportError
+from socialapi.errors import (
+    ApiError,
+    ConfigurationError,
+    DecodeError,
+    OutcomeUnknown,
+    RateLimited,
+    RateLimitTooLong,
+    SocialApiError,
+    TransportError,
+)
+from socialapi.internal.statuses import RATE_LIMITED
 from socialapi.routes.route import OAUTH, Route, Target
-from socialapi.session.auth import INVALID_TOKEN_CODE, Authenticator, basic
+from socialapi.session.auth import Authenticator, OAuth1Authenticator, basic, refuses_token
 from socialapi.session.authenticators import Authenticators
 from socialapi.session.budget import InFlightBudget
 from socialapi.session.call import Attempt, Call, Observer
 from socialapi.session.clock import Clock, run_with_timeout
+from socialapi.session.hints import hint_of
 from socialapi.session.options import CallOptions
-from socialapi.session.rate_limiter import Pacer, Slot
+from socialapi.session.places import ConnectionPlaces
+from socialapi.session.rate_limiter import Pacer, SlidingWindowPacer, Slot
 from socialapi.session.token_cache import TokenCache
 from socialapi.session.transport import LiveReply, Transport, close_reply
 from socialapi.wire.oauth1 import refuse_unusable
@@ -71,6 +87,18 @@ DEFAULT_RETRY_AFTER_SECONDS: Final = 1.0
 """How long a limit counts as exhausted after a 429 without `Retry-After` or a reset time."""
 
 
+_SESSIONS: Final[weakref.WeakSet["Session"]] = weakref.WeakSet()
+
+
+def _forget_threads() -> None:
+    """Has every session look at its event loop again, in a process that was just forked."""
+    for session in _SESSIONS:
+        session._thread = 0  # noqa: SLF001
+
+
+os.register_at_fork(after_in_child=_forget_threads)
+
+
 class Session:
     """Carries out the calls of the resources. Owns the transport, credentials, pacer and retry
     budgets.
@@ -87,6 +115,8 @@ class Session:
         clock: Clock,
         rng: random.Random,
         telemetry: "Telemetry | None" = None,
+        can_change_loop: bool = True,
+        counts_places: bool = True,
     ) -> None:
         self.config = config
         self.pacer = pacer
@@ -103,6 +133,12 @@ class Session:
         self._plans: dict[Route[Any], Plan[Any]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closed = False
+        self._can_change_loop = can_change_loop
+        self._places = ConnectionPlaces(config.max_connections) if counts_places else None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._process = self._thread = 0
+        _SESSIONS.add(self)
+        self._end_of_loop: AsyncGenerator[None, None] | None = None
 
     def now(self) -> datetime.datetime:
         """Returns the wall time as an aware datetime."""
@@ -157,10 +193,20 @@ class Session:
         if route.retry_undecodable:
             result = await self._call_until_decoded(call)
         else:
-            result = read_result(route, await self.send(call))
+            result = self.result_of(call, await self.send(call))
         if route.family is OAUTH:
             refuse_unusable(result)
         return result
+
+    def result_of(self, call: Call[R], reply: Reply) -> R:
+        """Returns the result in a reply. Raises what it says is wrong, with the name of the call."""
+        error: SocialApiError
+        try:
+            return read_result(call.request.target.route, reply)
+        except (ApiError, DecodeError) as problem:
+            error = problem
+        # Without the frames that have read the answer, which may hold tokens.
+        raise call.located(error).with_traceback(None)
 
     async def _call_until_decoded(self, call: Call[R]) -> R:
         route = call.request.target.route
@@ -177,7 +223,7 @@ class Session:
 
         call.accept = accept
         reply = await self.send(call)
-        return results[0] if results else read_result(route, reply)
+        return results[0] if results else self.result_of(call, reply)
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
         """Returns a task that ends with this session at the latest. Raises RuntimeError if the
@@ -186,6 +232,12 @@ class Session:
         if self._closed:
             work.close()
             raise RuntimeError("this client is closed")
+        if asyncio.get_running_loop() is not self._loop:
+            try:
+                self._enter_loop()
+            except ConfigurationError:
+                work.close()
+                raise
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -208,15 +260,18 @@ class Session:
 
     async def _send(self, call: Call[Any]) -> Reply:
         call.started = self.clock.monotonic()
-        while True:
-            call.attempt += 1
-            outcome = await self._attempt(call, self._transport.send)
-            if isinstance(outcome, Reply) and call.failure is None:
-                self._budgets[call.request.origin].earn()
-                return outcome
-            if await self._renewed(call, outcome):
-                continue
-            await self._wait_or_raise(call, outcome)
+        try:
+            while True:
+                call.attempt += 1
+                outcome = await self._attempt(call, self._transport.send)
+                if isinstance(outcome, Reply) and call.failure is None:
+                    self._budgets[call.request.origin].earn()
+                    return outcome
+                if not await self._renewed(call, outcome):
+                    await self._wait_or_raise(call, outcome)
+        except SocialApiError as error:
+            call.located(error)
+            raise
 
     async def open(self, call: Call[Any], *, answer_seconds: float) -> LiveReply:
         """Returns the start of an answer whose body does not end.
@@ -238,19 +293,27 @@ class Session:
                 at = yarl.URL(request.url, encoded=True)
                 raise OutcomeUnknown(f"no answer within {answer_seconds:g} s", at.host or "", port=at.port) from None
 
-        while True:
-            call.attempt += 1
-            outcome = await self._attempt(call, send)
-            if isinstance(outcome, LiveReply):
-                return outcome
-            if not await self._renewed(call, outcome):
-                raise outcome if isinstance(outcome, TransportError) else read_error(outcome)
+        try:
+            while True:
+                call.attempt += 1
+                outcome = await self._attempt(call, send)
+                if isinstance(outcome, LiveReply):
+                    return outcome
+                if not await self._renewed(call, outcome):
+                    raise outcome if isinstance(outcome, TransportError) else self._error_of(call, outcome)
+        except SocialApiError as error:
+            call.located(error)
+            raise
 
     async def _attempt(self, call: Call[Any], send: Callable[..., Awaitable[A]]) -> A | TransportError:
         """Makes one attempt. Returns the reply, or the transport error as a value, because both
         lead to the same decision.
         """
-        request, options, telemetry = call.request, call.options, self.telemetry
+        if self._thread != threading.get_ident() or self._loop is None or not self._loop.is_running():
+            self._enter_loop()
+        request, telemetry = call.request, self.telemetry
+        options = call.options.after(call.waited) if call.waited else call.options
+        waiting_since = self.clock.monotonic()
         acquiring = self.pacer.acquire(
             request.limit_key,
             request.rate_limit,
@@ -260,9 +323,16 @@ class Session:
         slot = await (acquiring if telemetry is None else telemetry.limit_wait(request, acquiring))
         outcome: A | TransportError | None = None
         started: float | None = None
+        # A call holds its place while it asks for a token, so the token's request takes none.
+        places = self._places if request.target.route.family is not OAUTH else None
+        has_place = places is not None and places.try_take()
         try:
+            if places is not None and not has_place:
+                waiting_since += await self._wait_for_place(places, options)
+                has_place = True
             call.authorization = await call.authenticator.authorize(request, options)
             started = self.clock.monotonic()
+            call.waited += started - waiting_since
             headers = call.authorization.headers
             if options.headers:
                 headers = {**options.headers, **headers}
@@ -270,18 +340,73 @@ class Session:
             outcome = await (sending if telemetry is None else telemetry.attempt(call, sending))
         except TransportError as problem:
             if started is None:
-                raise  # the token could not be fetched, which was retried already
+                raise  # no place, or no token, whose request was retried already
             outcome = problem
         finally:
             # Also when cancelled or without a token: the slot must not leak.
+            if has_place and places is not None:
+                if isinstance(outcome, LiveReply):
+                    outcome.on_close = places.give_back
+                else:
+                    places.give_back()
             self._settle(slot, outcome, sent=started is not None)
-        if isinstance(outcome, TransportError) or not outcome.ok or call.accept is not None:
-            call.failure = self._failure(call, outcome)
-        else:
-            call.failure = None
+        may_have_failed = isinstance(outcome, TransportError) or not outcome.ok or call.accept is not None
+        call.failure = self._failure(call, outcome) if may_have_failed else None
         if call.observer is not None or logger.isEnabledFor(logging.DEBUG):
             self._observe(call, outcome, self.clock.monotonic() - started)
         return outcome
+
+    async def _wait_for_place(self, places: ConnectionPlaces, options: CallOptions) -> float:
+        """Waits for a connection place, and returns for how long. Raises TransportError if none
+        becomes free in time.
+        """
+        began, seconds = self.clock.monotonic(), options.pool_wait_seconds
+        if not await places.take(seconds):
+            raise TransportError(
+                f"no connection place became free within {seconds:g} s: all {self.config.max_connections} are in use "
+                "(Config.max_connections, Config.pool_wait_seconds)"
+            )
+        return self.clock.monotonic() - began
+
+    def _enter_loop(self) -> None:
+        """Moves the session to the running event loop. Raises ConfigurationError if it belongs to
+        another one.
+
+        Called only where the thread or the loop has changed: in Python 3.11 asking for the running
+        loop is a system call.
+        """
+        loop, former = asyncio.get_running_loop(), self._loop
+        if former is not None and (former is not loop or self._process != os.getpid()):
+            # A forked process has the loop of its parent, which runs no more here.
+            if not former.is_closed() and self._process == os.getpid():
+                raise ConfigurationError(
+                    "this client belongs to another event loop, which is not closed: make a client for each loop and "
+                    "each thread"
+                )
+            if not self._can_change_loop:
+                raise ConfigurationError(
+                    "this client belongs to an event loop that is closed, and so does the session, connector or pacer "
+                    "that it was given: make a client, and these, in each event loop"
+                )
+            self._tasks.clear()
+            self._places = self._places and ConnectionPlaces(self.config.max_connections)
+            self._transport.begin_anew()
+            self.authenticators.begin_anew()
+            if isinstance(self.pacer, SlidingWindowPacer):
+                self.pacer.begin_anew()
+        self._loop, self._process, self._thread = loop, os.getpid(), threading.get_ident()
+        self._end_of_loop = self._until_end_of_loop()
+        with contextlib.suppress(StopIteration):
+            self._end_of_loop.__anext__().send(None)  # runs it to its `yield`, which makes the loop know it
+
+    async def _until_end_of_loop(self) -> AsyncGenerator[None, None]:
+        """Closes the connections at the end of `asyncio.run`, which ends every generator that the
+        event loop knows. A client that is used in several loops is closed in none of them.
+        """
+        try:
+            yield
+        finally:
+            await self._transport.close_connections()
 
     def _settle(self, slot: Slot, outcome: Outcome | None, *, sent: bool) -> None:
         """Reports the outcome to the pacer. An attempt that was cut off on its way may have been
@@ -289,7 +414,7 @@ class Session:
         """
         if isinstance(outcome, _REPLIES):
             refused: float | None = None
-            if outcome.status == 429:
+            if outcome.status in RATE_LIMITED:
                 refused = self.retry_after_seconds(outcome.headers) or DEFAULT_RETRY_AFTER_SECONDS
             limit = self._limit_headers.read(outcome.headers, self.clock.time())
             slot.replied(limit, refused_for_seconds=refused)
@@ -331,12 +456,20 @@ class Session:
         """Replaces a token that was refused, once per call. Returns whether to try again; a 401
         means that nothing was executed.
         """
-        if call.renewed or call.authorization is None or not isinstance(outcome, Reply) or outcome.status != 401:
+        sent = call.authorization
+        if not isinstance(outcome, Reply) or outcome.status != 401 or sent is None or sent.token is None:
             return False
-        if INVALID_TOKEN_CODE not in read_error(outcome).codes:
+        if not refuses_token(read_error(outcome)):
+            return False
+        if call.renewed:
+            call.authenticator.refused_anew()
             return False
         call.renewed = True
-        is_renewed = await call.authenticator.renew(call.authorization, call.options)
+        began = self.clock.monotonic()
+        is_renewed = await call.authenticator.renew(
+            sent, call.options.after(call.waited) if call.waited else call.options
+        )
+        call.waited += self.clock.monotonic() - began
         if is_renewed and self.telemetry is not None:
             self.telemetry.record_renewal(call)
         return is_renewed
@@ -351,6 +484,7 @@ class Session:
             failure=failure,
             elapsed_seconds=self.clock.monotonic() - call.started,
             jitter=self.rng.random(),
+            waited_seconds=call.waited,
         )
         if isinstance(decision, GiveUp):
             self._raise(call, outcome, decision)
@@ -372,6 +506,7 @@ class Session:
         if self.telemetry is not None:
             self.telemetry.record_retry(call, failure, wait_seconds=seconds)
         await self.clock.sleep(seconds)
+        call.waited += seconds
 
     def _raise(self, call: Call[Any], outcome: Reply | TransportError, why: GiveUp) -> NoReturn:
         error: ApiError | TransportError
@@ -385,13 +520,22 @@ class Session:
                 summary=call.failure.summary,
             )
         else:
-            error = read_error(outcome)
+            error = self._error_of(call, outcome)
         error.attempts = call.attempt
         wait_seconds = call.failure.retry_after_seconds if call.failure else None
-        if why.reason == "wait too long" and isinstance(error, RateLimited) and wait_seconds is not None:
-            resets_at = self.now() + datetime.timedelta(seconds=wait_seconds)
-            raise RateLimitTooLong(call.request.limit_key, wait_seconds, resets_at) from error
+        if why.reason == "wait too long" and isinstance(error, RateLimited) and error.resets_at and wait_seconds:
+            call.located(error)
+            raise RateLimitTooLong(call.request.limit_key, wait_seconds, error.resets_at) from error
         raise error
+
+    def _error_of(self, call: Call[Any], reply: Reply) -> ApiError:
+        """Returns the error of a refusal, with the time at which a limit frees up, and a hint."""
+        error = read_error(reply)
+        if isinstance(error, RateLimited) and (seconds := self.retry_after_seconds(reply.headers)) is not None:
+            error.resets_at = self.now() + datetime.timedelta(seconds=seconds)
+        is_signed = isinstance(call.authenticator, OAuth1Authenticator)
+        error.hint = hint_of(error, call.request, is_signed=is_signed, now=self.clock.time())
+        return error
 
     async def _fetch_token(self, credential: AppOnly, options: CallOptions | None) -> str:
         from socialapi.models.oauth import AppOnlyTokenRequest
@@ -414,6 +558,8 @@ class Session:
 
     async def aclose(self) -> None:
         """Waits for token renewals, cancels read-ahead tasks, and closes the transport."""
+        if self._loop is not None and asyncio.get_running_loop() is not self._loop:
+            self._enter_loop()
         self._closed = True
         await self.authenticators.aclose()
         tasks = list(self._tasks)
@@ -422,6 +568,8 @@ class Session:
         try:
             await asyncio.gather(*tasks, return_exceptions=True)
             await self._transport.aclose()
+            if self._end_of_loop is not None:
+                await self._end_of_loop.aclose()
         finally:
             if self.telemetry is not None:
                 self.telemetry.close()

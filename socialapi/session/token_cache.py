@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 from socialapi.config import is_file_path, user_folder
 from socialapi.errors import ConfigurationError
+from socialapi.internal.secret import Secret
 from socialapi.internal.shielded import shielded
 
 LOCK_TIMEOUT_SECONDS: Final = 180.0
@@ -45,8 +46,9 @@ class MemoryTokenCache:
 
     def __init__(self) -> None:
         self._tokens: dict[str, str] = {}
-        # Each as long as somebody holds it or waits for it.
-        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        # Each as long as somebody holds it or waits for it. One per event loop: a loop that is gone
+        # may have left its own locked.
+        self._locks: WeakValueDictionary[tuple[str, asyncio.AbstractEventLoop], asyncio.Lock] = WeakValueDictionary()
 
     async def load(self, key: str) -> str | None:
         """Returns the token, or None."""
@@ -66,7 +68,7 @@ class MemoryTokenCache:
         """Holds the lock of the key; one holder at a time in this process. Raises ConfigurationError
         if others hold it for 3 minutes.
         """
-        lock = self._locks.setdefault(key, asyncio.Lock())
+        lock = self._locks.setdefault((key, asyncio.get_running_loop()), asyncio.Lock())
         try:
             async with asyncio.timeout(LOCK_TIMEOUT_SECONDS):
                 await lock.acquire()
@@ -171,7 +173,7 @@ class FileTokenCache:
             # Files are replaced atomically, so this is not a half-written one of ours. Tokens can
             # be fetched again.
             return {}
-        return {k: v for k, v in tokens.items() if isinstance(v, str)} if isinstance(tokens, dict) else {}
+        return {k: Secret(v) for k, v in tokens.items() if isinstance(v, str)} if isinstance(tokens, dict) else {}
 
     def _replace(self, key: str, expected: str | None, token: str | None) -> None:
         # It imports tempfile, which every client would load with this module and few write files.

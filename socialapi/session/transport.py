@@ -1,5 +1,6 @@
 """The HTTP transport: sends one request with aiohttp and classifies the outcome."""
 
+import asyncio
 import contextlib
 import functools
 import math
@@ -20,6 +21,7 @@ from aiohttp.tracing import Trace
 from socialapi.config import Config
 from socialapi.errors import ConfigurationError, OutcomeUnknown, TransportError
 from socialapi.session.network import ConnectionOptions, Network
+from socialapi.wire.content_encoding import ENCODINGS, BrokenEncoding, Decompressor
 from socialapi.wire.oauth1 import check_headers
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply
@@ -113,6 +115,13 @@ class _CleanConnector(aiohttp.TCPConnector):
             connection.close()
         return connection
 
+    def abandon(self) -> None:
+        """Forgets all connections without closing them, which the event loop they belong to would
+        have to do.
+        """
+        self._conns.clear()
+        self._closed = True
+
 
 class _Parts(payload.Payload):
     """A body in parts with a known total length. Writing it part by part never blocks the event
@@ -136,17 +145,24 @@ class _Parts(payload.Payload):
             await writer.write(part)
 
 
-LOST: Final = (_Lost, aiohttp.ClientError, TimeoutError)
-"""Raised by aiohttp when the request may have been sent."""
+LOST: Final = (_Lost, aiohttp.ClientError, TimeoutError, BrokenEncoding)
+"""Raised when the request may have been sent, and its answer cannot be read."""
 
 
 class LiveReply:
-    """The start of a successful response whose body does not end. Its holder has to close it."""
+    """The start of a successful response whose body does not end. Its holder has to close it.
+
+    `on_close` is called once, when it is closed.
+    """
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
+        self._loop = asyncio.get_running_loop()
+        self.on_close: Callable[[], None] | None = None
         self.status: int = response.status
         self.headers: dict[str, str] = _headers_of(response)
+        self._decompressor = Decompressor.of(self.headers.get("content-encoding"), is_stream=True)
+        self.read_bytes: int = 0
 
     @property
     def ok(self) -> bool:
@@ -155,13 +171,19 @@ class LiveReply:
 
     @property
     def arrived_bytes(self) -> int:
-        """The number of bytes of the body that have arrived, read or not."""
+        """The number of bytes of the body that have arrived, read or not, compressed or not."""
         return self._response.content.total_bytes
 
     def read_nowait(self) -> bytes:
         """Returns the bytes that have arrived and are unread; empty if there are none."""
         content = self._response.content
-        return b"" if content.exception() is not None else content.read_nowait(LIVE_READ_BYTES)
+        if content.exception() is not None:
+            return b""
+        try:
+            return self._taken(content.read_nowait(LIVE_READ_BYTES))
+        except BrokenEncoding:
+            content.set_exception(aiohttp.ClientPayloadError())  # for `read`, which comes next
+            return b""
 
     async def read(self) -> bytes:
         """Returns the next bytes that have arrived; empty at the end of the body.
@@ -171,22 +193,40 @@ class LiveReply:
         """
         content = self._response.content
         error: TransportError
+        if asyncio.get_running_loop() is not self._loop:
+            raise OutcomeUnknown("its event loop was closed", self._response.url.host or "")
+        taken = b""
         try:
-            return await content.read(LIVE_READ_BYTES)
+            while not taken and (chunk := await content.read(LIVE_READ_BYTES)):
+                taken = self._taken(chunk)
         except LOST as problem:
-            # aiohttp keeps raising its error from now on, although bytes that arrived before are
-            # unread.
-            content.set_exception(None)  # type: ignore[arg-type]  # takes it back, though declared to set one only
-            rest = content.read_nowait()
-            content.set_exception(problem)
-            if rest:
-                return rest
+            rest = b""
+            if content.exception() is not None:
+                # aiohttp keeps raising its error from now on, although bytes that arrived before are
+                # unread.
+                content.set_exception(None)  # type: ignore[arg-type]  # takes it back, though declared to set one only
+                rest = content.read_nowait()
+                content.set_exception(problem)
+            with contextlib.suppress(BrokenEncoding):
+                if rest and (taken := self._taken(rest)):
+                    return taken
             error = OutcomeUnknown(_why_lost(problem), self._response.url.host or "", port=self._response.url.port)
+        else:
+            return taken
         raise error
+
+    def _taken(self, chunk: bytes) -> bytes:
+        """Returns bytes of the body as they are to be read, and counts them as read."""
+        self.read_bytes += len(chunk)
+        return chunk if self._decompressor is None else self._decompressor.feed(chunk)
 
     def close(self) -> None:
         """Closes the connection; a pending `read` raises. Safe to call twice."""
-        self._response.close()
+        if not self._loop.is_closed():
+            self._response.close()
+        on_close, self.on_close = self.on_close, None
+        if on_close is not None:
+            on_close()
 
 
 def close_reply(reply: Reply | LiveReply) -> None:
@@ -195,10 +235,16 @@ def close_reply(reply: Reply | LiveReply) -> None:
         reply.close()
 
 
+MAX_HEADER_BYTES: Final = 65_536
+"""The longest header of an answer that is read. Proxies add some of 12 kB."""
+
 _OPTIONS: Final[Mapping[str, Any]] = {
     "allow_redirects": False,
     "raise_for_status": False,
     "middlewares": (_no_silent_repeat,),
+    "auto_decompress": False,  # done here: aiohttp takes neither x-gzip nor zeros behind a member
+    "max_line_size": MAX_HEADER_BYTES,
+    "max_field_size": MAX_HEADER_BYTES,
 }
 """The options of every request. They replace those that a session of the user's may have."""
 
@@ -220,7 +266,7 @@ class Transport:
         network: Network | None = None,
     ) -> None:
         self._config = config
-        self._user_agent = user_agent
+        self._headers: dict[str, str] = {"User-Agent": user_agent, "Accept-Encoding": ENCODINGS}
         self._session = session
         self._owns_session = session is None
         self._connector = connector
@@ -235,12 +281,24 @@ class Transport:
             raise RuntimeError("this client is closed")
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=self._connector or _CleanConnector(limit=self._config.max_connections),
+                # Without a limit, because the session counts the places.
+                connector=self._connector or _CleanConnector(limit=0),
                 connector_owner=self._connector is None,
                 cookie_jar=aiohttp.DummyCookieJar(),
                 trace_configs=self._trace_configs,
             )
         return self._session
+
+    def begin_anew(self) -> None:
+        """Forgets the connections of an event loop that is gone. Nothing can be closed in it."""
+        session, self._session = self._session, None
+        if session is not None:
+            connector = session.connector
+            session.detach()  # so that aiohttp does not report it as left open
+            if isinstance(connector, _CleanConnector):
+                connector.abandon()
+        self._live = weakref.WeakSet()
+        self._network.begin_anew()
 
     def send(
         self, request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float
@@ -251,7 +309,11 @@ class Transport:
         it may have.
         """
         return self._exchange(
-            request, headers, self._reply, timeout_seconds=timeout_seconds, total_seconds=timeout_seconds
+            request,
+            headers,
+            self._reply,
+            timeout_seconds=timeout_seconds,
+            total_seconds=timeout_seconds,
         )
 
     async def open(
@@ -295,7 +357,7 @@ class Transport:
         url = _url_of(request)
         connect_seconds = min(self._config.connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds)
         connection = self._connection_options.get(request.origin) or await self._options_for(request.origin, url)
-        sent = {"User-Agent": self._user_agent, **request.headers, **headers, **connection.headers}
+        sent = {**self._headers, **request.headers, **headers, **connection.headers}
         check_headers(sent)
         error: TransportError | ConfigurationError
         try:
@@ -319,11 +381,11 @@ class Transport:
             error = _not_sent(url, CLIENT_CERTIFICATE_REFUSED, is_lasting=True)
         except NOT_SENT as problem:
             error = _not_sent(url, not_sent_reason(problem), is_lasting=_is_lasting(problem))
+        except UnicodeError:
+            error = ConfigurationError(f"{request.origin} is no host that can be looked up")
         except ValueError:
             if self._owns_session:
                 raise
-            # Raised by aiohttp when a session with auth=, or one that reads netrc files, would send
-            # another credential.
             error = ConfigurationError(OWN_CREDENTIALS)
         except LOST as problem:
             error = OutcomeUnknown(_why_lost(problem, timeout_seconds), url.host or "", port=url.port)
@@ -342,12 +404,15 @@ class Transport:
         """Returns the response. If it is a refusal, or a success that is too large, only its
         beginning.
         """
-        limit = self._config.max_response_bytes
+        limit, headers = self._config.max_response_bytes, _headers_of(response)
+        decompressor = Decompressor.of(headers["content-encoding"]) if "content-encoding" in headers else None
         try:
             if not _is_success(response.status):
-                return Reply(response.status, _headers_of(response), await self._read_refusal(response))
+                return Reply(response.status, headers, await self._read_refusal(response, decompressor))
             body = await response.content.readany()
-            if not response.content.at_eof():  # it did not arrive at once
+            if decompressor is not None:
+                body = await _decompressed(response.content, decompressor, body, limit)
+            elif not response.content.at_eof():  # it did not arrive at once
                 chunks, size = [body], len(body)
                 while size <= limit and (chunk := await response.content.readany()):
                     size += len(chunk)
@@ -358,19 +423,19 @@ class Transport:
             raise
         if len(body) <= limit:
             # The connection is free for others: aiohttp releases it at the end of the body.
-            return Reply(response.status, _headers_of(response), body)
+            return Reply(response.status, headers, body)
         response.close()
-        return Reply(response.status, _headers_of(response), body[:limit], max_bytes=limit)
+        return Reply(response.status, headers, body[:limit], max_bytes=limit)
 
-    async def _read_refusal(self, response: aiohttp.ClientResponse) -> bytes:
+    async def _read_refusal(self, response: aiohttp.ClientResponse, decompressor: Decompressor | None) -> bytes:
         """Returns the beginning of the body of a refusal, without waiting for the rest. Ignores a
-        broken connection.
+        broken connection, and what cannot be decompressed.
         """
         limit = min(MAX_REFUSAL_BYTES, self._config.max_response_bytes)
         content = b""
         with contextlib.suppress(*LOST):
             while len(content) < limit and (chunk := await response.content.readany()):
-                content += chunk
+                content += chunk if decompressor is None else decompressor.feed(chunk, limit)
         if not response.content.at_eof():
             response.close()
         return content[:limit]
@@ -380,11 +445,25 @@ class Transport:
         twice.
         """
         self._closed = True
+        await self.close_connections()
+
+    async def close_connections(self) -> None:
+        """Closes what is open, as `aclose` does. Further requests open other connections."""
         for live in list(self._live):
             live.close()  # aiohttp would leave a pending read waiting
         if self._owns_session and self._session is not None:
-            await self._session.close()
-            self._session = None
+            session, self._session = self._session, None
+            await session.close()
+
+
+async def _decompressed(content: aiohttp.StreamReader, decompressor: Decompressor, first: bytes, limit: int) -> bytes:
+    """Returns a body decompressed, and of one that is larger than the limit a byte more than that."""
+    chunks, size, chunk = list[bytes](), 0, first
+    while chunk and size <= limit:
+        chunks.append(decompressor.feed(chunk, limit + 1 - size))
+        size += len(chunks[-1])
+        chunk = await content.readany()
+    return b"".join(chunks)
 
 
 @functools.lru_cache(maxsize=64)
@@ -449,6 +528,7 @@ OWN_CREDENTIALS: Final = (
     "the aiohttp session cannot send this request. If it has credentials of its own (auth=, or trust_env= with a netrc "
     "entry for the host), make it without them"
 )
+"""Said of a ValueError, which aiohttp raises when a session would send another credential."""
 CLIENT_CERTIFICATE_REFUSED: Final = (
     "it does not accept the client certificate, or requires one: give Client(ssl=…) a context that has loaded one, or "
     "set SOCIALAPI_CLIENT_CERT and SOCIALAPI_CLIENT_KEY"
@@ -516,7 +596,7 @@ def _why_not_relayed(status: int) -> str:
 def _why_lost(problem: BaseException, timeout_seconds: float | None = None) -> str:
     if isinstance(problem, TimeoutError):
         return "no complete answer" + ("" if timeout_seconds is None else f" within {timeout_seconds:g} s")
-    if isinstance(problem, aiohttp.ClientPayloadError):
+    if isinstance(problem, aiohttp.ClientPayloadError | BrokenEncoding):
         return "the answer broke off"
     if isinstance(problem, _Lost | aiohttp.ClientConnectionError):
         return "the connection was lost before the answer"

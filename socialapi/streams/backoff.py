@@ -6,6 +6,7 @@ from typing import Final, Literal
 import attrs
 
 from socialapi.errors import ApiError, SocialApiError
+from socialapi.internal.statuses import RATE_LIMITED
 from socialapi.problems import (
     ClientDisconnected,
     OperationalDisconnect,
@@ -102,9 +103,9 @@ def disconnect_of_refusal(refusal: ApiError, retry_after_seconds: float | None, 
         if kind == "network":
             # The network works, since it brought an answer. What an open stream would reconnect at
             # once for is a refusal here.
-            kind = "rate_limit" if refusal.status == 429 else "http"
+            kind = "rate_limit" if refusal.status in RATE_LIMITED else "http"
         return attrs.evolve(disconnect, kind=kind, error=refusal, retry_after_seconds=retry_after_seconds)
-    kind = "rate_limit" if refusal.status == 429 else "http" if refusal.status >= 500 else "final"
+    kind = "rate_limit" if refusal.status in RATE_LIMITED else "final" if refusal.is_lasting else "http"
     return Disconnect(
         kind=kind, reason=f"HTTP {refusal.status}", error=refusal, retry_after_seconds=retry_after_seconds
     )

@@ -109,7 +109,7 @@ class Connection:
         if self._empty_at is not None:
             self.caught_up_at, self._empty_at = self._empty_at, None
         self._record_full_buffer(self._reply.arrived_bytes - self.received_bytes)
-        self.received_bytes += len(chunk)
+        self.received_bytes = self._reply.read_bytes
         return self._framer.feed(chunk)
 
     async def _wait_for_bytes(self) -> bytes:

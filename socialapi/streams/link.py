@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import attrs
 
 from socialapi.errors import ApiError, DecodeError, RateLimitTooLong, SocialApiError, StreamEnded, TransportError
+from socialapi.internal.statuses import NOT_EXECUTED
 from socialapi.routes.route import Target
 from socialapi.session.call import Call
 from socialapi.session.options import CallOptions
@@ -19,7 +20,6 @@ from socialapi.streams.backoff import LONG_LIVED_SECONDS, STEADY_SECONDS, Discon
 from socialapi.streams.connection import Connection, StreamTimeouts
 from socialapi.streams.status import Gap, SlowReading, StreamCounters, StreamState
 from socialapi.wire.ndjson import LineFramer, is_whole
-from socialapi.wire.retry import NOT_EXECUTED
 
 if TYPE_CHECKING:
     from socialapi.session.telemetry import ConnectionSpan

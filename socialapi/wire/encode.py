@@ -170,6 +170,18 @@ def query_string(values: Mapping[str, Any]) -> str:
     return "&".join(pairs)
 
 
+def unsendable_parameters(values: Mapping[str, Any]) -> list[BrokenRule]:
+    """Returns what of query or form parameters cannot be sent. No value is quoted."""
+    broken = []
+    for name, value in values.items():
+        try:
+            query_string({name: value})
+        except InvalidInput as problem:
+            shown = printable_name(name)
+            broken.append(BrokenRule(path=shown, reason=problem.message.removeprefix(f"the value of {shown!r} ")))
+    return broken
+
+
 _is_unreserved: Final = re.compile("[A-Za-z0-9._~-]*").fullmatch
 """Whether a text has only characters that RFC 3986 leaves as they are, in a tenth of the time that
 `quote` takes.

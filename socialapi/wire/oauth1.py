@@ -164,33 +164,37 @@ _TOKENS: Final = ("access_token", "refresh_token", "oauth_token", "oauth_token_s
 
 def refuse_unusable(answered: object) -> None:
     """Raises DecodeError, which does not show it, if an answer holds a token that could not be
-    sent.
+    sent. A refresh token that could not be is none: the access token beside it is valid.
     """
-    from socialapi.models.oauth import InvalidatedToken  # already imported by the caller
+    from socialapi.models.oauth import InvalidatedToken, OAuth2Token  # already imported by the caller
 
     if isinstance(answered, InvalidatedToken):
         return  # it is never sent
-    for name in _TOKENS:
-        token = getattr(answered, name, None)
-        if token is not None and not is_token(token):
-            raise DecodeError(
-                name, "is no token: it is empty, or has blanks, control characters or letters beyond ASCII"
-            )
+    if isinstance(answered, OAuth2Token) and not is_token(answered.refresh_token):
+        answered.refresh_token = None
+    tokens = ((name, getattr(answered, name, None)) for name in _TOKENS)
+    unusable = next((name for name, token in tokens if token is not None and not is_token(token)), None)
+    if unusable is not None:
+        raise DecodeError(
+            unusable, "is no token: it is empty, or has blanks, control characters or letters beyond ASCII"
+        )
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
     """Raises ConfigurationError, which shows no value, for a header value that is not printable
     ASCII.
     """
-    together = "".join(headers.values())
-    if together.isascii() and together.isprintable():
+    if _is_visible("".join(headers.values())):
         return
-    for name, value in headers.items():
-        if not (value.isascii() and value.isprintable()):
-            raise ConfigurationError(
-                f"the header {name} would hold characters that no header can: its parts (a credential, for example) "
-                "must be visible ASCII"
-            )
+    unusable = next(name for name, value in headers.items() if not _is_visible(value))
+    raise ConfigurationError(
+        f"the header {unusable} would hold characters that no header can: its parts (a credential, for example) "
+        "must be visible ASCII"
+    )
+
+
+def _is_visible(text: str) -> bool:
+    return text.isascii() and text.isprintable()
 
 
 def bearer_header(token: str) -> str:

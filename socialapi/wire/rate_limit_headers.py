@@ -3,7 +3,7 @@
 import datetime
 import email.utils
 import functools
-import math
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -15,8 +15,10 @@ _MILLISECONDS_FROM: Final = 1e11
 _EPOCH_FROM: Final = 1e8
 _LONGEST_SECONDS: Final = 366 * 86_400.0
 """Waits beyond a year are treated as errors and ignored."""
-_MAX_DIGITS: Final = 12
-"""Longer numbers are not counts, and as floats they may overflow."""
+_MOST_REQUESTS: Final = 1e12
+"""Greater numbers are not counts."""
+_DATE_CHARACTERS: Final = 29
+"""The length of an HTTP date, of which a proxy may have joined several."""
 
 
 # Not frozen, because each field of a frozen class costs a call when an instance is made.
@@ -83,20 +85,39 @@ def _seconds_until(text: str | None, now: float) -> float | None:
     """Returns a wait given as seconds, epoch seconds, epoch milliseconds or an HTTP date; never
     negative.
 
-    Returns None for anything else, and beyond a year.
+    Of several values that a proxy has joined, the longest wait counts. Returns None for anything
+    else, and beyond a year.
     """
     if text is None:
         return None
     try:
-        number = float(text)
+        seconds = _wait(float(text), now)
     except ValueError:
-        moment = _http_date(text)
-        seconds = math.nan if moment is None else max(0.0, moment - now)
-    else:
-        if number >= _MILLISECONDS_FROM:
-            number /= 1000
-        seconds = max(0.0, number - now) if number >= _EPOCH_FROM else number
-    return seconds if 0 <= seconds <= _LONGEST_SECONDS else None
+        waits = [_wait(number, now) for number in _numbers(text)]
+    else:  # the usual case, for every answer
+        return seconds if 0 <= seconds <= _LONGEST_SECONDS else None
+    if not waits and (moment := _http_date(text)) is not None:
+        waits = [max(0.0, moment - now)]
+    return max((seconds for seconds in waits if 0 <= seconds <= _LONGEST_SECONDS), default=None)
+
+
+def _wait(number: float, now: float) -> float:
+    if number >= _MILLISECONDS_FROM:
+        number /= 1000
+    return max(0.0, number - now) if number >= _EPOCH_FROM else number
+
+
+def _numbers(text: str) -> list[float]:
+    """Returns the numbers in a header, of which a proxy may have joined several (`20, 20`), or
+    written them with decimals, quotation marks or a unit. Anything else is left out.
+    """
+    parts = (part.strip(" \t\"'") for part in text.split(","))
+    return [float(found.group(1)) for part in parts if (found := _NUMBER(part))]
+
+
+_NUMBER: Final = re.compile(
+    r"([+-]?\d{1,18}(?:\.\d{0,18})?) ?(?:s|sec|secs|seconds?)?", re.ASCII | re.IGNORECASE
+).fullmatch
 
 
 @functools.lru_cache(maxsize=16)
@@ -105,7 +126,7 @@ def _http_date(text: str | None) -> float | None:
     if not text:
         return None
     try:
-        moment = email.utils.parsedate_to_datetime(text)
+        moment = email.utils.parsedate_to_datetime(text[:_DATE_CHARACTERS] if text.count(":") > 2 else text)
     except (ValueError, OverflowError):
         return None
     # HTTP dates are in UTC, also in the obsolete form without a zone, which Python takes for local
@@ -114,7 +135,9 @@ def _http_date(text: str | None) -> float | None:
 
 
 def _whole(text: str | None) -> int | None:
-    try:
-        return None if text is None or len(text) > _MAX_DIGITS else max(0, int(text))
-    except ValueError:
+    """Returns a count of requests, the smallest of several. None if there is none."""
+    if text is None:
         return None
+    if text.isdecimal() and len(text) < 12:
+        return int(text)
+    return min((max(0, int(each)) for each in _numbers(text) if abs(each) < _MOST_REQUESTS), default=None)

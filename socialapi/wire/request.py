@@ -12,7 +12,7 @@ from socialapi.errors import InvalidInput
 from socialapi.models.validation import AnyId, broken_rules, checker
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import COUNTED_BY, RateLimit, Route, Target, encode_segment
-from socialapi.wire.encode import json_bytes, query_string, shaped, shaped_query, unsendable
+from socialapi.wire.encode import json_bytes, query_string, shaped, shaped_query, unsendable, unsendable_parameters
 
 R = TypeVar("R")
 
@@ -102,6 +102,8 @@ class Plan(Generic[R]):
         route = self.route
         values, shape = shaped_arguments(route, query, body)
         if broken := self._broken(target, values, shape if body is not None else None, now()):
+            broken = [*broken, *odd_ids(target.path_parameters), *self._unsendable(values, shape, broken)]
+            del values, shape  # which whoever records the locals of a traceback must not see
             refuse(broken)
         if body is None:
             return self.assemble(target, values, ())
@@ -128,6 +130,15 @@ class Plan(Generic[R]):
                 broken += unsendable(shape)
         return broken
 
+    def _unsendable(self, query: Mapping[str, Any], shape: Any, broken: Sequence[BrokenRule]) -> list[BrokenRule]:
+        """Returns what cannot be sent and was not found to be wrong otherwise."""
+        known = {_top(rule.path) for rule in broken}
+        parameters = {**query, **shape} if isinstance(shape, dict) and self.route.body_in != "json" else query
+        found = unsendable_parameters(parameters)
+        if shape is not None and self.route.body_in == "json":
+            found += unsendable(shape)
+        return [rule for rule in found if _top(rule.path) not in known]
+
     def assemble(
         self, target: Target[R], query: Mapping[str, Any], body: tuple[bytes, ...], form: str | None = None
     ) -> Request[R]:
@@ -137,6 +148,7 @@ class Plan(Generic[R]):
         """
         if self._max_body_bytes is not None and sum(map(len, body)) > self._max_body_bytes:
             most = f"{self._max_body_bytes:,} bytes"
+            del body, form  # which whoever records the locals of a traceback must not see
             raise InvalidInput(f"the request body is larger than {most}; send it in several requests")
         url = self._address
         if target.path_parameters:
@@ -153,6 +165,11 @@ class Plan(Generic[R]):
         if key is None or limit is not self._limit:
             key = target.limit_key(limit)
         return Request(target, self._origin, url, headers, body, form, limit, key)
+
+
+def _top(path: str) -> str:
+    """Returns the field of the request that a path is in."""
+    return re.split(r"[.\[]", path, maxsplit=1)[0]
 
 
 def _segments(path: Mapping[str, str | int]) -> tuple[Mapping[str, str], Mapping[str, str]]:
@@ -238,16 +255,30 @@ def refuse_odd_ids(given: Mapping[str, object]) -> None:
     refuse_unfit(**given)
 
 
+def odd_ids(given: Mapping[str, object]) -> list[BrokenRule]:
+    """Returns the broken rules of values that `refuse_odd_ids` refuses, to list them with others."""
+    broken = []
+    for name, value in given.items():
+        try:
+            refuse_odd_ids({name: shaped(AnyId, value)})
+        except InvalidInput as problem:
+            broken.append(BrokenRule(path=name, reason=problem.message.removeprefix(f"{name} ")))
+    return broken
+
+
 def refuse_unfit(**texts: object) -> None:
     """Raises InvalidInput for texts with control characters or lone surrogates."""
     if unfit := [name for name, text in texts.items() if isinstance(text, str) and _UNFIT.search(text)]:
+        texts.clear()  # some are secrets
         raise InvalidInput(f"{' and '.join(unfit)} must have neither control characters nor half of a surrogate pair")
 
 
 def check(declared: Any, value: Any, *, now: datetime.datetime, path: str = "") -> Any:
     """Returns the value in the declared shape. Raises InvalidInput with every broken rule."""
     shape = shaped(declared, value)
-    refuse(broken_rules(declared, shape, now=now, path=path))
+    if broken := broken_rules(declared, shape, now=now, path=path):
+        del value, shape  # some are secrets
+        refuse(broken)
     return shape
 
 

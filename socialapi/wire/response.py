@@ -8,12 +8,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeVar, cast
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 import attrs
 import orjson
 
 from socialapi.errors import (
+    MAX_QUOTED_CHARACTERS,
     ApiError,
     DecodeError,
     NotFound,
@@ -21,6 +22,7 @@ from socialapi.errors import (
     WebhookRejected,
     WebhookUrlRejected,
     error_class,
+    shown_path,
 )
 from socialapi.models.model import Items, Model
 from socialapi.problems import OperationError, Problem, ServiceError
@@ -70,11 +72,14 @@ class Reply:
 
     @property
     def body(self) -> Any:
-        """The decoded body if it is JSON, otherwise its bytes. Raises DecodeError for
-        invalid JSON.
+        """The decoded body if it is JSON, otherwise its bytes. JSON objects and arrays are decoded
+        whatever the content type says. Raises DecodeError for invalid JSON of that type.
         """
         self.check_complete(executed=False)
-        return decode(self.content) if self.is_json and self.content else self.content
+        if self.is_json and self.content:
+            return decode(self.content)
+        found = _json_body(self.content)
+        return found if isinstance(found, dict | list) else self.content
 
     def check_complete(self, *, executed: bool) -> None:
         """Raises DecodeError for a success of which only a part was read.
@@ -108,7 +113,8 @@ def _decode_form(content: bytes) -> Any:
     """Returns the pairs of a form-encoded answer of OAuth 1.0a; JSON is accepted too (platform
     section 5.3).
     """
-    if content.lstrip()[:1] in (b"{", b"["):
+    content = content.removeprefix(codecs.BOM_UTF8).strip()
+    if content[:1] in (b"{", b"["):
         return decode(content)
     pairs = dict(parse_qsl(content.decode("utf-8", "replace")))
     # The only value that is not a string. A screen name may be "true".
@@ -130,7 +136,7 @@ def read_result(route: Route[R], reply: Reply) -> R:
         return _read_success(route, reply)
     except DecodeError as problem:
         error = DecodeError(problem.path, problem.reason)
-    error.status, error.executed = reply.status, route.method != "GET"
+    error.status, error.executed, error.request_id = reply.status, route.method != "GET", request_id(reply.headers)
     if route.family.envelope and reply.max_bytes is None:  # answers without an envelope hold tokens
         error.body = reply.content
     raise error
@@ -138,10 +144,7 @@ def read_result(route: Route[R], reply: Reply) -> R:
 
 def _read_success(route: Route[R], reply: Reply) -> R:
     if not route.family.envelope:
-        # The token endpoints are documented as JSON and shown as pairs. The content decides, not
-        # the content type.
-        result: R = structure(_decode_form(reply.content), route.result)
-        return result
+        return _read_tokens(route.result, reply)
     body = decode(reply.content)
     if route.is_paged:
         if _is_refusal(body, names=frozenset()):
@@ -156,6 +159,36 @@ def _read_success(route: Route[R], reply: Reply) -> R:
     if "data" not in body:
         return with_partial_errors(_read_object(route, _without_envelope(body), ""), body)
     return with_partial_errors(_read_object(route, body["data"], "data"), body)
+
+
+def _read_tokens(result: type[R], reply: Reply) -> R:
+    """Returns the tokens in an answer. Only the fields that a token needs have to be right.
+
+    The token endpoints are documented as JSON and shown as pairs. The content decides, not the
+    content type. Where a success is an error in truth, raises its ApiError.
+    """
+    body = _decode_form(reply.content)
+    found: R
+    if not isinstance(body, dict):
+        found = structure(body, result)
+        return found
+    if isinstance(body.get("scope"), list):
+        body["scope"] = " ".join(each for each in body["scope"] if isinstance(each, str))
+    fields = attrs.fields_dict(cast("Any", result))
+    needed = {name for name, field in fields.items() if field.default is attrs.NOTHING}
+    if not needed <= body.keys() and not {"error", "errors"}.isdisjoint(body):
+        raise read_error(reply)
+    unread = {}
+    while True:
+        try:
+            found = structure({name: value for name, value in body.items() if name not in unread}, result)
+        except DecodeError as problem:
+            if problem.path in needed or problem.path not in body:
+                raise
+            unread[problem.path] = body[problem.path]
+        else:
+            found.extra = found.extra | unread  # type: ignore[attr-defined]  # they are models
+            return found
 
 
 _ENVELOPE: Final = frozenset({"data", "errors", "request"})
@@ -240,7 +273,7 @@ def read_error(reply: Reply) -> ApiError:
     """Returns the error for a reply. Never raises: an HTML page or an empty body keeps its
     status.
     """
-    body = _refusal_body(reply.content)
+    body = _json_body(reply.content)
     found = [read_partial_error(item) for item in _listed_errors(body)[:MAX_ERRORS]]
     problems = [each for each in found if isinstance(each, Problem)]
     errors = [each for each in found if isinstance(each, ServiceError)]
@@ -252,7 +285,7 @@ def read_error(reply: Reply) -> ApiError:
         errors=errors,
         operation_errors=_operation_errors(body),
         request_id=request_id(reply.headers),
-        summary=_summary(reply),
+        summary=_summary(reply, has_reason=bool(found)),
     )
     if isinstance(error, WebhookRejected) and reason:
         error.reason = reason
@@ -264,7 +297,7 @@ def request_id(headers: Mapping[str, str]) -> str | None:
     return next((headers[name] for name in REQUEST_ID_HEADERS if headers.get(name)), None)
 
 
-def _refusal_body(content: bytes) -> Any:
+def _json_body(content: bytes) -> Any:
     text = content.removeprefix(codecs.BOM_UTF8).lstrip()
     if text[:1] not in (b"{", b"[", b'"'):
         return None
@@ -388,8 +421,28 @@ def _index(value: Any) -> int | None:
         return None
 
 
-def _summary(reply: Reply) -> str:
+def _summary(reply: Reply, *, has_reason: bool) -> str:
+    """Returns what kind of answer it was, for one that gives no reason; of a redirect, where it
+    leads.
+    """
+    if location := reply.headers.get("location") if 300 <= reply.status < 400 else None:
+        return (
+            f"it redirects to {_shown_url(location)}, and redirects are not followed: is the host in the Config right?"
+        )
+    if has_reason:
+        return ""
     kind = reply.headers.get("content-type", "").partition(";")[0].strip()
     if not reply.content:
         return "an empty answer"
     return f"an answer of type {kind or 'unknown'} with no reason in it"
+
+
+def _shown_url(location: str) -> str:
+    """Returns a URL without what may be secret or personal in it."""
+    try:
+        parts = urlsplit(location)
+        host = f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}" if parts.hostname else ""
+    except ValueError:
+        return "an address that cannot be read"
+    path = shown_path(parts.path)
+    return "".join(each if each.isprintable() else "?" for each in f"{host}{path}"[:MAX_QUOTED_CHARACTERS])

@@ -4,7 +4,7 @@ from typing import Final, Literal
 
 import attrs
 
-Executed = Literal["no", "unknown", "yes"]
+from socialapi.internal.statuses import NOT_EXECUTED, RATE_LIMITED, Executed, executed_after
 
 BACKOFF_SECONDS: Final = 0.25
 BACKOFF_CEILING_SECONDS: Final = 10.0
@@ -16,9 +16,6 @@ JITTER_SECONDS: Final = 1.0
 """The jitter added to a wait that the service asked for, so that refused clients do not return
 together.
 """
-
-NOT_EXECUTED: Final = frozenset({429, 503})
-OUTCOME_UNKNOWN: Final = frozenset({500, 502, 504})
 
 
 @attrs.frozen
@@ -38,7 +35,8 @@ class RetryPolicy:
     """When to stop retrying.
 
     Without `max_elapsed_seconds`, after `max_attempts` attempts. With it, once both that much time
-    has passed and `max_attempts` attempts were made. `max_wait_seconds` bounds each single wait.
+    has passed and `max_attempts` attempts were made. `max_wait_seconds` bounds all waits of a call
+    together; with `max_elapsed_seconds`, each single one.
     """
 
     max_attempts: int
@@ -62,20 +60,23 @@ class GiveUp:
 
 def failure_of_status(status: int, retry_after_seconds: float | None) -> Failure:
     """Returns what a status other than a success means for a retry."""
-    executed: Executed = "yes"
-    if status in NOT_EXECUTED:
-        executed = "no"
-    elif status in OUTCOME_UNKNOWN:
-        executed = "unknown"
     # Other answers may carry limit headers too, but these do not say when the failure will be over.
     told = retry_after_seconds if status in NOT_EXECUTED else None
-    return Failure(executed, f"HTTP {status}", status, told)
+    return Failure(executed_after(status), f"HTTP {status}", status, told)
 
 
 def decide(
-    policy: RetryPolicy, *, repeatable: bool, attempt: int, failure: Failure, elapsed_seconds: float, jitter: float
+    policy: RetryPolicy,
+    *,
+    repeatable: bool,
+    attempt: int,
+    failure: Failure,
+    elapsed_seconds: float,
+    jitter: float,
+    waited_seconds: float = 0.0,
 ) -> Wait | GiveUp:
-    """Returns what to do after attempt number `attempt` (from 1) failed.
+    """Returns what to do after attempt number `attempt` (from 1) failed, of a call that has waited
+    for `waited_seconds` so far.
 
     `jitter` is a random number from 0 to 1.
     """
@@ -87,17 +88,22 @@ def decide(
         policy.max_elapsed_seconds is None or elapsed_seconds >= policy.max_elapsed_seconds
     ):
         return GiveUp("attempts")
+    left = policy.max_wait_seconds
+    if policy.max_elapsed_seconds is None and waited_seconds:
+        left -= waited_seconds
+        if left <= 0:
+            return GiveUp("wait too long")
     requested = failure.retry_after_seconds
-    if requested is not None and requested > policy.max_wait_seconds:
+    if requested is not None and requested > left:
         return GiveUp("wait too long")
-    return Wait(min(_wait_seconds(attempt, failure, jitter), policy.max_wait_seconds))
+    return Wait(min(_wait_seconds(attempt, failure, jitter), left))
 
 
 def _wait_seconds(attempt: int, failure: Failure, jitter: float) -> float:
     if failure.retry_after_seconds is not None:
         return failure.retry_after_seconds + jitter * JITTER_SECONDS
     start, ceiling = BACKOFF_SECONDS, BACKOFF_CEILING_SECONDS
-    if failure.status == 429:
+    if failure.status in RATE_LIMITED:
         start, ceiling = RATE_LIMIT_BACKOFF_SECONDS, RATE_LIMIT_BACKOFF_CEILING_SECONDS
         # Full jitter could retry at once, while the limit is certainly still exhausted.
         jitter = 0.5 + jitter / 2

@@ -63,6 +63,9 @@ class ModelTransport:
     async def aclose(self) -> None:
         return
 
+    async def close_connections(self) -> None:
+        return
+
     async def until_in_flight(self, number: int) -> None:
         async with asyncio.timeout(10):
             while self.in_flight < number:  # noqa: ASYNC110  # for tests: turns of the loop, not time

@@ -70,7 +70,11 @@ async def test_an_account_is_printed_one_field_on_a_line(ready: Shell) -> None:
 async def test_an_account_that_is_not_there_is_the_services_refusal(ready: Shell) -> None:
     done = await ready.run("ads", "account", "nosuch")
     assert (done.status, done.out) == (3, "")
-    assert done.err == "socialapi: HTTP 404: NOT_FOUND: there is no such account: nosuch\n"
+    assert re.fullmatch(
+        r"socialapi: GET /ads/12/accounts/nosuch: 404 NOT_FOUND: there is no such account: nosuch \(request \w+\); is the "
+        "account one of yours\\? `socialapi ads accounts` lists them\n",
+        done.err,
+    )
 
 
 # History
@@ -323,7 +327,7 @@ async def test_how_to_go_on_is_said_only_where_there_is_something_to_go_on_with(
         done = await ready.run("ads", "accounts", *options)
     assert done.status == 3
     assert ("stopped after" in done.err) == bool(said)
-    assert str(said or "HTTP 404") in done.err
+    assert str(said or ": 404: ") in done.err
 
 
 async def test_a_position_of_something_else_is_wrong_usage_that_names_the_option(
@@ -332,7 +336,7 @@ async def test_a_position_of_something_else_is_wrong_usage_that_names_the_option
     for command in (("ads", "accounts"), ("posts", "by-user", emulator.seed["user_ids"][0])):
         done = await ready.run(*command, "--go-on", "1@1:elsewhere")
         assert (done.status, done.out) == (2, "")
-        assert done.err.startswith("socialapi: --go-on is not a position in what is asked for: HTTP 400: ")
+        assert done.err.startswith("socialapi: --go-on is not a position in what is asked for: GET /")
         assert "stopped after" not in done.err
 
 

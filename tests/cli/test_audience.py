@@ -280,7 +280,7 @@ def test_without_credentials_it_says_what_to_set(
 
 @pytest.mark.parametrize(
     ("account", "audience", "says"),
-    [(ACCOUNT, "unknown", "HTTP 404: NOT_FOUND"), ("18ce55a9q0m", "1nmvl", "HTTP 403")],
+    [(ACCOUNT, "unknown", ": 404 NOT_FOUND"), ("18ce55a9q0m", "1nmvl", ": 403")],
 )
 def test_a_wrong_account_or_audience_ends_with_3_and_the_report(
     service: Emulator,

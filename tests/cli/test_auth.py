@@ -199,7 +199,7 @@ async def test_a_wrong_pin_is_the_services_refusal(app: Shell, browser: Browser,
     keyboard.type(b"0000000\n")
     done = await app.run("auth", "login")
     assert done.status == 3
-    assert done.err.startswith("socialapi: HTTP 401: 32: ")
+    assert done.err.startswith("socialapi: POST /oauth/access_token: 401 32: ")
     assert browser.urls == []
 
 

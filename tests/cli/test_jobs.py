@@ -119,7 +119,7 @@ def test_a_load_that_the_service_ended_goes_on_by_its_id(
     assert last_json(out)["pending"] == 60
     said = re.fullmatch(
         r"socialapi: what is confirmed stands in load\.journal; to go on from there, run `socialapi jobs resume (\w{8})`\n"
-        r"socialapi: the load stopped: HTTP 403: .*\n",
+        r"socialapi: the load stopped: PUT /.*: 403.*\n",
         err,
     )
     assert said is not None

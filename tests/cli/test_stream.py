@@ -95,7 +95,7 @@ async def test_a_stream_that_is_refused_for_good_ends_with_three(ready: Shell, e
     emulator.faults.add("status", path="/2/tweets/search/stream", status=403)
     outcome = await ready.run("stream", "posts")
     assert (outcome.status, outcome.out) == (3, "")
-    assert outcome.err.startswith("socialapi: HTTP 403")
+    assert outcome.err.startswith("socialapi: GET /2/tweets/search/stream: 403")
 
 
 async def test_a_service_that_is_not_there_is_given_up_where_that_is_asked_for(shell: Shell) -> None:

@@ -108,7 +108,7 @@ async def test_a_service_whose_stream_ends_for_good_says_so_and_ends(
         socialapi_emulator.end_streams("OperationalDisconnect")
         assert await site.program.ended() == 1
     assert "nobody reads the stream any more, so the server ends" in site.program.text
-    assert "socialapi.errors.Forbidden: HTTP 403" in site.program.text
+    assert "socialapi.errors.Forbidden: GET /2/tweets/search/stream: 403" in site.program.text
     assert "Application shutdown complete" in site.program.text
 
 
@@ -118,7 +118,7 @@ async def test_a_service_waits_for_its_stream_while_the_platform_is_away(
     socialapi_emulator.faults.add("status", status=503, path="/2/tweets/search/stream/rules", times=7)
     async with fastapi_service(socialapi_emulator, tmp_path) as site:
         assert await site.json("/newest/posts") == []
-    assert "the stream is not read yet: HTTP 503" in site.program.text
+    assert "the stream is not read yet: GET /2/tweets/search/stream/rules: 503" in site.program.text
     assert "Traceback" not in site.program.text
 
 
@@ -134,7 +134,7 @@ async def test_a_service_whose_webhook_is_refused_says_so_and_ends(
     path = f"{ROOT}{os.pathsep}{EXAMPLES}"
     async with started(socialapi_emulator, tmp_path, *command, WEBHOOK_URL=URL, PYTHONPATH=path) as program:
         assert await program.ended() == 1
-    assert program.text.count("the webhook is not registered yet: HTTP 403") == 2
+    assert program.text.count("the webhook is not registered yet: GET /2/webhooks: 403") == 2
     assert "the webhook cannot be registered, so the server ends" in program.text
 
 

@@ -108,7 +108,7 @@ async def test_a_file_that_the_service_does_not_take_now_waits_and_is_not_sent_f
     socialapi_emulator.faults.add("status", status=401, after_requests=3, times=100)
     arguments = "do_not_reach_drop_folder.py", ACCOUNT, LIST, "drop"
     out = await run(socialapi_emulator, tmp_path, *arguments, status=3)
-    assert out.startswith("2026-05-01.csv waits: the upload stopped: HTTP 401")
+    assert out.startswith("2026-05-01.csv waits: the upload stopped: POST /ads/12/accounts/")
     assert names_in(tmp_path / "drop" / "journals") == ["2026-05-01.csv.journal"]
     socialapi_emulator.faults.clear()
     assert await run(socialapi_emulator, tmp_path, *arguments) == "2026-05-01.csv: 50,000 accepted, 0 rejected\n"
@@ -281,7 +281,9 @@ async def test_several_accounts_are_uploaded_to_at_once_with_a_report_for_each(
     first, second, third = sorted(out.splitlines())
     assert first == f"{ACCOUNT}/{AUDIENCE}: 5,000 accepted, 0 rejected, 0 pending"
     assert second == "18ce54u7r2k/1nmuk: 2,000 accepted, 1 rejected, 0 pending"
-    assert third.startswith("18ce55a9q0m/1nmzz: 0 accepted, 0 rejected, 10 pending, then it stopped: HTTP 4")
+    assert third.startswith(
+        "18ce55a9q0m/1nmzz: 0 accepted, 0 rejected, 10 pending, then it stopped: POST /ads/12/accounts/"
+    )
     assert len(socialapi_emulator.members(ACCOUNT, AUDIENCE)) == 5_000
     assert len(socialapi_emulator.members("18ce54u7r2k", "1nmuk")) == 2_000
     assert await run(socialapi_emulator, tmp_path, "several_accounts.py", *files[:1]) == f"{first}\n"
@@ -405,6 +407,6 @@ async def test_a_load_of_dlt_that_the_service_refuses_now_is_repeated_and_one_th
     socialapi_emulator.faults.add("status", status=401, times=100)
     asked = len(socialapi_emulator.requests)
     out = await run_pipeline(socialapi_emulator, tmp_path, status=1)
-    assert "the upload stopped: HTTP 401" in out
+    assert re.search("the upload stopped: POST /.*: 401", out)
     assert "DestinationTerminalException" in out or "LoadClientJobFailed" in out
     assert len(socialapi_emulator.requests) - asked <= 4

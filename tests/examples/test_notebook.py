@@ -66,7 +66,7 @@ async def test_the_notebook_goes_on_with_what_had_arrived(
     await until(lambda: successes(socialapi_emulator, "/2/users/{id}/tweets") >= 3 or executing.done())
     socialapi_emulator.faults.add("status", status=400, path="/2/users/*/tweets")
     _, said, _, by_month, _ = await executing
-    found = re.fullmatch(r"HTTP 400: .*; these are the first (\d+) posts\n", said)
+    found = re.fullmatch(r"GET /2/users/\*/tweets: 400: .*; these are the first (\d+) posts\n", said)
     assert found is not None
     assert 200 <= int(found[1]) < 500
     assert posts_by_month(by_month) == int(found[1])

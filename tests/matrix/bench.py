@@ -28,15 +28,8 @@ from tests.support.planted import told_by
 from tests.support.routes import ROUTES, name_of
 
 PROCESSED = (
-    "latency",
-    "slow",
-    "truncate",
-    "reset_after",
-    "count_mismatch",
-    "product_missing",
-    "product_error",
-    "link_error",
-    None,
+    *("latency", "slow", "truncate", "reset_after", "count_mismatch", "product_missing", "product_error", None),
+    *("joined_headers", "decimal_headers", "odd_token", "link_error"),
 )
 """Faults of requests that the emulator carries out all the same."""
 

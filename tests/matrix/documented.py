@@ -41,6 +41,7 @@ CLASSES: Final[Mapping[int, type[errors.ApiError]]] = {
     403: errors.Forbidden,
     404: errors.NotFound,
     409: errors.Conflict,
+    420: errors.RateLimited,
     429: errors.RateLimited,
 }
 
@@ -63,9 +64,9 @@ class Script:
     @property
     def status(self) -> int | None:
         """What is answered in place of the service, if anything is."""
-        if self.fault not in ("status", "html"):
+        if self.fault not in ("status", "html", "joined_headers", "decimal_headers"):
             return None
-        given: int = self.fields.get("status", 503)
+        given: int | None = self.fields.get("status", 503 if self.fault in ("status", "html") else None)
         return given
 
     @property
@@ -78,15 +79,15 @@ class Script:
 
 
 def _happened(status: int) -> Happened:
-    if status in (429, 503):
+    if status in (420, 425, 429, 503, 521, 523, 525, 526, 527):
         return "not executed"
-    return "unknown" if status in (500, 502, 504) else "refused"
+    return "unknown" if status == 408 or (status >= 500 and status not in (501, 505)) else "refused"
 
 
 STATUSES: Final = (
     *(301, 302, 303, 307, 308),
-    *(400, 401, 402, 403, 404, 405, 406, 409, 410, 413, 415, 418, 422, 429, 451),
-    *(500, 501, 502, 503, 504, 505, 599),
+    *(400, 401, 402, 403, 404, 405, 406, 408, 409, 410, 413, 415, 418, 420, 422, 425, 429, 451),
+    *(500, 501, 502, 503, 504, 505, 520, 521, 522, 523, 524, 530, 599),
 )
 PROBLEM_STATUSES: Final = {
     "conflict": 409,
@@ -117,6 +118,14 @@ def _answered() -> Iterator[Script]:
         yield Script("status", _happened(status), {"status": status, "problem": problem}, only="platform")
 
 
+def _through_proxies() -> Iterator[Script]:
+    for fault in ("joined_headers", "decimal_headers"):
+        yield Script(fault, "nothing")
+        for status in (420, 429, 503, 522):
+            yield Script(fault, _happened(status), {"status": status, "retry_after_seconds": 3.0})
+    yield Script("odd_token", "nothing")
+
+
 def _broken() -> Iterator[Script]:
     yield Script("reset_before", "unknown")
     yield Script("reset_after", "unknown")
@@ -130,6 +139,7 @@ def _broken() -> Iterator[Script]:
 
 SCRIPTS: Final = (
     *_answered(),
+    *_through_proxies(),
     *_broken(),
     Script("count_mismatch", "unreadable", only="upload"),
     Script("operation_error", "refused", {"index": 0}, only="upload"),
@@ -145,6 +155,12 @@ COVERING: Final = frozenset(
         "status status=429",
         "status status=404",
         "status status=500",
+        "html status=522",
+        "html status=408",
+        "html status=420",
+        "joined_headers status=429 retry_after_seconds=3.0",
+        "decimal_headers",
+        "odd_token",
         "status status=503 retry_after_seconds=121.0",
         "html status=503 retry_after_seconds=2.5",
         "html status=200",
@@ -201,17 +217,17 @@ def _failure(kind: Kind, script: Script, attempts: int) -> Promise:
     status = script.status
     if status is None:
         return Promise(attempts, errors.OutcomeUnknown)
-    if status == 429 and script.named_seconds is not None and attempts == 1:
+    if status in (420, 429) and script.named_seconds is not None and attempts == 1:
         return Promise(attempts, errors.RateLimitTooLong)
     kind_of_error = errors.ServerError if status >= 500 else CLASSES.get(status, errors.ApiError)
-    return Promise(attempts, kind_of_error, status, is_lasting=status != 429 and status < 500)
+    return Promise(attempts, kind_of_error, status, is_lasting=script.happened == "refused")
 
 
 def wait_bounds(script: Script, attempt: int) -> tuple[float, float]:
     """The shortest and the longest wait after this attempt (docs/errors.md), from 1."""
     if script.named_seconds is not None:
         return script.named_seconds, script.named_seconds + 1.0
-    if script.status == 429:
+    if script.status in (420, 429):
         longest = min(60.0, 2.0 ** (attempt - 1))
         return longest / 2, longest
     return 0.0, min(10.0, 0.25 * 2.0 ** (attempt - 1))

@@ -332,7 +332,7 @@ async def test_an_error_of_the_proxy_shows_no_password(refusal: int, environment
         error = await error_of(client_at())
     assert type(error) is TransportError
     hint = ": put the user's name and password into its address" if refusal == 407 else ""
-    assert str(error) == f"{HOST}:443: the proxy refused to connect (HTTP {refusal}){hint}"
+    assert str(error) == f"GET /2/tweets: {HOST}:443: the proxy refused to connect (HTTP {refusal}){hint}"
     assert error.is_lasting is (refusal == 407)
     assert SECRET not in repr(error) + repr(vars(error))
     assert error.__context__ is error.__cause__ is None

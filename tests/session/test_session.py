@@ -92,7 +92,7 @@ async def test_a_429_for_ever_that_says_nothing_ends_after_the_attempts_allowed(
             await get(client)
     assert len(server.requests) == caught.value.attempts == 5
     assert clock.sleeps == [1.0, 2.0, 4.0, 8.0]
-    assert str(caught.value) == "HTTP 429: 88: said by the test (after 5 attempts)"
+    assert str(caught.value) == "GET /2/tweets: 429 88: said by the test (after 5 attempts)"
 
 
 async def test_a_429_that_asks_for_more_time_than_the_call_has_is_raised_at_once(clock: VirtualClock) -> None:
@@ -178,7 +178,7 @@ async def test_a_503_with_an_html_page_is_a_server_error_and_is_repeated(clock: 
         await get(client)
         assert len(server.requests) == 3
     async with Server(then=page) as server, client_of(server, clock) as client:
-        with pytest.raises(ServerError, match=r"HTTP 503: an answer of type text/html .* \(after 5 attempts\)"):
+        with pytest.raises(ServerError, match=r"503: an answer of type text/html .* \(after 5 attempts\)"):
             await get(client)
 
 

@@ -79,7 +79,7 @@ async def test_a_header_that_comes_twice_counts_with_its_last_value() -> None:
 async def test_nobody_listens(gone: str) -> None:
     error = await failure(client_of(gone, retries=0))
     assert type(error) is TransportError
-    assert str(error).startswith(f"{gone.removeprefix('http://')}: could not connect (")
+    assert str(error).startswith(f"GET /2/tweets: {gone.removeprefix('http://')}: could not connect (")
 
 
 class Nowhere(AbstractResolver):
@@ -101,7 +101,7 @@ async def test_a_name_that_cannot_be_resolved() -> None:
     async with aiohttp.TCPConnector(resolver=Nowhere()) as connector:
         error = await failure(client_of("https://api.example.com", retries=0, options={"connector": connector}))
     assert type(error) is TransportError
-    assert str(error) == "api.example.com:443: its name cannot be resolved"
+    assert str(error) == "GET /2/tweets: api.example.com:443: its name cannot be resolved"
 
 
 @pytest.mark.parametrize("times", [{"connect_timeout_seconds": 0.02}, {"timeout_seconds": 0.5}])

@@ -24,7 +24,7 @@ import attrs
 from socialapi import Client
 from socialapi.errors import BulkError, SocialApiError, Unauthorized
 from socialapi.reports import Progress, SyncReport, UploadReport, UpsertReport
-from socialapi.session.oauth2_user import ENDED_GRANT
+from socialapi.session.oauth2_user import ENDED_GRANTS
 
 LATE_SECONDS: Final = 1.0
 """How long a request that was given up may still be on its way in the emulator: more than any delay
@@ -108,7 +108,9 @@ class Soak:
         """Counts an error. A token may end twice while one call is repeated; a lost sign-in is more
         than that.
         """
-        is_for_good = isinstance(error, Unauthorized) and (self.stopping.is_set() or ENDED_GRANT in error.codes)
+        is_for_good = isinstance(error, Unauthorized) and (
+            self.stopping.is_set() or not ENDED_GRANTS.isdisjoint(error.codes)
+        )
         if is_for_good:
             raise Broken(f"{kind}: the client lost its credentials: {error}")
         self.errors[type(error).__name__] += 1

@@ -18,6 +18,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "an answer, decompressed": _places(
         """
         session/transport.py Transport._reply readany
+        session/transport.py _decompressed readany
         """
     ),
     "a refusal (any answer but 2xx)": _places(
@@ -151,7 +152,13 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         session/transport.py _timeout ClientTimeout
         """
     ),
-    "one wait of a call, for a limit or between attempts": _places(
+    "waiting for a connection place": _places(
+        """
+        session/places.py ConnectionPlaces.__init__ deque
+        session/places.py ConnectionPlaces.take timeout
+        """
+    ),
+    "all waits of a call, for limits, tokens and the next attempt": _places(
         """
         integrations/redis.py RedisPacer.acquire acquire
         integrations/redis_window.py SharedWindow._serve_once wait_for_event
@@ -159,6 +166,10 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         integrations/spark_tasks.py FencedPacer.acquire acquire
         session/rate_limiter.py SlidingWindowPacer._until_free wait_for_event
         session/rate_limiter.py SlidingWindowPacer.acquire acquire_with_timeout
+        session/auth.py AppOnlyAuthenticator._wait_for_lock acquire
+        session/auth.py AppOnlyAuthenticator._wait_for_lock timeout
+        session/auth.py AppOnlyAuthenticator.token acquire
+        session/oauth2_user.py OAuth2UserAuthenticator._renewed timeout
         session/session.py Session._attempt acquire
         session/session.py Session._wait_or_raise sleep
         """
@@ -675,9 +686,11 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         internal/fairness.py _Loop waiting
         internal/file_lock.py - _HELD
         session/budget.py InFlightBudget.__init__ WeakKeyDictionary
+        session/session.py - WeakSet
         session/session.py Session.__init__ _tasks
         session/telemetry.py Telemetry.__init__ _connections
         session/transport.py Transport.__init__ WeakSet
+        session/transport.py Transport.begin_anew WeakSet
         webhooks/receiver.py Receiver.__init__ WeakKeyDictionary
         """
     ),
@@ -760,6 +773,8 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "It is a value, which is filled when it is made.": _places(
         """
+        cli/doctor.py Answers checks
+        cli/doctor.py Answers limits
         bulk/journals/journal_view.py JournalView counts
         bulk/journals/journal_view.py JournalView outcomes
         bulk/products/feed.py ProductColumns given

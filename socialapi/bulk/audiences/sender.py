@@ -42,8 +42,7 @@ async def send_until_counted(
     """
     call = session.prepared(request, options=options, observer=observer)
     call.accept = _Counting(request, users).why_not_accepted
-    reply = await session.send(call)
-    return read_result(request.target.route, reply)
+    return session.result_of(call, await session.send(call))
 
 
 @attrs.define(eq=False, repr=False)

@@ -209,7 +209,7 @@ def _patient_for_attempts(options: CallOptions) -> CallOptions:
 
 def _concerns_all(problem: ApiError) -> bool:
     """Whether any other request would be refused as well, as far as can be known."""
-    if isinstance(problem, _SERVICE_REFUSES):
+    if isinstance(problem, _SERVICE_REFUSES) or not problem.is_lasting:
         return True
     return not (400 <= problem.status < 500 or problem.errors or problem.problems)
 

@@ -3,6 +3,7 @@
 import asyncio
 import datetime
 import itertools
+import re
 import tracemalloc
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -64,9 +65,9 @@ async def test_any_other_refusal_stops_the_job_at_once(status: int) -> None:
     assert isinstance(error.__cause__, ApiError)
     assert error.__cause__.status == status
     assert (error.report.read, error.report.pending) == (10, 10)
-    assert str(error) == (
-        f"the upload stopped: HTTP {status}: SOMETHING: no "
-        "(of 10 rows read: 0 accepted, 0 rejected, 0 duplicate, 10 pending)"
+    text = re.sub(" POST /[^ ]*:|; is the account one of yours.*lists them", "", str(error))
+    assert text == (
+        f"the upload stopped: {status} SOMETHING: no (of 10 rows read: 0 accepted, 0 rejected, 0 duplicate, 10 pending)"
     )
 
 
@@ -177,7 +178,7 @@ async def test_an_input_that_also_fails_as_it_is_closed_does_not_hide_what_stopp
             raise ZeroDivisionError
 
     error = await stopped(job_of(ModelService([refusal(403)] * 10), rows(), settings=ONE_EACH, concurrency=1))
-    assert str(error).startswith("the upload stopped: HTTP 403")
+    assert re.match("the upload stopped: POST /.*: 403", str(error))
 
 
 async def test_others_get_their_turn_while_a_block_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:

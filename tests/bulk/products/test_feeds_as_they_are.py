@@ -340,7 +340,13 @@ async def test_constants_are_the_values_of_products_that_have_none(written: Any,
         product("a", condition=None, brand=None, price="9.99"),
         product("b", condition=None, brand=None, price="9.99 USD"),
     ]
-    constants = {"condition": "New", "availability": "out of stock", "brand": "Acme", "inventory": 5, "currency": "eur"}
+    constants: dict[str, str | int] = {
+        "condition": "New",
+        "availability": "out of stock",
+        "brand": "Acme",
+        "inventory": 5,
+        "currency": "eur",
+    }
     report, stored = await load(written(tmp_path, rows), constants=constants)
     assert report.rejected == 0
     assert stored["a"] == product("a", brand="Acme", inventory=5, price="9.99 EUR")

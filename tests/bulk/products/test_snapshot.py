@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import re
 import sqlite3
 import stat
 from pathlib import Path
@@ -520,7 +521,7 @@ async def test_a_refused_deletion_stops_the_load_with_its_report(path: Path) -> 
     await load(service, numbered(400), path)
     service._script = iter([None, refusal(403)])
     says, report = await stopped(service, numbered(360), path, delete_vanished=True)
-    assert "the load stopped: HTTP 403" in says
+    assert re.match("the load stopped: DELETE /.*: 403", says)
     assert (report.accepted, report.vanished, report.deleted) == (360, 40, 25)
     report = await load(service, numbered(360), path, delete_vanished=True)
     assert (report.vanished, report.deleted) == (15, 15)

@@ -1,0 +1,48 @@
+"""What the package logs, on standard error: `SOCIALAPI_LOG=debug|info|warning`."""
+
+import contextlib
+import logging
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+from socialapi.errors import ConfigurationError
+
+LOGGER: Final = logging.getLogger("socialapi")
+LEVELS: Final[Mapping[str, int]] = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
+VARIABLE: Final = "SOCIALAPI_LOG"
+
+
+class ToStandardError(logging.Handler):
+    """Prints records on what is standard error at the time."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Prints the record. A closed standard error must not fail the program."""
+        if sys.stderr is not None:
+            with contextlib.suppress(OSError, ValueError):
+                sys.stderr.write(f"{self.format(record)}\n")
+
+
+def level_of(environ: Mapping[str, str]) -> int | None:
+    """Returns the level that the environment asks for. Raises ConfigurationError for an unknown one."""
+    wanted = environ.get(VARIABLE, "").strip().lower()
+    if wanted and wanted not in LEVELS:
+        raise ConfigurationError(f"{VARIABLE} must be one of {', '.join(LEVELS)}")
+    return LEVELS.get(wanted)
+
+
+def add_handler(handler: logging.Handler, level: int) -> None:
+    """Adds a handler for records from this level on, whatever the level of the logger is."""
+    handler.setLevel(level)
+    if not LOGGER.isEnabledFor(level):
+        LOGGER.setLevel(level)
+    LOGGER.addHandler(handler)
+
+
+def log_as_asked(environ: Mapping[str, str]) -> None:
+    """Begins to print what the environment asks for, once in a process."""
+    level = level_of(environ)
+    if level is not None and not any(isinstance(each, ToStandardError) for each in LOGGER.handlers):
+        handler = ToStandardError()
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        add_handler(handler, level)

@@ -1,0 +1,243 @@
+"""Which refusals renew a token, how often, and what becomes of refresh tokens that are refused."""
+
+import asyncio
+import json
+from typing import Any, Final
+
+import pytest
+
+from socialapi import AppOnly, Client, OAuth1, OAuth2User, errors
+from tests.support.clients import client_of
+from tests.support.clock import VirtualClock
+from tests.support.server import Endless, Received, Server, Step, answer
+
+PAGE: Final = answer({"data": [{"id": "1", "text": "a", "edit_history_tweet_ids": ["1"]}]})
+CODE_89: Final = answer({"errors": [{"code": 89, "message": "Invalid or expired token"}]}, status=401)
+PROBLEM: Final = {"title": "Unauthorized", "type": "about:blank", "status": 401, "detail": "Unauthorized"}
+USER: Final = OAuth2User("OLD", "R1", "client-id")
+APP: Final = AppOnly("key", "secret")
+
+SAYS_SO: Final[dict[str, bytes]] = {
+    "code 89": CODE_89,
+    "a problem": answer(PROBLEM, status=401, content_type="application/problem+json"),
+    "a header": answer(b"", status=401, WWW_Authenticate='Bearer realm="x", error="invalid_token"'),
+}
+SAYS_OTHERWISE: Final[dict[str, bytes]] = {
+    "code 32": answer({"errors": [{"code": 32, "message": "no"}]}, status=401),
+    "another problem": answer(PROBLEM | {"type": "https://x/problems/unsupported-authentication"}, status=401),
+    "nothing": answer(b"", status=401),
+    "a page": answer(b"<html>", status=401, content_type="text/html"),
+    "403": answer(PROBLEM | {"status": 403}, status=403),
+}
+
+
+class Service:
+    """Gives out tokens, and takes those of `good`. `refusal` is its answer to others."""
+
+    def __init__(self, refusal: bytes = CODE_89, *, token: Step | None = None) -> None:
+        self.refusal, self.token = refusal, token
+        self.good = {"Bearer NEW-1"}
+        self.asked = self.calls = 0
+
+    async def __call__(self, request: Received) -> Any:
+        if "oauth2" in request.path:
+            self.asked += 1
+            pair = {"access_token": f"NEW-{self.asked}", "refresh_token": f"R{self.asked + 1}"}
+            return answer({"token_type": "bearer", **pair}) if self.token is None else self.token
+        self.calls += 1
+        return PAGE if request.headers.get("authorization") in self.good else self.refusal
+
+
+async def read(client: Client) -> Any:
+    return await client.posts.lookup(["1"])
+
+
+@pytest.mark.parametrize("says", SAYS_SO)
+async def test_a_401_that_says_so_renews_the_token_of_a_user(says: str) -> None:
+    service = Service(SAYS_SO[says])
+    async with Server(then=service) as server, client_of(server, credentials=(USER,)) as client:
+        for _ in range(3):
+            assert (await read(client)).data
+    assert (service.asked, service.calls) == (1, 4)
+
+
+@pytest.mark.parametrize("says", SAYS_SO)
+async def test_a_401_that_says_so_renews_the_token_of_an_app(says: str) -> None:
+    service = Service(SAYS_SO[says])
+    service.good = {"Bearer NEW-2"}
+    async with Server(then=service) as server, client_of(server, credentials=(APP,)) as client:
+        for _ in range(3):
+            assert (await read(client)).data
+    assert (service.asked, service.calls) == (2, 4)
+
+
+@pytest.mark.parametrize("says", SAYS_OTHERWISE)
+async def test_another_refusal_renews_nothing(says: str) -> None:
+    service = Service(SAYS_OTHERWISE[says])
+    async with Server(then=service) as server, client_of(server, credentials=(USER,)) as client:
+        with pytest.raises(errors.ApiError):
+            await read(client)
+    assert (service.asked, service.calls) == (0, 1)
+
+
+async def test_a_signed_request_is_not_sent_again() -> None:
+    service = Service()
+    credentials = (OAuth1("k", "s", "t", "ts"),)
+    async with Server(then=service) as server, client_of(server, credentials=credentials) as client:
+        with pytest.raises(errors.Unauthorized):
+            await read(client)
+    assert (service.asked, service.calls) == (0, 1)
+
+
+@pytest.mark.parametrize("credential", [USER, APP], ids=["user", "app"])
+async def test_a_new_token_that_is_refused_is_not_replaced_for_a_minute(credential: Any, clock: VirtualClock) -> None:
+    service = Service()
+    service.good = set()
+    before = 0 if credential is USER else 1
+    async with Server(then=service) as server, client_of(server, clock, credentials=(credential,)) as client:
+        for _ in range(10):
+            with pytest.raises(errors.Unauthorized):
+                await read(client)
+        assert service.asked == before + 1
+        clock.advance(61)
+        with pytest.raises(errors.Unauthorized):
+            await read(client)
+    assert service.asked == before + 2
+
+
+async def test_many_calls_with_one_dead_token_renew_it_once() -> None:
+    service = Service(SAYS_SO["a problem"])
+    async with Server(then=service) as server, client_of(server, credentials=(USER,)) as client:
+        await asyncio.gather(*(read(client) for _ in range(40)))
+    assert service.asked == 1
+
+
+async def test_a_stream_that_connects_again_renews_a_token_that_has_expired(clock: VirtualClock) -> None:
+    post = json.dumps({"data": {"id": "7", "text": "a", "edit_history_tweet_ids": ["7"]}, "matching_rules": []})
+    line = f"{post}\r\n".encode()
+    head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    begun = head + b"%x\r\n%s\r\n" % (len(line), line)
+    opened: list[str] = []
+
+    async def serve(request: Received) -> Any:
+        if "oauth2" in request.path:
+            token = "FIRST" if not opened else "SECOND"
+            return answer({"access_token": token, "token_type": "bearer"})
+        opened.append(request.headers["authorization"])
+        if len(opened) == 1:
+            return begun + b"0\r\n\r\n"
+        if request.headers["authorization"] == "Bearer FIRST":
+            return SAYS_SO["a problem"]
+        return Endless(begun, b"2\r\n\r\n\r\n", 0.05)
+
+    async with (
+        Server(then=serve) as server,
+        client_of(server, clock, credentials=(APP,)) as client,
+        client.filtered_stream.connect() as stream,
+    ):
+        await anext(stream)
+        await anext(stream)
+    assert opened == ["Bearer FIRST", "Bearer FIRST", "Bearer SECOND"]
+
+
+# What a token endpoint answers
+
+PAIR: Final = {"token_type": "bearer", "access_token": "NEW-1", "refresh_token": "R2", "expires_in": 7200}
+ODD: Final[dict[str, bytes]] = {
+    "scopes in an array": answer(PAIR | {"scope": ["tweet.read", "users.read"]}),
+    "scope is a number": answer(PAIR | {"scope": 7}),
+    "scope is an object": answer(PAIR | {"scope": {"a": 1}}),
+    "a lifetime in words": answer(PAIR | {"expires_in": "two hours"}),
+    "a lifetime with a fraction": answer(PAIR | {"expires_in": 7199.5}),
+    "a lifetime of ages": answer(json.dumps(PAIR | {"expires_in": 10**25}).encode()),
+    "a lifetime below zero": answer(PAIR | {"expires_in": -1}),
+    "a lifetime that is null": answer(PAIR | {"expires_in": None}),
+    "no lifetime": answer({"access_token": "NEW-1", "refresh_token": "R2"}),
+    "another type": answer(PAIR | {"token_type": ["Bearer"]}),
+    "a byte order mark": answer(b"\xef\xbb\xbf" + json.dumps(PAIR).encode()),
+    "blanks around": answer(b"\n  " + json.dumps(PAIR).encode() + b"\r\n"),
+    "as text": answer(json.dumps(PAIR).encode(), content_type="text/plain"),
+    "a refresh token that no header can hold": answer(PAIR | {"refresh_token": "R 2\n"}),
+    "unknown fields": answer(PAIR | {"created_at": 1, "user": {"id": 1}}),
+    "a form": answer(b"token_type=bearer&access_token=NEW-1&refresh_token=R2&expires_in=7200"),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+async def test_only_the_access_token_of_an_answer_has_to_be_right(odd: str) -> None:
+    service = Service(token=ODD[odd])
+    async with Server(then=service) as server, client_of(server, credentials=(USER,)) as client:
+        for _ in range(3):
+            assert (await read(client)).data
+    assert service.asked == 1
+
+
+async def test_scopes_of_an_array_are_joined_and_other_fields_are_kept() -> None:
+    odd = answer(PAIR | {"scope": ["a", "b"], "expires_in": "two hours"})
+    async with Server(then=odd) as server, client_of(server) as client:
+        token = await client.oauth.refresh("R1", client_id="c")
+    assert (token.scope, token.expires_in, token.extra) == ("a b", None, {"expires_in": "two hours"})
+
+
+DEAD: Final[dict[str, dict[str, str]]] = {
+    "RFC 6749": {"error": "invalid_grant"},
+    "a request": {"error": "invalid_request", "error_description": "Value passed for the token was invalid."},
+    "a token": {"error": "invalid_token", "error_description": "expired"},
+    "denied": {"error": "access_denied"},
+}
+
+
+@pytest.mark.parametrize("status", [400, 401, 403])
+@pytest.mark.parametrize("says", DEAD)
+async def test_a_refresh_token_that_is_refused_for_good_is_asked_about_once(
+    says: str, status: int, clock: VirtualClock
+) -> None:
+    service = Service(token=answer(DEAD[says], status=status))
+    async with Server(then=service) as server, client_of(server, clock, credentials=(USER,)) as client:
+        for _ in range(20):
+            with pytest.raises(errors.Unauthorized, match="sign in again") as caught:
+                await read(client)
+            clock.advance(100)
+    assert service.asked == 1
+    assert caught.value.method == "POST"
+
+
+async def test_a_refusal_that_says_nothing_of_the_token_is_asked_about_again_after_a_minute(
+    clock: VirtualClock,
+) -> None:
+    refusal = answer({"error": "invalid_client"}, status=401)
+    service = Service(token=refusal)
+    async with Server(then=service) as server, client_of(server, clock, credentials=(USER,)) as client:
+        for _ in range(5):
+            with pytest.raises(errors.Unauthorized, match="invalid_client"):
+                await read(client)
+        assert service.asked == 1
+        clock.advance(61)
+        with pytest.raises(errors.Unauthorized, match="invalid_client"):
+            await read(client)
+    assert service.asked == 2
+
+
+async def test_an_error_with_the_status_200_is_an_error_of_the_service() -> None:
+    service = Service(token=answer({"error": "invalid_grant"}))
+    async with Server(then=service) as server, client_of(server, credentials=(USER,)) as client:
+        with pytest.raises(errors.Unauthorized, match="sign in again"):
+            await read(client)
+
+
+async def test_a_call_waits_for_the_token_of_another_no_longer_than_it_may() -> None:
+    release = asyncio.Event()
+
+    async def serve(request: Received) -> Any:
+        if "oauth2" in request.path:
+            await release.wait()
+            return answer({"access_token": "NEW-1", "token_type": "bearer"})
+        return PAGE
+
+    async with Server(then=serve) as server, client_of(server, credentials=(APP,)) as client:
+        first = asyncio.create_task(read(client))
+        await asyncio.sleep(0.05)
+        with pytest.raises(errors.TransportError, match=r"another call asks for the token, .* 0.1 s"):
+            await read(client.with_options(max_wait_seconds=0.1))
+        release.set()
+        assert (await first).data

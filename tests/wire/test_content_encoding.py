@@ -1,0 +1,63 @@
+"""Compressed bodies, as servers and proxies send them."""
+
+import gzip
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from socialapi.wire.content_encoding import BrokenEncoding, Decompressor
+
+TEXT = b'{"data":[' + b'"\xc5\xbe", ' * 3_000 + b"1]}"
+
+
+def raw_deflate(content: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return packer.compress(content) + packer.flush()
+
+
+BODIES = {
+    "gzip": ("gzip", gzip.compress(TEXT)),
+    "another name": ("x-gzip", gzip.compress(TEXT)),
+    "in capitals, with another that does nothing": ("identity, GZIP", gzip.compress(TEXT)),
+    "several members": ("gzip", gzip.compress(TEXT[:100]) + gzip.compress(TEXT[100:])),
+    "zeros behind": ("gzip", gzip.compress(TEXT) + bytes(512)),
+    "something else behind": ("gzip", gzip.compress(TEXT) + b"\r\n-- tail"),
+    "zeros between": ("gzip", gzip.compress(TEXT[:9]) + bytes(7) + gzip.compress(TEXT[9:]) + bytes(1)),
+    "deflate": ("deflate", zlib.compress(TEXT)),
+    "deflate without a header": ("deflate", raw_deflate(TEXT)),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+@given(sizes=st.lists(st.integers(1, 3_000), min_size=1, max_size=5))
+def test_a_body_in_any_pieces_is_the_same(name: str, sizes: list[int]) -> None:
+    encoding, body = BODIES[name]
+    decompressor = Decompressor.of(encoding)
+    assert decompressor is not None
+    read, place, number = b"", 0, 0
+    while place < len(body):
+        size = sizes[number % len(sizes)]
+        read += decompressor.feed(body[place : place + size])
+        place, number = place + size, number + 1
+    assert read == TEXT
+
+
+@pytest.mark.parametrize("encoding", [None, "", "identity", "br", "zstd", "gzip, br", "nonsense"])
+def test_what_is_not_compressed_or_not_known_is_left_as_it_is(encoding: str | None) -> None:
+    assert Decompressor.of(encoding) is None
+
+
+@pytest.mark.parametrize("body", [b"nonsense", gzip.compress(TEXT)[:-8] + b"12345678", gzip.compress(TEXT) + b"more"])
+def test_what_is_not_compressed_as_said_is_refused(body: bytes) -> None:
+    decompressor = Decompressor.of("gzip", is_stream=True)
+    assert decompressor is not None
+    with pytest.raises(BrokenEncoding):
+        decompressor.feed(body)
+
+
+def test_no_more_is_unpacked_than_wanted() -> None:
+    decompressor = Decompressor.of("gzip")
+    assert decompressor is not None
+    assert decompressor.feed(gzip.compress(bytes(10_000_000)), 1_000) == bytes(1_000)

@@ -371,7 +371,8 @@ class _Tests:
             return False
         if ("'" in together or '="' in together) and any(map(starts_marked, texts)):
             return False
-        if self.is_identifier and any(map(looks_like_float, texts)):
+        may_be_float = self.is_identifier and any(map(together.__contains__, ".,eE"))
+        if may_be_float and any(map(looks_like_float, texts)):
             return False
         if self.may_have_entities and has_entity(together) is not None:
             return False

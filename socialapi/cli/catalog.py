@@ -18,10 +18,12 @@ from socialapi.cli.options import (
     AllowEmpty,
     Feeds,
     FieldColumn,
+    FieldValue,
     HeaderLine,
     JournalOption,
     MaxRejectShare,
     NoHeader,
+    constants_of,
     dated_path,
     lasting,
     mapping_of,
@@ -95,6 +97,7 @@ async def upsert(
     *,
     catalog: CatalogId,
     column: FieldColumn = None,
+    set_: FieldValue = None,
     no_header: NoHeader = False,
     header_line: HeaderLine = None,
     concurrency: Concurrency = None,
@@ -122,6 +125,7 @@ async def upsert(
     """
     options = UpsertKeywords(
         columns=mapping_of(column, form=FIELD_FORM),
+        constants=constants_of(set_),
         header=not no_header,
         header_line=header_line,
         concurrency=DEFAULT_CONCURRENCY if concurrency is None else concurrency,
@@ -141,9 +145,10 @@ async def upsert(
             "journal": journal,
             "json": json,
             "column": column,
+            "set": set_,
             "no_header": no_header,
         }
-        del again["columns"], again["header"]
+        del again["columns"], again["constants"], again["header"]
         options["journal"] = kept = RegisteredJournal(journal, command_line(("catalog", "upsert"), files, again))
 
     records = records_of(files)
@@ -161,6 +166,7 @@ async def lint(
     /,
     *,
     column: FieldColumn = None,
+    set_: FieldValue = None,
     no_header: NoHeader = False,
     header_line: HeaderLine = None,
     sample: Annotated[
@@ -180,6 +186,7 @@ async def lint(
     found = lint_products(
         records_of(files),
         columns=mapping_of(column, form=FIELD_FORM),
+        constants=constants_of(set_),
         header=not no_header,
         header_line=header_line,
         sample=sample,

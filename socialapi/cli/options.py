@@ -81,6 +81,22 @@ FieldColumn = Annotated[
         validator=_fields,
     ),
 ]
+
+
+def _constants(kind: Any, values: Sequence[str] | None) -> None:
+    constants_of(values)
+
+
+FieldValue = Annotated[
+    list[str] | None,
+    Parameter(
+        name="--set",
+        help="Value of a field for products that have none of their own, as FIELD=VALUE (condition=new); repeatable. "
+        "currency=USD is that of prices without one.",
+        negative=(),
+        validator=_constants,
+    ),
+]
 Column = Annotated[
     list[str] | None,
     Parameter(
@@ -169,6 +185,19 @@ def mapping_of(
             raise InvalidInput(f"--column takes {form}, not {text!r}")
         mapping.setdefault(kind, []).extend([name] if name else [])
     return mapping or None
+
+
+def constants_of(values: Sequence[str] | None) -> dict[str, str] | None:
+    """Returns the `--set` options in the form that loads take. Raises InvalidInput for others."""
+    constants: dict[str, str] = {}
+    for text in values or ():
+        field, equals, value = text.partition("=")
+        if not (field and equals and value):
+            raise InvalidInput(f"--set takes FIELD=VALUE, for example --set condition=new, not {text!r}")
+        if field in constants:
+            raise InvalidInput(f"--set gives {field} twice")
+        constants[field] = value
+    return constants or None
 
 
 @contextlib.contextmanager

@@ -145,6 +145,8 @@ def _sale_rules(price: str, sale_price: str) -> Iterator[BrokenRule]:
     (amount, currency), (sale_amount, sale_currency) = price.split(" "), sale_price.split(" ")
     if currency != sale_currency:
         yield BrokenRule(path="sale_price", reason="must be in the currency of price")
+    elif not Decimal(sale_amount):
+        yield BrokenRule(path="sale_price", reason="must be above 0: leave it out where there is no sale")
     elif Decimal(sale_amount) >= Decimal(amount):
         yield BrokenRule(path="sale_price", reason="must be lower than price")
 

@@ -64,6 +64,10 @@ class UpsertKeywords(TypedDict, total=False):
     """Columns or keys by field (`{"price": "Preis"}`), where their names do not say which field
     they hold; an empty name ignores a field.
     """
+    constants: Mapping[str, str | int] | None
+    """Values of fields for products that have none of their own (`{"condition": "new"}`). `currency`
+    is that of prices without one.
+    """
     header: bool
     """False if a CSV or TSV file does not name its columns. Then `columns` gives their numbers, from 1:
     `{"id": 1}`.
@@ -117,6 +121,8 @@ class ProductLintKeywords(TypedDict, total=False):
     """The options of `lint`. All are optional."""
 
     columns: Mapping[str, str | int | Sequence[str | int]] | None
+    """The same as for a load."""
+    constants: Mapping[str, str | int] | None
     """The same as for a load."""
     header: bool
     """The same as for a load."""

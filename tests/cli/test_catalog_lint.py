@@ -104,3 +104,28 @@ def test_an_id_between_colons_is_no_emoji(service: Emulator, tmp_path: Path, pri
     feed = csv_file(tmp_path / "feed.csv", line(":id:3", price="cheap"))
     assert app.run(["catalog", "upsert", str(feed), "--catalog", CATALOG]) == 1
     assert "(:id:3)" in printed.readouterr().out
+
+
+def test_what_a_feed_lacks_can_be_set(capsys: Printed) -> None:
+    header = HEADER.replace(",condition", "").replace(",brand", "")
+    cells = line("a").split(",")
+    del cells[8], cells[4]
+    csv_file(Path("feed.csv"), ",".join(cells), header=header)
+    assert app.run(["catalog", "lint", "feed.csv"]) == 2
+    assert '--set "condition=new"' in " ".join(capsys.readouterr().err.split())
+    assert app.run(["catalog", "lint", "feed.csv", "--set", "condition=new", "--set", "brand=Hut"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        (("condition",), "--set takes FIELD=VALUE"),
+        (("condition=",), "--set takes FIELD=VALUE"),
+        (("brand=A", "brand=B"), "--set gives brand twice"),
+        (("condition=shiny",), "the constant condition must be"),
+    ],
+)
+def test_a_value_that_cannot_be_set_is_wrong_usage(capsys: Printed, values: tuple[str, ...], says: str) -> None:
+    csv_file(Path("feed.csv"), line("a"))
+    assert app.run(["catalog", "lint", "feed.csv", *(word for each in values for word in ("--set", each))]) == 2
+    assert says in " ".join(capsys.readouterr().err.split())

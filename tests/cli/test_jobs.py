@@ -26,7 +26,7 @@ from socialapi.emulator import Emulator
 from socialapi.errors import ConfigurationError
 from socialapi.internal.file_lock import FileLock
 from socialapi.internal.sqlite_file import SqliteFile
-from tests.bulk.products.model_catalog import csv_file, line
+from tests.bulk.products.model_catalog import HEADER, csv_file, line
 from tests.cli.terminal import Printed, answered, last_json, program
 
 CATALOG: Final = "7pc01"
@@ -132,6 +132,20 @@ def test_a_load_that_the_service_ended_goes_on_by_its_id(
     report = last_json(printed.readouterr().out)
     assert (report["created"], report["resumed"], report["requests"]) == (60, 60, 0)
     assert report["rejects_path"] == str(tmp_path / "rejects.csv")
+
+
+def test_a_load_goes_on_with_the_values_that_its_feed_lacks(
+    service: Emulator, journal: Path, printed: Printed, tmp_path: Path
+) -> None:
+    cells = line("a").split(",")
+    file = csv_file(tmp_path / "feed.csv", ",".join(cells[:8]), header=HEADER.removesuffix(",brand"))
+    service.faults.add("status", method="PUT", path=PRODUCTS, status=403, times=100)
+    assert upsert(file, journal, "--set", "brand=Set by hand") == 3
+    service.faults.clear()
+    assert upsert(file, journal, "--set", "brand=Other") == 2
+    printed.readouterr()
+    assert jobs("resume", journal) == 0
+    assert service.products(CATALOG)["a"]["brand"] == "Set by hand"
 
 
 def test_the_table_says_what_earlier_runs_did(service: Emulator, feed: Path, journal: Path, printed: Printed) -> None:

@@ -379,6 +379,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/counters.py RowCounters grouped
         cli/run_job.py ProgressDisplay.__init__ _columns_shown
         bulk/linting/linter.py Linter.__init__ _columns
+        bulk/products/feed.py ProductColumns constants
         bulk/products/feed.py ProductColumns noted
         bulk/products/feed.py ProductColumns remarks
         reports.py UploadReport columns

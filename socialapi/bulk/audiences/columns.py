@@ -182,6 +182,10 @@ class IdentifierColumns(FrozenRecord):
         """The names that were given and may be paths into objects."""
         return paths_of(self.given)
 
+    def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
+        """Returns the objects: nothing within them is theirs without a path."""
+        return objects
+
     def of_table(self, names: Sequence[str], line: int | None = None) -> IdentifierLayout:
         """As `of_keys`. Raises InvalidInput also when a given column is missing, or no column holds
         identifiers, or where the names of a file are a row.

@@ -129,7 +129,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
             if kind == "model":
                 yield Block(number, len(some), *self._selection.of_models(some))
             elif kind == "mapping":
-                yield from self._objects.blocks(with_paths(some, self._selection.paths), number)
+                yield from self._objects.blocks(with_paths(some, self._selection), number)
             else:
                 yield from self._keyed_blocks(kind, some, number)
             number += len(some)
@@ -149,7 +149,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
             if isinstance(kind, KeyedRow):
                 names.update(dict.fromkeys(kind.fixed_names or _names_so_far(kind, some)))
             else:
-                names.update(dict.fromkeys(names_of(with_paths(some, self._selection.paths))))
+                names.update(dict.fromkeys(names_of(with_paths(some, self._selection))))
         check_names(
             tuple(names), chain.from_iterable(some for kind, some in groups if kind == "mapping"), self._selection
         )

@@ -167,8 +167,11 @@ def names_of(objects: Sequence[Object]) -> Sequence[str]:
     )
 
 
-def with_paths(objects: Sequence[Any], paths: Sequence[str]) -> Sequence[Any]:
-    """Returns the objects, and with them what they have at paths that were given as names and are none of theirs."""
+def with_paths(objects: Sequence[Any], selection: Selection[Any]) -> Sequence[Any]:
+    """Returns the objects as the selection flattens them, and with them what they have at paths that were given as names
+    and are none of theirs.
+    """
+    objects, paths = selection.flattened(objects), selection.paths
     if not paths:
         return objects
     return [item if isinstance(item, Fault) else {**_at_paths(item, paths), **item} for item in objects]
@@ -233,7 +236,7 @@ def blocks_of_items(items: Iterator[Item | tuple[()]], selection: Selection[L], 
     number, is_checked = 1, False
     for some in in_lists(items):
         found: Sequence[Object] = [item if isinstance(item, dict | Fault) else NOT_AN_OBJECT for item, _ in some]
-        found = with_paths(found, selection.paths)
+        found = with_paths(found, selection)
         if not is_checked and any(item is not IS_BLANK for item in found):
             is_checked = True
             if all(isinstance(item, Fault) for item in found):

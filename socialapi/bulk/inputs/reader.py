@@ -180,6 +180,11 @@ class Selection(Protocol[L_co]):
     def paths(self) -> Sequence[str]:
         """The names that were given and may be paths into objects, as `properties.email` is."""
 
+    def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
+        """Returns objects, or faults in their place, with what they have in an object within them, if its
+        members are known to be theirs.
+        """
+
     @property
     def noun(self) -> str:
         """What the rows are, in the plural."""

@@ -16,7 +16,7 @@ from socialapi.bulk.inputs.reader import NoRows, TableForm
 from socialapi.bulk.linting.duplicates import DuplicateCounter
 from socialapi.bulk.linting.findings import count_reason
 from socialapi.bulk.products.cells import product_rows
-from socialapi.bulk.products.feed import ProductColumns
+from socialapi.bulk.products.feed import Constants, ProductColumns
 from socialapi.bulk.products.job import broken_fields
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.errors import InvalidInput
@@ -34,6 +34,7 @@ async def lint_products(
     products: Records,
     *,
     columns: ColumnMapping | None = None,
+    constants: Constants | None = None,
     header: bool = True,
     header_line: int | None = None,
     sample: int | None = None,
@@ -48,7 +49,7 @@ async def lint_products(
     """
     if sample is not None and sample < 1:
         raise InvalidInput("sample must be a number of rows of at least 1")
-    selection = ProductColumns.of(columns, TableForm(header, header_line))
+    selection = ProductColumns.of(columns, TableForm(header, header_line), constants)
     linter = ProductLinter(selection, now or datetime.datetime.now(datetime.UTC))
     try:
         async with open_records(products, selection) as reader:

@@ -14,32 +14,42 @@ from socialapi.bulk.inputs.numbers import NOT_TEXT, NoDigits, digits_of, is_miss
 from socialapi.bulk.inputs.reader import IS_BLANK, Block
 from socialapi.bulk.products.feed import IMAGES, ProductColumn, ProductLayout
 from socialapi.bulk.products.merchant_values import (
+    MAY_HAVE_ENTITIES,
     PRICES,
-    doubt,
+    TOO_PRECISE,
+    has_entity,
+    has_unit,
+    interval_of,
     is_amount,
+    is_too_precise,
     joined,
     known_currency,
     price_of,
     unchanged_tests,
-    understood,
     with_currency,
 )
 from socialapi.bulk.products.rows import REQUIRED, ProductRow
+from socialapi.bulk.products.texts import (
+    CATEGORY,
+    CONTROLS,
+    IDENTIFIERS,
+    LEFT_OUT,
+    NOT_BELOW_ZERO,
+    NOT_UNICODE,
+    NOT_UTF8,
+    read_text,
+    starts_marked,
+)
 from socialapi.internal.unset import Unset
 from socialapi.models.products import Product
 from socialapi.models.validation import Test, text_tests
-from socialapi.reports import LOOKS_LIKE_FLOAT
 
-NOT_UTF8: Final = "is not UTF-8 text: save the file as UTF-8"
-NOT_UNICODE: Final = "is not UTF-8 text"
-NUL: Final = "holds a NUL byte"
-CATEGORY: Final = "product_type"
 FIRST_OF_SEVERAL: Final = "has several values, of which the first one is sent"
+_OF_SEVERAL: Final = frozenset({CATEGORY, "gtin"})
+"""The fields of which the first of several values is sent."""
 _MAX_DEPTH: Final = 10
 _MAX_VALUES: Final = 1_000
 """Of an array that is looked into."""
-_IDENTIFIERS: Final = frozenset({"id", "gtin", "mpn", "item_group_id", "product_key", "item_group_key"})
-_whole: Final = re.compile(r"([0-9]{1,18})|([0-9]{1,15})\.0+").fullmatch
 _is_count: Final = re.compile("[0-9]{1,18}").fullmatch
 _MAX_PLAIN: Final = 10**18
 """Whole numbers below it have neither more digits than 64 bits, nor take long to be written out."""
@@ -57,6 +67,8 @@ def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
     reading = _Reading(block)
     for column in block.layout.columns:
         reading.take(column)
+    for field, value in block.layout.constants:
+        reading.fill(field, value)
     shown = block.layout.shown
     written = None if shown is None else list(map(list, zip(*(block.columns[at] for at in shown), strict=True)))
     return [
@@ -87,8 +99,8 @@ class _Reading:
         cells, currencies = block.columns[column.index], None
         if _EMPTY.issuperset(map(type, cells)):
             return
-        if layout.currency is not None and field in PRICES:
-            currencies = block.columns[layout.currency]
+        if field in PRICES and (layout.currency is not None or layout.default_currency is not None):
+            currencies = _currencies(block, cells)
         plain = _plain(field, cells, currencies)
         values, faults = plain.values, dict[int, str | None]()
         self._has_gaps = self._has_gaps or bool(plain.odd) or "" in values
@@ -96,9 +108,12 @@ class _Reading:
             self._converted.setdefault(index, []).append(field)
         for index in sorted(plain.odd):
             self._unchecked.add(index)
-            values[index], faults[index] = self._cell(index, field, cells[index])
-            if currencies is not None and isinstance(values[index], str) and isinstance(currencies[index], str):
-                values[index] = with_currency(values[index], currencies[index])
+            value, faults[index] = self._cell(index, field, cells[index])
+            currency = None if currencies is None else currencies[index]
+            if value and isinstance(value, str) and isinstance(currency, str):
+                value = with_currency(value, currency)
+                faults[index] = faults[index] or (TOO_PRECISE if is_too_precise(value) else None)
+            values[index] = value
         if field in self._values:
             self._merge(column, values, faults)
         else:
@@ -107,6 +122,11 @@ class _Reading:
             if fault is not None and index not in self._problems:
                 place = block.place_of(index, column.number if block.is_text else None)
                 self._problems[index] = (field, place, fault)
+
+    def fill(self, field: str, value: str | int) -> None:
+        """Gives a value to the products that have none of a field."""
+        values = self._values.setdefault(field, [""] * len(self._block))
+        values[:] = [value if _is_empty(each) else each for each in values]
 
     def _merge(self, column: ProductColumn, values: Sequence[Any], faults: dict[int, str | None]) -> None:
         """Adds the values of another column of a field. Only images may have several."""
@@ -179,40 +199,35 @@ class _Reading:
             cell = self._of_several(index, field, cell)
         if field in PRICES and isinstance(cell, Mapping):
             cell = price_of(cell)
+        if field == "sale_price_effective_date" and isinstance(cell, Mapping):
+            cell = interval_of(cell)
         if isinstance(cell, str):
             return self._of_text(index, field, cell.strip())
         if is_number(cell):
-            return _of_number(field, cell)
+            value, fault = _of_number(field, cell)
+            if field == "inventory" and isinstance(value, int) and value < 0:
+                self._warn(index, field, NOT_BELOW_ZERO)
+                value = 0
+            return value, fault
         return (str(cell) if isinstance(cell, uuid.UUID) else cell), None
 
     def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:
         """Returns what an array says. Of categories the service takes one, and merchants give several."""
         found = _one_of_several(field, cell)
-        if field == CATEGORY and found is cell and all(isinstance(each, str) for each in cell):
+        if field in _OF_SEVERAL and found is cell and all(isinstance(each, str) for each in cell):
             self._warn(index, field, FIRST_OF_SEVERAL)
             return next(each for each in cell if not _says_nothing(each))
         return found
 
     def _of_text(self, index: int, field: str, text: str) -> tuple[Any, str | None]:
-        """Returns what a text says of a field, and what is wrong with it; the rules judge what is not
-        understood.
-        """
-        if (fault := _fault(text)) is not None:
-            has_file = self._block.lines is not None
-            return text, fault if has_file or fault != NOT_UTF8 else NOT_UNICODE
-        if field == "inventory" and (found := _whole(text)) is not None:
-            return int(found[1] or found[2]), None
-        if field in _IDENTIFIERS and looks_like_float(text):
-            self._warn(index, field, LOOKS_LIKE_FLOAT)
-        meant = understood(field, text)
-        if meant != text:
+        """Returns what a text says of a field, and what is wrong with it."""
+        reading = read_text(field, text)
+        for warning in reading.warnings:
+            self._warn(index, field, warning)
+        if reading.value not in (text, ""):
             self._converted.setdefault(index, []).append(field)
-        if (doubtful := doubt(field, text)) is None:
-            return meant, None
-        if meant == text and not _is_taken(text):
-            return text, doubtful
-        self._warn(index, field, doubtful)
-        return meant, None
+        is_no_file = self._block.lines is None
+        return reading.value, NOT_UNICODE if is_no_file and reading.fault == NOT_UTF8 else reading.fault
 
     def _warn(self, index: int, field: str, reason: str) -> None:
         self._warnings.setdefault(index, []).append((field, reason))
@@ -233,6 +248,18 @@ class _Column:
     values: list[Any]
     odd: Collection[int]
     converted: Sequence[int] = ()
+
+
+def _currencies(block: Block[ProductLayout], prices: Sequence[Any]) -> Sequence[Any]:
+    """Returns the currencies next to prices, or that of prices which have none."""
+    column, default = block.layout.currency, block.layout.default_currency
+    given = [None] * len(block) if column is None else block.columns[column]
+    if default is None:
+        return given
+    return [
+        default if _says_nothing(code) and not (isinstance(price, str) and has_unit(price)) else code
+        for code, price in zip(given, prices, strict=True)
+    ]
 
 
 def _plain(field: str, cells: Sequence[Any], currencies: Sequence[Any] | None) -> _Column:
@@ -312,30 +339,42 @@ def _count_of(cell: Any) -> int | Literal[""] | None:
 
 def _sent(field: str, text: str) -> str | None:
     """Returns what is sent for a text; None if there is something to say about it."""
-    if _fault(text) is not None or doubt(field, text) is not None:
+    reading = read_text(field, text)
+    if reading.fault is not None or reading.warnings or not isinstance(reading.value, str):
         return None
-    if field in _IDENTIFIERS and looks_like_float(text) is not None:
-        return None
-    meant = understood(field, text)
-    return meant if all(test(meant) for test in _tests(field).rules) else None
+    return reading.value if all(test(reading.value) for test in _tests(field).rules) else None
 
 
 @attrs.frozen(eq=False, repr=False)
 class _Tests:
     """What the texts of a field have to pass: `rules` are those of `Product`, and `every` has the
-    tests besides that show that a text is sent as it was written. An identifier must not look like
-    a number that was rewritten.
+    tests besides that show that a text is sent as it was written. None is one of `left_out`, an
+    identifier looks like no number that was rewritten, and some fields have no entity of HTML.
     """
 
     rules: tuple[Test, ...]
     every: tuple[Test, ...]
+    left_out: frozenset[str]
     is_identifier: bool
+    may_have_entities: bool
 
     def pass_all(self, texts: Collection[str]) -> bool:
         """Returns whether all of these texts are sent as they were written, and there is nothing to
         say about them.
         """
-        if _fault("".join(texts)) is not None or (self.is_identifier and any(map(looks_like_float, texts))):
+        together = "".join(texts)
+        try:
+            data = together.encode()
+        except UnicodeEncodeError:
+            return False
+        if any(map(data.__contains__, CONTROLS)) or not self.left_out.isdisjoint(texts):
+            return False
+        if ("'" in together or '="' in together) and any(map(starts_marked, texts)):
+            return False
+        may_be_float = self.is_identifier and any(map(together.__contains__, ".,eE"))
+        if may_be_float and any(map(looks_like_float, texts)):
+            return False
+        if self.may_have_entities and has_entity(together) is not None:
             return False
         return all(all(map(test, texts)) for test in self.every)
 
@@ -344,11 +383,9 @@ class _Tests:
 def _tests(field: str) -> _Tests:
     attrs.resolve_types(Product, include_extras=True)
     rules = text_tests(attrs.fields_dict(Product)[field].type)
-    return _Tests(rules, (*rules, *unchanged_tests(field)), field in _IDENTIFIERS)
-
-
-_is_taken: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
-"""Matches a price that the service takes as it is."""
+    every = (*rules, *unchanged_tests(field))
+    left_out = frozenset(text for text in LEFT_OUT[field] if all(test(text) for test in every))
+    return _Tests(rules, every, left_out, field in IDENTIFIERS, field in MAY_HAVE_ENTITIES)
 
 
 def _one_of_several(field: str, cell: Sequence[Any]) -> Any:
@@ -388,7 +425,7 @@ def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
         return (int(digits) if field == "inventory" else digits), None
     # A fraction may be a text, such as a size, but no identifier; that a count has none is for the
     # rules.
-    is_fine = fault == NOT_TEXT and field not in _IDENTIFIERS
+    is_fine = fault == NOT_TEXT and field not in IDENTIFIERS
     return (value if field == "inventory" else _written(value)), None if is_fine else fault
 
 
@@ -410,19 +447,3 @@ def _says_nothing(value: Any, depth: int = 0) -> bool:
             depth < _MAX_DEPTH and len(value) <= _MAX_VALUES and all(_says_nothing(each, depth + 1) for each in value)
         )
     return is_missing(value)
-
-
-def _fault(text: str) -> str | None:
-    if "\0" in text:
-        return NUL
-    if text.isascii():
-        return None
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return NOT_UTF8 if _has_undecoded(text) is not None else NOT_UNICODE
-    return None
-
-
-_has_undecoded: Final = re.compile("[\udc80-\udcff]").search
-"""Finds what a byte that is not UTF-8 is read as."""

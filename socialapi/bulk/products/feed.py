@@ -1,5 +1,7 @@
 """Finds the columns of products in a feed."""
 
+import datetime
+import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Self
@@ -22,18 +24,23 @@ from socialapi.bulk.inputs.columns import (
     with_article,
 )
 from socialapi.bulk.inputs.reader import ANY_FORM, TableForm
-from socialapi.bulk.products.merchant_values import fields_of, is_currency, squeezed
+from socialapi.bulk.products.merchant_values import fields_of, is_currency, known_currency, squeezed
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED
+from socialapi.bulk.products.texts import read_text
 from socialapi.bulk.rejects import HEADER, PLACE
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.products import Product
+from socialapi.models.validation import broken_rules
 from socialapi.reports import RowIssue
 
 IMAGES: Final = "additional_image_link"
 """The one field that may have several columns, and several values in one."""
 _CURRENCY: Final = "currency"
 _NAMES_COMPARED: Final = 200
+_OFTEN_CONSTANT: Final = {"condition": "new", "availability": "in stock"}
+Constants = Mapping[str, str | int]
+"""Values of fields that products have which have none of their own."""
 _is_link: Final = re.compile(r"(?:https?:)?//\S+", re.IGNORECASE).fullmatch
 _is_price: Final = re.compile(r"\D{0,5}\d[\d.,' ]*\D{0,5}").fullmatch
 
@@ -56,7 +63,9 @@ class ProductLayout(FrozenRecord):
 
     `currency` is the index of the column with the currency of `price`, which has the name
     `currency_name`, and `shown` are the indexes
-    of the columns that a rejects file shows, if it shows the row as it was written.
+    of the columns that a rejects file shows, if it shows the row as it was written. `constants` are
+    the fields and values of products that do not have these fields, and `default_currency` is that
+    of prices without one.
     """
 
     positions: Sequence[int]
@@ -64,6 +73,8 @@ class ProductLayout(FrozenRecord):
     currency: int | None = None
     shown: Sequence[int] | None = None
     currency_name: str = ""
+    constants: tuple[tuple[str, str | int], ...] = ()
+    default_currency: str | None = None
 
     @property
     def roles(self) -> frozenset[tuple[str, str]]:
@@ -85,7 +96,8 @@ class ProductColumns:
 
     `noted` are the names that were met, each with the field (empty for none), and `remarks` what is
     said of the feed as a whole. `table_names` are those of a text table as written, without those
-    that a rejects file adds in front.
+    that a rejects file adds in front. `constants` are the values of fields, and of the currency, that
+    products have which have none of their own.
     """
 
     given: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
@@ -93,6 +105,7 @@ class ProductColumns:
     remarks: list[str] = attrs.field(factory=list, repr=False)
     noted: dict[str, str] = attrs.field(factory=dict, repr=False)
     table_names: Sequence[str] = FIELDS
+    constants: Mapping[str, str | int] = attrs.field(factory=dict)
 
     noun: ClassVar[str] = "products"
     items: ClassVar[str] = "Product"
@@ -102,31 +115,32 @@ class ProductColumns:
     bundles: ClassVar[tuple[type, ...]] = ()
 
     @classmethod
-    def of(cls, mapping: ColumnMapping | None, form: TableForm = ANY_FORM) -> Self:
-        """Checks a mapping of fields to names. Raises InvalidInput for what is no field of a
-        product.
+    def of(cls, mapping: ColumnMapping | None, form: TableForm = ANY_FORM, constants: Constants | None = None) -> Self:
+        """Checks a mapping of fields to names, and constants. Raises InvalidInput for what is no field of
+        a product, and for values that break the rules of their field.
         """
         given: dict[str, tuple[str, ...]] = {}
         for field, names in (mapping or {}).items():
             if field not in FIELDS:
-                import difflib
-
-                near = difflib.get_close_matches(field, FIELDS, n=1)
-                hint = f"; did you mean {near[0]}?" if near else ""
-                raise InvalidInput(
-                    f"{quoted(field)} is not a field of a product{hint} (a column is given as field and name, not the "
-                    f"other way round; the fields are: {', '.join(FIELDS)})"
-                )
+                raise _no_field(field, "a column is given as field and name")
             given[field] = names_given(names)
             if len(given[field]) > 1 and field != IMAGES:
                 raise InvalidInput(f"{field} comes from one column, and {len(given[field])} are given")
         form.check()
-        return cls(given, form)
+        return cls(
+            given, form, constants={field: _constant(field, value) for field, value in (constants or {}).items()}
+        )
 
     @property
     def paths(self) -> Sequence[str]:
         """The names that were given and may be paths into objects."""
         return paths_of(self.given)
+
+    def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
+        """Returns objects of Google's Merchant API with their attributes as members."""
+        if not any("offerId" in item for item in objects if isinstance(item, Mapping)):
+            return objects
+        return [_with_attributes(item) if isinstance(item, Mapping) else item for item in objects]
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> ProductLayout:
         """The layout of a table. Raises InvalidInput, which names the line, when what every product
@@ -136,22 +150,23 @@ class ProductColumns:
         self._require_given(names, place)
         fields = self._fields_of(names)
         self._refuse_same(names, fields, place)
-        missing = [name for name in REQUIRED if name not in fields]
-        if not missing and not any(name in fields for name in IDENTIFYING):
+        there = {*fields, *self.constants}
+        missing = [name for name in REQUIRED if name not in there]
+        if not missing and there.isdisjoint(IDENTIFYING):
             missing = [" or ".join(IDENTIFYING)]
         if missing:
-            raise InvalidInput(f"{place}there is no column {', '.join(missing)}{self._hint(missing, names)}")
+            raise InvalidInput(f"{place}there is no column {', '.join(missing)}{_hint(missing, names, fields)}")
         if line is None:
-            return _layout(names, fields)
+            return self._layout(names, fields)
         own = _own_columns(names)
         for name in names[:own]:  # which the user never wrote, and need not hear of
             self.noted.pop(name, None)
         self.table_names = tuple(names[own:])
-        return attrs.evolve(_layout(names, fields, every=True), shown=range(own, len(names)))
+        return attrs.evolve(self._layout(names, fields, every=True), shown=range(own, len(names)))
 
     def of_keys(self, names: Sequence[str]) -> ProductLayout:
         """The layout of objects with these keys."""
-        return _layout(names, self._fields_of(names))
+        return self._layout(names, self._fields_of(names))
 
     def role_of(self, name: str) -> str:
         """The field for which a name is taken where there is no other."""
@@ -186,7 +201,7 @@ class ProductColumns:
         """The layout and columns of products."""
         columns = tuple(ProductColumn(at, at + 1, field, field) for at, field in enumerate(FIELDS))
         cells = [[getattr(item, field) for item in items] for field in FIELDS]
-        return ProductLayout(range(len(FIELDS)), columns), cells
+        return ProductLayout(range(len(FIELDS)), columns, **self._defaults()), cells
 
     def unbundled(self, bundle: Any) -> Iterator[Any]:
         """Of no use: nothing holds several products."""
@@ -239,21 +254,78 @@ class ProductColumns:
                 raise InvalidInput(f"{place}the columns {first[field] + 1} and {at + 1} are both called {field}")
             first[field] = at
 
-    def _hint(self, missing: Sequence[str], names: Sequence[str]) -> str:
-        import difflib
+    def _defaults(self) -> dict[str, Any]:
+        """The constants in the form of a layout."""
+        constants = tuple((field, value) for field, value in self.constants.items() if field != _CURRENCY)
+        return {"constants": constants, "default_currency": self.constants.get(_CURRENCY)}
 
-        # A wide table would keep the search busy for minutes.
-        few = [shown_name(name) for name in names[:_NAMES_COMPARED] if not looks_personal(name)]
-        plain = [name.strip().lower().removeprefix("g:").replace(" ", "_").replace("-", "_") for name in few]
-        guesses = [(name, difflib.get_close_matches(name, plain, n=1)) for name in missing]
-        close = [f"{found[0]} might be meant for {name}" for name, found in guesses if found]
-        shown = ", ".join(shown_name(name)[:40] for name in names[:40])
-        option = (
-            f'; say which column it is with columns={{"{missing[0]}": "<column>"}} or --column {missing[0]}=<column>'
+    def _layout(self, names: Sequence[str], fields: Sequence[str | None], *, every: bool = False) -> ProductLayout:
+        positions = [at for at, field in enumerate(fields) if every or field is not None]
+        found = [(index, at, fields[at]) for index, at in enumerate(positions)]
+        currency = next((index for index, _, field in found if field == _CURRENCY), None)
+        return ProductLayout(
+            positions,
+            tuple(
+                ProductColumn(index, at + 1, field, names[at])
+                for index, at, field in found
+                if field not in (None, _CURRENCY)
+            ),
+            currency,
+            currency_name="" if currency is None else names[positions[currency]],
+            **self._defaults(),
         )
-        return (
-            (f"; {'; '.join(close)}" if close else "") + f" (columns: {shown})" + ("" if " " in missing[0] else option)
-        )
+
+
+def _no_field(field: str, form: str) -> InvalidInput:
+    near = difflib.get_close_matches(field, FIELDS, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return InvalidInput(
+        f"{quoted(field)} is not a field of a product{hint} ({form}, not the other way round; the fields are: "
+        f"{', '.join(FIELDS)})"
+    )
+
+
+def _with_attributes(item: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    attributes = item.get("productAttributes", item.get("attributes"))
+    return {**item, **attributes} if isinstance(attributes, Mapping) else item
+
+
+def _constant(field: str, value: str | int) -> str | int:
+    """Returns what is sent for a constant. Raises InvalidInput for one that no product can have."""
+    if field == _CURRENCY:
+        if (code := known_currency(str(value))) is None:
+            raise InvalidInput("the constant currency must be an ISO 4217 currency code, for example USD")
+        return code
+    if field not in FIELDS:
+        raise _no_field(field, "a constant is given as field and value")
+    if field == "id":
+        raise InvalidInput("id cannot be a constant: each product needs its own")
+    reading = read_text(field, str(value).strip())
+    now = datetime.datetime.now(datetime.UTC)
+    broken = (rule.reason for rule in broken_rules(Product, {field: reading.value}, now=now) if rule.path == field)
+    problem = reading.fault or next(iter(reading.warnings), None) or next(broken, None)
+    if problem is not None:
+        raise InvalidInput(f"the constant {field} {problem}")
+    return reading.value
+
+
+def _hint(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | None]) -> str:
+    """Returns which columns that are not read might be meant for the missing fields, and what to do."""
+    # A wide table would keep the search busy for minutes.
+    unread = [name for name, field in zip(names[:_NAMES_COMPARED], fields, strict=False) if field is None]
+    few = [shown_name(name) for name in unread if not looks_personal(name)]
+    plain = [name.strip().lower().removeprefix("g:").replace(" ", "_").replace("-", "_") for name in few]
+    guesses = [(name, difflib.get_close_matches(name, plain, n=1)) for name in missing]
+    close = "".join(f"; {found[0]} might be meant for {name}" for name, found in guesses if found)
+    hint = f"{close} (columns: {', '.join(shown_name(name)[:40] for name in names[:40])})"
+    if " " in missing[0]:
+        return hint
+    hint += f'; say which column it is with columns={{"{missing[0]}": "<column>"}} or --column {missing[0]}=<column>'
+    constant = next((field for field in missing if field in _OFTEN_CONSTANT), None)
+    if constant is None:
+        return hint
+    value = _OFTEN_CONSTANT[constant]
+    return f'{hint}; if it is the same for all products, constants={{"{constant}": "{value}"}} or --set "{constant}={value}"'
 
 
 def _squeezed(name: str) -> str:
@@ -266,19 +338,3 @@ def _own_columns(names: Sequence[str]) -> int:
         if tuple(names[: len(header)]) == header:
             return len(header)
     return 0
-
-
-def _layout(names: Sequence[str], fields: Sequence[str | None], *, every: bool = False) -> ProductLayout:
-    positions = [at for at, field in enumerate(fields) if every or field is not None]
-    found = [(index, at, fields[at]) for index, at in enumerate(positions)]
-    currency = next((index for index, _, field in found if field == _CURRENCY), None)
-    return ProductLayout(
-        positions,
-        tuple(
-            ProductColumn(index, at + 1, field, names[at])
-            for index, at, field in found
-            if field not in (None, _CURRENCY)
-        ),
-        currency,
-        currency_name="" if currency is None else names[positions[currency]],
-    )

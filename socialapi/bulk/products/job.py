@@ -16,7 +16,7 @@ from socialapi.bulk.journals.journal import Outcome, Setting, columns_setting
 from socialapi.bulk.products.batcher import ProductBatcher, RepeatedIds, WaitingProducts
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.counters import ProductCounters, Refused
-from socialapi.bulk.products.feed import ProductColumns, ProductLayout
+from socialapi.bulk.products.feed import Constants, ProductColumns, ProductLayout
 from socialapi.bulk.products.resume import INVALID, SKIPPED, LoadJournal, recalled
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.bulk.products.sender import ProductSender
@@ -98,6 +98,7 @@ class UpsertOptions(JobOptions):
 
     concurrency: int | Literal["auto"] = DEFAULT_CONCURRENCY
     columns: ColumnMapping | None = None
+    constants: Constants | None = None
     digests: str | os.PathLike[str] | None = None
     delete_vanished: bool = False
     max_vanished_share: float = 0.1
@@ -329,7 +330,7 @@ class UpsertJob:
         self._options = options
         self._context = JobContext.of(session)
         target = routes.PRODUCTS_PUT.at(product_catalog_id=catalog_id)
-        selection = ProductColumns.of(options.columns, options.form)
+        selection = ProductColumns.of(options.columns, options.form, options.constants)
         self.reader: Reader[Block[ProductLayout]] = open_records(products, selection)
         self.counters: ProductCounters = ProductCounters(
             None,
@@ -367,7 +368,8 @@ def _settings(options: UpsertOptions) -> Mapping[str, Setting]:
     """
     digests = None if options.digests is None else str(Path(options.digests).absolute())
     columns = {"columns": columns_setting(options.columns)} if options.columns else {}
-    return {"digests": digests, **columns, **options.form_settings}
+    constants = {"constants": json_bytes(dict(sorted(options.constants.items()))).decode()} if options.constants else {}
+    return {"digests": digests, **columns, **constants, **options.form_settings}
 
 
 def _check_files(products: Records, options: UpsertOptions) -> None:

@@ -2,9 +2,9 @@
 
 Every conversion is documented by Google Merchant Center, Meta, schema.org or ISO, or leaves no
 other reading. What is not understood stays as it is, and the rules of `Product` refuse it with
-their own reason. A text that keeps the rules already is never changed, but for two cases in which
-they let through what cannot be meant: levels divided by `&gt;`, and addresses of images divided by
-`;` or `|`.
+their own reason. A text that keeps the rules already is never changed, but for cases in which they
+let through what cannot be meant: entities of HTML in names and addresses, addresses of images
+divided by `;` or `|`, and digits that floating-point numbers leave behind the cents of a price.
 
 Left out on purpose, since they would be guesses:
 
@@ -19,6 +19,7 @@ Left out on purpose, since they would be guesses:
   exactly three digits (`1,299 EUR`), which is 1.299 or 1299.
 """
 
+import html.entities
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +44,7 @@ OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "availability": ("stock_status",),
     "brand": ("brand_name",),
-    "gtin": ("gtin8", "gtin12", "gtin13", "gtin14", "ean", "ean13", "upc", "isbn"),
+    "gtin": ("gtins", "gtin8", "gtin12", "gtin13", "gtin14", "ean", "ean13", "upc", "isbn"),
     "mpn": ("manufacturer_part_number",),
     "taxonomy_product_category": ("google_product_category",),
     "product_type": ("product_types",),
@@ -54,10 +55,14 @@ OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "sale_price_effective_date": ("sale_price_effective_period",),
     "item_group_id": ("retailer_product_group_id",),
     "color": ("colour",),
+    "size": ("sizes",),
 }
 """What exporters call the fields. Case, blanks, `_`, `-` and the prefix `g:` make no difference."""
 ONLY_WITHOUT_ID: Final = "sku"
 """The id of a product in a feed that has no other."""
+OFFER_ID: Final = "offerid"
+CONTENT_LANGUAGE: Final = "contentlanguage"
+"""Next to it, Google's interfaces for merchants have the id of a product as `offerId`; `id` and `name` are theirs."""
 CURRENCY_NAMES: Final = ("currency", "currency_code", "price_currency", "price@currency")
 """The names beside a price that is a number alone."""
 
@@ -97,12 +102,18 @@ SHARED_SIGNS: Final[Mapping[str, frozenset[str]]] = {
 """Signs that say nothing alone, and the codes that may stand on the other side of the number."""
 WITHOUT_DECIMALS: Final = _codes("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF")
 PRICES: Final = frozenset({"price", "sale_price"})
+PLAIN_TEXTS: Final = ("title", "brand", "color", "size", *(f"custom_label_{number}" for number in range(5)))
+"""The fields that are shown as they are, and never HTML, as a description may be."""
+URLS: Final = ("link", "mobile_link", "image_link")
+MAY_HAVE_ENTITIES: Final = frozenset((*PLAIN_TEXTS, *URLS))
+"""The fields whose texts are sent otherwise than written only if they have an entity of HTML."""
 THREE_DECIMALS: Final = _codes("BHD IQD JOD KWD LYD OMR TND")
 
 TWO_READINGS: Final = (
     "has three digits after its only separator, which may be thousands or decimals: write 1299.00 or 1.30"
 )
 SHARED_SIGN: Final = "has a sign that several currencies share: write the ISO 4217 code, for example 9.99 USD"
+TOO_PRECISE: Final = "has more decimals than its currency: round it, for example to 9.99 USD"
 
 _not_in_names: Final = re.compile(r"[\s_\-\ufeff]+")
 _schema_org: Final = re.compile(r"\s*(?:https?://)?(?:www\.)?schema\.org/", re.IGNORECASE)
@@ -118,6 +129,7 @@ FIELD_SYNONYMS: Final[Mapping[str, str]] = {
     **{squeezed(each.name): each.name for each in attrs.fields(Product)},
 }
 """The fields by their squeezed names."""
+_OF_GOOGLE: Final = frozenset({"id", "name"})
 _CURRENCY_NAMES: Final = frozenset(map(squeezed, CURRENCY_NAMES))
 _VALUES: Final[Mapping[str, Mapping[str, str]]] = {
     field: {squeezed(each): value for value, others in values.items() for each in (value, *others)}
@@ -138,6 +150,8 @@ def fields_of(names: Sequence[str]) -> list[str | None]:
     is the id if there is no other.
     """
     found = [field_of(name) for name in names]
+    if {OFFER_ID, CONTENT_LANGUAGE}.issubset(map(_bare, names)):
+        found = [None if _bare(name) in _OF_GOOGLE else field for name, field in zip(names, found, strict=True)]
     own = {field for name, field in zip(names, found, strict=True) if field is not None and _is_own(name, field)}
     result = [
         field if field not in own or _is_own(name, field) else None for name, field in zip(names, found, strict=True)
@@ -172,6 +186,8 @@ def unchanged_tests(field: str) -> tuple[Test, ...]:
     """
     if field in PRICES:
         return (_has_one_reading,)
+    if field in MAY_HAVE_ENTITIES:  # which many texts are searched for together
+        return ()
     convert = _CONVERSIONS.get(field)
     return () if convert is None else (lambda text: convert(text) == text,)
 
@@ -184,6 +200,13 @@ def joined(field: str, texts: Sequence[str]) -> str | None:
     if field == "additional_image_link":
         return ",".join(understood(field, text) for text in texts)
     return texts[0] if len(set(texts)) == 1 else None
+
+
+def is_too_precise(price: str) -> bool:
+    """Returns whether a price that keeps the rule has digits behind those of its currency that are no noise of
+    floating-point numbers.
+    """
+    return _without_noise(price) is None
 
 
 def with_currency(price: str, currency: str) -> str:
@@ -201,6 +224,11 @@ def known_currency(text: str) -> str | None:
     """The currency code that a text is, in any case."""
     code = text.strip().upper()
     return code if code in CURRENCIES else None
+
+
+def has_unit(price: str) -> bool:
+    """Whether a price has more than digits, separators and blanks: a currency, or what may be one."""
+    return _has_unit(price) is not None
 
 
 def is_amount(text: str) -> bool:
@@ -237,9 +265,10 @@ _keeps_levels_rule: Final = re.compile(get_args(Levels)[1].expression).fullmatch
 _UNIT: Final = "|".join(map(re.escape, sorted({*SIGNS, *SHARED_SIGNS}, key=len, reverse=True))) + "|[A-Za-z]{3}"
 _is_price: Final = re.compile(rf"({_UNIT})? ?([0-9](?:[0-9.,'\u2019 ]*[0-9])?) ?({_UNIT})?").fullmatch
 _is_undecided: Final = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}").fullmatch
+_EXACT_AMOUNT: Final = r"[0-9]+(?:\.(?:[0-9]{1,2}|[0-9]{2}00+))?"
 _AMOUNT: Final = r"[0-9]+(?:\.(?:[0-9]{1,2}|[0-9]{4,}))?"
 _is_amount: Final = re.compile(_AMOUNT).fullmatch
-_has_one_reading: Final = re.compile(f"{_AMOUNT} [A-Z]{{3}}").fullmatch
+_has_one_reading: Final = re.compile(f"{_EXACT_AMOUNT} [A-Z]{{3}}").fullmatch
 _is_one_group: Final = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}").fullmatch
 _has_decimals: Final = re.compile(r"([0-9]+)[.,]([0-9]+)").fullmatch
 _GROUPED: Final = tuple(
@@ -254,12 +283,34 @@ _GROUPED: Final = tuple(
         r"([1-9][0-9]{0,2}(?:['\u2019][0-9]{3})+)(?:[.,]([0-9]+))?",
     )
 )
+_has_unit: Final = re.compile(r"[^0-9.,'\u2019\s]").search
 _is_micros: Final = re.compile("[0-9]{1,15}").fullmatch
 _not_digits: Final = re.compile(r"[^0-9]")
 
 
 def _price(text: str) -> str:
-    """A number with a decimal point, a blank and a currency code."""
+    """A number with a decimal point, a blank and a currency code, rounded if a program has left noise in it."""
+    price = _plain_price(text)
+    return _without_noise(price) or price
+
+
+_is_precise: Final = re.compile(r"([0-9]{1,15}\.[0-9]{4,60}) ([A-Z]{3})").fullmatch
+_MOST_NOISE: Final = Decimal("0.000001")
+
+
+def _without_noise(price: str) -> str | None:
+    """Returns a price rounded as its currency is; None if that would change it by more than floating-point numbers do."""
+    if (found := _is_precise(price)) is None:
+        return price
+    amount, code = Decimal(found[1]), found[2]
+    decimals = 0 if code in WITHOUT_DECIMALS else 3 if code in THREE_DECIMALS else 2
+    rounded = round(amount, decimals)
+    if rounded == amount:
+        return price
+    return f"{rounded:f} {code}" if abs(rounded - amount) < _MOST_NOISE else None
+
+
+def _plain_price(text: str) -> str:
     if _keeps_price_rule(text) is not None or (parts := _is_price(_even_blanks(text))) is None:
         return text
     before, number, after = parts.groups()
@@ -275,6 +326,12 @@ def price_of(given: Mapping[Any, Any]) -> Any:
     if amount is None and _is_micros(str(given.get("amountMicros"))):
         amount = f"{Decimal(str(given['amountMicros'])) / 1_000_000:f}"
     return f"{amount} {currency}" if amount is not None and isinstance(currency, str) else given
+
+
+def interval_of(given: Mapping[Any, Any]) -> Any:
+    """Returns the times of an object with a beginning and an end; the object itself for any other."""
+    start, end = given.get("startTime"), given.get("endTime")
+    return f"{start}/{end}" if isinstance(start, str) and isinstance(end, str) else given
 
 
 def _even_blanks(text: str) -> str:
@@ -360,15 +417,42 @@ def _images(text: str) -> str:
 
 def _levels(text: str) -> str:
     """Levels with blanks around the sign between them."""
-    if "&gt;" not in text and _keeps_levels_rule(text) is not None:
+    if has_entity(text) is None and _keeps_levels_rule(text) is not None:
         return text
-    import html
-
-    plain = text
-    while "&gt;" in plain:  # escaped for HTML before it was escaped for XML, if it was at all
-        plain = html.unescape(plain)
+    plain = _without_entities(text)
     levels = [level.strip() for level in plain.split(">")]
-    return " > ".join(levels) if len(levels) > 1 and all(levels) else text
+    return " > ".join(levels) if all(levels) else text
+
+
+_ENTITY: Final = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
+has_entity: Final = _ENTITY.search
+_AMPERSAND: Final = re.compile("&(?:amp|#0{0,4}38|#[xX]0{0,4}26);")
+_MOST_ESCAPES: Final = 3
+"""How often a text may have been escaped: for HTML, for XML, and by a program that knew of neither."""
+
+
+def _of_entity(found: re.Match[str]) -> str:
+    name = found[1]
+    if name[0] != "#":
+        return html.entities.html5.get(f"{name};", found[0])
+    character = html.unescape(found[0])
+    return character if character and (character.isprintable() or character == "\xa0") else found[0]
+
+
+def _without_entities(text: str) -> str:
+    """The text that was escaped for HTML."""
+    if has_entity(text) is None:
+        return text
+    for _ in range(_MOST_ESCAPES):
+        plain = _ENTITY.sub(_of_entity, text)
+        if plain == text:
+            break
+        text = plain
+    return text.replace("\xa0", " ").strip()
+
+
+def _url(text: str) -> str:
+    return _AMPERSAND.sub("&", text)
 
 
 _CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
@@ -376,6 +460,8 @@ _CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "price": _price,
     "sale_price": _price,
     "sale_price_effective_date": _interval,
-    "additional_image_link": _images,
+    "additional_image_link": lambda text: _images(_url(text)),
     "product_type": _levels,
+    **dict.fromkeys(PLAIN_TEXTS, _without_entities),
+    **dict.fromkeys(URLS, _url),
 }

@@ -117,7 +117,7 @@ async def test_a_number_in_a_text_is_written_without_a_point_if_it_has_no_fracti
     assert row.problem == ("size", INEXACT)
 
 
-TEXTS = ("1000.0", "4006381333931.0", "1e3", "1.0e+15", "8.71234E+12", "8,71E+12", "1000,0")
+TEXTS = ("1e3", "1E+15", "12e45678", "1000,0")
 
 
 @pytest.mark.parametrize("text", TEXTS)

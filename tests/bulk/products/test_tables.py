@@ -61,7 +61,8 @@ async def test_a_byte_order_mark_line_ends_blank_lines_and_quotes_are_no_obstacl
             (
                 "line 1: there is no column description, availability, condition, link, image_link "
                 "(columns: sku, name, price); say which column it is with "
-                'columns={"description": "<column>"} or --column description=<column>'
+                'columns={"description": "<column>"} or --column description=<column>; if it is the same for all '
+                'products, constants={"availability": "in stock"} or --set "availability=in stock"'
             ),
         ),
         (
@@ -69,7 +70,8 @@ async def test_a_byte_order_mark_line_ends_blank_lines_and_quotes_are_no_obstacl
             (
                 "line 1: there is no column availability; avaliability might be meant for availability "
                 f"(columns: {HEADER.replace('availability', 'avaliability').replace(',', ', ')}); say which column it is "
-                'with columns={"availability": "<column>"} or --column availability=<column>'
+                'with columns={"availability": "<column>"} or --column availability=<column>; if it is the same for '
+                'all products, constants={"availability": "in stock"} or --set "availability=in stock"'
             ),
         ),
         (
@@ -273,7 +275,7 @@ async def test_a_column_that_no_product_has_may_hold_anything(tmp_path: Path) ->
         ("7.0", 7),
         ("7.50", "7.50"),
         ("7e3", "7e3"),
-        ("-1", "-1"),
+        ("-1", 0),
         ("many", "many"),
         ("9" * 30, "9" * 30),
         ("٣", "٣"),

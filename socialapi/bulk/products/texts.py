@@ -1,0 +1,169 @@
+"""Cleans the texts of products of what spreadsheets, databases and shop systems leave in them."""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import attrs
+
+from socialapi.bulk.inputs.null_words import NULL_WORD, NULL_WORDS
+from socialapi.bulk.inputs.numbers import looks_like_float
+from socialapi.bulk.products.merchant_values import PRICES, TOO_PRECISE, doubt, is_too_precise, understood
+from socialapi.bulk.products.rows import FIELDS, REQUIRED
+from socialapi.internal.records import FrozenRecord
+from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED
+
+IDENTIFIERS: Final = frozenset({"id", "gtin", "mpn", "item_group_id", "product_key", "item_group_key"})
+CATEGORY: Final = "product_type"
+
+NOT_UTF8: Final = "is not UTF-8 text: save the file as UTF-8"
+NOT_UNICODE: Final = "is not UTF-8 text"
+NUL: Final = "holds a NUL byte"
+CONTROL: Final = "has a control character"
+ROUNDED: Final = (
+    "was rounded by a spreadsheet or a program (1.23457E+11), and its last digits are lost: export the column as text"
+)
+WITHOUT_MARKS: Final = f'{MENDED}: the ="…" or apostrophe that keeps a text in a spreadsheet is left out'
+WITHOUT_CONTROLS: Final = f"{MENDED}: control characters are left out"
+WITHOUT_POINT: Final = f"{MENDED}: the .0 of a number is left out"
+NOT_BELOW_ZERO: Final = f"{MENDED}: a number below 0 is sent as 0"
+NO_CODE: Final = "stands for no value: the product has no such code"
+KIND_OF_SHOP: Final = "is a kind of product of a shop system, and no category: it is not sent"
+
+SHOP_KINDS: Final = (
+    *("simple", "configurable", "grouped", "bundle", "virtual", "downloadable", "giftcard"),  # Magento
+    *("variable", "variation", "external", "variable-subscription", "subscription_variation"),  # WooCommerce
+)
+"""What shop systems have in a column `product_type`."""
+CONTROLS: Final = bytes({*range(32)} - {*b"\t\n\r"}) + b"\x7f"
+
+_NUMBERS: Final = IDENTIFIERS | PRICES | {"inventory"}
+"""The fields in which an apostrophe at the beginning is that of a spreadsheet."""
+_SHORT: Final = 4
+_is_formula: Final = re.compile(r'="([^"]*)"').fullmatch
+_is_guarded: Final = re.compile("'[=+@-]").match
+starts_marked: Final = re.compile("=\"|'").match
+"""Finds texts that a spreadsheet may have marked."""
+_has_control: Final = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]").search
+_CONTROLS_TO: Final = {code: " " if code in b"\x0b\x0c" else None for code in CONTROLS}
+_is_rounded: Final = re.compile(r"[+-]?[0-9]+[.,][0-9]+[eE][+-][0-9]+").fullmatch
+_has_point: Final = re.compile(r"([0-9]{1,15})\.0+").fullmatch
+_is_count: Final = re.compile(r"(-?[0-9]{1,18})|(-?[0-9]{1,15})\.0+").fullmatch
+_has_undecoded: Final = re.compile("[\udc80-\udcff]").search
+"""Finds what a byte that is not UTF-8 is read as."""
+_is_taken: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
+"""Matches a price that the service takes as it is."""
+
+
+def _written_forms(word: str) -> Iterator[str]:
+    """Yields a word in the cases in which people and programs write it, a short one in all."""
+    if len(word) <= _SHORT:
+        yield from map("".join, itertools.product(*({letter, letter.upper()} for letter in word)))
+    yield from (word, word.upper(), word.capitalize(), word.title())
+
+
+NULL_FORMS: Final = frozenset(form for word in NULL_WORDS for form in _written_forms(word))
+_SHOP_FORMS: Final = frozenset(form for word in SHOP_KINDS for form in _written_forms(word))
+_ZEROS: Final = frozenset("0" * length for length in range(1, 15))
+_NO_CODES: Final = frozenset(
+    form
+    for words in ("does not apply", "nicht zutreffend", "ne s'applique pas", "no aplicable", "non applicabile")
+    for form in _written_forms(words)
+)
+"""What marketplaces write where a product has no code."""
+_SIZES: Final = frozenset({"-", *_written_forms("na")})
+
+
+def _left_out_of(field: str) -> frozenset[str]:
+    if field in REQUIRED:
+        return frozenset()
+    if field in ("size", "color"):
+        return NULL_FORMS - _SIZES
+    others = {CATEGORY: _SHOP_FORMS, "gtin": _ZEROS | _NO_CODES, "mpn": _NO_CODES}
+    return NULL_FORMS | others.get(field, frozenset())
+
+
+LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {field: _left_out_of(field) for field in FIELDS}
+"""The texts that are not sent in a field, because they stand for no value of it."""
+
+
+@attrs.frozen
+class TextReading(FrozenRecord):
+    """What a text is sent as, what is wrong with it, and what the report warns of. An empty value is
+    not sent.
+    """
+
+    value: str | int
+    fault: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def read_text(field: str, text: str) -> TextReading:
+    """Reads a trimmed text of a field. The rules of the field judge what is not understood."""
+    warnings = list[str]()
+    if (plain := _without_marks(field, text)) != text:
+        warnings.append(WITHOUT_MARKS)
+    if _has_control(plain) is not None and field not in IDENTIFIERS:
+        plain = plain.translate(_CONTROLS_TO).strip()
+        warnings.append(WITHOUT_CONTROLS)
+    if (fault := _fault(plain)) is not None:
+        return TextReading(text, fault)
+    if plain in LEFT_OUT[field]:
+        reason = NULL_WORD if plain in NULL_FORMS else KIND_OF_SHOP if field == CATEGORY else NO_CODE
+        return TextReading("", None, (*warnings, reason))
+    if field == "inventory":
+        return _count(plain, warnings)
+    return (_identifier if field in IDENTIFIERS else _other)(field, plain, warnings)
+
+
+def _fault(text: str) -> str | None:
+    """Returns why a text cannot be sent in any field; None if it can."""
+    if "\0" in text:
+        return NUL
+    if _has_control(text) is not None:
+        return CONTROL
+    if text.isascii():
+        return None
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return NOT_UTF8 if _has_undecoded(text) is not None else NOT_UNICODE
+    return None
+
+
+def _without_marks(field: str, text: str) -> str:
+    """Returns a text without what a spreadsheet, or an export for one, puts around it."""
+    if (formula := _is_formula(text)) is not None:
+        return formula[1].strip()
+    if text.startswith("'") and not text.endswith("'") and (field in _NUMBERS or _is_guarded(text)):
+        return text[1:].lstrip()
+    return text
+
+
+def _count(text: str, warnings: list[str]) -> TextReading:
+    if (found := _is_count(text)) is None:
+        return TextReading(text, None, tuple(warnings))
+    count = int(found[1] or found[2])
+    return TextReading(max(count, 0), None, (*warnings, *([NOT_BELOW_ZERO] if count < 0 else ())))
+
+
+def _identifier(field: str, text: str, warnings: list[str]) -> TextReading:
+    if _is_rounded(text) is not None:
+        return TextReading(text, ROUNDED)
+    if field == "gtin" and (whole := _has_point(text)) is not None:
+        return TextReading(whole[1], None, (*warnings, WITHOUT_POINT))
+    if looks_like_float(text) is not None:
+        warnings.append(LOOKS_LIKE_FLOAT)
+    return TextReading(text, None, tuple(warnings))
+
+
+def _other(field: str, text: str, warnings: list[str]) -> TextReading:
+    meant, doubtful = understood(field, text), doubt(field, text)
+    if field in PRICES and is_too_precise(meant):
+        return TextReading(text, TOO_PRECISE)
+    if doubtful is not None:
+        if meant == text and not _is_taken(text):
+            return TextReading(text, doubtful)
+        warnings.append(doubtful)
+    return TextReading(meant, None, tuple(warnings))

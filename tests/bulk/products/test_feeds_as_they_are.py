@@ -1,0 +1,395 @@
+"""Feeds as spreadsheets, databases, shops and interfaces write them, each in the words of its situation."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape
+
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from socialapi.bulk.inputs.null_words import NULL_WORD
+from socialapi.bulk.linting.product_linter import lint_products
+from socialapi.errors import InvalidInput
+from socialapi.reports import UpsertReport
+from tests.bulk.products.model_catalog import ModelCatalog, job_of, product, read
+
+Shape = Mapping[str, Any]
+
+
+def as_csv(folder: Path, rows: Iterable[Shape]) -> Path:
+    rows, text = list(rows), io.StringIO()
+    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in rows for name in row)))
+    writer.writeheader()
+    writer.writerows(rows)
+    path = folder / "feed.csv"
+    path.write_text(text.getvalue(), "utf-8")
+    return path
+
+
+def as_xml(folder: Path, rows: Iterable[Shape]) -> Path:
+    items = ("".join(f"<g:{name}>{escape(str(cell))}</g:{name}>" for name, cell in row.items()) for row in rows)
+    path = folder / "feed.xml"
+    text = "".join(f"<item>{item}</item>" for item in items)
+    path.write_text(f'<rss xmlns:g="http://base.google.com/ns/1.0"><channel>{text}</channel></rss>', "utf-8")
+    return path
+
+
+def as_json(folder: Path, rows: Iterable[Shape]) -> Path:
+    path = folder / "feed.json"
+    path.write_text(json.dumps(list(rows)), "utf-8")
+    return path
+
+
+def as_json_lines(folder: Path, rows: Iterable[Shape]) -> Path:
+    path = folder / "feed.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def as_parquet(folder: Path, rows: Iterable[Shape]) -> Path:
+    path = folder / "feed.parquet"
+    parquet.write_table(pyarrow.Table.from_pylist(list(rows)), path)
+    return path
+
+
+def as_mappings(folder: Path, rows: Iterable[Shape]) -> list[Shape]:
+    return list(rows)
+
+
+EVERY_FORMAT = pytest.mark.parametrize("written", [as_csv, as_xml, as_json, as_json_lines, as_parquet, as_mappings])
+
+
+async def load(source: Any, **options: Any) -> tuple[UpsertReport, dict[str, Any]]:
+    catalog = ModelCatalog()
+    report = await job_of(catalog, source, **options).run()
+    return report, catalog.products
+
+
+def warned(report: UpsertReport) -> list[str]:
+    return sorted(issue.field for issue in report.warning_details)
+
+
+@EVERY_FORMAT
+async def test_ids_that_a_spreadsheet_was_to_keep_as_text_are_the_ids(written: Any, tmp_path: Path) -> None:
+    rows = [
+        product('="00123"', gtin='="0012345678905"', mpn="x"),
+        product("'00124", gtin="'0012345678906", mpn="'M-1"),
+    ]
+    report, stored = await load(written(tmp_path, rows))
+    assert stored.keys() == {"00123", "00124"}
+    assert [stored[each]["gtin"] for each in ("00123", "00124")] == ["0012345678905", "0012345678906"]
+    assert stored["00124"]["mpn"] == "M-1"
+    assert warned(report) == ["gtin", "gtin", "id", "id", "mpn"]
+    assert all("spreadsheet" in issue.reason for issue in report.warning_details)
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [("title", "'Tis the season"), ("title", "'Quoted'"), ("size", "'34"), ("mpn", "'12'"), ("mpn", "5'11")],
+)
+async def test_other_apostrophes_are_part_of_the_text(field: str, text: str) -> None:
+    (row,) = await read([product("a", **{field: text})])
+    assert (row.shape[field], list(row.warnings)) == (text, [])
+
+
+async def test_an_apostrophe_before_a_sign_is_that_of_an_export_for_spreadsheets() -> None:
+    (row,) = await read([product("a", title="'-20% on boots")])
+    assert row.shape["title"] == "-20% on boots"
+    assert [field for field, _ in row.warnings] == ["title"]
+
+
+@EVERY_FORMAT
+@pytest.mark.parametrize("field", ["id", "gtin", "mpn", "item_group_id"])
+async def test_products_whose_numbers_were_rounded_are_refused(written: Any, tmp_path: Path, field: str) -> None:
+    rows = [product("a", **{field: "1.23457E+11"}), product("b", **{field: "1,23457E+11"})]
+    report, stored = await load(written(tmp_path, rows))
+    assert not stored
+    assert [issue.field for issue in report.rejects] == [field, field]
+    assert all("digits are lost" in issue.reason for issue in report.rejects)
+
+
+@EVERY_FORMAT
+async def test_a_gtin_loses_the_decimals_of_a_number_and_an_id_keeps_them(written: Any, tmp_path: Path) -> None:
+    report, stored = await load(written(tmp_path, [product("1000.0", gtin="4006381333931.0")]))
+    assert stored["1000.0"]["gtin"] == "4006381333931"
+    assert warned(report) == ["gtin", "id"]
+
+
+@EVERY_FORMAT
+async def test_words_for_nothing_are_not_sent(written: Any, tmp_path: Path) -> None:
+    words = {"gtin": "N/A", "mpn": "\\N", "item_group_id": "NULL", "size": "null", "color": "None", "sale_price": "nan"}
+    words |= {"inventory": "null", "custom_label_0": "undefined", "additional_image_link": "#N/A", "gender": "-"}
+    report, stored = await load(written(tmp_path, [product("a", **words)]))
+    assert stored["a"] == product("a")
+    assert warned(report) == sorted(words)
+    assert {issue.reason for issue in report.warning_details} == {NULL_WORD}
+
+
+@EVERY_FORMAT
+async def test_ids_titles_and_sizes_may_be_such_words(written: Any, tmp_path: Path) -> None:
+    report, stored = await load(
+        written(tmp_path, [product("null", title="None", description="n/a", size="-", color="NA")])
+    )
+    assert stored["null"] == product("null", title="None", description="n/a", size="-", color="NA")
+    assert not report.warnings
+
+
+async def test_a_product_whose_only_code_is_a_word_for_nothing_is_refused() -> None:
+    report, stored = await load([product("a", brand="n/a"), product("b", brand=None, gtin="0000000000000")])
+    assert not stored
+    assert [issue.reason for issue in report.rejects] == ["or gtin or mpn is required"] * 2
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        ("19.989999999999998 USD", "19.99 USD"),
+        ("19,989999999999998 EUR", "19.99 EUR"),
+        ("USD 20.000000000000004", "20.00 USD"),
+        ("1499.9999999999998 JPY", "1500 JPY"),
+        ("1.2340000000000002 KWD", "1.234 KWD"),
+        ("34.0000 USD", "34.0000 USD"),
+        ("9.9 USD", "9.9 USD"),
+    ],
+)
+async def test_noise_of_floating_point_numbers_is_rounded_away(written: str, sent: str) -> None:
+    (row,) = await read([product("a", price=written)])
+    assert (row.shape["price"], row.problem) == (sent, None)
+
+
+@pytest.mark.parametrize("price", ["19.98765 USD", "0.33333333 EUR", "1499.5001 JPY", "$19.9876 USD"])
+async def test_a_price_with_more_decimals_than_its_currency_is_refused(price: str) -> None:
+    report, stored = await load([product("a", price=price)])
+    assert not stored
+    assert (report.rejects[0].field, "decimals" in report.rejects[0].reason) == ("price", True)
+
+
+async def test_prices_next_to_their_currency_are_rounded_and_refused_as_well() -> None:
+    noisy = {**product("a", price=0.1 + 0.2), "currency": "USD"}
+    precise = {**product("b", price="19.98765"), "currency": "USD"}
+    report, stored = await load([noisy, precise])
+    assert {key: shape["price"] for key, shape in stored.items()} == {"a": "0.30 USD"}
+    assert [(issue.product_id, issue.field) for issue in report.rejects] == [("b", "price")]
+
+
+async def test_a_sale_price_of_0_is_refused() -> None:
+    report, stored = await load([product("a", sale_price="0.00 EUR"), product("b", price="0.00 EUR")])
+    assert stored.keys() == {"b"}
+    assert report.rejects[0].field == "sale_price"
+    assert "no sale" in report.rejects[0].reason
+
+
+@pytest.mark.parametrize("stock", ["-3", "-3.0", -3, -3.0])
+async def test_stock_below_0_is_none(stock: Any) -> None:
+    report, stored = await load([product("a", inventory=stock)])
+    assert stored["a"]["inventory"] == 0
+    assert warned(report) == ["inventory"]
+
+
+@pytest.mark.parametrize("written", [as_csv, as_json, as_json_lines, as_parquet, as_mappings])
+async def test_control_characters_are_left_out_of_texts_and_refused_in_ids(written: Any, tmp_path: Path) -> None:
+    rows = [product("a", title="Bad \x03 one\x0bmore", brand="N\x7f"), product("b\x02c")]
+    report, stored = await load(written(tmp_path, rows))
+    assert stored == {"a": product("a", title="Bad  one more", brand="N")}
+    assert [(issue.field, issue.reason[-17:]) for issue in report.rejects] == [("id", "control character")]
+    assert warned(report) == ["brand", "title"]
+
+
+@EVERY_FORMAT
+async def test_entities_of_html_are_characters_in_names_and_addresses(written: Any, tmp_path: Path) -> None:
+    row = product(
+        "a",
+        title="English Pear &amp;amp; Freesia &#8211; 8&#39;&nbsp;long",
+        brand="Marks &amp; Spencer",
+        link="https://shop.example/?a=1&amp;b=2&copy=3",
+        image_link="https://shop.example/1.jpg?w=1&#038;h=2",
+        description="<b>1 &lt; 2 &amp; 3</b>",
+    )
+    _, stored = await load(written(tmp_path, [row]))
+    assert stored["a"]["title"] == "English Pear & Freesia \N{EN DASH} 8' long"
+    assert stored["a"]["brand"] == "Marks & Spencer"
+    assert stored["a"]["link"] == "https://shop.example/?a=1&b=2&copy=3"
+    assert stored["a"]["image_link"] == "https://shop.example/1.jpg?w=1&h=2"
+    assert stored["a"]["description"] == "<b>1 &lt; 2 &amp; 3</b>"
+
+
+@pytest.mark.parametrize("title", ["Salt & Pepper", "AT&T;", "R&D; lab", "&;", "&nosuchname;", "&#3;"])
+async def test_what_is_no_entity_stays(title: str) -> None:
+    (row,) = await read([product("a", title=title)])
+    assert row.shape["title"] == title
+
+
+@pytest.mark.parametrize("kind", ["simple", "Configurable", "variable", "VARIATION"])
+async def test_the_kind_of_product_of_a_shop_system_is_no_category(kind: str) -> None:
+    report, stored = await load([product("a", product_type=kind), product("b", product_type="Simple shoes")])
+    assert ("product_type" in stored["a"], stored["b"]["product_type"]) == (False, "Simple shoes")
+    assert warned(report) == ["product_type"]
+
+
+CONTENT_API = {
+    "kind": "content#product",
+    "id": "online:en:US:C1",
+    "offerId": "C1",
+    "contentLanguage": "en",
+    "targetCountry": "US",
+    "channel": "online",
+    "title": "Thing",
+    "description": "Some text.",
+    "link": "https://shop.example/c",
+    "imageLink": "https://shop.example/c.jpg",
+    "additionalImageLinks": ["https://shop.example/1.jpg", "https://shop.example/2.jpg"],
+    "availability": "in stock",
+    "condition": "new",
+    "price": {"value": "9.99", "currency": "USD"},
+    "salePrice": {"amountMicros": "8990000", "currencyCode": "USD"},
+    "salePriceEffectiveDate": {"startTime": "2026-01-01T00:00:00Z", "endTime": "2026-02-01T00:00:00Z"},
+    "brand": "Acme",
+    "gtins": ["4006381333931", "4006381333948"],
+    "googleProductCategory": "1604",
+    "productTypes": ["A > B", "C"],
+    "itemGroupId": "G1",
+    "ageGroup": "ADULT",
+    "gender": "UNISEX",
+    "sizes": ["M"],
+    "customLabel0": "spring",
+}
+
+
+@pytest.mark.parametrize("written", [as_json, as_json_lines, as_parquet, as_mappings])
+async def test_products_of_googles_interfaces_for_merchants_are_read(written: Any, tmp_path: Path) -> None:
+    report, stored = await load(written(tmp_path, [CONTENT_API]))
+    assert stored == {
+        "C1": {
+            "id": "C1",
+            "title": "Thing",
+            "description": "Some text.",
+            "link": "https://shop.example/c",
+            "image_link": "https://shop.example/c.jpg",
+            "additional_image_link": "https://shop.example/1.jpg,https://shop.example/2.jpg",
+            "availability": "in stock",
+            "condition": "new",
+            "price": "9.99 USD",
+            "sale_price": "8.99 USD",
+            "sale_price_effective_date": "2026-01-01T00:00:00Z/2026-02-01T00:00:00Z",
+            "brand": "Acme",
+            "gtin": "4006381333931",
+            "taxonomy_product_category": "1604",
+            "product_type": "A > B",
+            "item_group_id": "G1",
+            "age_group": "adult",
+            "gender": "unisex",
+            "size": "M",
+            "custom_label_0": "spring",
+        }
+    }
+    assert warned(report) == ["gtin", "product_type"]
+
+
+@pytest.mark.parametrize("written", [as_json, as_json_lines, as_mappings])
+@pytest.mark.parametrize("member", ["productAttributes", "attributes"])
+async def test_products_of_the_merchant_api_have_their_attributes_in_an_object(
+    written: Any, member: str, tmp_path: Path
+) -> None:
+    google = ("kind", "id", "channel", "targetCountry", "offerId", "contentLanguage")
+    item = {
+        "name": "accounts/1/productInputs/en~US~C1",
+        "offerId": "C1",
+        "contentLanguage": "en",
+        "feedLabel": "US",
+        member: {name: value for name, value in CONTENT_API.items() if name not in google},
+    }
+    _, stored = await load(written(tmp_path, [item, item | {"offerId": "C2"}]))
+    _, content = await load([CONTENT_API, CONTENT_API | {"offerId": "C2"}])
+    assert stored == content
+    assert stored["C2"]["title"] == "Thing"
+
+
+@pytest.mark.parametrize("code", ["Does not apply", "Nicht zutreffend"])
+async def test_what_marketplaces_write_for_no_code_is_not_sent(code: str) -> None:
+    report, stored = await load([product("a", gtin=code, mpn=code)])
+    assert stored["a"] == product("a")
+    assert warned(report) == ["gtin", "mpn"]
+
+
+async def test_entities_that_xml_does_not_know_end_the_feed_with_advice(tmp_path: Path) -> None:
+    feed = as_xml(tmp_path, [product("a", title="Mat TO 8")])
+    feed.write_text(feed.read_text("utf-8").replace("TO", "&ndash;"), "utf-8")
+    with pytest.raises(InvalidInput, match=r"line 1, column .*write the character itself"):
+        await load(feed)
+
+
+SHOP = "sku,product_type,name,description,price,url,base_image,qty\n24-MB01,simple,Bag,Some text.,34.0000,https://s.example/b,/m/b/1.jpg,3\n"
+
+
+async def test_the_advice_about_missing_columns_names_columns_that_are_free(tmp_path: Path) -> None:
+    (tmp_path / "export.csv").write_text(SHOP, "utf-8")
+    with pytest.raises(InvalidInput, match="no column availability, condition, image_link ") as error:
+        await load(tmp_path / "export.csv")
+    assert "description might" not in str(error.value)
+    assert '--set "availability=in stock"' in str(error.value)
+
+
+@EVERY_FORMAT
+async def test_constants_are_the_values_of_products_that_have_none(written: Any, tmp_path: Path) -> None:
+    rows = [
+        product("a", condition=None, brand=None, price="9.99"),
+        product("b", condition=None, brand=None, price="9.99 USD"),
+    ]
+    constants: dict[str, str | int] = {
+        "condition": "New",
+        "availability": "out of stock",
+        "brand": "Acme",
+        "inventory": 5,
+        "currency": "eur",
+    }
+    report, stored = await load(written(tmp_path, rows), constants=constants)
+    assert report.rejected == 0
+    assert stored["a"] == product("a", brand="Acme", inventory=5, price="9.99 EUR")
+    assert stored["b"] == product("b", brand="Acme", inventory=5, price="9.99 USD")
+    lint = await lint_products(written(tmp_path, rows), constants=constants)
+    assert (lint.rows, lint.unusable_rows) == (2, 0)
+
+
+@pytest.mark.parametrize("written", [as_csv, as_xml, as_mappings])
+async def test_a_constant_fills_cells_that_are_empty_and_replaces_none(written: Any, tmp_path: Path) -> None:
+    rows = [product("a", condition="used"), product("b", condition=""), product("c", condition="")]
+    _, stored = await load(written(tmp_path, rows), constants={"condition": "new"})
+    assert [stored[each]["condition"] for each in "abc"] == ["used", "new", "new"]
+
+
+@pytest.mark.parametrize(
+    ("constants", "says"),
+    [
+        ({"condition": "shiny"}, "the constant condition must be one of"),
+        ({"brand": "n/a"}, "the constant brand stands for no value"),
+        ({"id": "1"}, "id cannot be a constant"),
+        ({"conditon": "new"}, "did you mean condition"),
+        ({"inventory": "many"}, "the constant inventory must be a whole number"),
+        ({"currency": "Euro"}, "ISO 4217"),
+    ],
+)
+async def test_constants_that_no_product_can_have_are_refused_at_once(constants: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        await load([product("a")], constants=constants)
+
+
+async def test_a_journal_is_continued_only_with_the_same_constants(tmp_path: Path) -> None:
+    file, journal = as_csv(tmp_path, [product("a", condition=None)]), tmp_path / "load.journal"
+    await load(file, constants={"condition": "new"}, journal=journal)
+    report, _ = await load(file, constants={"condition": "new"}, journal=journal)
+    assert report.accepted == 1
+    with pytest.raises(InvalidInput, match="constants"):
+        await load(file, constants={"condition": "used"}, journal=journal)
+
+
+@EVERY_FORMAT
+async def test_ids_that_come_again_are_counted_and_the_last_one_holds(written: Any, tmp_path: Path) -> None:
+    rows = [product("a"), product("a", price="8.00 EUR"), product("a", price="7.00 EUR")]
+    report, stored = await load(written(tmp_path, rows))
+    assert (report.accepted, report.repeated, stored["a"]["price"]) == (3, 2, "7.00 EUR")
+    assert [(issue.field, "a" in issue.reason) for issue in report.warning_details] == [("id", True)]

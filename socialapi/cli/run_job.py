@@ -98,7 +98,7 @@ class ProgressDisplay:
         new = {name: read_as for name, read_as in report.columns.items() if name not in self._columns_shown}
         if report.read:
             self._columns_shown.update(new)
-        if not report.read or all(_is_called(*each) for each in new.items()):
+        if self._is_quiet or not report.read or all(_is_called(*each) for each in new.items()):
             return
         read = "; ".join(f"{name} as {read_as}" for name, read_as in islice(new.items(), COLUMNS_SHOWN))
         more = f"; and {len(new) - COLUMNS_SHOWN} more" if len(new) > COLUMNS_SHOWN else ""

@@ -2,10 +2,12 @@
 
 import io
 import itertools
+import logging
 
+import attrs
 import pytest
 
-from socialapi.cli import run_job
+from socialapi.cli import output, run_job
 from socialapi.cli.run_job import ProgressDisplay
 from socialapi.reports import Progress, UploadReport
 
@@ -35,6 +37,17 @@ def test_without_a_terminal_a_line_is_written_every_ten_seconds(
     assert printed.err == f"crm.csv: {COUNTS}\n"
     assert not printed.out
     assert display.last is HALF
+
+
+def test_columns_that_are_called_otherwise_are_shown_once_and_not_with_q(capsys: pytest.CaptureFixture[str]) -> None:
+    progress = Progress(report=attrs.evolve(HALF.report, columns={"Handy": "phone_number", "email": "email"}))
+    with ProgressDisplay("crm.csv") as display:
+        display(progress)
+        display(progress)
+    assert capsys.readouterr().err == "reading Handy as phone_number; email as email\n"
+    with output.saying_logs(logging.ERROR), ProgressDisplay("crm.csv") as display:
+        display(progress)
+    assert not capsys.readouterr().err
 
 
 def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,5 +1,6 @@
 """Encodes Python values as JSON, query strings and form bodies."""
 
+import contextlib
 import datetime
 import decimal
 import enum
@@ -303,7 +304,8 @@ def shaper(declared: Any) -> Shape:
         return _array(arguments[0])
     if typing.is_typeddict(declared):
         return _parameters(declared)
-    return _whole if declared is int or (origin is typing.Literal and int in map(type, arguments)) else _undeclared
+    has_integers = origin is typing.Literal and int in map(type, arguments)
+    return _BY_TYPE.get(int if has_integers else declared, _undeclared)
 
 
 def _annotated(base: Any, *metadata: Any) -> Shape:
@@ -324,6 +326,19 @@ def _whole(value: Any) -> Any:
         return operator.index(value)
     except TypeError:  # an array of several items
         return value
+
+
+def _moment(value: Any) -> Any:
+    """Returns a time in UTC, also of a text with another offset, as jobs take it."""
+    if isinstance(value, str) and "T" in value:
+        with contextlib.suppress(ValueError, InvalidInput):  # which the rules of the field report
+            moment = datetime.datetime.fromisoformat(value)
+            if moment.utcoffset():
+                return format_timestamp(moment)
+    return _undeclared(value)
+
+
+_BY_TYPE: Final[Mapping[Any, Shape]] = {int: _whole, datetime.datetime: _moment}
 
 
 def _id(value: Any) -> Any:

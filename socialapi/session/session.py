@@ -198,7 +198,7 @@ class Session:
             result = self.result_of(call, await self.send(call))
         if route.family is OAUTH:
             refuse_unusable(result)
-        self.usage.read(route, result)
+        self.usage.count_read(route, result)
         return result
 
     def result_of(self, call: Call[R], reply: Reply) -> R:
@@ -339,7 +339,7 @@ class Session:
             headers = call.authorization.headers
             if options.headers:
                 headers = {**options.headers, **headers}
-            self.usage.sent(request.target.route)
+            self.usage.count_sent(request.target.route)
             sending = send(request, headers, timeout_seconds=options.timeout_seconds)
             outcome = await (sending if telemetry is None else telemetry.attempt(call, sending))
         except TransportError as problem:

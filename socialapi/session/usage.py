@@ -38,12 +38,12 @@ class UsageCounter:
         self._resources: collections.Counter[str] = collections.Counter()
         self._requests: collections.Counter[str] = collections.Counter()
 
-    def sent(self, route: Route[Any]) -> None:
+    def count_sent(self, route: Route[Any]) -> None:
         """Counts a request."""
         # The paths of routes that the caller writes out may be any number.
         self._requests[f"{route.method} {'(client.request)' if route.label else route.shown}"] += 1
 
-    def read(self, route: Route[Any], result: object) -> None:
+    def count_read(self, route: Route[Any], result: object) -> None:
         """Counts the objects of an answer."""
         if route.method != "GET":
             return

@@ -8,7 +8,6 @@ from typing import TypeVar
 
 import attrs
 
-from socialapi.internal.records import Exported
 from socialapi.models.events import ActivityEvent, MatchedPost
 from socialapi.models.pages import Undecoded
 from socialapi.webhooks import attempts
@@ -19,7 +18,7 @@ Read = Callable[[Callable[[sqlite3.Connection], attempts.StoredLetter | None]], 
 
 
 @attrs.frozen(kw_only=True)
-class DeadLetter(Exported):
+class DeadLetter:
     """An event that was put aside: it was handed out `attempts` times, and never finished.
 
     `number` names it in the inbox, for `socialapi webhooks inbox retry` and `drop`.

@@ -134,13 +134,8 @@ class Receiver(_WithoutWarning, web.Application):
         telemetry: WebhookTelemetry | None = None,
     ) -> None:
         super().__init__()
-        _check_whole_numbers(
-            max_body_bytes=max_body_bytes,
-            max_queue=max_queue,
-            max_waiting=max_waiting,
-            dedup_window=dedup_window,
-            max_attempts=max_attempts,
-        )
+        _check_whole_numbers(max_body_bytes=max_body_bytes, max_queue=max_queue, max_waiting=max_waiting)
+        _check_whole_numbers(dedup_window=dedup_window, max_attempts=max_attempts)
         _check_health_path(health_path)
         _check_seconds("body_timeout_seconds", body_timeout_seconds)
         self.counters: ReceiverCounters = ReceiverCounters()

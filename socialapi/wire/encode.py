@@ -25,6 +25,7 @@ from socialapi.models.validation import (
     Tagged,
     Unshapeable,
     format_timestamp,
+    parse_iso_8601,
     is_several,
     members_by_tag,
     printable_name,
@@ -330,11 +331,10 @@ def _whole(value: Any) -> Any:
 
 def _moment(value: Any) -> Any:
     """Returns a time in UTC, also of a text with another offset, as jobs take it."""
-    if isinstance(value, str) and "T" in value:
-        with contextlib.suppress(ValueError, InvalidInput):  # which the rules of the field report
-            moment = datetime.datetime.fromisoformat(value)
-            if moment.utcoffset():
-                return format_timestamp(moment)
+    moment = parse_iso_8601(value) if isinstance(value, str) else None
+    if moment is not None and moment.utcoffset():
+        with contextlib.suppress(InvalidInput):  # out of range in UTC, which the rules of the field report
+            return format_timestamp(moment)
     return _undeclared(value)
 
 

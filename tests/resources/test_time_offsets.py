@@ -32,7 +32,7 @@ def audience(client: Client) -> Any:
 
 
 def operation(time: Any) -> Any:
-    return Operation("Update", OperationParams(users=[{"handle": ["@ada"]}], expires_at=time))  # type: ignore[arg-type]
+    return Operation("Update", OperationParams(users=[{"handle": ["@ada"]}], expires_at=time))
 
 
 CALLS: dict[str, Callable[[Client, Any], Awaitable[object]]] = {

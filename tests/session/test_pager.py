@@ -154,7 +154,7 @@ async def test_the_next_page_is_on_its_way_once_half_of_one_was_used() -> None:
         await turns(2)
         asked.append(len(collection.asked))
     assert asked == [1, 1, 2]
-    await walk.aclose()  # type: ignore[attr-defined]  # it is an asynchronous generator
+    await walk.aclose()
     assert not collection.tasks
 
 

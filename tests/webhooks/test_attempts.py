@@ -74,15 +74,16 @@ async def test_of_fifty_events_the_one_that_kills_its_process_five_times_is_put_
 
 async def test_ten_rolling_restarts_put_nothing_aside(path: Path) -> None:
     await store(path, *range(1, 6))
+
+    async def hold(receiver: Receiver) -> None:
+        async for _ in receiver:
+            await asyncio.Event().wait()
+
     for _ in range(10):
-        receiver = Receiver(SECRET, inbox=path)
-
-        async def handle(receiver: Receiver = receiver) -> None:
-            async for _ in receiver:
-                await asyncio.Event().wait()
-
-        async with receiver.handled_by(lambda _, handle=handle: handle()):
-            await until(lambda receiver=receiver: receiver.counters.handed_out == 1)
+        async with Receiver(SECRET, inbox=path).handled_by(hold) as receiver:
+            async with asyncio.timeout(10):
+                while receiver.counters.handed_out < 1:
+                    await turns(10)
     assert counts(path) == []
     async with Receiver(SECRET, inbox=path) as receiver:
         assert numbers(await take(receiver, 5)) == ["1", "2", "3", "4", "5"]

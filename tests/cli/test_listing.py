@@ -382,6 +382,8 @@ async def test_the_examples_in_the_help_of_a_list_work(
     command: str, with_something: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    async with Receiver("secret", inbox=tmp_path / "events.sqlite"):
+        pass
     (tmp_path / "feed.json").write_text('[{"id": "A-1"}]')
     await with_something.run("catalog", "upsert", "feed.json", "--catalog", "7pc01", "--journal", "nightly.journal")
     assert examples(command)

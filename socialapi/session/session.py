@@ -336,9 +336,8 @@ class Session:
             call.authorization = await call.authenticator.authorize(request, options)
             started = self.clock.monotonic()
             call.waited += started - waiting_since
-            headers = call.authorization.headers
-            if options.headers:
-                headers = {**options.headers, **headers}
+            signed = call.authorization.headers
+            headers = {**options.headers, **signed} if options.headers else signed
             self.usage.count_sent(request.target.route)
             sending = send(request, headers, timeout_seconds=options.timeout_seconds)
             outcome = await (sending if telemetry is None else telemetry.attempt(call, sending))

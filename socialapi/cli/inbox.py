@@ -1,10 +1,11 @@
 """`socialapi webhooks inbox`: the events that were put aside because no process finished them."""
 
 import contextlib
+import datetime
 import functools
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import attrs
 from cyclopts import App, Parameter
@@ -16,9 +17,6 @@ from socialapi.errors import ConfigurationError, InvalidInput
 from socialapi.internal.sqlite_file import SqliteFile
 from socialapi.webhooks import attempts
 from socialapi.webhooks.dead_letters import DeadLetter, DeadLetters
-
-if TYPE_CHECKING:
-    import datetime
 
 app: Final = App(name="inbox", help="Events that were put aside in an inbox.")
 
@@ -35,7 +33,7 @@ class PutAside:
     event_id: str | None
     event_type: str | None
     attempts: int
-    put_aside_at: "datetime.datetime"
+    put_aside_at: datetime.datetime
 
 
 def _row(letter: DeadLetter) -> PutAside:

@@ -152,7 +152,7 @@ BODIES: Final = (
     Bound(
         "a webhook body",
         *argument(Receiver, "max_body_bytes", size),
-        "413; without a Content-Length already beyond " + size(endpoint.MAX_UNANNOUNCED_BYTES),
+        "413",
     ),
     Bound(
         "all unfinished webhook bodies together",
@@ -194,6 +194,11 @@ QUEUES: Final = (
         "events of webhooks that wait in an inbox, of all processes",
         *argument(Receiver, "max_waiting"),
         "503: the service sends them again",
+    ),
+    Bound(
+        "how often an event of an inbox is handed out and not finished",
+        *argument(Receiver, "max_attempts"),
+        "it is put aside, until it is retried or dropped",
     ),
     Bound(
         "events that wait to be written into the inbox",
@@ -437,6 +442,16 @@ WAITS: Final = (
         "the arrival of a webhook body",
         *argument(Receiver, "body_timeout_seconds", seconds),
         "408; the connection is closed",
+    ),
+    Bound(
+        "an event that another process had when it was killed, while others are ready",
+        *fixed(inbox.SUSPECT_SECONDS, seconds),
+        "it is handed out",
+    ),
+    Bound(
+        "other events, while such an event is not finished and its task asks for another",
+        *fixed(inbox.ALONE_SECONDS, seconds),
+        "the next one is handed out",
     ),
     Bound(
         "the head of a request to `webhooks listen`",

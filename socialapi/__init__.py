@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from socialapi.session.token_cache import FileTokenCache as FileTokenCache
     from socialapi.session.token_cache import MemoryTokenCache as MemoryTokenCache
     from socialapi.session.token_cache import TokenCache as TokenCache
+    from socialapi.session.usage import Usage as Usage
     from socialapi.streams.stream import Stream as Stream
     from socialapi.wire.response import Reply as Reply
 else:
@@ -58,6 +59,7 @@ else:
             "socialapi.session.pager": "Pager",
             "socialapi.session.rate_limiter": "LimitStatus Pacer SlidingWindowPacer Slot",
             "socialapi.session.token_cache": "FileTokenCache MemoryTokenCache TokenCache",
+            "socialapi.session.usage": "Usage",
             "socialapi.streams.stream": "Stream",
             "socialapi.version": "__version__",
             "socialapi.wire.response": "Reply",

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from socialapi.session.session import Session
     from socialapi.session.telemetry import Telemetry
     from socialapi.session.transport import Transport
+    from socialapi.session.usage import Usage
     from socialapi.wire.response import Reply
 
 
@@ -238,6 +239,13 @@ class Client:
     def limits(self) -> "Mapping[str, LimitStatus]":
         """The state of each rate limit now, by limit and account."""
         return self._session.pacer.limits()
+
+    @property
+    def usage(self) -> "Usage":
+        """What this client and its views have read and sent so far: resources by kind and requests by
+        route, and since when.
+        """
+        return self._session.usage.usage()
 
     @functools.cached_property
     def ads(self) -> "Ads":

@@ -40,6 +40,7 @@ PUBLIC_NAMES: Final = frozenset(
         "TokenCache",
         "UploadReport",
         "UpsertReport",
+        "Usage",
         "__version__",
         "errors",
     }

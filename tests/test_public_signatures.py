@@ -28,9 +28,10 @@ EXPORTED: Final = {PACKAGE.resolve(module, name) for module, name in PUBLIC}
 
 
 def made_by_a_client() -> frozenset[Name]:
-    """Groups of methods, pagers and streams are not made by users."""
+    """Groups of methods, pagers, streams and the events that were put aside are not made by users."""
     groups = {PACKAGE.resolve(module, name) for module, name in PUBLIC if module == "socialapi.resources"}
     made = {Name("socialapi.session.pager", "Pager"), Name("socialapi.streams.stream", "Stream")}
+    made.add(Name("socialapi.webhooks.dead_letters", "DeadLetters"))
     return frozenset(name for name in groups | made if name is not None)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import orjson
 from cyclopts import App, Parameter
 
+from socialapi.cli import inbox as inbox_commands
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.formats import Column, ListKind, json_line, print_row, shown_json
@@ -23,6 +24,7 @@ from socialapi.session.network import Network
 from socialapi.wire.encode import json_shape
 
 app: Final = App(name="webhooks")
+app.command(inbox_commands.app)
 
 if TYPE_CHECKING:
     from socialapi.webhooks import Receiver
@@ -165,6 +167,10 @@ async def listen(
         Path | None,
         Parameter(help="Keep events in this file until they are printed or passed on; made if it is not there."),
     ] = None,
+    health_path: Annotated[
+        str,
+        Parameter(help="Answer a GET of this path with 200 while events are accepted, else with 503."),
+    ] = "/healthz",
     limit: Annotated[int | None, whole_number(help="End after so many events.", least=1)] = None,
     json: Annotated[
         bool,
@@ -187,7 +193,8 @@ async def listen(
     when the other side has answered 2xx. While that side cannot be reached or answers 5xx, 408, 425
     or 429, events wait and new ones are accepted. An event that it answers otherwise is named on
     standard error, not printed and not finished. With --inbox events survive an interruption or a
-    crash, and what is not finished comes first the next time; one may then come twice. Standard
+    crash, and what is not finished comes first the next time; one may then come twice. An event that
+    was handed out five times and never finished is put aside (`socialapi webhooks inbox`). Standard
     error says how many events wait at the start and are left at the end, when deliveries are
     refused for their signature, and at the end how many were received, were duplicates and were
     refused.
@@ -199,7 +206,7 @@ async def listen(
     from socialapi.webhooks.serving import serving
 
     secrets = _secrets(os.environ)
-    receiver = Receiver(secrets, inbox=inbox)
+    receiver = Receiver(secrets, inbox=inbox, health_path=health_path)
     async with contextlib.AsyncExitStack() as stack:
         forwarder = (
             None if forward is None else Forwarder(forward, tell=_say_trouble, network=Network.of(os.environ, own=True))

@@ -78,6 +78,10 @@ class WantedRules:
     stream: "FilteredStream"
     drafts: Mapping[Key, RuleDraft]
     remove_others: bool
+    _duplicates: dict[Key, str | None] = attrs.field(init=False, factory=dict)
+    """The drafts that the service called duplicates, with the id of the rule that is there. It may
+    have another text: the service may tidy what it stores.
+    """
 
     async def ensure(self) -> tuple[StreamRule, ...]:
         """Returns all rules in their final state.
@@ -88,7 +92,7 @@ class WantedRules:
         refused: Refusals = []
         for rounds_left in reversed(range(MAX_ROUNDS)):
             rules = await self._rules()
-            present = {_key(rule) for rule in rules}
+            present = {_key(rule) for rule in rules} | {key for rule in rules for key in self._duplicates_of(rule)}
             missing = [draft for key, draft in self.drafts.items() if key not in present]
             others = self._others(rules) if self.remove_others else []
             if not missing and not others:
@@ -107,12 +111,25 @@ class WantedRules:
         refused = await self._add(missing)
         if not all(isinstance(each, _MAY_PASS) for each in refused):
             raise _error(refused)
+        for each in refused:
+            if isinstance(each, DuplicateRules):
+                self._duplicates.update({_key(draft): each.id for draft in missing if _is_same(draft, each, missing)})
+        others = [rule for rule in others if not self._duplicates_of(rule)]
         await self._delete(others)
         return [] if others else refused
 
+    def _duplicates_of(self, rule: StreamRule) -> list[Key]:
+        """Returns the drafts that the service stores as this rule, under the same tag."""
+        return [
+            (value, tag)
+            for (value, tag), rule_id in self._duplicates.items()
+            if tag == (rule.tag or "")
+            and (rule.id == rule_id if rule_id is not None else _tidy(rule.value) == _tidy(value))
+        ]
+
     def _others(self, rules: Sequence[StreamRule]) -> list[StreamRule]:
         """Returns the rules to delete. Raises DecodeError if one of them has no id."""
-        others = [rule for rule in rules if _key(rule) not in self.drafts]
+        others = [rule for rule in rules if _key(rule) not in self.drafts and not self._duplicates_of(rule)]
         if any(rule.id is None for rule in others):
             raise DecodeError("data.id", "is missing, so the rule cannot be deleted")
         return others
@@ -150,8 +167,17 @@ def _without_empty_tag(draft: RuleDraft) -> RuleDraft:
     return draft if draft.tag else RuleDraft(draft.value)
 
 
-def _key(rule: StreamRule) -> Key:
+def _key(rule: StreamRule | RuleDraft) -> Key:
     return rule.value, rule.tag or ""
+
+
+def _is_same(draft: RuleDraft, refusal: DuplicateRules, sent: Sequence[RuleDraft]) -> bool:
+    """Returns whether a refusal is about this one of the drafts that were sent."""
+    return len(sent) == 1 or (refusal.value is not None and _tidy(refusal.value) == _tidy(draft.value))
+
+
+def _tidy(value: str) -> str:
+    return " ".join(value.split())
 
 
 def _parts(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
@@ -256,7 +282,8 @@ class FilteredStream(Resource):
         """Adds the missing rules and returns all rules in their final state (sections 4.1 and 8).
 
         Call it at every start: existing rules stay as they are. Rules are compared by value and
-        tag; no tag equals an empty one. `remove_others` deletes all other rules, after the missing
+        tag; no tag equals an empty one. A rule that the service calls a duplicate is there, even if
+        it is stored with another text. `remove_others` deletes all other rules, after the missing
         ones were added, or before if they are in the way: with the same value under another tag, or
         at the cap.
 

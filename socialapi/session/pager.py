@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import attrs
@@ -31,9 +31,12 @@ class Pager(Generic[T]):
         items = await pager.collect(limit=500)     a list
         table = await pager.to_arrow(limit=500)    a table; `to_pandas` returns a DataFrame
 
-    Iteration ends when the service names no next page; an empty page does not end it. The next page
-    is fetched while the current one is processed, so leaving the loop early wastes at most one
-    request. Raises DecodeError if a page token repeats, because the iteration would never end: at
+    Iteration ends when the service names no next page; an empty page does not end it. Reading costs
+    money and caps, so the next page is requested only once half of the items of the current one
+    were used; where whole pages are processed, it is requested when the current one is handed out.
+    Leaving the loop early wastes at most one request. With a `limit`, no page is requested that is
+    not needed. `pages_read` and `items_read` count the pages that arrived, and the items on them.
+    Raises DecodeError if a page token repeats, because the iteration would never end: at
     once if it is among the last 1,000, and otherwise before three times as many pages were read as
     there are.
 
@@ -55,6 +58,8 @@ class Pager(Generic[T]):
         self._index: int = 0
         self.undecoded: int = 0
         self.partial_errors: int = 0
+        self.pages_read: int = 0
+        self.items_read: int = 0
 
     def __repr__(self) -> str:
         kind = getattr(self.item_type, "__name__", None)
@@ -82,35 +87,40 @@ class Pager(Generic[T]):
         self._page, self._index = (self._begin.token, page), len(page.data) - 1
         return _without(page, self._begin.find([page])[1]) if self._begin.taken else page
 
-    async def __aiter__(self) -> AsyncIterator[T]:
+    async def __aiter__(self) -> AsyncGenerator[T, None]:
         # Not built on `with_pages`: passing each item through two generators costs twice as much.
         async with contextlib.aclosing(self._walk()) as walk:
-            async for token, page, skip in walk:
+            async for token, page, skip, ahead in walk:
                 if page.errors:
                     _warn_of_errors(page)  # callers who iterate over items never see the page
                 data = page.data
                 if skip < len(data):
                     self._page = token, page
-                for self._index in range(skip, len(data)):
-                    yield data[self._index]
+                for items in _halves(skip, len(data)):
+                    for self._index in items:
+                        yield data[self._index]
+                    ahead.begin()
 
     async def with_pages(self) -> AsyncGenerator[tuple[T, Page[T]], None]:
         """Yields every item with the page it is on, whose `includes` hold the expanded objects."""
         async with contextlib.aclosing(self._walk()) as walk:
-            async for token, page, skip in walk:
+            async for token, page, skip, ahead in walk:
                 data = page.data
                 if skip < len(data):
                     self._page = token, page
                 elif page.errors:
                     _warn_of_errors(page)  # a page without items is never seen by callers
-                for self._index in range(skip, len(data)):
-                    yield data[self._index], page
+                for items in _halves(skip, len(data)):
+                    for self._index in items:
+                        yield data[self._index], page
+                    ahead.begin()
 
-    async def pages(self) -> AsyncIterator[Page[T]]:
+    async def pages(self) -> AsyncGenerator[Page[T], None]:
         """Yields every page. `position` points behind the page that was yielded last."""
         async with contextlib.aclosing(self._walk()) as walk:
-            async for token, page, skip in walk:
+            async for token, page, skip, ahead in walk:
                 self._page, self._index = (token, page), len(page.data) - 1
+                ahead.begin()
                 yield _without(page, skip)
 
     async def collect(self, *, limit: int | None = None) -> list[T]:
@@ -125,10 +135,12 @@ class Pager(Generic[T]):
         if limit == 0:
             return items
         try:
-            async for item in self:
-                items.append(item)
-                if len(items) == limit:
-                    break
+            # Closed here, before the event loop gets to request a page that is not needed.
+            async with contextlib.aclosing(aiter(self)) as walk:
+                async for item in walk:
+                    items.append(item)
+                    if len(items) == limit:
+                        break
         except SocialApiError as problem:
             problem.collected, problem.position = tuple(items), self.position
             raise
@@ -151,16 +163,18 @@ class Pager(Generic[T]):
         if left == 0:
             return chunks[0]
         try:
-            async for page in self.pages():
-                if page.errors:
-                    _warn_of_errors(page)  # callers never see the page
-                items = page.data[:left]
-                chunks.append(arrow.arrow_table(items, self.item_type))
-                self._index -= len(page.data) - len(items)
-                position = self.position
-                left = None if left is None else left - len(items)
-                if left == 0:
-                    break
+            # Closed here, before the event loop gets to request a page that is not needed.
+            async with contextlib.aclosing(self.pages()) as pages:
+                async for page in pages:
+                    if page.errors:
+                        _warn_of_errors(page)  # callers never see the page
+                    items = page.data[:left]
+                    chunks.append(arrow.arrow_table(items, self.item_type))
+                    self._index -= len(page.data) - len(items)
+                    position = self.position
+                    left = None if left is None else left - len(items)
+                    if left == 0:
+                        break
         except SocialApiError as problem:
             problem.collected, problem.position = (arrow.concatenated(chunks),), position
             raise
@@ -175,8 +189,10 @@ class Pager(Generic[T]):
         arrow.check_pandas()  # before any page is asked for
         return arrow.data_frame(await self.to_arrow(limit=limit))
 
-    async def _walk(self) -> AsyncGenerator[tuple[str | None, Page[T], int], None]:
-        """Yields every page from the start on, with its token and the number of its items to skip."""
+    async def _walk(self) -> "AsyncGenerator[tuple[str | None, Page[T], int, _PageAhead[T]], None]":
+        """Yields every page from the start on, with its token, the number of its items to skip, and
+        the page after it.
+        """
         token = self._begin.token
         held_back = _HeldBack[T](self._begin)
         loop = asyncio.get_running_loop()  # once: before Python 3.12 it is a system call
@@ -184,22 +200,28 @@ class Pager(Generic[T]):
         page = self._counted(await self._fetch(token))
         while True:
             upcoming = page.next_token
-            if upcoming is None:
-                for each in held_back.released_by(token, page):
-                    yield each
-                return
-            if read.repeats(upcoming):
+            if upcoming is not None and read.repeats(upcoming):
                 raise DecodeError(next_token_path(page.meta), "names a page that was read already")
             ahead = _PageAhead(self._fetch, self._spawn, upcoming, loop)
             try:
-                for each in held_back.released_by(token, page):
-                    yield each
-                page = self._counted(await ahead.page())
+                for earlier, each, skip in held_back.released_by(token, page):
+                    # Of several pages that were held back, only the last is followed by a new one.
+                    yield (
+                        earlier,
+                        each,
+                        skip,
+                        ahead if each is page else _PageAhead(self._fetch, self._spawn, None, loop),
+                    )
+                if upcoming is None:
+                    return
+                page = self._counted(await ahead.page(upcoming))
             finally:
                 await ahead.aclose()
             token = upcoming
 
     def _counted(self, page: Page[T]) -> Page[T]:
+        self.pages_read += 1
+        self.items_read += page.arrived_before(len(page.data))
         self.partial_errors += len(page.errors)
         if page.undecoded:
             self.undecoded += len(page.undecoded)
@@ -255,35 +277,50 @@ class _HeldBack(Generic[T]):
 
 
 class _PageAhead(Generic[T]):
-    """The next page, fetched from the moment on at which the caller lets the event loop run.
+    """The page of a token, fetched from the moment on at which the caller lets the event loop run
+    after `begin`. Without a token there is none.
 
     A caller that asks for the page before that fetches it itself. A task would not have begun
     earlier, and it costs a tenth of the page.
     """
 
-    def __init__(self, fetch: Fetch[T], spawn: Spawn[T], token: str, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, fetch: Fetch[T], spawn: Spawn[T], token: str | None, loop: asyncio.AbstractEventLoop) -> None:
         self._fetch = fetch
         self._spawn = spawn
         self._token = token
+        self._loop = loop
+        self._start: asyncio.Handle | None = None
         self._task: asyncio.Task[Page[T]] | None = None
-        self._start = loop.call_soon(self._begin)
+
+    def begin(self) -> None:
+        """Has the page fetched while the caller does something else. Safe to call twice."""
+        if self._start is None and self._token is not None:
+            self._start = self._loop.call_soon(self._begin)
 
     def _begin(self) -> None:
         # Of a closed client nothing is fetched, and the caller is told when it asks.
         with contextlib.suppress(RuntimeError):
             self._task = self._spawn(self._fetch(self._token))
 
-    async def page(self) -> Page[T]:
-        """Returns the page."""
-        self._start.cancel()
-        return await (self._task or self._fetch(self._token))
+    async def page(self, token: str) -> Page[T]:
+        """Returns the page of the token."""
+        if self._start is not None:
+            self._start.cancel()
+        return await (self._task or self._fetch(token))
 
     async def aclose(self) -> None:
         """Ends what is still being fetched because the caller stopped early."""
-        self._start.cancel()
+        if self._start is not None:
+            self._start.cancel()
         if self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+
+
+def _halves(skip: int, count: int) -> tuple[range, range]:
+    """Returns the indices of the items to yield before the next page is requested, and after."""
+    half = max(skip, (count + 1) // 2)
+    return range(skip, half), range(half, count)
 
 
 def _warn_of_errors(page: Page[Any]) -> None:

@@ -39,6 +39,7 @@ from socialapi.session.places import ConnectionPlaces
 from socialapi.session.rate_limiter import Pacer, SlidingWindowPacer, Slot
 from socialapi.session.token_cache import TokenCache
 from socialapi.session.transport import LiveReply, Transport, close_reply
+from socialapi.session.usage import UsageCounter
 from socialapi.wire.oauth1 import refuse_unusable
 from socialapi.wire.rate_limit_headers import LimitHeaders
 from socialapi.wire.request import Plan, Request
@@ -139,6 +140,7 @@ class Session:
         self._process = self._thread = 0
         _SESSIONS.add(self)
         self._end_of_loop: AsyncGenerator[None, None] | None = None
+        self.usage = UsageCounter(self.now())
 
     def now(self) -> datetime.datetime:
         """Returns the wall time as an aware datetime."""
@@ -196,6 +198,7 @@ class Session:
             result = self.result_of(call, await self.send(call))
         if route.family is OAUTH:
             refuse_unusable(result)
+        self.usage.count_read(route, result)
         return result
 
     def result_of(self, call: Call[R], reply: Reply) -> R:
@@ -333,9 +336,9 @@ class Session:
             call.authorization = await call.authenticator.authorize(request, options)
             started = self.clock.monotonic()
             call.waited += started - waiting_since
-            headers = call.authorization.headers
-            if options.headers:
-                headers = {**options.headers, **headers}
+            signed = call.authorization.headers
+            headers = {**options.headers, **signed} if options.headers else signed
+            self.usage.count_sent(request.target.route)
             sending = send(request, headers, timeout_seconds=options.timeout_seconds)
             outcome = await (sending if telemetry is None else telemetry.attempt(call, sending))
         except TransportError as problem:

@@ -43,6 +43,14 @@ class Unfinished(Protocol[E]):
         """Marks the event as handled, so that it is not delivered again."""
 
 
+@runtime_checkable
+class TakesFailures(Protocol):
+    """A source that counts how often the handling of an event has failed."""
+
+    def failed(self, event: Any) -> None:
+        """Marks the event as one that its handler failed on."""
+
+
 @attrs.define
 class DispatchCounters(Exported):
     """The counts of a dispatcher: events `handled` by all their handlers, `failed` and
@@ -180,6 +188,8 @@ class Dispatcher:
                 await self._report(event, problem)
         if failed:
             self.counters.failed += 1
+            if isinstance(finishing, TakesFailures):
+                finishing.failed(event)
             return
         if handlers:
             self.counters.handled += 1

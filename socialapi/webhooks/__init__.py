@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from socialapi.models.events import DirectMessage as DirectMessage
     from socialapi.models.events import MatchedPost as MatchedPost
     from socialapi.models.pages import Undecoded as Undecoded
+    from socialapi.webhooks.dead_letters import DeadLetter as DeadLetter
+    from socialapi.webhooks.dead_letters import DeadLetters as DeadLetters
     from socialapi.webhooks.endpoint import ReceiverCounters as ReceiverCounters
     from socialapi.webhooks.endpoint import WebhookReply as WebhookReply
     from socialapi.webhooks.endpoint import WebhookTelemetry as WebhookTelemetry
@@ -35,6 +37,7 @@ else:
         {
             "socialapi.models.events": "ActivityEvent DirectMessage MatchedPost",
             "socialapi.models.pages": "Undecoded",
+            "socialapi.webhooks.dead_letters": "DeadLetter DeadLetters",
             "socialapi.webhooks.endpoint": "ReceiverCounters WebhookReply WebhookTelemetry",
             "socialapi.webhooks.receiver": "Delivery Receiver read_event",
             "socialapi.webhooks.signatures": "SIGNATURE_HEADER crc_response sign_body verify_signature",

@@ -48,6 +48,10 @@ class AsgiApp:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         client = _Client(receive)
         query = scope.get("query_string", b"").decode("latin-1")
+        health = self._endpoint.health(scope["method"], scope.get("path", ""), query)
+        if health is not None:
+            await _send(health, send, closes=False)
+            return
         async with contextlib.aclosing(client.chunks()) as chunks:
             answer = await self._endpoint.respond(scope["method"], query, scope["headers"], chunks)
         if not client.has_left:

@@ -24,13 +24,11 @@ MAX_READING_BYTES: Final = 64_000_000
 """The most bytes of all unfinished bodies together, unless there is only one. Beyond it, the
 largest of the others is given up.
 """
-MAX_UNANNOUNCED_BYTES: Final = 65_536
-"""The largest body without a Content-Length. Servers read such bodies chunk by chunk, which takes
-much longer.
-"""
 MAX_TINY_CHUNKS: Final = 64
 TINY_CHUNK_BYTES: Final = 64
-"""A body is refused if it comes in more chunks than this that average fewer bytes than this."""
+"""A body is refused if it comes in more chunks than this that average fewer bytes than this: each
+costs as much as a large one.
+"""
 SLICE_BYTES: Final = 131_072
 """How much is signed at once, so that a large body does not block the event loop."""
 
@@ -46,16 +44,13 @@ class BodyRefusal:
     reason: str
 
 
-class TinyChunksError(Exception):
-    """A body arrives in many chunks of a few bytes, each of which costs as much as a large one."""
-
-
 @attrs.define(eq=False)
 class _Reading:
     """A body being read. Its bytes are dropped when it is given up."""
 
     limit: asyncio.Timeout
     content: bytearray = attrs.field(factory=bytearray)
+    chunks: int = 0
     is_given_up: bool = False
 
     @property
@@ -79,35 +74,28 @@ class Bodies:
         self._readings: dict[_Reading, None] = {}  # the oldest first
         self._bytes = 0  # of all bodies being read
 
-    def too_large(self, size: int, *, is_announced: bool = True) -> BodyRefusal | None:
+    def too_large(self, size: int) -> BodyRefusal | None:
         """Returns the refusal of a body of this size; None if it is acceptable."""
         if size > self._max_bytes:
             return BodyRefusal(413, f"the body is larger than {self._max_bytes:,} bytes")
-        if size > MAX_UNANNOUNCED_BYTES and not is_announced:
-            return BodyRefusal(
-                413, f"the body is larger than {MAX_UNANNOUNCED_BYTES:,} bytes and has no Content-Length"
-            )
         return None
 
-    async def read(self, chunks: AsyncIterator[bytes], feed: Feed, *, is_announced: bool) -> bytes | BodyRefusal:
+    async def read(self, chunks: AsyncIterator[bytes], feed: Feed) -> bytes | BodyRefusal:
         """Returns the body, or why it was not read. `feed` is called with its parts as they arrive.
 
-        The chunks raise ConnectionError if the client disconnects, and TinyChunksError.
-        `is_announced` says whether the request has a Content-Length.
+        The chunks raise ConnectionError if the client disconnects.
         """
         try:
             async with asyncio.timeout(self._timeout_seconds) as limit:
                 reading = _Reading(limit)
                 self._readings[reading] = None
-                return await self._read(reading, chunks, feed, is_announced=is_announced)
+                return await self._read(reading, chunks, feed)
         except TimeoutError:
             if reading.is_given_up:
                 return BodyRefusal(503, "there is no room for this body now")
             return BodyRefusal(408, "the body did not arrive in time")
         except ConnectionError:
             return BodyRefusal(400, "the body broke off")
-        except TinyChunksError:
-            return BodyRefusal(400, "the body comes in too many chunks of a few bytes")
         finally:
             self._forget(reading)
 
@@ -118,15 +106,16 @@ class Bodies:
             await yield_if_due()
             feed(view[start : start + SLICE_BYTES])
 
-    async def _read(
-        self, reading: _Reading, chunks: AsyncIterator[bytes], feed: Feed, *, is_announced: bool
-    ) -> bytes | BodyRefusal:
+    async def _read(self, reading: _Reading, chunks: AsyncIterator[bytes], feed: Feed) -> bytes | BodyRefusal:
         async for chunk in chunks:
             if reading.is_given_up:
                 break
             reading.content += chunk
+            reading.chunks += bool(chunk)  # aiohttp ends some chunks with an empty part
             self._bytes += len(chunk)
-            if (refusal := self.too_large(reading.size, is_announced=is_announced)) is not None:
+            if reading.chunks > MAX_TINY_CHUNKS and reading.size < reading.chunks * TINY_CHUNK_BYTES:
+                return BodyRefusal(400, "the body comes in too many chunks of a few bytes")
+            if (refusal := self.too_large(reading.size)) is not None:
                 return refusal
             self._make_room_for(reading)
             await self.feed_all(chunk, feed)
@@ -191,6 +180,7 @@ RETRY_AFTER_SECONDS: Final = 5
 MAX_QUERY_CHARACTERS: Final = 16_384
 """Longer queries are refused. Servers allow about 8,000 to 64,000 bytes."""
 _METHODS: Final = "GET,POST"
+_HEALTH_METHODS: Final = ("GET", "HEAD")
 _IDENTITY_BYTES: Final = 16
 _IDENTITY: Final = frozenset({"", "identity"})
 """The values of Content-Encoding for a body that is not encoded."""
@@ -271,8 +261,10 @@ class Endpoint:
         counters: ReceiverCounters,
         *,
         event_id_paths: Sequence[str] | None,
+        health_path: str | None = None,
         telemetry: WebhookTelemetry | None = None,
     ) -> None:
+        self._health_path = health_path
         self._telemetry = telemetry
         self._secrets = secrets
         self._store = store
@@ -281,6 +273,20 @@ class Endpoint:
         self._paths = event_id_paths
         self._refusals = Refusals()
         self._has_warned = False  # of an event without an id
+
+    def health(self, method: str, path: str, query: Query) -> WebhookReply | None:
+        """Returns the reply to a health check: whether events are accepted. None for any other
+        request, such as a challenge at the same path.
+        """
+        is_check = self._health_path is not None and path.endswith(self._health_path)
+        if not is_check or method.upper() not in _HEALTH_METHODS or _token(query):
+            return None
+        # A mounted receiver may have nobody else to open its inbox: no event is sent to a server
+        # that is not healthy yet.
+        self._store.start()
+        if self._store.is_accepting:
+            return WebhookReply(200, {"Content-Type": "text/plain; charset=utf-8"}, b"ok")
+        return _refusal(503, "events are not accepted now", **{"Retry-After": str(RETRY_AFTER_SECONDS)})
 
     def respond(
         self, method: str, query: Query, headers: Headers, chunks: AsyncIterator[bytes]
@@ -299,7 +305,7 @@ class Endpoint:
             return Answer(signature, head.announces_body, cuts=not head.is_plain)
         body: bytes | BodyRefusal | None = self._bodies.too_large(head.content_length)
         if body is None:
-            body = await self._bodies.read(chunks, signature.update, is_announced=head.announces_length)
+            body = await self._bodies.read(chunks, signature.update)
         if isinstance(body, BodyRefusal):
             return Answer(self._refuse_unread(body), leaves_body=True, cuts=not head.is_plain)
         return Answer(await self._reply_to_event(signature, body))

@@ -9,13 +9,15 @@ import math
 import os
 import sqlite3
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import attrs
 
 from socialapi.errors import ConfigurationError
 from socialapi.internal.sqlite_file import Schema, SqliteFile, damage, is_damage
+from socialapi.webhooks import attempts
+from socialapi.webhooks.dead_letters import DeadLetters
 from socialapi.webhooks.inbox_owner import InboxOwner
 from socialapi.webhooks.queue import OneLoop, Outcome, QueuedEvent
 
@@ -38,6 +40,12 @@ RETRY_SECONDS: Final = 1.0
 """How long after a disk failure writing and reading are retried, if nothing arrives before."""
 CLAIM_SECONDS: Final = 3.0
 """How often to look for events of processes that have ended."""
+ALONE_SECONDS: Final = 10.0
+"""How long an event that a process had when it ended is the only one that is handed out, if the task
+that took it asks for another one without finishing it.
+"""
+SUSPECT_SECONDS: Final = 60.0
+"""How long such an event waits while others are ready."""
 
 SCHEMA: Final = Schema(
     application_id=0x53414942,  # "SAIB"
@@ -76,6 +84,30 @@ class _Queue:
     read_up_to: int = 0
 
 
+@attrs.define(eq=False)
+class _Alone:
+    """An event that is handed out while no other one is: the process that had it before has ended,
+    perhaps because of it.
+    """
+
+    number: int
+    taker: "asyncio.Task[object] | None" = None
+    until: float = math.inf
+    is_ending: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class _Claimed:
+    """What was claimed of processes that have ended: queues with their numbers of events, how many
+    events they had in hand, and how many were put aside.
+    """
+
+    queues: Sequence[tuple[_Queue, int]]
+    suspects: int
+    put_aside: int
+    dead_letters: int
+
+
 @attrs.frozen(kw_only=True)
 class _Bounds:
     """How many events may wait, and how many of the last identities are remembered."""
@@ -93,9 +125,16 @@ class Inbox:
     finished when a process ends is handed out again, first and in order, by the next process that
     opens the file or by one that has it open. While its process lives, every event is handed out
     once. At most `max_waiting` events of all processes wait. Only some of them are in memory.
+
+    An event is counted before it is handed out. The count is taken back if the process ends in
+    order and its handler has not failed. So an event with a count may have ended its process. It is
+    handed out when no other is ready, and alone, so that only its count rises if it does so again.
+    After `max_attempts` it is put aside: it stays in the file until it is retried or dropped.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, dedup_window: int, max_waiting: int) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], *, dedup_window: int, max_waiting: int, max_attempts: int = 5
+    ) -> None:
         self._database = SqliteFile(path, SCHEMA, purpose="inbox", raw=True, shared=True)
         self._owner = InboxOwner(self._database.path)
         self._loop = OneLoop()
@@ -104,6 +143,15 @@ class Inbox:
         self._claim_at = math.inf
         self._dedup_window = dedup_window
         self._max_waiting = max_waiting
+        self._max_attempts = max_attempts
+        self._dead_letters = 0
+        self._suspects = 0  # events that others had in hand when they ended, and that wait for us
+        self._suspect_at = math.inf
+        self._alone: _Alone | None = None
+        self._takers = 0  # how many wait for an event
+        self._in_hand: dict[int, asyncio.Task[object] | None] = {}  # who took the events that are not finished
+        self._failed_events: set[int] = set()
+        self._failing: asyncio.Task[object] | None = None
         self._arrivals: deque[_Arrival] = deque()
         self._arriving: dict[bytes, asyncio.Future[Outcome]] = {}
         self._arriving_bytes = 0
@@ -114,7 +162,7 @@ class Inbox:
         self._waiting = 0  # our events on disk, including those handed out, and on their way there
         self._ready: deque[QueuedEvent] = deque()
         self._ready_bytes = 0
-        self._changed = asyncio.Event()  # set while there is something to take, and after the end
+        self._changed = asyncio.Event()  # set while an event may be taken, and after the end
         self._work = asyncio.Event()
         # Its result is why the file cannot be used.
         self._opening: asyncio.Task[str | None] | None = None
@@ -131,9 +179,14 @@ class Inbox:
     @property
     def waiting(self) -> int:
         """The number of events of this process that are stored or being stored, and not
-        finished.
+        finished, and of those that any process put aside.
         """
-        return self._waiting - len(self._finished) - self._erasing
+        return self._waiting - len(self._finished) - self._erasing + self._dead_letters
+
+    @property
+    def is_accepting(self) -> bool:
+        """Whether the file is open and works."""
+        return self._worker is not None and not self._stopped and not self._fails
 
     async def open(self) -> None:
         """Opens the file, once for all callers. Cancelling one of them does not affect the others.
@@ -172,7 +225,7 @@ class Inbox:
     async def _open(self) -> str | None:
         """Opens the file and starts serving it. Returns the reason if that fails."""
         try:
-            own, left = await self._database.open(functools.partial(_enter, self._owner))
+            own, left = await self._database.open(functools.partial(_enter, self._owner, self._max_attempts))
         except ConfigurationError as problem:
             return str(problem)
         else:
@@ -185,7 +238,7 @@ class Inbox:
                 self._retry_at = asyncio.get_running_loop().time() + RETRY_SECONDS
                 self._refuse_arrivals()
 
-    def _serve_from(self, own: _Queue, left: Sequence[tuple[_Queue, int]]) -> None:
+    def _serve_from(self, own: _Queue, left: _Claimed) -> None:
         self._own_queue = own
         self._queues = [own]
         self._take_over(left)
@@ -229,25 +282,63 @@ class Inbox:
         is_full = len(self._arrivals) >= MAX_ARRIVING
         return is_full or (self._arriving_bytes > 0 and self._arriving_bytes + size > MAX_ARRIVING_BYTES)
 
-    async def take(self) -> QueuedEvent | None:
+    async def take(self, taker: "asyncio.Task[object] | None" = None) -> QueuedEvent | None:
         """Returns the next event once there is one; None after the end, or if opening has failed.
+        `taker` is the task that handles it.
 
         Raises the error that ended the inbox, if any.
         """
         self._loop.enter(for_good=True)
-        while not self._has_ended and not self._ready:
-            await self._changed.wait()
+        if self._alone is not None and taker is not None and taker is self._alone.taker:
+            self._end_alone_soon(self._alone)
+        self._takers += 1
+        try:
+            while not self._has_ended and not self._may_take:
+                if self._suspects:
+                    self._work.set()
+                await self._changed.wait()
+        finally:
+            self._takers -= 1
         if self._worker is not None and self._problem is not None:
             raise self._problem
         if self._has_ended:
             return None
         event = self._ready.popleft()
         self._ready_bytes -= len(event.content)
-        if not self._ready:
-            self._changed.clear()
+        self._in_hand[event.number] = taker
+        if (alone := self._alone) is not None:
+            alone.taker, alone.until = taker, asyncio.get_running_loop().time() + ALONE_SECONDS
+            if taker is None:
+                self._end_alone_soon(alone)
+            else:
+                taker.add_done_callback(lambda _: self._end_alone_soon(alone))
+        self._note_change()
         if self._wants_more():
             self._work.set()
         return event
+
+    @property
+    def _may_take(self) -> bool:
+        """Whether an event is ready, and no other one has to be finished before."""
+        return bool(self._ready) and (self._alone is None or self._alone.number == self._ready[0].number)
+
+    def _note_change(self) -> None:
+        if self._may_take or self._has_ended:
+            self._changed.set()
+        else:
+            self._changed.clear()
+
+    def _end_alone_soon(self, alone: _Alone) -> None:
+        """Has other events handed out after a while, although this one is not finished."""
+        if self._alone is alone and not alone.is_ending:
+            alone.is_ending = True
+            asyncio.get_running_loop().call_at(alone.until, self._end_alone, alone.number)
+
+    def _end_alone(self, number: int) -> None:
+        if self._alone is not None and self._alone.number == number:
+            self._alone = None
+            self._note_change()
+            self._work.set()
 
     @property
     def _has_ended(self) -> bool:
@@ -260,8 +351,17 @@ class Inbox:
             return False
         self._loop.enter(for_good=True)
         self._finished.append(number)
+        self._in_hand.pop(number, None)
+        self._failed_events.discard(number)
+        self._end_alone(number)
         self._work.set()
         return True
+
+    def fail(self, number: int) -> None:
+        """Keeps the count of an event in hand, because its handler failed on it."""
+        if number in self._in_hand:
+            self._failed_events.add(number)
+            self._end_alone(number)
 
     def stop(self) -> None:
         """Stops adding and handing out events. Those handed out can still be finished."""
@@ -270,8 +370,12 @@ class Inbox:
         self._changed.set()
         self._work.set()
 
-    async def aclose(self) -> None:
-        """Stores pending events and closes the file. Safe to call twice."""
+    async def aclose(self, *, failing: "asyncio.Task[object] | None" = None) -> None:
+        """Stores pending events and closes the file. Safe to call twice.
+
+        `failing` is the task that an exception is about to end.
+        """
+        self._failing = failing
         self.stop()
         self._closing = True
         # Both tasks close the file by themselves, even if this is cancelled or the disk is slow.
@@ -306,15 +410,25 @@ class Inbox:
             self._refuse_arrivals()
             try:
                 with contextlib.suppress(sqlite3.Error):
-                    await self._database.run(functools.partial(_leave, self._owner))
+                    await self._database.run(functools.partial(_leave, self._owner, self._not_failed_on()))
             finally:
                 await self._database.aclose()
                 self._owner.release()  # even if the disk has failed
 
+    def _not_failed_on(self) -> list[int]:
+        """Returns the counted events that this process ends without having failed on them."""
+        handled = (
+            number
+            for number, taker in self._in_hand.items()
+            if number not in self._failed_events and taker is not self._failing and not _has_failed(taker)
+        )
+        return [*handled, *self._finished, *(event.number for event in self._ready)]
+
     def _next_turn_at(self) -> float | None:
         """Returns when there is something to do even if nothing arrives; None for never."""
         retry_at = asyncio.get_running_loop().time() + RETRY_SECONDS if self._fails else math.inf
-        at = min(retry_at, self._erase_at, self._claim_at)
+        suspect_at = self._suspect_at if self._suspects and self._alone is None else math.inf
+        at = min(retry_at, self._erase_at, self._claim_at, suspect_at)
         return None if at == math.inf else at
 
     async def _turn(self) -> None:
@@ -323,14 +437,16 @@ class Inbox:
         self._erasing = len(finished)
         if arrivals or finished:
             await self._write(arrivals, finished)
-        if self._wants_more():
+        if self._wants_suspect():
+            await self._read_suspect()
+        elif self._wants_more():
             await self._read()
         now = asyncio.get_running_loop().time()
         if self._unerased >= MAX_UNERASED or now >= self._erase_at:
             await self._erase()
         if now >= self._claim_at:
             await self._claim_abandoned()
-        if self._arrivals or (not self._fails and (self._finished or self._wants_more())):
+        if self._arrivals or (not self._fails and (self._finished or self._wants_more() or self._wants_suspect())):
             self._work.set()
 
     async def _write(self, arrivals: Sequence[_Arrival], finished: list[int]) -> None:
@@ -384,17 +500,42 @@ class Inbox:
         queue = self._unread()
         assert queue is not None
         last = queue.last
+        found = await self._counted(functools.partial(_slice, self._owner, queue))
+        if found is not None:
+            queue.read_up_to = found[-1].number if found else last
+            self._ready.extend(found)
+            self._note_change()
+
+    def _wants_suspect(self) -> bool:
+        if not self._suspects or self._stopped or self._alone is not None:
+            return False
+        is_idle = self._takers > 0 and not self._ready and self._unread() is None
+        return is_idle or asyncio.get_running_loop().time() >= self._suspect_at
+
+    async def _read_suspect(self) -> None:
+        """Reads the next event that another process had in hand when it ended. It comes next, and
+        alone.
+        """
+        self._suspect_at = asyncio.get_running_loop().time() + SUSPECT_SECONDS
+        found = await self._counted(functools.partial(_suspect, self._owner))
+        if found is not None:
+            self._suspects = self._suspects - 1 if found else 0
+            self._ready.extendleft(found)
+            self._alone = _Alone(found[0].number) if found else None
+            self._note_change()
+
+    async def _counted(self, read: Callable[[sqlite3.Connection], list[QueuedEvent]]) -> list[QueuedEvent] | None:
+        """Returns the events to hand out, which are counted with the same commit; None if that
+        fails.
+        """
         try:
-            found = await self._database.read(functools.partial(_slice, queue))
+            found = await self._database.run(read)
         except sqlite3.Error as problem:
             self._failed(problem)
-            return
+            return None
         self._works()
-        queue.read_up_to = found[-1].number if found else last
-        self._ready.extend(found)
         self._ready_bytes += sum(len(event.content) for event in found)
-        if found:
-            self._changed.set()
+        return found
 
     async def _claim_abandoned(self) -> None:
         """Takes over the events of processes that have ended, which are then handed out here."""
@@ -402,18 +543,35 @@ class Inbox:
             return
         self._claim_at = asyncio.get_running_loop().time() + CLAIM_SECONDS
         try:
-            if await self._database.read(functools.partial(_abandoned_owners, self._owner)):
-                self._take_over(await self._database.run(functools.partial(_claim, self._owner)))
+            abandoned, self._dead_letters = await self._database.read(functools.partial(_look, self._owner))
+            if abandoned:
+                self._take_over(await self._database.run(functools.partial(_claim, self._owner, self._max_attempts)))
             if len(self._queues) > 1 and self._own_queue is not None:
                 kept = await self._database.run(functools.partial(_forget_empty, self._owner, self._own_queue.id))
                 self._queues = [queue for queue in self._queues if queue.id in kept]
         except sqlite3.Error as problem:
             self._failed(problem)
 
-    def _take_over(self, left: Sequence[tuple[_Queue, int]]) -> None:
-        for queue, waiting in left:
+    def _take_over(self, left: _Claimed) -> None:
+        for queue, waiting in left.queues:
             self._queues.insert(-1, queue)
             self._waiting += waiting
+        self._suspects = left.suspects
+        self._suspect_at = min(self._suspect_at, asyncio.get_running_loop().time() + SUSPECT_SECONDS)
+        self._dead_letters = left.dead_letters
+        if left.put_aside:
+            logger.error(
+                "put aside %d of the events in the %s, each handed out %d times or more and never finished; see them "
+                "with socialapi webhooks inbox list",
+                left.put_aside,
+                self._database,
+                self._max_attempts,
+                extra={"socialapi_put_aside": left.put_aside},
+            )
+
+    def dead_letters(self) -> DeadLetters:
+        """Returns the events that were put aside."""
+        return DeadLetters(self._database.read)
 
     async def _erase(self) -> None:
         """Empties the log of the file, where deleted bodies can otherwise still be read."""
@@ -459,22 +617,29 @@ async def _within_time(outcome: asyncio.Future[Outcome]) -> Outcome:
         return "full"
 
 
+def _has_failed(taker: "asyncio.Task[object] | None") -> bool:
+    # Not `exception()`, after which asyncio would not report an exception that nobody has seen.
+    return taker is not None and taker.done() and getattr(taker, "_exception", None) is not None
+
+
 # The functions below run on the thread of the database.
 
 
-def _enter(owner: InboxOwner, connection: sqlite3.Connection) -> tuple[_Queue, list[tuple[_Queue, int]]]:
+def _enter(owner: InboxOwner, max_attempts: int, connection: sqlite3.Connection) -> tuple[_Queue, _Claimed]:
     """Creates a queue for this process, and claims the queues of processes that have ended."""
     # Locked before the name is in the file: a process that finds the name and a free lock may claim
     # it.
     if not owner.hold():
         raise damage("the lock of this process is held by another one")
+    attempts.create_tables(connection)
     made = connection.execute("INSERT INTO queues (holder) VALUES (?)", (owner.name,)).lastrowid
     assert made is not None
-    return _Queue(made, last=0), _claim(owner, connection)
+    return _Queue(made, last=0), _claim(owner, max_attempts, connection)
 
 
-def _leave(owner: InboxOwner, connection: sqlite3.Connection) -> None:
+def _leave(owner: InboxOwner, not_failed_on: Sequence[int], connection: sqlite3.Connection) -> None:
     """Gives up all queues of an owner. Other processes claim those that still hold events."""
+    attempts.take_back(not_failed_on, connection)
     _forget_empty(owner, None, connection)
     connection.execute("UPDATE queues SET holder = NULL WHERE holder = ?", (owner.name,))
     owner.release()
@@ -487,16 +652,30 @@ def _abandoned_owners(owner: InboxOwner, connection: sqlite3.Connection) -> list
     return [name for name in names if name is None or owner.other(name).is_gone()]
 
 
-def _claim(owner: InboxOwner, connection: sqlite3.Connection) -> list[tuple[_Queue, int]]:
-    """Claims the queues of owners that have ended. Returns each with its number of events."""
-    claimed: list[tuple[_Queue, int]] = []
+def _look(owner: InboxOwner, connection: sqlite3.Connection) -> tuple[list[str | None], int]:
+    """Returns the owners whose processes have ended, and how many events are put aside."""
+    return _abandoned_owners(owner, connection), attempts.dead_letters(connection)
+
+
+def _claim(owner: InboxOwner, max_attempts: int, connection: sqlite3.Connection) -> _Claimed:
+    """Claims the queues of owners that have ended, and puts aside what they had too often."""
+    claimed: list[int] = []
     for name in _abandoned_owners(owner, connection):
-        for (number,) in connection.execute("SELECT id FROM queues WHERE holder IS ?", (name,)).fetchall():
-            query = "SELECT count(*), coalesce(max(number), 0) FROM waiting WHERE queue = ?"
-            waiting, last = connection.execute(query, (number,)).fetchone()
-            connection.execute("UPDATE queues SET holder = ? WHERE id = ?", (owner.name, number))
-            claimed.append((_Queue(number, last=last), waiting))
-    return sorted(claimed, key=lambda each: each[0].id)
+        found = connection.execute("SELECT id FROM queues WHERE holder IS ?", (name,)).fetchall()
+        claimed += [number for (number,) in found]
+        connection.execute("UPDATE queues SET holder = ? WHERE holder IS ?", (owner.name, name))
+    put_aside = attempts.put_aside(owner.name, max_attempts, connection)
+    queues: list[tuple[_Queue, int]] = []
+    for number in sorted(claimed):
+        query = "SELECT count(*), coalesce(max(number), 0) FROM waiting WHERE queue = ?"
+        waiting, last = connection.execute(query, (number,)).fetchone()
+        queues.append((_Queue(number, last=last), waiting))
+    return _Claimed(
+        queues=queues,
+        suspects=attempts.suspects(owner.name, connection),
+        put_aside=put_aside,
+        dead_letters=attempts.dead_letters(connection),
+    )
 
 
 def _forget_empty(owner: InboxOwner, own: int | None, connection: sqlite3.Connection) -> set[int]:
@@ -537,6 +716,7 @@ def _change(
 
 
 def _delete(finished: Sequence[int], connection: sqlite3.Connection) -> int:
+    attempts.forget(finished, connection)
     return connection.executemany("DELETE FROM waiting WHERE number = ?", ((each,) for each in finished)).rowcount
 
 
@@ -557,14 +737,26 @@ def _store(arrival: _Arrival, number: int, queue: int, connection: sqlite3.Conne
     return "new"
 
 
-def _slice(queue: _Queue, connection: sqlite3.Connection) -> list[QueuedEvent]:
-    """Returns the next events of a queue, in order."""
+def _slice(owner: InboxOwner, queue: _Queue, connection: sqlite3.Connection) -> list[QueuedEvent]:
+    """Returns the next events of a queue, in order, except those that were handed out before, and
+    counts them.
+    """
     found: list[QueuedEvent] = []
     size = 0
-    query = "SELECT number, content FROM waiting WHERE queue = ? AND number > ? ORDER BY number LIMIT ?"
+    query = (
+        "SELECT number, content FROM waiting WHERE queue = ? AND number > ?"
+        " AND NOT EXISTS (SELECT 1 FROM attempts WHERE attempts.number = waiting.number) ORDER BY number LIMIT ?"
+    )
     for number, content in connection.execute(query, (queue.id, queue.read_up_to, SLICE_EVENTS)):
         found.append(QueuedEvent(number, content))
         size += len(content)
         if size >= SLICE_BYTES:
             break
+    attempts.count([event.number for event in found], owner.name, connection)
     return found
+
+
+def _suspect(owner: InboxOwner, connection: sqlite3.Connection) -> list[QueuedEvent]:
+    """Returns at most one event that another process had in hand when it ended, and counts it."""
+    found = attempts.next_suspect(owner.name, connection)
+    return [] if found is None else [QueuedEvent(*found)]

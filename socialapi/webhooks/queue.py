@@ -7,6 +7,7 @@ from typing import Final, Literal, Protocol
 import attrs
 
 from socialapi.internal.fairness import yield_if_due
+from socialapi.webhooks.dead_letters import DeadLetters
 
 Outcome = Literal["new", "duplicate", "full"]
 """The outcome of adding an event. A `full` one is not remembered, so it can be sent again."""
@@ -58,6 +59,10 @@ class Store(Protocol):
     def waiting(self) -> int:
         """The number of events that are kept and not finished."""
 
+    @property
+    def is_accepting(self) -> bool:
+        """Whether events are accepted while there is room."""
+
     async def open(self) -> None:
         """Opens the store. Safe to call twice. Raises ConfigurationError, and RuntimeError after
         the end.
@@ -71,19 +76,28 @@ class Store(Protocol):
     async def add(self, identity: bytes | None, content: bytes) -> Outcome:
         """Adds an event, once per identity, and always if it has none. Returns the outcome."""
 
-    async def take(self) -> QueuedEvent | None:
+    async def take(self, taker: "asyncio.Task[object] | None" = None) -> QueuedEvent | None:
         """Returns the next event once there is one; None after the end. Cancelling it loses
-        nothing.
+        nothing. `taker` is the task that handles the event.
         """
 
     def finish(self, number: int) -> bool:
         """Marks the event as finished. Returns whether that can still be recorded."""
 
+    def fail(self, number: int) -> None:
+        """Marks the event as one that its handler failed on."""
+
+    def dead_letters(self) -> DeadLetters:
+        """Returns the events that were put aside."""
+
     def stop(self) -> None:
         """Stops adding events."""
 
-    async def aclose(self) -> None:
-        """Stops, and stores what has to be stored. Safe to call twice."""
+    async def aclose(self, *, failing: "asyncio.Task[object] | None" = None) -> None:
+        """Stops, and stores what has to be stored. Safe to call twice.
+
+        `failing` is the task that an exception is about to end.
+        """
 
 
 class MemoryStore:
@@ -105,6 +119,11 @@ class MemoryStore:
     def waiting(self) -> int:
         """The number of events that are kept and not finished."""
         return self._number - self._finished
+
+    @property
+    def is_accepting(self) -> bool:
+        """Whether it was not stopped."""
+        return not self._stopped
 
     async def open(self) -> None:
         """Binds the queue to this event loop. There is nothing to open."""
@@ -133,7 +152,7 @@ class MemoryStore:
                 self._seen.popitem(last=False)
         return "new"
 
-    async def take(self) -> QueuedEvent | None:
+    async def take(self, taker: "asyncio.Task[object] | None" = None) -> QueuedEvent | None:
         """Returns the next event once there is one; None after the end."""
         self._loop.enter()
         await yield_if_due()
@@ -152,11 +171,18 @@ class MemoryStore:
         self._finished += 1
         return True
 
+    def fail(self, number: int) -> None:
+        """Does nothing: no event comes out again."""
+
+    def dead_letters(self) -> DeadLetters:
+        """Returns no events: none comes out again, so none is put aside."""
+        return DeadLetters(None)
+
     def stop(self) -> None:
         """Stops adding events. Those that wait can still be taken."""
         self._stopped = True
         self._changed.set()
 
-    async def aclose(self) -> None:
+    async def aclose(self, *, failing: "asyncio.Task[object] | None" = None) -> None:
         """Stops adding events."""
         self.stop()

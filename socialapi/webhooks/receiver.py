@@ -18,13 +18,11 @@ from socialapi.errors import ConfigurationError
 from socialapi.models.events import ActivityEvent, MatchedPost
 from socialapi.models.pages import Undecoded
 from socialapi.webhooks.asgi import AsgiApp
+from socialapi.webhooks.dead_letters import DeadLetters
 from socialapi.webhooks.endpoint import (
-    MAX_TINY_CHUNKS,
-    TINY_CHUNK_BYTES,
     Bodies,
     Endpoint,
     ReceiverCounters,
-    TinyChunksError,
     WebhookReply,
     WebhookTelemetry,
 )
@@ -90,6 +88,13 @@ class Receiver(_WithoutWarning, web.Application):
     file, or the first challenge or verified event does; failures are then logged and retried with a
     later request. Without room, events are refused with 503 and can be sent again.
 
+    With an inbox, an event that was handed out `max_attempts` times and never finished, because its
+    handler failed or the process was killed, is put aside: see `dead_letters`. An event that a
+    process had when it was killed comes out alone, and after the others.
+
+    A GET of `health_path` answers 200 while events are accepted and 503 otherwise; None turns that
+    off.
+
     An event is finished when the task that took it asks for the next one. For concurrent
     processing, use `unfinished` and `finish`. Several tasks may iterate; each event goes to one of
     them.
@@ -124,12 +129,14 @@ class Receiver(_WithoutWarning, web.Application):
         dedup_window: int = 100_000,
         event_id_paths: str | Sequence[str] | None = None,
         body_timeout_seconds: float = 30.0,
+        max_attempts: int = 5,
+        health_path: str | None = "/healthz",
         telemetry: WebhookTelemetry | None = None,
     ) -> None:
         super().__init__()
-        _check_whole_numbers(
-            max_body_bytes=max_body_bytes, max_queue=max_queue, max_waiting=max_waiting, dedup_window=dedup_window
-        )
+        _check_whole_numbers(max_body_bytes=max_body_bytes, max_queue=max_queue, max_waiting=max_waiting)
+        _check_whole_numbers(dedup_window=dedup_window, max_attempts=max_attempts)
+        _check_health_path(health_path)
         _check_seconds("body_timeout_seconds", body_timeout_seconds)
         self.counters: ReceiverCounters = ReceiverCounters()
         secrets = _checked(secrets_of(consumer_secret))
@@ -138,7 +145,9 @@ class Receiver(_WithoutWarning, web.Application):
         self._store: Store = (
             MemoryStore(max_queue=max_queue, dedup_window=dedup_window)
             if inbox is None
-            else Inbox(_checked_path(inbox), dedup_window=dedup_window, max_waiting=max_waiting)
+            else Inbox(
+                _checked_path(inbox), dedup_window=dedup_window, max_waiting=max_waiting, max_attempts=max_attempts
+            )
         )
         self._endpoint = Endpoint(
             secrets,
@@ -146,6 +155,7 @@ class Receiver(_WithoutWarning, web.Application):
             self._bodies,
             self.counters,
             event_id_paths=self._paths,
+            health_path=health_path,
             telemetry=_checked_telemetry(telemetry),
         )
         self._is_stopped = False
@@ -166,7 +176,8 @@ class Receiver(_WithoutWarning, web.Application):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        await self.aclose()
+        self._is_stopped = True
+        await self._store.aclose(failing=asyncio.current_task() if isinstance(error, Exception) else None)
 
     def __aiter__(self) -> Self:
         return self
@@ -259,6 +270,25 @@ class Receiver(_WithoutWarning, web.Application):
         """
         self._finish(event)
 
+    def failed(self, event: Delivery) -> None:
+        """Marks an event of this receiver as one that its handler failed on.
+
+        With an inbox it counts as an attempt, even if the program then ends in order: the event
+        comes out again after the next start, or is put aside after `max_attempts`. Without this call
+        an event counts if the task that took it has raised, or the process was killed.
+        """
+        _, number = self._numbers.get(id(event), (None, 0))
+        self._store.fail(number)
+
+    def dead_letters(self) -> DeadLetters:
+        """Returns the events that were put aside after `max_attempts`, by any process that uses the
+        inbox: await them, or iterate over them.
+
+        They stay in the inbox until `socialapi webhooks inbox retry` or `drop`. Raises RuntimeError
+        when it is read while the inbox is not open.
+        """
+        return self._store.dead_letters()
+
     def stop(self) -> None:
         """Stops accepting events and ends the iteration. Events handed out can still be finished.
 
@@ -280,14 +310,14 @@ class Receiver(_WithoutWarning, web.Application):
     async def _next(self, task: "asyncio.Task[object] | None") -> Delivery:
         if task is not None and (previous := self._previous.pop(task, None)) is not None:
             self._finish(previous)
-        event = await self._take()
+        event = await self._take(task)
         if task is not None:
             self._previous[task] = event
         return event
 
-    async def _take(self) -> Delivery:
+    async def _take(self, task: "asyncio.Task[object] | None") -> Delivery:
         """Returns the next event. Raises StopAsyncIteration after the end."""
-        waiting = await self._store.take()
+        waiting = await self._store.take(task)
         # Nothing is awaited from here on, so that cancelling cannot lose the event.
         if waiting is None:
             raise StopAsyncIteration
@@ -303,6 +333,9 @@ class Receiver(_WithoutWarning, web.Application):
             self.counters.finished += 1
 
     async def _respond(self, request: web.Request) -> web.Response:
+        health = self._endpoint.health(request.method, request.path, request.query)
+        if health is not None:
+            return web.Response(status=health.status, headers=health.headers, body=health.body)
         async with aclosing(_chunks(request)) as chunks:
             answer = await self._endpoint.respond(request.method, request.query, request.headers, chunks)
         reply = answer.reply
@@ -328,8 +361,8 @@ class _Unfinished:
     def __aiter__(self) -> Self:
         return self
 
-    async def __anext__(self) -> Delivery:
-        return await self._receiver._take()  # noqa: SLF001 - the other half of the same class
+    def __anext__(self) -> Awaitable[Delivery]:
+        return self._receiver._take(asyncio.current_task())  # noqa: SLF001 - the other half of the same class
 
 
 async def _open(app: web.Application) -> None:
@@ -343,20 +376,15 @@ async def _close(app: web.Application) -> None:
 
 
 async def _chunks(request: web.Request) -> AsyncGenerator[bytes, None]:
-    """Yields the body as it arrives. Raises ConnectionError if the client disconnects, and
-    TinyChunksError.
+    """Yields the body as it arrives, chunk by chunk if it comes in chunks. Raises ConnectionError if
+    the client disconnects.
     """
     try:
         if "Transfer-Encoding" not in request.headers:
             async for part in request.content.iter_any():
                 yield part
         else:
-            count = size = 0
-            async for part, ends_chunk in request.content.iter_chunks():
-                count += ends_chunk
-                size += len(part)
-                if count > MAX_TINY_CHUNKS and size < count * TINY_CHUNK_BYTES:
-                    raise TinyChunksError
+            async for part, _ in request.content.iter_chunks():
                 yield part
     except web.RequestPayloadError:
         pass
@@ -375,6 +403,11 @@ def _check_whole_numbers(**bounds: Any) -> None:
             raise ConfigurationError(f"{name} must be a whole number, not {type(value).__name__}")
         if not 0 < value <= MOST:
             raise ConfigurationError(f"{name} must be greater than zero and at most {MOST:,}")
+
+
+def _check_health_path(path: Any) -> None:
+    if path is not None and not (isinstance(path, str) and path.startswith("/") and len(path) > 1):
+        raise ConfigurationError("health_path must be a path that begins with /, such as /healthz, or None")
 
 
 def _check_seconds(name: str, value: Any) -> None:

@@ -1,5 +1,6 @@
 """Encodes Python values as JSON, query strings and form bodies."""
 
+import contextlib
 import datetime
 import decimal
 import enum
@@ -26,6 +27,7 @@ from socialapi.models.validation import (
     format_timestamp,
     is_several,
     members_by_tag,
+    parse_iso_8601,
     printable_name,
     value_type,
     wire_name,
@@ -303,7 +305,8 @@ def shaper(declared: Any) -> Shape:
         return _array(arguments[0])
     if typing.is_typeddict(declared):
         return _parameters(declared)
-    return _whole if declared is int or (origin is typing.Literal and int in map(type, arguments)) else _undeclared
+    has_integers = origin is typing.Literal and int in map(type, arguments)
+    return _BY_TYPE.get(int if has_integers else declared, _undeclared)
 
 
 def _annotated(base: Any, *metadata: Any) -> Shape:
@@ -324,6 +327,18 @@ def _whole(value: Any) -> Any:
         return operator.index(value)
     except TypeError:  # an array of several items
         return value
+
+
+def _moment(value: Any) -> Any:
+    """Returns a time in UTC, also of a text with another offset, as jobs take it."""
+    moment = parse_iso_8601(value) if isinstance(value, str) else None
+    if moment is not None and moment.utcoffset():
+        with contextlib.suppress(InvalidInput):  # out of range in UTC, which the rules of the field report
+            return format_timestamp(moment)
+    return _undeclared(value)
+
+
+_BY_TYPE: Final[Mapping[Any, Shape]] = {int: _whole, datetime.datetime: _moment}
 
 
 def _id(value: Any) -> Any:

@@ -7,8 +7,8 @@ import binascii
 import hmac
 import re
 from collections.abc import Mapping
-from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from typing import Final
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import attrs
 
@@ -74,7 +74,11 @@ class OAuth1Signer:
         """
         pairs = [["oauth_nonce", nonce], ["oauth_timestamp", str(timestamp)], *self._pairs]
         split = _CANONICAL_URL.fullmatch(url)
-        if split is not None and "oauth_" not in url and (not form or _is_canonical(form)):
+        if (
+            split is not None
+            and "oauth_signature=" not in f"{url}&{form or ''}"
+            and (not form or _CANONICAL_PAIRS.fullmatch(form))
+        ):
             host, path, query = split.groups()
             for given in (query, form):
                 if given:
@@ -112,17 +116,19 @@ def _encoded(text: str) -> str:
     return quote(text, safe="")
 
 
-def _is_canonical(form: str) -> bool:
-    return _CANONICAL_PAIRS.fullmatch(form) is not None and "oauth_" not in form
-
-
 def _collected(url: str, form: str | None) -> list[list[str]]:
-    """Returns the parameters of a query and a form, in any encoding, as encoded pairs."""
-    from oauthlib.oauth1.rfc5849 import signature
+    """Returns the parameters of a query and a form, in any encoding, as encoded pairs.
 
-    steps: Any = signature  # its published types are not those it accepts
-    collected = steps.collect_parameters(uri_query=urlsplit(url).query, body=form or "")
-    return [[_encoded(name), _encoded(value)] for name, value in collected]
+    Parameters named `oauth_…` are signed as they are sent, like all others; oauthlib decodes their
+    values once more. `oauth_signature` is not signed (RFC 5849, section 3.4.1.3.1).
+    """
+    given = (urlsplit(url).query, form or "")
+    pairs = [pair for each in given for pair in parse_qsl(each, keep_blank_values=True, errors="surrogateescape")]
+    return [
+        [quote(part, safe="", errors="surrogateescape") for part in pair]
+        for pair in pairs
+        if pair[0] != "oauth_signature"
+    ]
 
 
 def _base_string_uri(url: str) -> str:

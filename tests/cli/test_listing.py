@@ -31,6 +31,7 @@ from socialapi.errors import ConfigurationError
 from socialapi.models.model import Model
 from socialapi.models.pages import Page
 from socialapi.session.pager import Pager
+from socialapi.webhooks import Receiver
 from tests.cli.running import Shell
 from tests.cli.terminal import Printed, program
 from tests.support.server import Fault, Server, answer
@@ -43,7 +44,7 @@ NO_LISTS: Final = {
     "one thing that was found or made": (
         "ads account, ads line-item update, catalog create, webhooks create, webhooks validate, webhooks replay, jobs show"
     ),
-    "what was done": "webhooks delete, jobs forget, auth login, auth logout, stream rules add, stream rules delete",
+    "what was done": "webhooks delete, webhooks inbox retry, webhooks inbox drop, jobs forget, auth login, auth logout, stream rules add, stream rules delete",
     "what happens, as it was sent and for as long as one looks on": "stream posts, stream activity, webhooks listen",
     "this program and its settings": "auth status, emulator, emulator target, completion, doctor, limits",
 }
@@ -59,6 +60,7 @@ LISTS: Final = {
     "jobs list": "",
     "posts by-user": "2244994945 --limit 120",
     "stream rules list": "",
+    "webhooks inbox list": "INBOX",
     "webhooks list": "",
 }
 """Every list, with arguments for which the emulator has something."""
@@ -113,7 +115,10 @@ def count_of(format_: Format, path: Path) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("command", LISTS)
 async def test_every_format_has_the_same_items(command: str, with_something: Shell, tmp_path: Path) -> None:
-    words = [*command.split(), *LISTS[command].split()]
+    inbox = tmp_path / "inbox.sqlite"
+    async with Receiver("secret", inbox=inbox):
+        pass
+    words = [str(inbox) if word == "INBOX" else word for word in f"{command} {LISTS[command]}".split()]
     await with_something.run("stream", "rules", "add", "snow", "--tag", "=cold")
     (tmp_path / "feed.json").write_text('[{"id": "A-1"}]')
     journal = tmp_path / "load.journal"
@@ -132,7 +137,7 @@ async def test_every_format_has_the_same_items(command: str, with_something: She
             if format_ not in ("table", "parquet"):
                 assert (tmp_path / f"again{ending}").read_bytes() == path.read_bytes()
     assert len(set(counts.values())) == 1, counts
-    assert counts["json"] > 0 or command == "webhooks list"
+    assert counts["json"] > 0 or command in {"webhooks list", "webhooks inbox list"}
     if command != "ads insights":
         flag = await with_something.run(*words, "--json")
         assert flag.out == (tmp_path / "list.jsonl").read_text()
@@ -377,6 +382,8 @@ async def test_the_examples_in_the_help_of_a_list_work(
     command: str, with_something: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    async with Receiver("secret", inbox=tmp_path / "events.sqlite"):
+        pass
     (tmp_path / "feed.json").write_text('[{"id": "A-1"}]')
     await with_something.run("catalog", "upsert", "feed.json", "--catalog", "7pc01", "--journal", "nightly.journal")
     assert examples(command)

@@ -239,7 +239,7 @@ async def test_fields_are_asked_for_on_every_page(client: Client, northwind: str
             assert post.created_at is not None
             assert post.created_at.tzinfo is not None
             assert page.includes.author(post) is not None
-    await pages.aclose()  # type: ignore[attr-defined]  # it is an asynchronous generator
+    await pages.aclose()
 
 
 async def test_a_user_without_posts_and_one_who_does_not_exist(client: Client, service: Emulator) -> None:

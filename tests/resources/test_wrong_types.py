@@ -47,7 +47,7 @@ WRONG: Final[tuple[Any, ...]] = (
     print,
     int,
 )
-NOT_A_CALL: Final = ("aclose", "config", "from_env", "limits", "with_options")
+NOT_A_CALL: Final = ("aclose", "config", "from_env", "limits", "usage", "with_options")
 ABOUT_TYPES: Final = re.compile(
     "must be (a string|an array|an object|a whole number|a number|true or false|null|an ISO 8601)|not valid JSON"
 )

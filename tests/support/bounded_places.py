@@ -88,12 +88,13 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "events that are read ahead from the inbox": _places(
         """
         webhooks/inbox.py Inbox.__init__ deque
-        webhooks/inbox.py Inbox._read read
         """
     ),
     "events of webhooks that wait in an inbox, of all processes": _places(
         """
+        webhooks/inbox.py Inbox.__init__ _failed_events
         webhooks/inbox.py Inbox.__init__ _finished
+        webhooks/inbox.py Inbox.__init__ _in_hand
         webhooks/receiver.py Receiver.__init__ _numbers
         """
     ),
@@ -825,7 +826,7 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/linting/product_linter.py _Counts reasons
         """
     ),
-    "It has an entry for each file, handler or word that the user named.": _places(
+    "It has an entry for each file, handler, rule or word that the user named.": _places(
         """
         bulk/inputs/files.py FilesReader.__init__ _names
         bulk/inputs/files.py FilesReader.__init__ _starts
@@ -834,6 +835,7 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         cli/usage.py _Reading _found
         cli/usage.py _Reading _positional
         cli/usage.py _Reading _told
+        resources/streams.py WantedRules _duplicates
         streams/dispatcher.py Dispatcher.__init__ _handlers
         """
     ),

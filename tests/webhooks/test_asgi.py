@@ -116,6 +116,18 @@ async def test_a_body_beyond_the_bound_is_not_read_on(server: Server, receiver: 
     assert receiver.counters.refused_body == 1
 
 
+async def test_a_body_in_many_parts_of_a_few_bytes_is_not_read_on(server: Server, receiver: Receiver) -> None:
+    parts = [chunk(b"{") for _ in range(70)]
+    status, headers, body = await server.post(b"", *parts)
+    assert (status, headers[b"connection"]) == (400, b"close")
+    assert body == b"the body comes in too many chunks of a few bytes"
+    assert server.asked == 65
+    content = event(1, text="x" * 1_800)
+    larger = [chunk(content[start : start + 25]) for start in range(0, 1_000, 25)]  # 40 of them: a few may be small
+    assert (await server.post(content, *larger, chunk(content[1_000:], more=False)))[0] == 200
+    assert numbers(await take(receiver, 1)) == ["1"]
+
+
 async def test_a_body_that_does_not_end_is_not_waited_for(server: Server, receiver: Receiver) -> None:
     assert (await server.post(b"", chunk(b"{")))[0] == 408
     assert receiver.counters.refused_body == 1

@@ -490,8 +490,10 @@ async def test_damage_that_is_found_while_events_are_read_ends_the_receiver_with
     async with Receiver(SECRET, inbox=path) as receiver:
         for number in range(2):
             await receiver._store.add(b"%d" % number, event(number))
+    ((page,),) = stored(path, "SELECT rootpage FROM sqlite_master WHERE name = 'waiting_by_queue'")
+    ((size,),) = stored(path, "PRAGMA page_size")
     content = bytearray(await asyncio.to_thread(path.read_bytes))
-    content[-5] += 13
+    content[page * size - 5] += 13
     await asyncio.to_thread(path.write_bytes, content)
     says = "the inbox FILE is damaged, or was never one: restore it, or choose another path"
     receiver = Receiver(SECRET, inbox=path)

@@ -461,10 +461,10 @@ def test_every_public_name_is_there_and_documented() -> None:
         *("Receiver", "WebhookReply", "read_event", "crc_response", "sign_body", "verify_signature"),
         "SIGNATURE_HEADER",
         *("ActivityEvent", "Delivery", "DirectMessage", "MatchedPost", "ReceiverCounters", "Undecoded"),
-        "WebhookTelemetry",
+        *("WebhookTelemetry", "DeadLetter", "DeadLetters"),
     }
     named = [getattr(webhooks, name) for name in module.__all__]
     methods = [value for name, value in vars(Receiver).items() if not name.startswith("_") and callable(value)]
-    assert len(methods) == 6
+    assert len(methods) == 8
     assert inspect.getdoc(Receiver.asgi)
     assert all(inspect.getdoc(each) for each in (*named, *methods))

@@ -172,6 +172,8 @@ async def test_who_is_slow_is_not_taken_for_dead(path: Path, looks: list[str]) -
     receiver = Receiver(SECRET, inbox=path)
     async with running(receiver) as sender, another_process(path) as (process, to_process):
         assert (await to_process.post(event(1))).status == 200
+        assert process.stdout is not None
+        assert (await process.stdout.readline()).startswith(b"handling ")  # so that it holds no lock of the file
         process.send_signal(signal.SIGSTOP)
         seen = len(looks)
         await until(lambda: len(looks) > seen + 50)

@@ -182,7 +182,7 @@ def test_the_header_has_the_documented_fields_and_a_known_signature() -> None:
     assert len(base64.b64decode(signature(header))) == 20
 
 
-PIECES = [*ODD, *string.ascii_letters, "%", "%41", "%2", "oauth_token", "oauth_signature", "Zürich", "\U0001f9a6"]
+PIECES = [*ODD, *string.ascii_letters, "%", "%41", "%2", "token", "signature", "Zürich", "\U0001f9a6"]
 USUAL_PIECES = [
     *string.ascii_letters,
     *string.digits,

@@ -1,0 +1,65 @@
+"""Counts what a client has read and sent, since reading costs money and counts toward caps."""
+
+import collections
+import datetime
+import typing
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+
+from socialapi.internal.records import Exported
+from socialapi.models.pages import Page
+from socialapi.routes.route import Route
+
+_INCLUDED: Final = {"users": "User", "tweets": "Post", "all_media": "Media", "polls": "Poll", "places": "Place"}
+"""The kinds of included objects, by field."""
+
+
+@attrs.frozen(kw_only=True)
+class Usage(Exported):
+    """What a client has read and sent since it was created.
+
+    `resources` counts the objects that GET requests returned, expansions among them, by the name of
+    their class. `requests` counts what was sent by method and route, retries among them;
+    `client.request` counts as one route. Objects that a stream delivers are counted by the stream.
+    """
+
+    since: datetime.datetime
+    resources: Mapping[str, int]
+    requests: Mapping[str, int]
+
+
+class UsageCounter:
+    """Counts the requests and resources of a session."""
+
+    def __init__(self, since: datetime.datetime) -> None:
+        self._since = since
+        self._resources: collections.Counter[str] = collections.Counter()
+        self._requests: collections.Counter[str] = collections.Counter()
+
+    def count_sent(self, route: Route[Any]) -> None:
+        """Counts a request."""
+        # The paths of routes that the caller writes out may be any number.
+        self._requests[f"{route.method} {'(client.request)' if route.label else route.shown}"] += 1
+
+    def count_read(self, route: Route[Any], result: object) -> None:
+        """Counts the objects of an answer."""
+        if route.method != "GET":
+            return
+        if not isinstance(result, Page):
+            if attrs.has(type(result)):
+                self._resources[type(result).__name__] += 1
+            return
+        (kind,) = typing.get_args(route.result)
+        self._add(kind.__name__, result.arrived_before(len(result.data)))
+        for field, name in _INCLUDED.items():
+            self._add(name, len(getattr(result.includes, field)))
+
+    def _add(self, kind: str, count: int) -> None:
+        if count:
+            self._resources[kind] += count
+
+    def usage(self) -> Usage:
+        """Returns the counts up to now."""
+        return Usage(since=self._since, resources=dict(self._resources), requests=dict(self._requests))

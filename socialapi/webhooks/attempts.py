@@ -1,0 +1,137 @@
+"""Counts how often the events of an inbox were handed out, and puts aside those that were handed
+out too often.
+
+The tables are separate from those of the inbox, so that processes of earlier versions can share the
+file: they ignore them. All functions run on the thread of the database.
+"""
+
+import sqlite3
+import time
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import attrs
+
+_TABLES: Final = (
+    "CREATE TABLE IF NOT EXISTS attempts (number INTEGER PRIMARY KEY, count INTEGER NOT NULL, holder TEXT NOT NULL)",
+    (
+        "CREATE TABLE IF NOT EXISTS dead_letters (number INTEGER PRIMARY KEY, content BLOB NOT NULL,"
+        " attempts INTEGER NOT NULL, put_aside_at REAL NOT NULL)"
+    ),
+)
+_SUSPECTS: Final = (
+    "attempts JOIN waiting USING (number) JOIN queues ON queues.id = waiting.queue"
+    " WHERE queues.holder = :owner AND attempts.holder <> :owner"
+)
+"""The events of an owner that another one had in hand when it ended, or that its handler failed on."""
+
+
+@attrs.frozen
+class StoredLetter:
+    """A row of an event that was put aside."""
+
+    number: int
+    content: bytes = attrs.field(repr=False)
+    attempts: int
+    put_aside_at: float
+
+
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Creates the tables if an earlier version created the file, and deletes counts of finished
+    events, which an earlier version leaves behind.
+    """
+    for statement in _TABLES:
+        connection.execute(statement)
+    connection.execute("DELETE FROM attempts WHERE number NOT IN (SELECT number FROM waiting)")
+
+
+def count(numbers: Iterable[int], owner: str, connection: sqlite3.Connection) -> None:
+    """Counts events as handed out to an owner, before they are."""
+    connection.executemany(
+        "INSERT INTO attempts VALUES (?, 1, ?)"
+        " ON CONFLICT (number) DO UPDATE SET count = count + 1, holder = excluded.holder",
+        ((number, owner) for number in numbers),
+    )
+
+
+def forget(numbers: Iterable[int], connection: sqlite3.Connection) -> None:
+    """Deletes the counts of finished events."""
+    connection.executemany("DELETE FROM attempts WHERE number = ?", ((each,) for each in numbers))
+
+
+def take_back(numbers: Iterable[int], connection: sqlite3.Connection) -> None:
+    """Subtracts one from the counts of events that were in hand at an orderly end."""
+    connection.executemany("UPDATE attempts SET count = count - 1 WHERE number = ?", ((each,) for each in numbers))
+    connection.execute("DELETE FROM attempts WHERE count < 1")
+
+
+def suspects(owner: str, connection: sqlite3.Connection) -> int:
+    """Returns how many events of the owner were in hand when their process ended."""
+    found: int = connection.execute(f"SELECT count(*) FROM {_SUSPECTS}", {"owner": owner}).fetchone()[0]  # noqa: S608  # of constants
+    return found
+
+
+def next_suspect(owner: str, connection: sqlite3.Connection) -> tuple[int, bytes] | None:
+    """Returns number and body of the suspect that was handed out least often, and counts it."""
+    query = f"SELECT number, content FROM {_SUSPECTS} ORDER BY count, number LIMIT 1"  # noqa: S608  # of constants
+    found: tuple[int, bytes] | None = connection.execute(query, {"owner": owner}).fetchone()
+    if found is not None:
+        count([found[0]], owner, connection)
+    return found
+
+
+def put_aside(owner: str, max_attempts: int, connection: sqlite3.Connection) -> int:
+    """Puts aside the suspects that were handed out `max_attempts` times. Returns how many."""
+    moved = connection.execute(
+        f"INSERT INTO dead_letters SELECT number, content, count, :now FROM {_SUSPECTS} AND count >= :most",  # noqa: S608  # of constants
+        {"owner": owner, "most": max_attempts, "now": time.time()},
+    ).rowcount
+    for table in ("waiting", "attempts"):
+        connection.execute(f"DELETE FROM {table} WHERE number IN (SELECT number FROM dead_letters)")  # noqa: S608  # of constants
+    return moved
+
+
+def dead_letters(connection: sqlite3.Connection) -> int:
+    """Returns how many events are put aside."""
+    found: int = connection.execute("SELECT count(*) FROM dead_letters").fetchone()[0]
+    return found
+
+
+def letter_after(number: int, connection: sqlite3.Connection) -> StoredLetter | None:
+    """Returns the first event put aside with a higher number than this."""
+    query = "SELECT * FROM dead_letters WHERE number > ? ORDER BY number LIMIT 1"
+    found = connection.execute(query, (number,)).fetchone()
+    return None if found is None else StoredLetter(*found)
+
+
+def retry(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> int:
+    """Moves events that were put aside, or all of them, back to those that wait, in a queue that any
+    process may claim. Returns how many.
+    """
+    chosen = _chosen(numbers, connection)
+    if chosen:
+        queue = connection.execute("INSERT INTO queues (holder) VALUES (NULL)").lastrowid
+        move = "INSERT INTO waiting SELECT number, ?, content FROM dead_letters WHERE number = ?"
+        connection.executemany(move, ((queue, each) for each in chosen))
+        _delete(chosen, connection)
+    return len(chosen)
+
+
+def drop(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> int:
+    """Deletes events that were put aside, or all of them. Returns how many."""
+    chosen = _chosen(numbers, connection)
+    _delete(chosen, connection)
+    connection.execute("UPDATE state SET waiting = waiting - ?", (len(chosen),))
+    return len(chosen)
+
+
+def _chosen(numbers: Sequence[int] | None, connection: sqlite3.Connection) -> list[int]:
+    """Returns the numbers that are put aside, among the given ones or all."""
+    if numbers is None:
+        return [number for (number,) in connection.execute("SELECT number FROM dead_letters")]
+    query = "SELECT 1 FROM dead_letters WHERE number = ?"
+    return [each for each in dict.fromkeys(numbers) if connection.execute(query, (each,)).fetchone()]
+
+
+def _delete(numbers: Sequence[int], connection: sqlite3.Connection) -> None:
+    connection.executemany("DELETE FROM dead_letters WHERE number = ?", ((each,) for each in numbers))

@@ -237,7 +237,11 @@ class LineItems(PatientMachine):
         asked = await self.ask(self.account.line_items.update(line_item_id, **sent, **about), repeatable=True)
         bad = {name for name, value in given.items() if not value.is_good}
         if bad:
-            check_refused_here(asked, bad)
+            # Good values may break rules between fields as well.
+            check_refused_here(asked)
+            assert not isinstance(asked.error, errors.InvalidInput) or bad <= {
+                rule.path.partition("[")[0] for rule in asked.error.broken_rules
+            }
         elif record["deleted"]:
             assert not asked.is_done
         elif broken := self.table.broken(record, sent):

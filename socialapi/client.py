@@ -97,7 +97,7 @@ class Client:
         log_as_asked(os.environ)
         settings = _checked(config)
         self.config: Config = settings
-        further = _further_headers(headers)
+        further = _checked_headers(headers)
         self._headers: Callable[[], Mapping[str, str]] = lambda: further
         known = tuple(by_kind(credentials).values())
         clock = clock or SystemClock()
@@ -231,7 +231,7 @@ class Client:
         view = object.__new__(type(self))
         shared = {name: value for name, value in self.__dict__.items() if name not in _made_on_use(type(self))}
         view.__dict__.update(shared, config=attrs.evolve(self.config, **changes), _session=self._session)
-        further = {**self._headers(), **_further_headers(headers)}
+        further = {**self._headers(), **_checked_headers(headers)}
         view._headers = lambda: further
         return view
 
@@ -533,12 +533,12 @@ def _has_methods(name: str, value: object) -> bool:
     return not isinstance(value, type) and all(callable(getattr(value, each, None)) for each in _METHODS[name])
 
 
-def _further_headers(given: Mapping[str, str] | None) -> Mapping[str, str]:
+def _checked_headers(given: Mapping[str, str] | None) -> Mapping[str, str]:
     if given is None:
         return {}  # the usual case, in which `options` is not imported yet
-    from socialapi.session.options import further_headers
+    from socialapi.session.options import checked_headers
 
-    return further_headers(given)
+    return checked_headers(given)
 
 
 def _check_lists(*, credentials: object, trace_configs: object) -> None:

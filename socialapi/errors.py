@@ -144,9 +144,9 @@ class RateLimitTooLong(SocialApiError):
 
 
 class NotReady(SocialApiError, TimeoutError):
-    """What was waited for was not ready in time. Waiting again is safe.
+    """The service was still working when the wait ended. Waiting again is safe.
 
-    `last` is what the service answered last, or None in an error that was pickled.
+    `last` is the service's last answer, or None in an error that was pickled.
     """
 
     last: Any = None

@@ -257,10 +257,10 @@ async def test_further_headers_go_with_every_call(clock: VirtualClock) -> None:
             ({name: "planted"}, "is set by the SDK")
             for name in ("Accept", "Content-Type", "Content-Length", "Connection")
         ),
-        ({"two words": "planted"}, "names of headers"),
-        ({"": "planted"}, "names of headers"),
-        ({"x-a": 5}, "texts for values"),
-        ({5: "planted"}, "names of headers"),
+        ({"two words": "planted"}, "map header names"),
+        ({"": "planted"}, "map header names"),
+        ({"x-a": 5}, "to strings"),
+        ({5: "planted"}, "map header names"),
         ({"x-a": "planted\r\nx-b: 1"}, "the header x-a would hold"),
         ({"x-a": "planted\u00e9"}, "the header x-a would hold"),
         ({"x-a": "planted", "X-A": "planted"}, "twice"),

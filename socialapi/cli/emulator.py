@@ -195,31 +195,31 @@ def target(
         ),
     ] = None,
 ) -> int:
-    """Add a webhook target to an emulator that runs.
+    """Add a webhook target to a running emulator.
 
     For example `socialapi emulator target https://hooks.example.com/in http://127.0.0.1:9000/in`. A
     target of the same URL is replaced. Exit status: 0 added, 2 the emulator does not take it, 3 no
     emulator answers.
     """
     where = urlsplit(os.environ.get("SOCIALAPI_BASE_URL", "") if port is None else "")
-    host, at = (where.hostname or "127.0.0.1", where.port or port or DEFAULT_FLAGS.port)
+    host, to_port = (where.hostname or "127.0.0.1", where.port or port or DEFAULT_FLAGS.port)
     status, answer = None, b""
-    connection = http.client.HTTPConnection(host, at, timeout=ANSWER_TIMEOUT_SECONDS)
+    connection = http.client.HTTPConnection(host, to_port, timeout=ANSWER_TIMEOUT_SECONDS)
     with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
         connection.request("POST", "/_emulator/webhook-targets", orjson.dumps({"url": url, "target": local}))
         response = connection.getresponse()
         answer = response.read(MAX_ANSWER_BYTES)
         status = response.status
     if status is None:
-        raise TransportError("no emulator answers", host, port=at)
+        raise TransportError("no emulator answers", host, port=to_port)
     if status != 200:
-        raise InvalidInput(_reason_of(answer) or f"what answers on port {at} is no emulator")
+        raise InvalidInput(_reason_of(answer) or f"the server on port {to_port} is not an emulator")
     output.say(f"the requests for {url} go to {local}")
     return output.DONE
 
 
 def _reason_of(answer: bytes) -> str:
-    """Returns why the emulator refuses a request; empty if the answer is of somebody else."""
+    """Returns the emulator's reason for a refusal; empty if another server answered."""
     try:
         return "; ".join(str(error["message"]) for error in orjson.loads(answer)["errors"])
     except (ValueError, KeyError, TypeError):

@@ -142,31 +142,27 @@ def _body(endpoint: Endpoint, call: Call) -> Any:
         is_ads = endpoint.style == "ads"
         is_form = is_ads and received.content_type == FORM and received.method != "GET"
         if received.body and not is_form:
-            form = ", those of a write also into a form" if is_ads else ": this endpoint takes no body"
-            raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", f"the parameters go into the query{form}")
+            message = "send the parameters in the query or in a form" if is_ads else "this endpoint takes no body"
+            raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", message)
         return None
     if received.content_type != "application/json":
         raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body must be sent as application/json")
     if received.headers.get("Content-Encoding", "identity").lower() != "identity":
         raise Refusal(415, "UNSUPPORTED_MEDIA_TYPE", "the body must be sent as it is, without a content encoding")
     try:
-        return _writable(call, known_fields(call, call.route.body, received.json()))
+        body = known_fields(call, call.route.body, received.json())
     except orjson.JSONDecodeError:
         raise invalid("", "is not valid JSON") from None
     except ValueError as problem:
         raise invalid("", str(problem)) from None
-
-
-def _writable(call: Call, body: Any) -> Any:
-    passed_over = read_only_fields(call.route)
-    return {name: each for name, each in body.items() if name not in passed_over} if isinstance(body, dict) else body
+    ignored = read_only_fields(call.route)
+    return {name: each for name, each in body.items() if name not in ignored} if isinstance(body, dict) else body
 
 
 @functools.cache
 def read_only_fields(route: Route[Any]) -> frozenset[str]:
     """Returns the fields of a record that a PUT of it may repeat and cannot change: clients send
-    back the whole record that they have read. They are passed over. No client does so with an
-    account.
+    back the whole record that they have read. They are ignored. Accounts are excluded.
     """
     is_record = route.path.endswith("}") and not route.path.endswith("{account_id}")
     if route.method != "PUT" or not is_record or style_of(route.family) != "ads":

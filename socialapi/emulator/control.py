@@ -168,9 +168,10 @@ async def catalog_products(request: ControlRequest) -> Lines:
 @control("GET", "posts/{post_id}")
 async def get_post(request: ControlRequest) -> Answer:
     """Returns a post with all of its fields, and with what the API does not show of it."""
-    post = request.service.state.platform.posts.get(request.parameters["post_id"])
+    post_id = request.parameters["post_id"]
+    post = request.service.state.platform.posts.get(post_id)
     if post is None:
-        raise Refusal(404, "NOT_FOUND", "there is no such post", parameter="post_id")
+        raise Refusal(404, "NOT_FOUND", f"there is no post {post_id}", parameter="post_id")
     hidden = {
         "nullcast": post.nullcast,
         "replaced": post.replaced,

@@ -97,7 +97,7 @@ class Exchange:
         if self.request.size:
             text = self.request.text
             words += ["--data-binary", "@body" if text is None else text]
-            note = "" if text is not None else "the body is too long to be kept, or no text: save it as the file body"
+            note = "" if text is not None else "the body was not kept (too long, or not text): save it as the file body"
         return {"curl": shlex.join(words), "note": note}
 
     def _authorization(self, state: State) -> Iterator[tuple[str, str]]:
@@ -122,7 +122,7 @@ _OF_THE_CONNECTION: Final = frozenset(
         *("transfer-encoding", "expect", "cookie"),
     )
 )
-"""Headers that curl sets itself, or that do not serve twice."""
+"""Headers that curl sets itself, or that cannot be reused."""
 _KEPT_AUTHORIZATIONS: Final = ("Bearer ", "Basic ")
 
 

@@ -243,7 +243,7 @@ class Fault:
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
         """Yields a broken rule for headers whose values are no texts."""
         if not all(isinstance(value, str) for value in data.get("headers", {}).values()):
-            yield BrokenRule(path="headers", reason="must have texts for values")
+            yield BrokenRule(path="headers", reason="values must be strings")
 
 
 class _ScriptedFault:
@@ -312,7 +312,7 @@ class Faults:
         """Adds a fault given by its fields; None stands for a field that is not given."""
         given = {name: value for name, value in declared.items() if value is not None}
         if broken := broken_rules(Fault, given, now=datetime.datetime.now(datetime.UTC)):
-            raise InvalidInput("this fault makes no sense", broken)
+            raise InvalidInput("invalid fault", broken)
         fault = _with_times(Fault(**given))
         self._scripted.append(_ScriptedFault(fault, self._added))
         self._added += 1
@@ -344,8 +344,8 @@ class Faults:
         is_token_request: bool = False,
     ) -> Picked:
         """Returns the faults of a request. `own` are those that apply to its endpoint and
-        not to every one. A fault without a path applies to no token request, so that the request
-        that is meant gets it.
+        not to every one. A fault without a path skips token requests, which clients send before
+        the request under test.
         """
         if not self._scripted:
             return _NOTHING
@@ -359,7 +359,7 @@ class Faults:
                 if each.hits(*about):
                     delay += 1.0 if each.fault.delay_seconds is None else each.fault.delay_seconds
                     name = name or "latency"
-            elif hit is None and (kind not in _PECULIAR or kind in own) and each.hits(*about):
+            elif hit is None and (kind not in _ENDPOINT_FAULTS or kind in own) and each.hits(*about):
                 hit, name = each.fault, kind
         self._drop_used()
         return Picked(delay, hit, name)
@@ -391,7 +391,7 @@ def _with_times(fault: Fault) -> Fault:
     return fault if fault.times is not None or is_endless else attrs.evolve(fault, times=1)
 
 
-_PECULIAR: Final = frozenset((*BATCH_FAULTS, *PRODUCT_FAULTS, *LINK_FAULTS, *STREAM_FAULTS, *DELIVERY_FAULTS))
+_ENDPOINT_FAULTS: Final = frozenset((*BATCH_FAULTS, *PRODUCT_FAULTS, *LINK_FAULTS, *STREAM_FAULTS, *DELIVERY_FAULTS))
 """Faults that apply only to endpoints that declare them."""
 
 _NOTHING: Final = Picked()

@@ -117,7 +117,7 @@ def platform_not_found(kind: str, parameter: str, value: str) -> Refusal:
     not the caller's.
     """
     slug, about = _resource(kind, parameter, value)
-    return Refusal(404, "NOT_FOUND", f"there is no such {kind}", problem=slug, extra=about)
+    return Refusal(404, "NOT_FOUND", f"there is no {kind} {value}", problem=slug, extra=about)
 
 
 def answer(data: Any, status: int = 200) -> Answer:

@@ -105,8 +105,8 @@ class OperationParams(Record):
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-        """Yields a broken rule unless the expiry is later than the time of effect. The one is in 13
-        months and the other now by default.
+        """Yields a broken rule unless `expires_at` (by default in 13 months) is later than
+        `effective_at` (by default now).
         """
         expires_at = parse_timestamp(data.get("expires_at", ""))
         effective_at = parse_timestamp(data.get("effective_at", "")) or now
@@ -280,9 +280,7 @@ BEFORE_DEFAULT_EXPIRY: Final = (
 
 
 def is_beyond_default_expiry(effective_at: datetime.datetime, now: datetime.datetime) -> bool:
-    """Returns whether something that takes effect then, and has no expiry of its own, would have
-    expired before.
-    """
+    """Returns whether an operation without `expires_at` would expire before it takes effect."""
     return effective_at >= months_later(now, DEFAULT_EXPIRY_MONTHS)
 
 

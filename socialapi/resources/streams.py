@@ -270,11 +270,14 @@ class FilteredStream(Resource):
         """Deletes the rules with the given ids, one by one or as iterables, or with the given values
         (section 4.1).
 
-        `meta["summary"]` of the returned page counts them. `dry_run` only tests the request.
+        `meta["summary"]` of the returned page counts them. `dry_run` only tests the request. Raises
+        InvalidInput if there are neither ids nor values.
         """
-        by_value = tuple(as_iterable(values))
-        by_id = {} if by_value and not ids else {"ids": flatten(ids)}
-        return await self._change({"delete": by_id | ({"values": by_value} if by_value else {})}, dry_run=dry_run)
+        given = {"ids": flatten(ids), "values": tuple(as_iterable(values))}
+        chosen = {name: each for name, each in given.items() if each}
+        if not chosen:
+            raise InvalidInput("delete_rules: give the ids or the values of the rules")
+        return await self._change({"delete": chosen}, dry_run=dry_run)
 
     async def ensure_rules(
         self, wanted: AnyRule | Iterable[AnyRule], *, remove_others: bool = False

@@ -149,7 +149,7 @@ class Webhooks(Resource):
         to_date: datetime.datetime | str | None = None,
         **parameters: Any,
     ) -> Replay:
-        """Has the events of a time delivered again (section 4.4). Returns the job that was started.
+        """Has past events delivered again (section 4.4). Returns the job that was started.
 
         The parameters are published and not documented. A datetime is sent as `YYYYMMDDHHMM` in
         UTC, without its seconds; others are sent as given. Raises InvalidInput for a time without a

@@ -175,7 +175,13 @@ ARTICLE_DRAFT: Final = Route(
     section="4.4",
 )
 ARTICLE_PUBLISH: Final = Route(
-    "POST", PLATFORM_USER, "/2/articles/{article_id}/publish", PublishedArticle, scopes=_WRITE, section="4.4"
+    "POST",
+    PLATFORM_USER,
+    "/2/articles/{article_id}/publish",
+    PublishedArticle,
+    open_answer=True,
+    scopes=_WRITE,
+    section="4.4",
 )
 NEWS_SEARCH: Final = Route(
     "GET", PLATFORM, "/2/news/search", Page[NewsStory], query=NewsSearch, repeatable=True, section="4.4"

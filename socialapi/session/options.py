@@ -12,7 +12,7 @@ from socialapi.internal.secret import Secret
 from socialapi.wire.oauth1 import check_headers
 from socialapi.wire.retry import RetryPolicy
 
-_SET_BY_US: Final = frozenset(
+_RESERVED_HEADERS: Final = frozenset(
     (
         *("accept", "accept-encoding", "authorization", "connection", "content-encoding", "content-length"),
         *("content-type", "expect", "host", "keep-alive", "proxy-authorization", "te", "trailer"),
@@ -61,7 +61,7 @@ class CallOptions:
         )
 
 
-def further_headers(given: object) -> dict[str, str]:
+def checked_headers(given: object) -> dict[str, str]:
     """Returns the headers that a caller adds to requests, with their names in lower case.
 
     Raises ConfigurationError, which shows no value, for those that the SDK sets and for those that
@@ -72,8 +72,8 @@ def further_headers(given: object) -> dict[str, str]:
     headers: dict[str, str] = {}
     for name, value in given.items():
         if not (isinstance(name, str) and _is_name(name) and isinstance(value, str)):
-            raise ConfigurationError("headers must have names of headers, and texts for values")
-        if name.lower() in _SET_BY_US:
+            raise ConfigurationError("headers must map header names to strings")
+        if name.lower() in _RESERVED_HEADERS:
             raise ConfigurationError(f"the header {name} is set by the SDK: leave it out of headers")
         if name.lower() in headers:
             raise ConfigurationError(f"headers has {name} twice, in upper and lower case")

@@ -258,7 +258,7 @@ def test_a_fault_may_name_headers_with_their_values() -> None:
     assert [name(), name(x_emulator_scope="mine"), name(x_emulator_scope="theirs", x_other="1")] == [None] * 3
     assert name(x_emulator_scope="mine", X_Other="1", more="x") == "status"
     assert faults.pick("GET", "/").name is None
-    with pytest.raises(InvalidInput, match="headers: must have texts"):
+    with pytest.raises(InvalidInput, match="headers: values must be strings"):
         faults.add("status", headers={"x": 1})
 
 

@@ -69,7 +69,7 @@ def test_a_fault_is_scripted_and_cleared(running: EmulatorThread) -> None:
     assert (fault.fault, fault.status, fault.times) == ("status", 404, 2)
     running.faults.clear()
     assert asyncio.run(upload(running, "ada@example.com")) == 1
-    with pytest.raises(InvalidInput, match="makes no sense"):
+    with pytest.raises(InvalidInput, match="invalid fault"):
         running.faults.add("status", status=1)
 
 

@@ -63,8 +63,8 @@ async def invalidate_app_only_token(call: Call) -> Answer:
     app = call.caller.app
     token = _parameter(call, "access_token")
     if app.bearer_token is None or token != app.bearer_token:
-        whose = "this is not it" if app.bearer_token else "it has none"
-        raise Refusal(403, _NOT_YOURS, f"This is no live app-only token of the app: {whose}.")
+        reason = "The token is not the app's current one." if app.bearer_token else "The app has no app-only token."
+        raise Refusal(403, _NOT_YOURS, reason)
     call.state.end_bearer(token)
     return answer({"access_token": token})
 
@@ -213,7 +213,7 @@ def _client_and_form(call: Call) -> tuple[App, Mapping[str, str]]:
     if app is None:
         raise TokenError("invalid_client", "there is no app with this client_id, which is the key of the app", 401)
     if pair is not None and pair[0] != app.api_key:
-        raise TokenError("invalid_client", "client_id is not the app of the Authorization header", 401)
+        raise TokenError("invalid_client", "client_id differs from the app in the Authorization header", 401)
     if pair is not None and not has_secret(app, pair[1]):
         raise TokenError("invalid_client", "this is not the secret of the app", 401)
     known = {name: value for name, value in form.items() if name in _TOKEN_PARAMETERS}
@@ -245,7 +245,7 @@ def _redeemed_code(call: Call, app: App, form: Mapping[str, str]) -> RefreshGran
         raise TokenError("invalid_grant", "there is no such code")
     was_used, code.used = code.used, True
     if was_used:
-        raise TokenError("invalid_grant", "the code was used already: it serves for one request")
+        raise TokenError("invalid_grant", "the code was used already: a code works once")
     if code.app_key != app.api_key:
         raise TokenError("invalid_grant", "the code is another app's")
     if call.now >= code.expires_at:

@@ -139,7 +139,7 @@ async def create_post(call: Call) -> Answer:
         _check_reply_settings(author, answered)
         _check_summoned(call, author, answered)
     text = body.get("text", "")
-    further = {name: body[name] for name in _AS_GIVEN if name in body}
+    further = {name: body[name] for name in _STORED_AS_GIVEN if name in body}
     if media_keys:
         further["attachments"] = {"media_keys": media_keys}
     if "poll" in body:
@@ -176,12 +176,12 @@ def _target(call: Call, post_id: str | None, parameter: str) -> PostRecord | Non
         return None
     found = call.state.platform.posts.get(post_id)
     if found is None or not may_read(call.state.users[found.author_id], call.caller.user):
-        raise invalid(parameter, "names no post", post_id[:100])
+        raise invalid(parameter, f"names no post: there is no {post_id[:100]}", post_id[:100])
     return found
 
 
 _IN_PLACE_OF_TEXT: Final = ("media", "poll", "card_uri")
-_AS_GIVEN: Final = ("community_id", "paid_partnership", "geo", "reply_settings")
+_STORED_AS_GIVEN: Final = ("community_id", "paid_partnership", "geo", "reply_settings")
 
 
 def _new_poll(call: Call, given: Mapping[str, Any]) -> str:
@@ -199,8 +199,8 @@ def _new_poll(call: Call, given: Mapping[str, Any]) -> str:
 
 
 def _check_reply_settings(replier: User, post: PostRecord) -> None:
-    """Refuses a reply by somebody whom the settings of the post leave out. Its author and those whom
-    it mentions are never left out. Nobody has subscribers here.
+    """Refuses a reply that the post's `reply_settings` do not allow. Its author and the users it
+    mentions may always reply. Nobody has subscribers in the emulator.
     """
     fields = post.fields
     setting = fields.get("reply_settings", "everyone")
@@ -210,7 +210,7 @@ def _check_reply_settings(replier: User, post: PostRecord) -> None:
     is_followed = "following" in (replier.profile.get("connection_status") or ())
     if (setting == "following" and is_followed) or (setting == "verified" and replier.profile.get("verified")):
         return
-    raise forbidden(f"the post's author lets others reply: its reply_settings are {setting}")
+    raise forbidden(f"only some users may reply to this post: its reply_settings is {setting}")
 
 
 def _check_summoned(call: Call, replier: User, post: PostRecord) -> None:

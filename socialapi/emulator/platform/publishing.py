@@ -97,8 +97,8 @@ class Publishing:
         """Yields the lines of the post and of the activity event of its author, unless the author
         is protected.
 
-        Who subscribed to an author follows them, so a post in a community that is not shared with
-        followers has no event.
+        Subscribers count as followers of the author: a community post that is not shared with
+        followers makes no event.
         """
         if state.users[post.author_id].profile.get("protected"):
             return

@@ -248,7 +248,7 @@ class ActivitySubscription:
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What no two subscriptions have in common."""
+        """The app, event type, filter and webhook, which together are unique."""
         return self.app_key, self.event_type, self.filter, self.webhook_id
 
 

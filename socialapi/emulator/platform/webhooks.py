@@ -179,7 +179,7 @@ def _webhook(call: Call) -> Webhook:
     for webhook in _own(call):
         if webhook.id == call.path["webhook_id"]:
             return webhook
-    raise rejected("WebhookIdInvalid", "the app has no webhook with this id")
+    raise rejected("WebhookIdInvalid", f"the app has no webhook {call.path['webhook_id']}")
 
 
 def _check_room(call: Call, url: str) -> None:

@@ -269,7 +269,7 @@ async def test_each_cause_of_a_refused_token_request_has_a_text_of_its_own(ask: 
         "no app with this client_id": await redeem(ask, "any", client_id="nobody"),
         "client_id: is required": await redeem(ask, "any", client_id=None),
         "not the secret of the app": await redeem(ask, "any", client_secret="wrong"),
-        "not the app of the Authorization header": await redeem(
+        "differs from the app in the Authorization header": await redeem(
             ask, "any", client_id=other["api_key"], headers=basic(ready["api_key"], ready["api_key_secret"])
         ),
     }

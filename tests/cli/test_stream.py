@@ -55,6 +55,7 @@ async def test_json_is_what_the_service_sent(ready: Shell, emulator: Emulator) -
     assert (said["event_id"], said["event_type"], said["payload"]) == ("5", "profile.update.bio", {"after": "ä"})
 
 
+@pytest.mark.slow
 async def test_notices_are_said_on_standard_error_and_do_not_count(shell: Shell) -> None:
     lines: list[Act] = [notice("resource-unavailable"), post(1), b"?\n"]
     async with StreamServer(VirtualClock(), lines) as server:

@@ -92,6 +92,7 @@ async def compare(service: Emulator, http: aiohttp.ClientSession, row: Row, curs
     return result.next_token if isinstance(result, Page) else None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 async def test_the_sdk_and_an_independent_client_get_the_same(
     service: Emulator, http: aiohttp.ClientSession, row: Row

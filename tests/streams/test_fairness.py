@@ -63,6 +63,7 @@ async def longest_turn(
     return max(later - earlier for earlier, later in itertools.pairwise(turns)), clock.worked_seconds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line_seconds", [1e-6, 1e-5, 1e-4, 4e-4, 1e-3])
 @pytest.mark.parametrize(
     "line", [KEEP_ALIVE, b" \r\n", post(1), b"junk\n", orjson.dumps({"errors": [{"title": "t"}]}) + b"\n"]

@@ -247,6 +247,7 @@ def test_a_job_of_which_any_row_may_be_refused_ends_and_leaves_the_members_of_th
     check_outcome(rows, chosen)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, phases=(Phase.explicit, Phase.generate))
 @given(st.lists(SEVERAL, max_size=30), SETTING)
 def test_that_is_so_too_for_rows_of_several_identifiers(rows: list[Wish], chosen: Setting) -> None:

@@ -240,6 +240,7 @@ async def test_a_row_over_more_lines_than_a_row_may_have_stops_after_the_rows_be
     )
 
 
+@pytest.mark.slow
 async def test_column_names_over_too_many_lines_are_refused_as_well() -> None:
     with pytest.raises(InvalidInput, match="line 1: the row has more than 2,097,152 characters"):
         await read(Repeated(b"email,", b'"\n",', 50_000_000))

@@ -406,6 +406,7 @@ def names(form: bytes) -> Iterator[bytes]:
         yield b"".join(form % number for number in range(first, first + 500))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pieces", "says"),
     [

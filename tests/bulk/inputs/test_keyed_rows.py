@@ -405,6 +405,7 @@ def test_a_row_that_raises_is_refused_by_type_and_field_without_values(item: Any
     assert refused.value.__suppress_context__
 
 
+@pytest.mark.slow
 def test_what_is_kept_about_types_is_bounded() -> None:
     for number in range(1_000):
         keyed_row(collections.namedtuple(f"Row{number}", "email"))  # noqa: PYI024 - made at run time

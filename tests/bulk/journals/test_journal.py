@@ -420,6 +420,7 @@ async def test_a_journal_without_its_last_bytes_is_refused(path: Path, missing: 
         await reopened(path)
 
 
+@pytest.mark.slow
 async def test_no_changed_byte_of_what_is_recorded_is_believed(path: Path) -> None:
     """Each byte of the pages is changed in turn: either the file is refused, or it says what it said before."""
     async with opened(path) as journal:

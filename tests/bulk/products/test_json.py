@@ -321,6 +321,7 @@ async def test_an_array_of_a_hundred_thousand_values_is_not_looked_into() -> Non
     assert [(each.row, each.field) for each in report.rejects] == [(1, "mpn")]
 
 
+@pytest.mark.slow
 async def test_objects_with_ever_other_names_are_read_with_their_own(tmp_path: Path) -> None:
     optional = ("mpn", "color", "size", "gender", "age_group", "pattern", "gtin", "product_type", "sale_price", "sku")
     rows = [

@@ -138,6 +138,7 @@ async def resumed(
     return report, journal
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(ROW, max_size=90), SETTING, st.sampled_from((1, 500)))
 def test_wherever_loads_end_the_catalog_is_that_of_the_products_one_after_another(
@@ -162,6 +163,7 @@ def test_wherever_loads_end_the_catalog_is_that_of_the_products_one_after_anothe
     assert journal.state == "finished"
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.lists(ROW, max_size=60), st.lists(ROW, max_size=60), SETTING)
 def test_with_digests_too(before: list[Shape], drawn: list[Shape], chosen: Setting) -> None:

@@ -78,7 +78,8 @@ class Script:
         return self.only in ("", row.name, "platform" if row.is_of_platform else row.kind)
 
 
-def _happened(status: int) -> Happened:
+def what_happened(status: int) -> Happened:
+    """What a refusal says (the table of docs/errors.md)."""
     if status in (420, 425, 429, 503, 521, 523, 525, 526, 527):
         return "not executed"
     return "unknown" if status == 408 or (status >= 500 and status not in (501, 505)) else "refused"
@@ -104,8 +105,8 @@ PROBLEM_STATUSES: Final = {
 
 def _answered() -> Iterator[Script]:
     for status in STATUSES:
-        yield Script("status", _happened(status), {"status": status})
-        yield Script("html", _happened(status), {"status": status})
+        yield Script("status", what_happened(status), {"status": status})
+        yield Script("html", what_happened(status), {"status": status})
     for fault in ("status", "html"):
         for status in (429, 503):
             for seconds in (0.0, 2.5, 119.0, 121.0, 86_400.0):
@@ -115,14 +116,14 @@ def _answered() -> Iterator[Script]:
     yield Script("html", "unreadable", {"status": 200})
     for problem in PROBLEM_FIELDS:
         status = PROBLEM_STATUSES.get(problem, 403)
-        yield Script("status", _happened(status), {"status": status, "problem": problem}, only="platform")
+        yield Script("status", what_happened(status), {"status": status, "problem": problem}, only="platform")
 
 
 def _through_proxies() -> Iterator[Script]:
     for fault in ("joined_headers", "decimal_headers"):
         yield Script(fault, "nothing")
         for status in (420, 429, 503, 522):
-            yield Script(fault, _happened(status), {"status": status, "retry_after_seconds": 3.0})
+            yield Script(fault, what_happened(status), {"status": status, "retry_after_seconds": 3.0})
     yield Script("odd_token", "nothing")
 
 

@@ -35,6 +35,8 @@ class Hostile:
     made: Made
     status: int = 200
     is_endless: bool = False
+    has_errors: bool = False
+    """Errors, and no token: a refusal where one was asked for, whatever stands beside them."""
 
 
 def coded(coding: str, content: bytes) -> bytes:
@@ -107,11 +109,12 @@ def _codings() -> Iterator[Hostile]:
     damaged = {
         "gzip that is none": coded("gzip", b'{"data": {"id": "1"}}'),
         "gzip that is damaged": coded("gzip", packed[:10] + b"\xff" * 20),
-        "deflate that is none": coded("deflate", b"\x00\x01\x02"),
+        "deflate that is none": coded("deflate", b"\x07\x01\x02"),  # starts a block of the reserved type 3
     }
     for name, content in damaged.items():
         yield Hostile(name, content, "lost")
     yield Hostile("gzip that breaks off", coded("gzip", packed[:-20]), "unreadable")
+    yield Hostile("deflate that breaks off", coded("deflate", b"\x00\x01\x02"), "unreadable")
     yield Hostile("a coding that nobody knows", coded("rot13", b'{"qngn": {'), "unreadable")
     bomb = zlib.compressobj(9, wbits=31)
     content = b"".join([*(bomb.compress(b" " * 1_000_000) for _ in range(100)), bomb.flush()])
@@ -149,7 +152,7 @@ def _texts() -> Iterator[Hostile]:
         "errors that are a number": b'{"data": {"id": "1"}, "errors": 7}',
     }
     for name, content in texts.items():
-        yield Hostile(f"a success of {name}", answer(content), "unreadable")
+        yield Hostile(f"a success of {name}", answer(content), "unreadable", has_errors=b'"errors"' in content)
     yield Hostile("HTML of HTML", answer(b"<html></html>", content_type="text/html"), "unreadable")
     for status in (201, 202, 204, 205, 206):
         yield Hostile(f"a {status} without a body", answer(status=status), "unreadable", status)

@@ -28,7 +28,7 @@ GARBAGE: Final = {
     "minus infinity": "-Infinity",
     "nothing": "",
     "a word": "soon",
-    "two numbers": "1, 2",
+    "two words": "soon, later",
     "a number in hexadecimal": "0x10",
     "a date in the past": "Wed, 21 Oct 2015 07:28:00 GMT",
     "the year 9999": "Fri, 31 Dec 9999 23:59:59 GMT",
@@ -62,6 +62,22 @@ async def test_a_wait_that_makes_no_sense_counts_as_none(name: str, status: int,
                 assert (await outcome_in_time(asked, client))[1] is None, what
                 assert len(server.requests) == 2, what
                 assert 0.0 <= clock.monotonic() - before <= longest, what
+
+
+@pytest.mark.parametrize("status", [429, 503])
+@pytest.mark.parametrize("name", ["a record", "an upload"])
+async def test_of_two_waits_that_a_proxy_has_joined_the_longer_one_counts(
+    name: str, status: int, clock: VirtualClock
+) -> None:
+    asked = ASKED[name]
+    for value in ("3, 5", "5, 3", "5.0, 3"):
+        refusals = (of(status, Retry_After=value), of(status, x_rate_limit_remaining="0", x_rate_limit_reset=value))
+        for refusal in refusals:
+            async with Server(refusal, then=asked.good) as server, hostile_client(server, clock) as client:
+                before = clock.monotonic()
+                assert (await outcome_in_time(asked, client))[1] is None, value
+                assert len(server.requests) == 2, value
+                assert 5.0 <= clock.monotonic() - before <= 6.0, value
 
 
 LIMITS: Final = (

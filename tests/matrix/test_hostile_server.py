@@ -13,8 +13,9 @@ import pytest
 from socialapi import Bearer, Client, errors
 from socialapi.credentials import Credentials
 from socialapi.routes import oauth
+from socialapi.routes.route import OAUTH
 from tests.matrix.bench import open_bench
-from tests.matrix.documented import CLASSES, REPEATED, WRITES, Promise
+from tests.matrix.documented import CLASSES, REPEATED, WRITES, Promise, what_happened
 from tests.matrix.hostile import HOSTILE, MAX_RESPONSE_BYTES, TIMEOUT_SECONDS, Hostile
 from tests.support.clients import OPERATION, PRODUCT
 from tests.support.clock import VirtualClock
@@ -43,6 +44,7 @@ class Asked:
     good: bytes
     """Nothing where nobody wrote one down: the next call is then for another record."""
     credentials: tuple[Credentials, ...] = CREDENTIALS
+    is_for_tokens: bool = False
 
 
 ASKED: Final[dict[str, Asked]] = {
@@ -68,25 +70,33 @@ ASKED: Final[dict[str, Asked]] = {
     "a webhook that is checked": Asked(
         "replace", lambda c: c.webhooks.validate("1"), answer({"data": {"valid": True}})
     ),
-    "an app-only token": Asked("token", lambda c: c.oauth.app_only_token(), TOKEN, (USER, APP)),
+    "an app-only token": Asked("token", lambda c: c.oauth.app_only_token(), TOKEN, (USER, APP), is_for_tokens=True),
     "a request token": Asked(
-        "token", lambda c: c.oauth.request_token("oob"), answer(FORM, content_type="application/x-www-form-urlencoded")
+        "token",
+        lambda c: c.oauth.request_token("oob"),
+        answer(FORM, content_type="application/x-www-form-urlencoded"),
+        is_for_tokens=True,
     ),
     "a pair of tokens": Asked(
         "write",
         lambda c: c.oauth.exchange_code("c", **CODE),
         answer({"token_type": "bearer", "access_token": "t", "expires_in": 60}),
+        is_for_tokens=True,
     ),
 }
 
 
-def promise_of_answer(kind: Kind, hostile: Hostile) -> Promise:
+def promise_of_answer(asked: Asked, hostile: Hostile) -> Promise:
     """What docs/errors.md and docs/choices.md say of such an answer."""
+    kind = asked.kind
+    if asked.is_for_tokens and hostile.has_errors:
+        return Promise(1, errors.ApiError, hostile.status)
     if hostile.made == "lost":
         return Promise(1 + RETRIES if kind in REPEATED["unknown"] else 1, errors.OutcomeUnknown)
     if hostile.made == "refused":
         kind_of_error = errors.ServerError if hostile.status >= 500 else CLASSES.get(hostile.status, errors.ApiError)
-        return Promise(1, kind_of_error, hostile.status)
+        is_repeated = kind in REPEATED[what_happened(hostile.status)]
+        return Promise(1 + RETRIES if is_repeated else 1, kind_of_error, hostile.status)
     if kind in REPEATED["unreadable"]:
         return Promise(1 + RETRIES, errors.ApiError, hostile.status)
     return Promise(1, errors.DecodeError, hostile.status, executed=kind in WRITES)
@@ -135,9 +145,7 @@ async def try_answer(
     before = len(server.requests)
     view = client.with_options(timeout_seconds=TIMEOUT_SECONDS) if hostile.is_endless else client
     _, error = await outcome_in_time(asked, view)
-    wrong = judge_answer(
-        promise_of_answer(asked.kind, hostile), error, len(server.requests) - before - has_token_request
-    )
+    wrong = judge_answer(promise_of_answer(asked, hostile), error, len(server.requests) - before - has_token_request)
     following = asked if asked.good else ASKED["a record"]
     server.then = following.good
     if (again := await outcome_in_time(following, client))[1] is not None:
@@ -175,7 +183,9 @@ async def test_every_route_takes_a_hostile_answer_for_what_it_is(
     async with open_bench() as bench, Server() as server:
         await bench.set_up(row)
         credentials = (USER, APP) if row.route in OF_THE_KEY else CREDENTIALS
-        asked = Asked(row.kind, lambda client: row.ask(client, bench.scene), b"", credentials)
+        asked = Asked(
+            row.kind, lambda client: row.ask(client, bench.scene), b"", credentials, row.route.family is OAUTH
+        )
         for hostile in HOSTILE:
             if FULL_SIZE or hostile.name in OF_EVERY_ROUTE:
                 async with hostile_client(server, clock, asked.credentials) as client:

@@ -120,6 +120,8 @@ UNEXECUTED: Final[Sequence[Script]] = (
     {"fault": "stall", "delay_seconds": 1.5},
     {"fault": "latency", "delay_seconds": 0.3},
     {"fault": "slow", "delay_seconds": 0.4},
+    {"fault": "joined_headers"},
+    {"fault": "decimal_headers", "status": 429, "retry_after_seconds": 1},
 )
 """After these nobody is in doubt for long: either nothing was done, or the answer comes."""
 COMMON: Final[Sequence[Script]] = (
@@ -132,6 +134,8 @@ COMMON: Final[Sequence[Script]] = (
 )
 BATCHES: Final[Sequence[Script]] = (*COMMON, {"fault": "count_mismatch"}, {"fault": "operation_error"})
 PRODUCTS: Final[Sequence[Script]] = (*COMMON, {"fault": "product_missing"}, {"fault": "product_error"})
+LINKS: Final[Sequence[Script]] = (*COMMON, {"fault": "link_error"})
+ODD_TOKEN: Final[Script] = {"fault": "odd_token"}
 OF_STREAMS: Final[Sequence[Script]] = (
     {"fault": "stream_close"},
     {"fault": "stream_drop"},
@@ -167,11 +171,12 @@ TARGETS: Final[Sequence[tuple[str, str, Sequence[Script], float]]] = (
     ("GET", "/2/tweets/search/stream/rules", COMMON, 0.2),
     ("POST", "/2/tweets/search/stream/rules", COMMON, 0.2),
     ("POST", "/2/webhooks", COMMON, 0.2),
+    ("POST", "/2/tweets/search/webhooks/*", LINKS, 0.2),
     ("GET", "/2/tweets/search/stream", OF_STREAMS, 0.4),
     ("GET", "/2/activity/stream", OF_STREAMS, 0.4),
-    ("POST", "/oauth2/token", COMMON, 0.2),
+    ("POST", "/oauth2/token", (*COMMON, ODD_TOKEN), 0.2),
     # An answer with a refresh token that is lost cannot be had again: the user would have to sign in anew.
-    ("POST", "/2/oauth2/token", UNEXECUTED, 0.3),
+    ("POST", "/2/oauth2/token", (*UNEXECUTED, ODD_TOKEN), 0.3),
 )
 STREAM_ENDS: Final[Sequence[Script]] = (
     {"disconnect_type": "OperationalDisconnect"},

@@ -216,6 +216,8 @@ async def send_operations(
     Nothing is sent if any identifier is invalid.
     """
     check_region(default_region)
+    check_argument("phone_format", PhoneFormat, phone_format)
+    check_argument("require_hashed", bool, require_hashed)
     now = session.now()
     expiry = default_expiry(destination, now)
     shapes: list[dict[str, Any]] = []

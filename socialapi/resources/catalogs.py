@@ -47,6 +47,7 @@ class ProductSets(Resource):
         `timeout_seconds`.
         """
         check_argument("timeout_seconds", float | int, timeout_seconds)
+        check_argument("on_progress", Callable | None, on_progress)
         if inspect.iscoroutinefunction(on_progress):
             raise InvalidInput("on_progress is called, not awaited: give a plain function")
         clock, pause = self._session.clock, FIRST_PAUSE_SECONDS

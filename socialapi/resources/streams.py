@@ -273,6 +273,7 @@ class FilteredStream(Resource):
         `meta["summary"]` of the returned page counts them. `dry_run` only tests the request. Raises
         InvalidInput if there are neither ids nor values.
         """
+        check_argument("dry_run", bool, dry_run)
         given = {"ids": flatten(ids), "values": tuple(as_iterable(values))}
         chosen = {name: each for name, each in given.items() if each}
         if not chosen:

@@ -140,7 +140,7 @@ class Session:
         self._process = self._thread = 0
         _SESSIONS.add(self)
         self._end_of_loop: AsyncGenerator[None, None] | None = None
-        self.usage = UsageCounter(self.now())
+        self.usage: UsageCounter = UsageCounter(self.now())
 
     def now(self) -> datetime.datetime:
         """Returns the wall time as an aware datetime."""

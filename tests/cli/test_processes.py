@@ -21,6 +21,9 @@ pytestmark = pytest.mark.slow
 
 TO_AUDIENCE: Final = ("--account", "18ce54d4x5t", "--audience", "1nmth")
 TO_LIST: Final = ("--account", "18ce54d4x5t", "--list", "7b2f1")
+UNREACHABLE: Final = (
+    "socialapi: the upload stopped: POST /ads/12/accounts/18ce54d4x5t/custom_audiences/1nmth/users: 127.0.0.1:"
+)
 HURRY: Final = {
     "SOCIALAPI_MAX_OPERATIONS": "10",
     "SOCIALAPI_MAX_ELAPSED_SECONDS": "0.1",
@@ -47,7 +50,7 @@ async def test_a_service_that_goes_away_ends_the_job_with_3(tmp_path: Path) -> N
         job = await running.__aenter__()
         await answered(emulator, 200, 20)  # of which 8 at most are still on their way back
     try:
-        report = check_stopped(*await job.ended(), expected=3, says="socialapi: the upload stopped: 127.0.0.1:")
+        report = check_stopped(*await job.ended(), expected=3, says=UNREACHABLE)
     finally:
         await running.__aexit__(None, None, None)
     assert report["pending"] > 0

@@ -26,7 +26,7 @@ PEOPLE: Final = {
     "email": "planted.anna@example.com",
     "phone_number": "+15550147180",
     "partner_user_id": "PlantedPartner4719",
-    "handle": "planted_anna_4720",
+    "handle": "planted_ann4720",
     "device_id": "PlantedDevice4721",
     "bad_email": "planted.bad.4722",
     "bad_phone": "0555014723x",

@@ -7,11 +7,13 @@ import os
 import random
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 import attrs
+from phonenumbers import NumberParseException, is_valid_number, parse
 
 T = TypeVar("T")
 
@@ -52,8 +54,9 @@ Member = tuple[Literal["email", "phone_number"], str]
 class ExpectedOutcome:
     """The expected result of uploading the export: the outcome of its rows, and the final audience.
 
-    A row with a usable identifier is accepted, and each unusable one beside it is a warning. A row
-    without one is rejected. A row that repeats a person of the preceding rows is a duplicate.
+    A row with a usable identifier is accepted, and each unusable one beside it is a warning. One more
+    tells of all numbers of the default region that could be another country's. A row without a usable
+    identifier is rejected. A row that repeats a person of the preceding rows is a duplicate.
     """
 
     read: int
@@ -80,7 +83,7 @@ def write_crm_export(path: str | os.PathLike[str], rows: int, *, seed: int = 2_5
         accepted=export.accepted,
         rejected=export.rejected,
         duplicate=export.duplicate,
-        warnings=export.warnings,
+        warnings=export.warnings + export.may_be_foreign,
         members=frozenset(export.members),
     )
 
@@ -258,6 +261,7 @@ class _Export:
         self._people = 0
         self._recent: deque[tuple[_Person, list[str]]] = deque(maxlen=_RECENT_ROWS)
         self.accepted = self.rejected = self.duplicate = self.warnings = 0
+        self.may_be_foreign = False
         self.members: set[Member] = set()
 
     def rows(self, count: int) -> Iterator[list[str]]:
@@ -396,7 +400,9 @@ class _Export:
     def _dirty_phone(self, person: _Person) -> str:
         national = person.country.national_notations
         if national and self._draw() < _NATIONAL_SHARE:
-            return self._choose(national)(person.national_number)
+            number = self._choose(national)(person.national_number)
+            self.may_be_foreign = self.may_be_foreign or _may_be_foreign(number, person.country.code)
+            return number
         return self._choose(_PHONE_NOTATIONS)(person.country.code, person.national_number)
 
     def _bad_email(self, person: _Person) -> str:
@@ -415,6 +421,16 @@ class _Export:
             _OPT_IN[index % len(_OPT_IN)],
             self._choose(_NOTES),
         ]
+
+
+def _may_be_foreign(number: str, code: str) -> bool:
+    """Returns whether the digits of a number without a plus sign are a valid one of another country."""
+    digits = "".join(filter(str.isdecimal, number))
+    if "+" in number or digits.startswith(code):
+        return False
+    with suppress(NumberParseException):
+        return is_valid_number(parse(f"+{digits}"))
+    return False
 
 
 def _sha256(value: str) -> str:

@@ -25,6 +25,8 @@ from tests.support.waiting import until
 
 LIST = "7b2f1"
 CATALOG = "7pc01"
+ADD_TO_LIST = f"POST /ads/12/batch/accounts/{ACCOUNT}/do_not_reach_lists/{LIST}/users"
+ADD_TO_AUDIENCE = f"POST /ads/12/accounts/{ACCOUNT}/custom_audiences/{AUDIENCE}/users"
 
 
 def write_people(path: Path, people: range, *, unusable: int = 0) -> None:
@@ -108,7 +110,7 @@ async def test_a_file_that_the_service_does_not_take_now_waits_and_is_not_sent_f
     socialapi_emulator.faults.add("status", status=401, after_requests=3, times=100)
     arguments = "do_not_reach_drop_folder.py", ACCOUNT, LIST, "drop"
     out = await run(socialapi_emulator, tmp_path, *arguments, status=3)
-    assert out.startswith("2026-05-01.csv waits: the upload stopped: POST /ads/12/accounts/")
+    assert out.startswith(f"2026-05-01.csv waits: the upload stopped: {ADD_TO_LIST}: 401 ")
     assert names_in(tmp_path / "drop" / "journals") == ["2026-05-01.csv.journal"]
     socialapi_emulator.faults.clear()
     assert await run(socialapi_emulator, tmp_path, *arguments) == "2026-05-01.csv: 50,000 accepted, 0 rejected\n"
@@ -349,7 +351,7 @@ async def test_a_budget_for_the_day_is_kept_by_all_runs_together(socialapi_emula
     out = await run(socialapi_emulator, tmp_path, "own_pacer.py", ACCOUNT, AUDIENCE, "a.csv", "6")
     assert out == "10,000 accepted, with 4 requests now\n"
     out = await run(socialapi_emulator, tmp_path, "own_pacer.py", ACCOUNT, AUDIENCE, "b.csv", "6", status=3)
-    assert out.startswith("the upload stopped: the rate limit of the daily budget frees up in ")
+    assert out.startswith(f"the upload stopped: {ADD_TO_AUDIENCE}: the rate limit of the daily budget frees up in ")
     assert "5,000 accepted" in out
     assert len(socialapi_emulator.requests) == 6
     out = await run(socialapi_emulator, tmp_path, "own_pacer.py", ACCOUNT, AUDIENCE, "b.csv", "100")

@@ -1,5 +1,6 @@
 """The inbox of a receiver: what was acknowledged is handed out, once while its process lives, and
-again after its end.
+again after its end: what a process had when it was killed comes last then, because it may have
+ended it.
 
 The emulator delivers over a socket, and so does a sender of the test. One or two processes have the
 inbox open; they end, or are killed while something is written.
@@ -7,12 +8,14 @@ inbox open; they end, or are killed while something is written.
 
 import asyncio
 import contextlib
+import functools
 import itertools
 import shutil
 import sqlite3
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -31,6 +34,8 @@ from tests.webhooks.posting import HEADER, Sender, event, running, signature
 
 WINDOW: Final = 3
 MAX_WAITING: Final = 4
+MAX_ATTEMPTS: Final = 1_000
+"""So many that nothing is put aside."""
 URL: Final = "https://app.example/hooks"
 HOUR_SECONDS: Final = 3_600
 WRONG: Final = "of nobody"
@@ -51,6 +56,10 @@ class Held:
     """The ids of all events that were ever accepted."""
     queues: dict[int, list[int]] = attrs.field(factory=dict)
     """What is on the disk, by the process that has accepted it."""
+    attempts: dict[int, int] = attrs.field(factory=dict)
+    """How often what processes had in hand when they were killed was handed out: each of it comes
+    when nothing else is left, the least often handed out first.
+    """
     done: dict[int, list[int]] = attrs.field(factory=dict)
     """What processes have finished, and what may nevertheless still be on the disk."""
     answers: dict[int, Counter[str]] = attrs.field(factory=dict)
@@ -94,8 +103,35 @@ class Held:
         gone = done[:count]
         self.queues = {owner: [each for each in queue if each not in gone] for owner, queue in self.queues.items()}
         self.queues = {owner: queue for owner, queue in self.queues.items() if queue}
+        left = set(itertools.chain.from_iterable(self.queues.values()))
+        self.attempts = {number: count for number, count in self.attempts.items() if number in left}
         if len(gone) < len(done):
             self.done[name] = done[len(gone) :]
+
+    def kill(self, name: int, numbers: Iterable[int], erased: int) -> None:
+        """Counts what the process had in hand: these numbers, and what it has finished and did not
+        erase.
+        """
+        in_hand = {*numbers, *self.done.get(name, ())[erased:]}
+        self.write(name, erased)
+        for number in in_hand.intersection(itertools.chain.from_iterable(self.queues.values())):
+            self.attempts[number] = self.attempts.get(number, 0) + 1
+
+    def read_ahead(self, owner: int, count: int) -> None:
+        """Counts the first of a queue that are new: the process that was killed had read so many
+        ahead.
+        """
+        new = [each for each in self.queues.get(owner, ()) if each not in self.attempts]
+        self.attempts |= dict.fromkeys(new[:count], 1)
+
+    def next_of(self, owners: Iterable[int], handed_out: AbstractSet[int]) -> set[int]:
+        """What a process may hand out next: the first of a queue that is new. If there is none, one
+        that was handed out least often.
+        """
+        queues = [[each for each in self.queues.get(owner, ()) if each not in handed_out] for owner in owners]
+        least = min((self.attempts.get(each, 0) for queue in queues for each in queue), default=0)
+        firsts = (next((each for each in queue if self.attempts.get(each, 0) == least), None) for queue in queues)
+        return {each for each in firsts if each is not None}
 
 
 def commits_of(count: int) -> list[tuple[int, ...]]:
@@ -161,7 +197,9 @@ class InboxMachine(Machine):
 
     async def start(self, which: int) -> None:
         """Opens the inbox. What nobody hands out is handed out by this process."""
-        receiver = Receiver(self.secret, inbox=self.path, dedup_window=WINDOW, max_waiting=MAX_WAITING)
+        receiver = Receiver(
+            self.secret, inbox=self.path, dedup_window=WINDOW, max_waiting=MAX_WAITING, max_attempts=MAX_ATTEMPTS
+        )
         stack = contextlib.AsyncExitStack()
         sender = await stack.enter_async_context(running(receiver))
         self.started += 1
@@ -244,7 +282,7 @@ class InboxMachine(Machine):
                 held.answers.clear()
                 held.done = done
                 for victim, count in zip(victims, erased, strict=True):
-                    held.write(victim.name, count)
+                    held.kill(victim.name, victim.numbers, count)
                 held.done.clear()
 
             return kill
@@ -252,6 +290,11 @@ class InboxMachine(Machine):
         counts = itertools.product(range(most + 1), repeat=len(victims))
         stored = range(least, len(posted) + 1)
         self.worlds.split(*itertools.starmap(killed, itertools.product(stored, counts, commits_of(len(posted)))))
+        for owner in set().union(*(victim.owns for victim in victims)):
+            longest = max(len(held.queues.get(owner, ())) for held in self.worlds.states)
+            self.worlds.split(
+                *(functools.partial(Held.read_ahead, owner=owner, count=count) for count in range(longest + 1))
+            )
 
     # Deliveries -------------------------------------------------------------------------------------------------------
 
@@ -345,8 +388,8 @@ class InboxMachine(Machine):
 
     @step(trouble=None, which=either, count=st.integers(1, 4), finished=st.integers(0, 4), is_waited=st.booleans())
     async def handle_events(self, which: int, count: int, finished: int, is_waited: bool) -> None:
-        """Events come out in the order of each process that has accepted them, and once. Some are
-        then finished.
+        """Events come out in the order of each process that has accepted them, and once; those that
+        one had when it was killed come last. Some are then finished.
         """
         if not self.alive:
             return
@@ -364,11 +407,8 @@ class InboxMachine(Machine):
         await self.finish(process, process.events[:finished], is_waited=is_waited)
 
     def is_next(self, held: Held, process: Process, number: int) -> bool:
-        """Whether the number is the first of a queue of the process that was not handed out."""
-        queues = (held.queues.get(owner, ()) for owner in process.owns)
-        handed_out = process.numbers.union(held.done.get(process.name, ()))
-        firsts = (next((each for each in queue if each not in handed_out), None) for queue in queues)
-        return number in firsts
+        """Whether the process may hand out the number next."""
+        return number in held.next_of(process.owns, process.numbers.union(held.done.get(process.name, ())))
 
     @step(trouble=None, which=either, first=st.integers(0, 4), count=st.integers(1, 3), is_waited=st.booleans())
     async def handle_late(self, which: int, first: int, count: int, is_waited: bool) -> None:
@@ -477,6 +517,12 @@ def copy(folder: Path, to: Path) -> None:
 @pytest.fixture(autouse=True)
 def leftovers_are_looked_for_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "CLAIM_SECONDS", 0.005)
+
+
+@pytest.fixture(autouse=True)
+def others_soon_follow_an_unfinished_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a process had when it was killed is handed out alone, and not finished by every step."""
+    monkeypatch.setattr(module, "ALONE_SECONDS", 0.005)
 
 
 def test_what_an_inbox_acknowledged_comes_out_until_it_is_finished() -> None:

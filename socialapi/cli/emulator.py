@@ -28,6 +28,7 @@ from cyclopts.argument import ArgumentCollection
 from socialapi.cli import output
 from socialapi.cli.jobs import command_line, state_folder
 from socialapi.cli.options import whole_number
+from socialapi.config import is_host
 from socialapi.errors import ConfigurationError, InvalidInput, TransportError
 from socialapi.internal.file_lock import FileLock, Holder
 from socialapi.models.validation import broken_rules
@@ -35,6 +36,7 @@ from socialapi.models.webhooks import WebhookUrl
 
 app: Final = App(name="emulator")
 
+LOCAL_HOST: Final = "127.0.0.1"
 READY_TIMEOUT_SECONDS: Final = 30.0
 END_TIMEOUT_SECONDS: Final = 10.0
 POLL_SECONDS: Final = 0.02
@@ -201,8 +203,7 @@ def target(
     target of the same URL is replaced. Exit status: 0 added, 2 the emulator does not take it, 3 no
     emulator answers.
     """
-    where = urlsplit(os.environ.get("SOCIALAPI_BASE_URL", "") if port is None else "")
-    host, to_port = (where.hostname or "127.0.0.1", where.port or port or DEFAULT_FLAGS.port)
+    host, to_port = _place(os.environ.get("SOCIALAPI_BASE_URL", "")) if port is None else (LOCAL_HOST, port)
     status, answer = None, b""
     connection = http.client.HTTPConnection(host, to_port, timeout=ANSWER_TIMEOUT_SECONDS)
     with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
@@ -216,6 +217,21 @@ def target(
         raise InvalidInput(_reason_of(answer) or f"the server on port {to_port} is not an emulator")
     output.say(f"the requests for {url} go to {local}")
     return output.DONE
+
+
+def _place(base_url: str) -> tuple[str, int]:
+    """Returns the host and the port of the emulator with this base URL, which may be empty.
+
+    Raises ConfigurationError, which does not show it, for what is no URL.
+    """
+    try:
+        where = urlsplit(base_url)
+        host, port = where.hostname or LOCAL_HOST, where.port or DEFAULT_FLAGS.port
+    except ValueError:
+        host, port = "", 0
+    if not (port and is_host(host)):
+        raise ConfigurationError("SOCIALAPI_BASE_URL is not a URL of the form http://127.0.0.1:8080")
+    return host, port
 
 
 def _reason_of(answer: bytes) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import orjson
 
+from socialapi.cli.emulator import _reason_of
 from socialapi.errors import ApiError, DecodeError, InvalidInput
 from socialapi.internal.records import Exported
 from socialapi.models.events import ActivityEvent, MatchedPost, Streamed
@@ -101,13 +102,25 @@ def _check_export(result: Any) -> None:
         assert all(isinstance(one, str | Model | None) for one in each), type(result)
 
 
-@target("refusal", "wire.response:read_error", "wire.decode:read_partial_error", "errors:ApiError")
+@target(
+    "refusal",
+    "wire.response:read_error",
+    "wire.response:_shown_url",
+    "wire.decode:read_partial_error",
+    "cli.emulator:_reason_of",
+    "errors:ApiError",
+)
 def _refusal(data: bytes) -> None:
     """Whatever comes with a status of a failure is an error with that status."""
     pieces = Pieces(data)
     status = pieces.one_of(400, 401, 403, 404, 409, 429, 500, 503, 200, 302)
     headers = {"content-type": pieces.one_of("application/json", "text/html", "")}
-    error = read_error(Reply(status, headers, pieces.rest()))
+    content = pieces.rest()
+    moved = read_error(Reply(302, {"location": content.decode("latin-1")}, b""))
+    assert str(moved).isprintable()
+    assert len(str(moved)) < 1_000
+    assert isinstance(_reason_of(content), str)
+    error = read_error(Reply(status, headers, content))
     assert isinstance(error, ApiError)
     assert error.status == status
     assert all(isinstance(each, Problem | ServiceError) for each in (*error.errors, *error.problems))

@@ -94,7 +94,15 @@ def _places() -> list[tuple[str, str]]:
     return sorted(found)
 
 
-@target("emulator", "emulator.arguments:read_arguments", "emulator.auth:any_caller", refusals=(), hides=False)
+@target(
+    "emulator",
+    "emulator.arguments:read_arguments",
+    "emulator.auth:any_caller",
+    "emulator.oauth.authorize:submitted",
+    "emulator.oauth.oauth2:_client_and_form",
+    refusals=(),
+    hides=False,
+)
 def _emulator(data: bytes) -> None:
     """Any request to any endpoint has an answer of JSON, or a page, that blames nobody but its
     sender.

@@ -58,9 +58,11 @@ WITHOUT_TARGET: Final[dict[str, str]] = {
     "cli.emulator:private_emulator": _CHILD,
     "cli.jobs:_moment": "shows a time of a journal, whose lines have checksums",
     "emulator.catalogs.state:Stock.fields": _OWN,
+    "emulator.faults:_odd_token": "changes an answer of the emulator itself",
     "emulator.platform.post_routing:PostRouter.missed": _OWN,
     "emulator.platform.posts:_filter": "reads times that keep the rule of their parameters",
     "emulator.platform.state:PostStore.time_of": "reads the time of a post, or does without one that is none",
+    "session.call:Call.located": "takes the address of its own request apart, which has been sent",
     "session.telemetry:Telemetry._attributes_of": "takes the address of a host apart, which Config has checked",
 }
 """Functions that call one of these, and why they have no target."""

@@ -5,7 +5,7 @@ import functools
 import re
 from contextlib import suppress
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 import orjson
 from oauthlib import oauth1
@@ -13,7 +13,7 @@ from oauthlib.oauth1.rfc5849 import signature as reference
 from oauthlib.oauth1.rfc5849 import utils
 
 from socialapi.cli.credential_store import misspelled_variables
-from socialapi.cli.emulator import _target
+from socialapi.cli.emulator import _place, _target
 from socialapi.cli.listing import is_position
 from socialapi.cli.options import _moment, _region, _whole, dated_path, mapping_of, time
 from socialapi.cli.sign_in import Loopback, _code_of, _verifier_of
@@ -40,7 +40,11 @@ SIGNED: Final = OAuth1("key", "key-secret&=%", "token", "token-secret/+")
 
 @target("oauth1", "wire.oauth1:OAuth1Signer.header", refusals=(ValueError,), hides=False)
 def _oauth1(data: bytes) -> None:
-    """A signature is the one that oauthlib makes of the same request, or both refuse the address."""
+    """A signature is the one that oauthlib makes of the same request, or both refuse the address.
+
+    Parameters are signed as the bytes that are sent (RFC 5849, section 3.4.1.3). oauthlib puts
+    another character for bytes that are not UTF-8, and decodes those named `oauth_…` twice.
+    """
     pieces = Pieces(data)
     method = pieces.one_of("GET", "POST", "delete")
     host = pieces.one_of("https://api.example", "http://API.example:80", "https://[::1]:8080")
@@ -52,13 +56,30 @@ def _oauth1(data: bytes) -> None:
     fields += [("oauth_consumer_key", SIGNED.api_key), ("oauth_token", SIGNED.access_token)]
     fields += [("oauth_signature_method", "HMAC-SHA1")]
     steps: Any = reference
-    collected = steps.collect_parameters(uri_query=urlsplit(url).query, body=form) + fields
-    base = steps.signature_base_string(method, reference.base_string_uri(url), steps.normalize_parameters(collected))
+    given = [*_pairs(urlsplit(url).query), *_pairs(form)]
+    own = [(quote(name, safe=""), quote(value, safe="")) for name, value in fields]
+    encoded = [(quote(name, safe=""), quote(value, safe="")) for name, value in given if name != b"oauth_signature"]
+    normalized = "&".join(f"{name}={value}" for name, value in sorted(own + encoded))
+    if all(_is_utf_8(name + value) and not name.startswith(b"oauth_") for name, value in given):
+        with suppress(ValueError):  # for what no browser would write, of which it makes no pairs
+            collected = steps.collect_parameters(uri_query=urlsplit(url).query, body=form) + fields
+            assert steps.normalize_parameters(collected) == normalized
+    base = steps.signature_base_string(method, reference.base_string_uri(url), normalized)
     client = oauth1.Client(SIGNED.api_key, SIGNED.api_key_secret, SIGNED.access_token, SIGNED.access_token_secret)
     expected = utils.escape(reference.sign_hmac_sha1_with_client(base, client))
     header = OAuth1Signer(SIGNED).header(method, url, form=form, nonce="n", timestamp=1)
     check_headers({"authorization": header})
     assert header.endswith(f'oauth_signature="{expected}"')
+
+
+def _pairs(encoded: str) -> list[tuple[bytes, bytes]]:
+    """The names and values of a query or a form, as the bytes that they stand for."""
+    parts = [part.replace("+", " ").partition("=") for part in encoded.split("&") if part]
+    return [(unquote_to_bytes(name), unquote_to_bytes(value)) for name, _, value in parts]
+
+
+def _is_utf_8(content: bytes) -> bool:
+    return content.decode("utf-8", "ignore").encode() == content
 
 
 @target("redirect", "cli.sign_in:Loopback._reply", refusals=(SocialApiError,))
@@ -178,6 +199,7 @@ class Token:
     "session.forwarder:_checked",
     "routes.undeclared:ad_hoc_target",
     "integrations.redis_server:_has_loose_password",
+    "cli.emulator:_place",
     refusals=(),
 )
 def _addresses(data: bytes) -> None:
@@ -190,6 +212,7 @@ def _addresses(data: bytes) -> None:
         lambda: ad_hoc_target(method, text, "ads", None),
         lambda: ad_hoc_target(method, text, "platform", "user"),
         lambda: _has_loose_password(text),
+        lambda: _place(text),
     ):
         try:
             read()

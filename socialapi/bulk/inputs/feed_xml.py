@@ -67,6 +67,7 @@ _CONTROLS: Final = bytes({*range(32)} - {*b"\t\n\r"})
 _breaks_lines: Final = re.compile(rb"[\x0b\x0c]|&#(?:x0*[bc]|0*1[12]);", re.IGNORECASE).fullmatch
 _LONGEST_REFERENCE: Final = 20
 _begun_reference: Final = re.compile(rb"&(?:#(?:x[0-9a-f]{0,16}|[0-9]{0,16}))?\Z", re.IGNORECASE).search
+_DECLARATION_BYTES: Final = 256
 _claims_utf_16: Final = re.compile(rb"""<\?xml[^>]{0,200}encoding\s*=\s*["']utf-16""", re.IGNORECASE).match
 
 NO_ITEMS: Final = "the feed has no items"
@@ -165,15 +166,16 @@ def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[str]) ->
 
 def _beginning(file: BufferedReader) -> tuple[bytes, int]:
     """The first bytes without a byte order mark of UTF-8 and blanks, which XML does not allow, and
-    the lines left out.
+    the lines left out. They are enough to tell the encoding, however few a pipe gives at once.
     """
-    lines = 0
-    while head := file.read1(READ_BYTES):
-        rest = head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
-        lines += head[: len(head) - len(rest)].count(b"\n")
-        if rest:
-            return rest, lines
-    raise NoRows("the file is empty")
+    head, lines = b"", 0
+    while len(head) < _DECLARATION_BYTES and (more := file.read1(READ_BYTES)):
+        given = head + more
+        head = given.removeprefix(codecs.BOM_UTF8).lstrip(b" \t\r\n")
+        lines += given[: len(given) - len(head)].count(b"\n")
+    if not head:
+        raise NoRows("the file is empty")
+    return head, lines
 
 
 class _Feed:

@@ -426,7 +426,8 @@ def _levels(text: str) -> str:
 
 _ENTITY: Final = re.compile(r"&(#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 has_entity: Final = _ENTITY.search
-_AMPERSAND: Final = re.compile("&(?:amp|#0{0,4}38|#[xX]0{0,4}26);")
+_AMPERSAND: Final = re.compile("&(?:(?:amp|#0{0,4}38|#[xX]0{0,4}26);)+")
+"""Matches an ampersand that was escaped, however often."""
 _MOST_ESCAPES: Final = 3
 """How often a text may have been escaped: for HTML, for XML, and by a program that knew of neither."""
 
@@ -440,15 +441,15 @@ def _of_entity(found: re.Match[str]) -> str:
 
 
 def _without_entities(text: str) -> str:
-    """The text that was escaped for HTML."""
+    """The text that was escaped for HTML. One that was escaped too often stays as it is."""
     if has_entity(text) is None:
         return text
-    for _ in range(_MOST_ESCAPES):
-        plain = _ENTITY.sub(_of_entity, text)
-        if plain == text:
-            break
-        text = plain
-    return text.replace("\xa0", " ").strip()
+    plain = text
+    for _ in range(_MOST_ESCAPES + 1):
+        before, plain = plain, _ENTITY.sub(_of_entity, plain)
+        if plain == before:
+            return plain.replace("\xa0", " ").strip()
+    return text
 
 
 def _url(text: str) -> str:

@@ -49,7 +49,11 @@ def test_what_is_not_compressed_or_not_known_is_left_as_it_is(encoding: str | No
     assert Decompressor.of(encoding) is None
 
 
-@pytest.mark.parametrize("body", [b"nonsense", gzip.compress(TEXT)[:-8] + b"12345678", gzip.compress(TEXT) + b"more"])
+@pytest.mark.parametrize(
+    "body",
+    [b"nonsense", gzip.compress(TEXT)[:-8] + b"12345678", gzip.compress(TEXT) + b"more"],
+    ids=["no archive", "a wrong checksum", "more behind"],
+)
 def test_what_is_not_compressed_as_said_is_refused(body: bytes) -> None:
     decompressor = Decompressor.of("gzip", is_stream=True)
     assert decompressor is not None

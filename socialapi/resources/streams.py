@@ -24,6 +24,7 @@ from socialapi.models.queries import Fields, selected_by
 from socialapi.models.streams import Connection, EndedConnections, RuleDraft, RulesChange, StreamRule
 from socialapi.models.webhooks import StreamLink
 from socialapi.problems import (
+    BrokenRule,
     DuplicateRules,
     InvalidRules,
     NoncompliantRules,
@@ -277,7 +278,8 @@ class FilteredStream(Resource):
         given = {"ids": flatten(ids), "values": tuple(as_iterable(values))}
         chosen = {name: each for name, each in given.items() if each}
         if not chosen:
-            raise InvalidInput("delete_rules: give the ids or the values of the rules")
+            missing = BrokenRule(path="delete.ids", reason="needs the ids of the rules, or `values`")
+            raise InvalidInput("delete_rules deletes no rule", [missing])
         return await self._change({"delete": chosen}, dry_run=dry_run)
 
     async def ensure_rules(

@@ -125,8 +125,9 @@ class _Reading:
 
     def fill(self, field: str, value: str | int) -> None:
         """Gives a value to the products that have none of a field."""
-        values = self._values.setdefault(field, [""] * len(self._block))
-        values[:] = [value if _is_empty(each) else each for each in values]
+        # Last of all fields, also where the block has no cell of it: the order must not depend on other rows.
+        values = self._values.pop(field, [""] * len(self._block))
+        self._values[field] = [value if _is_empty(each) else each for each in values]
 
     def _merge(self, column: ProductColumn, values: Sequence[Any], faults: dict[int, str | None]) -> None:
         """Adds the values of another column of a field. Only images may have several."""

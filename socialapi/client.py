@@ -59,8 +59,8 @@ class Client:
     connections; by default the system's authorities are trusted, or those of `SSL_CERT_FILE` and
     `SSL_CERT_DIR`. See the page on networks in the documentation.
 
-    `headers` are sent with every request, beside those that the SDK sets, which cannot be among
-    them.
+    `headers` are sent with every request, in addition to those that the SDK sets and that cannot be
+    changed.
 
     `telemetry=True` emits spans and metrics by OpenTelemetry, which needs the extra `[otel]`. By
     default the variable `SOCIALAPI_TELEMETRY` says whether to. See the page on telemetry.
@@ -217,9 +217,9 @@ class Client:
     ) -> Self:
         """Returns a view of this client with other options, sharing session, tokens and pacer.
 
-        `timeout_seconds` bounds one attempt, `max_wait_seconds` one wait (for a rate limit or
-        between attempts), and `retries` is how often a failed attempt is repeated where that is
-        safe. `headers` are sent beside those of this client, and replace those of the same name. Of
+        `timeout_seconds` bounds one attempt, `max_wait_seconds` all waits of a call together (for
+        rate limits, tokens and between attempts), and `retries` is how often a failed attempt is
+        retried where that is safe. `headers` are sent beside those of this client, and replace those of the same name. Of
         these, bulk jobs use only the timeout and the headers; they wait and repeat by
         `Config.max_elapsed_seconds` and `Config.bulk_max_wait_seconds`. Fetching an app-only token
         uses the options of the call that needs it. Raises ConfigurationError for an invalid value.

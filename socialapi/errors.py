@@ -54,7 +54,7 @@ class SocialApiError(Exception):
     _call: str = ""
 
     def at(self, method: str, path: str, host: str) -> None:
-        """Says which call failed, unless the error does already: that of a token request does."""
+        """Records which call failed, unless it is known already, as for a token request."""
         if self.method is not None:
             return
         self.method, self.host, self._call = method, self.host or host, f"{method} {shown_path(path)}: "

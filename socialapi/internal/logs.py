@@ -1,4 +1,4 @@
-"""What the package logs, on standard error: `SOCIALAPI_LOG=debug|info|warning`."""
+"""Logging to standard error: `SOCIALAPI_LOG=debug|info|warning`."""
 
 import contextlib
 import logging
@@ -14,7 +14,7 @@ VARIABLE: Final = "SOCIALAPI_LOG"
 
 
 class ToStandardError(logging.Handler):
-    """Prints records on what is standard error at the time."""
+    """Prints records to the current standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
         """Prints the record. A closed standard error must not fail the program."""
@@ -40,7 +40,7 @@ def add_handler(handler: logging.Handler, level: int) -> None:
 
 
 def log_as_asked(environ: Mapping[str, str]) -> None:
-    """Begins to print what the environment asks for, once in a process."""
+    """Adds the handler that the environment asks for, once per process."""
     level = level_of(environ)
     if level is not None and not any(isinstance(each, ToStandardError) for each in LOGGER.handlers):
         handler = ToStandardError()

@@ -1,10 +1,10 @@
-"""Texts that the repr of what holds them does not show."""
+"""Strings that are hidden from the repr of their holder."""
 
 from collections.abc import Iterator, Mapping
 
 
 class Secret(str):
-    """A secret that is used like any text, but not shown in the repr of what holds it.
+    """A string that is used like any other, with a repr that hides it.
 
     Error trackers record the repr of every local variable in a traceback.
     """
@@ -16,7 +16,7 @@ class Secret(str):
 
 
 class HiddenMapping(Mapping[str, str]):
-    """Variables of an environment, with names and values that its repr does not show."""
+    """Environment variables with a repr that hides names and values."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
         self._variables = variables

@@ -1,4 +1,4 @@
-"""Connection places: how many requests are on their way at once, and who is next."""
+"""Limits how many requests are in flight at once."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ class ConnectionPlaces:
         self._waiting: deque[asyncio.Future[None]] = deque()
 
     def try_take(self) -> bool:
-        """Takes a place if one is free. Nobody waits while one is."""
+        """Takes a place if one is free, and returns whether it was. No task waits while one is."""
         if self._free < 1:
             return False
         self._free -= 1
@@ -31,7 +31,7 @@ class ConnectionPlaces:
             async with asyncio.timeout(seconds):
                 await place
         except BaseException as problem:
-            if place.done() and not place.cancelled():  # it was handed over just before
+            if place.done() and not place.cancelled():  # it was given to this task just before
                 self.give_back()
             else:
                 with contextlib.suppress(ValueError):
@@ -42,7 +42,7 @@ class ConnectionPlaces:
         return True
 
     def give_back(self) -> None:
-        """Hands a place over to whoever waits longest, or frees it."""
+        """Gives a place to the task that has waited longest, or frees it."""
         while self._waiting:
             place = self._waiting.popleft()
             if not place.done():

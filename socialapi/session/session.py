@@ -315,7 +315,7 @@ class Session:
         if self._thread != threading.get_ident() or self._loop is None or not self._loop.is_running():
             self._enter_loop()
         request, telemetry = call.request, self.telemetry
-        options = call.options.after(call.waited) if call.waited else call.options
+        options = call.options.after(call.waited)
         waiting_since = self.clock.monotonic()
         acquiring = self.pacer.acquire(
             request.limit_key,
@@ -469,9 +469,7 @@ class Session:
             return False
         call.renewed = True
         began = self.clock.monotonic()
-        is_renewed = await call.authenticator.renew(
-            sent, call.options.after(call.waited) if call.waited else call.options
-        )
+        is_renewed = await call.authenticator.renew(sent, call.options.after(call.waited))
         call.waited += self.clock.monotonic() - began
         if is_renewed and self.telemetry is not None:
             self.telemetry.record_renewal(call)

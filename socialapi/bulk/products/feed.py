@@ -1,7 +1,6 @@
 """Finds the columns of products in a feed."""
 
 import datetime
-import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Self
@@ -277,6 +276,8 @@ class ProductColumns:
 
 
 def _no_field(field: str, form: str) -> InvalidInput:
+    import difflib
+
     near = difflib.get_close_matches(field, FIELDS, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     return InvalidInput(
@@ -311,6 +312,8 @@ def _constant(field: str, value: str | int) -> str | int:
 
 def _hint(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | None]) -> str:
     """Returns which columns that are not read might be meant for the missing fields, and what to do."""
+    import difflib
+
     # A wide table would keep the search busy for minutes.
     unread = [name for name, field in zip(names[:_NAMES_COMPARED], fields, strict=False) if field is None]
     few = [shown_name(name) for name in unread if not looks_personal(name)]

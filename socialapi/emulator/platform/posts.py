@@ -110,13 +110,13 @@ def unknown_fields(call: Call) -> Iterator[BrokenRule]:
     """Yields a broken rule for each field that no new post has, unless fields are lenient."""
     if call.service.settings.lenient_fields:
         return
-    for name in call.body.keys() - _DRAFT_FIELDS:
+    for name in sorted(call.body.keys() - set(_DRAFT_FIELDS)):
         meant = difflib.get_close_matches(name, _DRAFT_FIELDS, n=1)
-        suggestion = f": did you mean {meant[0]}?" if meant else f"; there are {', '.join(sorted(_DRAFT_FIELDS))}"
+        suggestion = f": did you mean {meant[0]}?" if meant else f"; there are {', '.join(_DRAFT_FIELDS)}"
         yield BrokenRule(path=printable_name(name), reason=f"is no field of a post{suggestion}")
 
 
-_DRAFT_FIELDS: Final = frozenset(field.name for field in attrs.fields(PostDraft)) - {"extra"}
+_DRAFT_FIELDS: Final = tuple(sorted(field.name for field in attrs.fields(PostDraft) if field.name != "extra"))
 
 
 @serves(routes.POST_CREATE, rules=unknown_fields)

@@ -125,8 +125,8 @@ class SqliteFile:
         await self._do(lambda: self._write_all(number))
 
     async def erase(self) -> None:
-        """Removes deleted data from the log, where they could otherwise still be read. Raises as
-        `run` does.
+        """Removes deleted data from the log, where they could otherwise still be read, and gives the
+        room that they took in the file back to the disk, unless it is shared. Raises as `run` does.
         """
         await self._do(self._truncate_log)
 
@@ -174,6 +174,7 @@ class SqliteFile:
         wait_seconds = SHARED_WAIT_SECONDS if self._shared else 0
         self._connection = sqlite3.connect(self.path, timeout=wait_seconds, isolation_level=None)
         for name, value in (
+            ("auto_vacuum", "INCREMENTAL"),  # of a new file, before anything is written; of others it changes nothing
             # Before the first access, so that the index of the log is kept in memory.
             ("locking_mode", "NORMAL" if self._shared else "EXCLUSIVE"),
             ("synchronous", "FULL"),
@@ -254,6 +255,8 @@ class SqliteFile:
         wait_ms = _ERASE_WAIT_MS if self._shared else 0
         self._connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
         try:
+            if not self._shared:  # a shared one soon needs the pages again
+                self._connection.executescript("PRAGMA incremental_vacuum")  # `execute` would free a single page
             (is_busy, *_) = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         finally:
             if self._shared:

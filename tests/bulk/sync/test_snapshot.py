@@ -1,5 +1,6 @@
 """The file that says what an audience holds: its states, and what it never says."""
 
+import hashlib
 import os
 import shutil
 import sqlite3
@@ -366,6 +367,21 @@ async def test_what_was_removed_can_be_read_nowhere(tmp_path: Path) -> None:
     everything = bytes_in(tmp_path)
     await snapshot.aclose()
     assert (ADA in everything, BOB in everything) == (True, False)
+
+
+async def test_a_snapshot_takes_at_most_36_bytes_an_identifier_after_a_first_sync(tmp_path: Path) -> None:
+    path, rows = tmp_path / "snapshot", 60_000
+    digests = Digests([hashlib.sha256(b"%d" % number).hexdigest() for number in range(rows)])
+    snapshot = await opened(path)
+    await compared(snapshot, (RowBlock(Action("Update"), range(1, rows + 1), (("email", digests),)), LATER))
+    await send_additions(snapshot)
+    # As of rows that are scattered between others that repeat them: a line for each until the end.
+    await snapshot.accept("Update", [[number] for number in range(1, rows + 1)])
+    await snapshot.confirm_additions(refused=False, repeated=False)
+    await snapshot.finish()
+    await snapshot.aclose()
+    assert len(held(path)) == rows
+    assert path.stat().st_size <= 36 * rows
 
 
 async def test_the_scratch_files_are_their_owners_and_are_removed(tmp_path: Path) -> None:

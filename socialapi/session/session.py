@@ -31,7 +31,7 @@ from socialapi.routes.route import OAUTH, Route, Target
 from socialapi.session.auth import Authenticator, OAuth1Authenticator, basic, refuses_token
 from socialapi.session.authenticators import Authenticators
 from socialapi.session.budget import InFlightBudget
-from socialapi.session.call import Attempt, Call, Observer
+from socialapi.session.call import Call
 from socialapi.session.clock import Clock, run_with_timeout
 from socialapi.session.hints import hint_of
 from socialapi.session.options import CallOptions
@@ -44,7 +44,15 @@ from socialapi.wire.oauth1 import refuse_unusable
 from socialapi.wire.rate_limit_headers import LimitHeaders
 from socialapi.wire.request import Plan, Request
 from socialapi.wire.response import Reply, read_error, read_result, request_id
-from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, decide, failure_of_status
+from socialapi.wire.retry import (
+    BACKOFF_CEILING_SECONDS,
+    Attempt,
+    Failure,
+    GiveUp,
+    Observer,
+    decide,
+    failure_of_status,
+)
 
 if TYPE_CHECKING:
     from socialapi.models.oauth import OAuth2Token, OAuth2TokenRequest

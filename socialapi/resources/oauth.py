@@ -30,7 +30,7 @@ from socialapi.resources.arguments import check_argument
 from socialapi.resources.resource import Resource
 from socialapi.routes import oauth as routes
 from socialapi.routes.route import Route
-from socialapi.session.auth import OAuth1Authenticator, basic, client_authentication
+from socialapi.session.auth import OAuth1Authenticator, StaticAuthenticator, basic, client_header
 from socialapi.session.oauth2_user import CODE_ADVICE, REFRESH_ADVICE, with_advice
 from socialapi.wire.oauth1 import SignIn
 from socialapi.wire.request import check, refuse_unfit
@@ -285,7 +285,7 @@ class OAuth(Resource):
         check_argument("client_id", str, body.client_id)
         check_argument("client_secret", str | None, client_secret)
         refuse_unfit(client_id=body.client_id, client_secret=client_secret)
-        client = client_authentication(body.client_id, client_secret)
+        client = StaticAuthenticator(client_header(body.client_id, client_secret))
         try:
             return await self._call(routes.OAUTH2_TOKEN, body=body, authenticator=client)
         except ApiError as refusal:

@@ -384,7 +384,7 @@ def authenticators(*credentials: Any) -> Authenticators:
     async def ask(*_: Any) -> Any:
         raise AssertionError("nobody is asked here")
 
-    async def fetch(credential: AppOnly, options: Any) -> str:
+    async def fetch(*_: Any) -> str:
         raise AssertionError("nothing is fetched here")
 
     return Authenticators(credentials, Config(), MemoryTokenCache(), VirtualClock(), fetch, ask)

@@ -13,7 +13,7 @@ import pytest
 from socialapi import Client, Config, FileTokenCache, MemoryTokenCache, OAuth2User, errors
 from socialapi.session.auth import Authorization
 from socialapi.session.oauth2_user import TokenPair, pair_key
-from tests.support.clock import VirtualClock, turns
+from tests.support.clock import VirtualClock, WatchedClock, turns
 from tests.support.oauth_service import CLIENT_ID, INVALID_TOKEN_CODE, OAuthService
 from tests.support.server import Cut, Received, answer
 
@@ -229,10 +229,33 @@ async def test_closing_waits_only_so_long(service: OAuthService) -> None:
     call = asyncio.ensure_future(who(client))
     await gate.reached.wait()
     await client._session.authenticators._renewing[0].aclose(0)
-    with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(errors.TransportError, match="the client was closed"):
         await call
     await client.aclose()
     assert cache.stored == []
+
+
+@pytest.mark.parametrize("is_sent", [False, True])
+async def test_closing_does_not_wait_for_the_next_attempt_of_a_renewal(service: OAuthService, is_sent: bool) -> None:
+    gate, clock, refusal = Gate(service), WatchedClock(), answer(status=429, Retry_After="50")
+
+    async def refuse(received: Received) -> bytes:
+        gate.reached.set()
+        await gate.open.wait()
+        return refusal
+
+    service.overrides[TOKEN_PATH] = [refuse if is_sent else refusal]
+    client = client_of(service, clock=clock)
+    call = asyncio.ensure_future(who(client))
+    await (gate.reached if is_sent else clock.sleeping).wait()
+    closing = asyncio.ensure_future(client.aclose())
+    await turns()
+    gate.open.set()
+    async with asyncio.timeout(5):
+        await closing
+        with pytest.raises(errors.RateLimited if is_sent else errors.TransportError):
+            await call
+    assert len(service.requests(TOKEN_PATH)) == 1
 
 
 async def test_a_token_is_renewed_a_minute_before_its_known_end(service: OAuthService) -> None:

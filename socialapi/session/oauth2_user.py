@@ -31,7 +31,9 @@ from socialapi.wire.request import Request
 
 logger: Final = logging.getLogger("socialapi")
 
-ENDED_GRANTS: Final = frozenset({"invalid_grant", "invalid_token", "expired_token", "access_denied", "89"})
+ENDED_GRANTS: Final = frozenset(
+    ("invalid_grant", "invalid_token", "expired_token", "access_denied", "login_required", "interaction_required", "89")
+)
 """The errors of a token endpoint for a code or refresh token that is no longer valid (RFC 6749,
 section 5.2, and what services answer instead).
 """
@@ -308,7 +310,7 @@ def _hint_of(code: str, text: str, advice: str) -> str | None:
     The service is known to say `invalid_request` of a dead refresh token, with a text that names
     the token; the same code is right for a request that is malformed.
     """
-    if code in ("invalid_client", "unauthorized_client"):
+    if code.endswith("_client"):  # invalid, unauthorized, deleted, …
         return CLIENT_ADVICE
     if "token" in code:
         text = code.replace("_", " ")

@@ -571,7 +571,9 @@ class Session:
         call = self.prepare(route.at(), options=options, body=body, authenticator=requester)
         call.observer = requester.note
         tokens = await self.call(call)
-        return tokens, None if tokens.access_token else call.located(DecodeError("access_token", UNUSABLE))
+        if tokens.access_token:
+            return tokens, None
+        return tokens, call.located(DecodeError("access_token", f"is missing, or {UNUSABLE}"))
 
     async def aclose(self) -> None:
         """Waits for token renewals, cancels read-ahead tasks, and closes the transport."""

@@ -184,7 +184,7 @@ def _read_tokens(result: type[R], reply: Reply) -> R:
     """
     from socialapi.models.oauth import InvalidatedToken  # already imported by the caller
 
-    body, _ = _unwrapped(result, _decode_tokens(reply.content))
+    body, _ = _unwrapped(result, scalars.only(_decode_tokens(reply.content)))
     found: R
     if not isinstance(body, dict):
         found = structure(body, result)

@@ -182,6 +182,7 @@ ODD: Final[dict[str, bytes]] = {
     "UTF-16": answer(json.dumps(PAIR).encode("utf-16")),
     "more behind it": answer(json.dumps(PAIR).encode() + b"\0<!-- cached -->"),
     "an envelope": answer({"data": PAIR}),
+    "an array of one": answer([PAIR]),
     "a name twice": answer(b'{"access_token": null, ' + json.dumps(PAIR).encode()[1:]),
     "gzip": answer(gzip.compress(json.dumps(PAIR).encode()), Content_Encoding="gzip"),
     "created": answer(PAIR, status=201),

@@ -171,7 +171,7 @@ async def test_a_renewed_token_that_cannot_be_sent_is_an_error_and_the_refresh_t
         Server(then=service) as server,
         client_of(server, credentials=(credential,), options={"token_cache": cache}) as client,
     ):
-        with pytest.raises(DecodeError, match=r"POST /2/oauth2/token: .* access_token: is no token"):
+        with pytest.raises(DecodeError, match=r"POST /2/oauth2/token: .* access_token: is missing, or is no token"):
             await get(client)
         held = TokenPair.from_text(await cache.load(pair_key(server.url, credential)))
         assert held == TokenPair("dead", "next")

@@ -30,7 +30,7 @@ from socialapi.resources.arguments import check_argument
 from socialapi.resources.resource import Resource
 from socialapi.routes import oauth as routes
 from socialapi.routes.route import Route
-from socialapi.session.auth import OAuth1Authenticator, StaticAuthenticator, basic, client_header
+from socialapi.session.auth import OAuth1Authenticator, StaticAuthenticator, client_header
 from socialapi.session.oauth2_user import CODE_ADVICE, REFRESH_ADVICE, with_advice
 from socialapi.wire.oauth1 import SignIn
 from socialapi.wire.request import check, refuse_unfit
@@ -115,7 +115,7 @@ class OAuth(Resource):
             return await self._call(
                 routes.INVALIDATE_APP_ONLY_TOKEN,
                 body=InvalidateTokenRequest(access_token=token),
-                authenticator=basic(app.credential),
+                authenticator=app.requester,
             )
         finally:
             # Also if the token was dead already or the outcome is unknown: if it is still valid,

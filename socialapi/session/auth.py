@@ -197,11 +197,12 @@ class AppOnlyAuthenticator:
         fetch: Fetch,
         host: str,
     ) -> None:
-        self.credential = credential
         self._cache = cache
         self._clock = clock
         self._fetch = fetch
-        self._requester = TokenRequester(basic_header(credential.api_key, credential.api_key_secret), clock)
+        self.requester: TokenRequester = TokenRequester(
+            basic_header(credential.api_key, credential.api_key_secret), clock
+        )
         self._key = cache_key(host, credential.api_key)
         self._pause = RenewalPause(clock)
         self._token: str | None = None
@@ -247,7 +248,7 @@ class AppOnlyAuthenticator:
                 await self._lock.acquire()
         except TimeoutError:
             reason = f"another call asks for the token, and has none after {seconds:g} s"
-            raise self._requester.too_late(reason) from None
+            raise self.requester.too_late(reason) from None
 
     async def _cached(self) -> str | None:
         """Returns the token in the cache, or None if there is none or it cannot be sent as a
@@ -271,7 +272,7 @@ class AppOnlyAuthenticator:
 
     async def _ask(self, options: CallOptions | None) -> str:
         try:
-            return Secret(await self._fetch(self._requester, options))
+            return Secret(await self._fetch(self.requester, options))
         except SocialApiError as failure:
             self._failures += 1
             self._failed_with = options
@@ -312,10 +313,3 @@ def client_header(client_id: str, client_secret: str | None) -> str:
     `client_id` in the body (RFC 6749, section 2.3.1).
     """
     return basic_header(client_id, client_secret) if client_secret else ""
-
-
-def basic(credential: AppOnly) -> StaticAuthenticator:
-    """Returns HTTP Basic authentication with the app's key and secret, for the token endpoints
-    (platform section 5.2).
-    """
-    return StaticAuthenticator(basic_header(credential.api_key, credential.api_key_secret))

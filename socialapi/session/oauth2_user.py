@@ -6,7 +6,7 @@ import json
 import logging
 import math
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import attrs
@@ -211,29 +211,32 @@ class OAuth2UserAuthenticator:
         except TimeoutError:
             reason = f"the token is being renewed, and there is none after {seconds:g} s"
             raise self._requester.too_late(reason) from None
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # Not this call was cancelled, but the renewal, by `aclose`.
+            raise TransportError("the client was closed while its token was being renewed") from None
 
     async def _renew(self, old: TokenPair) -> TokenPair:
         """Returns the pair after the old one, from another process or from the service. It is
         stored before it is used, and before an error says that a part of it is missing.
         """
         problem = None
-        try:
-            async with self._cache.lock(self._key):
-                stored = TokenPair.from_text(await self._cache.load(self._key))
-                if self._unsaved is None:
-                    if stored and stored.access_token != old.access_token and not stored.is_due(self._clock.time()):
-                        self._pair = stored
-                        return stored
-                    self._unsaved, problem = await self._next(stored or old)
-                # If the cache fails here, the next call stores this pair. Until then no other renewal
-                # starts.
-                await self._cache.store(self._key, self._unsaved.to_text())
-                self._pair, self._unsaved = self._unsaved, None
-        except asyncio.CancelledError:  # by `aclose` alone, and the calls that wait are not cancelled
-            raise TransportError("the client was closed while its token was being renewed") from None
-        if problem is not None:
-            raise problem
-        return self._pair
+        async with self._cache.lock(self._key):
+            stored = TokenPair.from_text(await self._cache.load(self._key))
+            if self._unsaved is None:
+                if stored and stored.access_token != old.access_token and not stored.is_due(self._clock.time()):
+                    self._pair = stored
+                    return stored
+                self._unsaved, problem = await self._next(stored or old)
+            # If the cache fails here, the next call stores this pair. Until then no other renewal
+            # starts.
+            await self._cache.store(self._key, self._unsaved.to_text())
+            self._pair, self._unsaved = self._unsaved, None
+            if problem is not None:
+                raise problem
+            return self._pair
 
     async def _next(self, newest: TokenPair) -> tuple[TokenPair, DecodeError | None]:
         """Returns the pair that the service answers, and what is wrong with it."""
@@ -278,7 +281,9 @@ def with_advice(refusal: ApiError, advice: str) -> ApiError:
     """Returns the error with a hint if it is final and has a known reason: the advice, if the code or
     refresh token is no longer valid. Any other error is returned as it is.
     """
-    hint = next(filter(None, (_hint_of(*said, advice) for said in _reasons_of(refusal))), None)
+    said = [(str(each.code or "").lower(), each.message or "") for each in refusal.errors]
+    said += [(each.slug.lower().replace("-", "_"), f"{each.title} {each.detail}") for each in refusal.problems]
+    hint = next(filter(None, (_hint_of(code, text, advice) for code, text in said)), None)
     if hint is None or not refusal.is_lasting:
         return refusal
     error = Unauthorized(
@@ -295,15 +300,6 @@ def with_advice(refusal: ApiError, advice: str) -> ApiError:
     return error
 
 
-def _reasons_of(refusal: ApiError) -> Iterator[tuple[str, str]]:
-    """Yields the code and the text of everything that a refusal says."""
-    for error in refusal.errors:
-        yield str(error.code or "").lower(), error.message or ""
-    for problem in refusal.problems:
-        code = "" if problem.slug == "about:blank" else problem.slug.lower().replace("-", "_")
-        yield code, f"{problem.title} {problem.detail}"
-
-
 def _hint_of(code: str, text: str, advice: str) -> str | None:
     """Returns what to do about a reason of the token endpoint, or None.
 
@@ -314,7 +310,7 @@ def _hint_of(code: str, text: str, advice: str) -> str | None:
         return CLIENT_ADVICE
     if "token" in code:
         text = code.replace("_", " ")
-    elif code not in ("", "invalid_request"):
+    elif code not in ("", "about:blank", "invalid_request"):
         text = ""
     return advice if code in ENDED_GRANTS or _says_ended(text) else None
 

@@ -14,7 +14,7 @@ from socialapi import Client, Config, FileTokenCache, MemoryTokenCache, OAuth2Us
 from socialapi.session.auth import Authorization
 from socialapi.session.oauth2_user import TokenPair, pair_key
 from tests.support.clock import VirtualClock, WatchedClock, turns
-from tests.support.oauth_service import CLIENT_ID, INVALID_TOKEN_CODE, OAuthService
+from tests.support.oauth_service import CLIENT_ID, OAuthService
 from tests.support.server import Cut, Received, answer
 
 EXPIRED: Final = OAuth2User("long-expired", "refresh-0", CLIENT_ID)
@@ -313,22 +313,6 @@ async def test_a_service_that_gives_the_refused_token_again_is_not_asked_forever
             await who(client)
     assert refused.value.codes == (89,)
     assert len(service.requests(TOKEN_PATH)) == 1
-
-
-async def test_a_new_token_that_is_refused_too_is_not_renewed_by_the_same_call(service: OAuthService) -> None:
-    service.overrides["/2/me"] = [INVALID_TOKEN_CODE, INVALID_TOKEN_CODE]
-    async with client_of(service) as client:
-        with pytest.raises(errors.Unauthorized):
-            await who(client)
-    assert len(service.forms) == 1
-
-
-async def test_another_401_renews_nothing(service: OAuthService) -> None:
-    service.overrides["/2/me"] = [answer({"errors": [{"code": 32, "message": "no"}]}, status=401)]
-    async with client_of(service, ALIVE) as client:
-        with pytest.raises(errors.Unauthorized):
-            await who(client)
-    assert service.forms == []
 
 
 async def test_a_token_without_a_refresh_token_ends_for_good(service: OAuthService) -> None:

@@ -466,9 +466,9 @@ WAITS: Final = (
         "the event waits, and the queue is bounded",
     ),
     Bound(
-        "the end of a client, while a token is renewed",
+        "the end of a client, while a token request is answered",
         *config("timeout_seconds", seconds),
-        "the renewal goes on alone",
+        "the request is cut off",
     ),
     Bound(
         "an answer of Redis",

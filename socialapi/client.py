@@ -16,7 +16,7 @@ from socialapi.config import Config, environment
 from socialapi.credentials import Credentials, by_kind, credentials_from_env
 from socialapi.errors import ConfigurationError, DecodeError
 from socialapi.internal.logs import log_as_asked
-from socialapi.internal.secret import HiddenMapping
+from socialapi.internal.secret import HiddenMapping, hidden
 from socialapi.session.clock import Clock, SystemClock
 from socialapi.session.token_cache import MemoryTokenCache, TokenCache
 from socialapi.version import __version__
@@ -93,6 +93,7 @@ class Client:
         _check_lists(credentials=credentials, trace_configs=trace_configs)
         if session is not None and (connector is not None or trace_configs):
             raise ConfigurationError("connector and trace_configs belong to a session: give them to the one you pass")
+        proxy = hidden(proxy)  # it may hold a password
         _check_network(proxy, ssl)
         log_as_asked(os.environ)
         settings = _checked(config)
@@ -364,6 +365,7 @@ class Client:
 
         target = ad_hoc_target(method, path, api, auth)
         call = self._session.prepare(target, options=self._options, query=params, body=json)
+        del params, json  # which may hold secrets, and would show in a traceback
         reply = await self._session.send(call)
         try:
             reply.check_complete(executed=target.route.method != "GET")

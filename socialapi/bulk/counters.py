@@ -8,7 +8,7 @@ import attrs
 from socialapi.bulk.rejects import PLACE, RejectsFile
 from socialapi.reports import MAX_ISSUES_KEPT, MAY_BE_FOREIGN, UNKNOWN_COUNTRY, Forecast, RowIssue, UploadReport
 from socialapi.routes.route import RateLimit
-from socialapi.session.call import Attempt
+from socialapi.wire.retry import Attempt
 
 P = TypeVar("P", bound=UploadReport)
 

@@ -24,12 +24,11 @@ from socialapi.internal.records import FrozenRecord
 from socialapi.reports import Progress, UploadReport
 from socialapi.routes.route import Target
 from socialapi.session.budget import InFlightBudget
-from socialapi.session.call import Attempt
 from socialapi.session.clock import Clock
 from socialapi.session.options import CallOptions
 from socialapi.session.rate_limiter import Pacer
 from socialapi.session.session import Session
-from socialapi.wire.retry import RetryPolicy
+from socialapi.wire.retry import Attempt, RetryPolicy
 
 if TYPE_CHECKING:
     from socialapi.session.telemetry import Telemetry

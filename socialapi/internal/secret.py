@@ -1,6 +1,7 @@
 """Strings that are hidden from the repr of their holder."""
 
 from collections.abc import Iterator, Mapping
+from typing import TypeVar, cast
 
 
 class Secret(str):
@@ -13,6 +14,14 @@ class Secret(str):
 
     def __repr__(self) -> str:
         return "'…'"
+
+
+T = TypeVar("T")
+
+
+def hidden(value: T) -> T:
+    """Returns a string with a repr that hides it, and any other value unchanged."""
+    return cast("T", Secret(value)) if isinstance(value, str) else value
 
 
 class HiddenMapping(Mapping[str, str]):

@@ -161,6 +161,15 @@ class OAuth2Token(HoldsSecret, Model):
     scope: str | None = None
 
 
+@attrs.define(kw_only=True)
+class RenewedTokens(HoldsSecret, Model):
+    """What the client reads of the answer to a refresh token, before it asks whether all is there."""
+
+    access_token: str | None = attrs.field(default=None, repr=False)
+    expires_in: int | None = None
+    refresh_token: str | None = attrs.field(default=None, repr=False)
+
+
 @attrs.frozen(kw_only=True)
 class OAuth2SignIn(HoldsSecret, FrozenRecord):
     """A started sign-in: the URL of the page to open, and the values to keep for `exchange_code`.

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from socialapi.errors import ApiError, DecodeError, InvalidInput
+from socialapi.internal.secret import hidden
 from socialapi.internal.unset import UNSET
 from socialapi.models.oauth import (
     AccessToken,
@@ -29,7 +30,7 @@ from socialapi.resources.arguments import check_argument
 from socialapi.resources.resource import Resource
 from socialapi.routes import oauth as routes
 from socialapi.routes.route import Route
-from socialapi.session.auth import OAuth1Authenticator, basic, client_authentication
+from socialapi.session.auth import OAuth1Authenticator, StaticAuthenticator, client_header
 from socialapi.session.oauth2_user import CODE_ADVICE, REFRESH_ADVICE, with_advice
 from socialapi.wire.oauth1 import SignIn
 from socialapi.wire.request import check, refuse_unfit
@@ -114,7 +115,7 @@ class OAuth(Resource):
             return await self._call(
                 routes.INVALIDATE_APP_ONLY_TOKEN,
                 body=InvalidateTokenRequest(access_token=token),
-                authenticator=basic(app.credential),
+                authenticator=app.requester,
             )
         finally:
             # Also if the token was dead already or the outcome is unknown: if it is still valid,
@@ -180,6 +181,7 @@ class OAuth(Resource):
         comes with the callback, or is the PIN. If another process started the sign-in, pass its
         RequestToken: its secret signs the request. Raises InvalidInput for an empty verifier.
         """
+        token, verifier = hidden(token), hidden(verifier)
         check_argument("token", RequestToken | str, token)
         name = token.oauth_token if isinstance(token, RequestToken) else token
         given = {"oauth_token": name, "oauth_verifier": verifier}
@@ -257,6 +259,7 @@ class OAuth(Resource):
         sign-in. Not repeated if its outcome is unknown, because a code can be used once. Raises
         Unauthorized if it was used, has expired, or belongs to another sign-in.
         """
+        code, code_verifier, client_secret = hidden(code), hidden(code_verifier), hidden(client_secret)
         body = OAuth2TokenRequest(
             grant_type="authorization_code",
             client_id=client_id,
@@ -273,15 +276,16 @@ class OAuth(Resource):
         credential with a refresh token does this by itself. Not repeated if its outcome is unknown.
         Raises Unauthorized if the refresh token is no longer valid.
         """
+        refresh_token, client_secret = hidden(refresh_token), hidden(client_secret)
         body = OAuth2TokenRequest(grant_type="refresh_token", client_id=client_id, refresh_token=refresh_token)
         token = await self._user_tokens(body, client_secret, REFRESH_ADVICE)
-        return attrs.evolve(token, refresh_token=token.refresh_token or refresh_token)
+        return attrs.evolve(token, refresh_token=token.refresh_token or str(refresh_token))
 
     async def _user_tokens(self, body: OAuth2TokenRequest, client_secret: str | None, advice: str) -> OAuth2Token:
         check_argument("client_id", str, body.client_id)
         check_argument("client_secret", str | None, client_secret)
         refuse_unfit(client_id=body.client_id, client_secret=client_secret)
-        client = client_authentication(body.client_id, client_secret)
+        client = StaticAuthenticator(client_header(body.client_id, client_secret))
         try:
             return await self._call(routes.OAUTH2_TOKEN, body=body, authenticator=client)
         except ApiError as refusal:

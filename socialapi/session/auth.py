@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+import datetime
 import math
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
@@ -20,16 +21,18 @@ from socialapi.errors import (
     TransportError,
 )
 from socialapi.internal.secret import Secret
+from socialapi.internal.statuses import RATE_LIMITED
 from socialapi.problems import Problem
 from socialapi.session.clock import Clock
 from socialapi.session.options import CallOptions
 from socialapi.session.token_cache import TokenCache, cache_key
 from socialapi.wire.oauth1 import OAuth1Signer, SignIn, basic_header, bearer_header, is_token
 from socialapi.wire.request import Request
-
-Fetch = Callable[[AppOnly, CallOptions | None], Awaitable[str]]
+from socialapi.wire.retry import Attempt
 
 INVALID_TOKEN_CODE: Final = 89
+_DEAD_TOKEN: Final = frozenset({str(INVALID_TOKEN_CODE), "invalid_token", "expired_token"})
+"""The codes of a token that is no longer valid (platform section 5.2; RFC 6750, section 3.1)."""
 RENEWAL_PAUSE_SECONDS: Final = 60.0
 """How long a credential is not renewed after a token was refused that had just been renewed."""
 TOKEN_RATE_CODE: Final = 99
@@ -43,7 +46,8 @@ def refuses_token(refusal: ApiError) -> bool:
     """Returns whether an answer says that the token is the trouble, so that another one may help."""
     if refusal.status != 401:
         return False
-    if INVALID_TOKEN_CODE in refusal.codes or "invalid_token" in refusal.headers.get("www-authenticate", ""):
+    codes = {str(code).lower() for code in refusal.codes}
+    if codes & _DEAD_TOKEN or "invalid_token" in refusal.headers.get("www-authenticate", "").lower():
         return True
     # A problem of a known type says that something else is the trouble.
     return bool(refusal.problems) and not refusal.codes and all(type(each) is Problem for each in refusal.problems)
@@ -120,6 +124,41 @@ class StaticAuthenticator(_NotRenewed):
         return self._authorization
 
 
+class TokenRequester(StaticAuthenticator):
+    """Authenticates the requests for one token, and knows how far the present one is."""
+
+    def __init__(self, header: str, clock: Clock) -> None:
+        super().__init__(header)
+        self._clock = clock
+        self._free_at = -math.inf
+        self.is_sent = False
+        """Whether an answer with tokens may be on its way."""
+
+    async def authorize(self, request: Request[Any], options: CallOptions | None = None) -> Authorization:
+        """Returns the header of a request that is sent now."""
+        self.is_sent = True
+        return await super().authorize(request, options)
+
+    def note(self, attempt: Attempt) -> None:
+        """Records the outcome of an attempt."""
+        self.is_sent, failure = False, attempt.failure
+        if failure is not None and failure.status in RATE_LIMITED and failure.retry_after_seconds is not None:
+            self._free_at = self._clock.monotonic() + failure.retry_after_seconds
+
+    def too_late(self, reason: str) -> SocialApiError:
+        """Returns the error of a call that has waited as long as it may: that of the limit, if the
+        token waits for one.
+        """
+        wait_seconds = self._free_at - self._clock.monotonic()
+        if wait_seconds <= 0:
+            return TransportError(reason)
+        resets_at = datetime.datetime.fromtimestamp(self._clock.time() + wait_seconds, datetime.UTC)
+        return RateLimitTooLong("the token endpoint", wait_seconds, resets_at)
+
+
+Fetch = Callable[[TokenRequester, CallOptions | None], Awaitable[str]]
+
+
 class OAuth1Authenticator(_NotRenewed):
     """Signs requests with OAuth 1.0a, for a user's token or for a step of a sign-in.
 
@@ -158,10 +197,12 @@ class AppOnlyAuthenticator:
         fetch: Fetch,
         host: str,
     ) -> None:
-        self.credential = credential
         self._cache = cache
         self._clock = clock
         self._fetch = fetch
+        self.requester: TokenRequester = TokenRequester(
+            basic_header(credential.api_key, credential.api_key_secret), clock
+        )
         self._key = cache_key(host, credential.api_key)
         self._pause = RenewalPause(clock)
         self._token: str | None = None
@@ -206,7 +247,8 @@ class AppOnlyAuthenticator:
             async with asyncio.timeout(seconds):
                 await self._lock.acquire()
         except TimeoutError:
-            raise TransportError(f"another call asks for the token, and has none after {seconds:g} s") from None
+            reason = f"another call asks for the token, and has none after {seconds:g} s"
+            raise self.requester.too_late(reason) from None
 
     async def _cached(self) -> str | None:
         """Returns the token in the cache, or None if there is none or it cannot be sent as a
@@ -230,7 +272,7 @@ class AppOnlyAuthenticator:
 
     async def _ask(self, options: CallOptions | None) -> str:
         try:
-            return Secret(await self._fetch(self.credential, options))
+            return Secret(await self._fetch(self.requester, options))
         except SocialApiError as failure:
             self._failures += 1
             self._failed_with = options
@@ -264,17 +306,10 @@ class AppOnlyAuthenticator:
             await self._cache.discard(self._key, token)
 
 
-def client_authentication(client_id: str, client_secret: str | None) -> StaticAuthenticator:
-    """Returns the authenticator of an OAuth 2.0 client at the token endpoint.
+def client_header(client_id: str, client_secret: str | None) -> str:
+    """Returns the `Authorization` header of an OAuth 2.0 client at the token endpoint.
 
     A client with a secret uses HTTP Basic. A client without one sends no header, only its
     `client_id` in the body (RFC 6749, section 2.3.1).
     """
-    return StaticAuthenticator(basic_header(client_id, client_secret) if client_secret else "")
-
-
-def basic(credential: AppOnly) -> StaticAuthenticator:
-    """Returns HTTP Basic authentication with the app's key and secret, for the token endpoints
-    (platform section 5.2).
-    """
-    return StaticAuthenticator(basic_header(credential.api_key, credential.api_key_secret))
+    return basic_header(client_id, client_secret) if client_secret else ""

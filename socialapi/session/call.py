@@ -1,4 +1,4 @@
-"""A call on its way through the session, and the outcome of each attempt."""
+"""A call on its way through the session."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -11,22 +11,12 @@ from socialapi.session.auth import Authenticator, Authorization
 from socialapi.session.options import CallOptions
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply
-from socialapi.wire.retry import Failure
+from socialapi.wire.retry import Failure, Observer
 
 R = TypeVar("R")
 E = TypeVar("E", bound=SocialApiError)
 
 
-@attrs.frozen
-class Attempt:
-    """The outcome of one attempt, for the counters of a job and its choice of concurrency."""
-
-    seconds: float
-    body_bytes: int
-    failure: Failure | None
-
-
-Observer = Callable[[Attempt], None]
 Accept = Callable[[Reply], Failure | None]
 
 

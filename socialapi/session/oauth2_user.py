@@ -12,17 +12,16 @@ from typing import Any, Final
 import attrs
 
 from socialapi.credentials import OAuth2User
-from socialapi.errors import ApiError, SocialApiError, TransportError, Unauthorized
+from socialapi.errors import ApiError, DecodeError, SocialApiError, TransportError, Unauthorized
 from socialapi.internal.secret import Secret
 from socialapi.internal.shielded import shielded
-from socialapi.models.oauth import OAuth2Token, OAuth2TokenRequest
-from socialapi.problems import ServiceError
+from socialapi.models.oauth import OAuth2TokenRequest, RenewedTokens
 from socialapi.session.auth import (
     RENEWAL_PAUSE_SECONDS,
-    Authenticator,
     Authorization,
     RenewalPause,
-    client_authentication,
+    TokenRequester,
+    client_header,
 )
 from socialapi.session.clock import Clock
 from socialapi.session.options import CallOptions
@@ -32,7 +31,9 @@ from socialapi.wire.request import Request
 
 logger: Final = logging.getLogger("socialapi")
 
-ENDED_GRANTS: Final = frozenset({"invalid_grant", "invalid_token", "expired_token", "access_denied", 89})
+ENDED_GRANTS: Final = frozenset(
+    ("invalid_grant", "invalid_token", "expired_token", "access_denied", "login_required", "interaction_required", "89")
+)
 """The errors of a token endpoint for a code or refresh token that is no longer valid (RFC 6749,
 section 5.2, and what services answer instead).
 """
@@ -44,7 +45,7 @@ RENEW_AHEAD_SHARE: Final = 0.1
 EARLY_RETRY_SECONDS: Final = 10.0
 """How long to wait after a failed early renewal, while the old token is still valid."""
 
-Ask = Callable[[OAuth2TokenRequest, Authenticator], Awaitable[OAuth2Token]]
+Ask = Callable[[OAuth2TokenRequest, TokenRequester], Awaitable[tuple[RenewedTokens, DecodeError | None]]]
 
 
 _LAST_SECOND: Final = 2**53
@@ -63,16 +64,20 @@ class TokenPair:
     expires_at: float | None = None
 
     @classmethod
-    def from_answer(cls, token: OAuth2Token, *, used: str, now: float) -> "TokenPair":
+    def from_answer(cls, tokens: RenewedTokens, *, old: "TokenPair", now: float) -> "TokenPair":
         """Returns the pair in an answer of the token endpoint.
 
-        Keeps the refresh token that was `used` if the service does not rotate refresh tokens.
+        Keeps the old refresh token if the service does not rotate refresh tokens, and the old access
+        token if no other arrived.
         """
-        lifetime = token.expires_in
+        refresh_token = tokens.refresh_token or old.refresh_token
+        if tokens.access_token is None:
+            return attrs.evolve(old, refresh_token=refresh_token)
+        lifetime = tokens.expires_in
         if lifetime is None or not 1 <= lifetime < _LAST_SECOND - now:
-            return cls(token.access_token, token.refresh_token or used)
+            return cls(tokens.access_token, refresh_token)
         ahead = min(RENEW_AHEAD_SECONDS, lifetime * RENEW_AHEAD_SHARE)
-        return cls(token.access_token, token.refresh_token or used, now + lifetime - ahead, now + lifetime)
+        return cls(tokens.access_token, refresh_token, now + lifetime - ahead, now + lifetime)
 
     @classmethod
     def from_text(cls, text: str | None) -> "TokenPair | None":
@@ -128,11 +133,11 @@ class OAuth2UserAuthenticator:
         assert credential.refresh_token is not None
         assert credential.client_id is not None
         self._client_id = credential.client_id
-        self._client_secret = credential.client_secret
         self._given = TokenPair(credential.access_token, credential.refresh_token)
         self._cache = cache
         self._clock = clock
         self._ask = ask
+        self._requester = TokenRequester(client_header(credential.client_id, credential.client_secret), clock)
         self._key = pair_key(host, credential)
         self._pause = RenewalPause(clock)
         self._pair: TokenPair | None = None
@@ -204,26 +209,37 @@ class OAuth2UserAuthenticator:
             async with asyncio.timeout(seconds):
                 return await shielded(renewal)
         except TimeoutError:
-            raise TransportError(f"the token is being renewed, and there is none after {seconds:g} s") from None
+            reason = f"the token is being renewed, and there is none after {seconds:g} s"
+            raise self._requester.too_late(reason) from None
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            # Not this call was cancelled, but the renewal, by `aclose`.
+            raise TransportError("the client was closed while its token was being renewed") from None
 
     async def _renew(self, old: TokenPair) -> TokenPair:
         """Returns the pair after the old one, from another process or from the service. It is
-        stored before it is used.
+        stored before it is used, and before an error says that a part of it is missing.
         """
+        problem = None
         async with self._cache.lock(self._key):
             stored = TokenPair.from_text(await self._cache.load(self._key))
             if self._unsaved is None:
                 if stored and stored.access_token != old.access_token and not stored.is_due(self._clock.time()):
                     self._pair = stored
                     return stored
-                self._unsaved = await self._next(stored or old)
+                self._unsaved, problem = await self._next(stored or old)
             # If the cache fails here, the next call stores this pair. Until then no other renewal
             # starts.
             await self._cache.store(self._key, self._unsaved.to_text())
             self._pair, self._unsaved = self._unsaved, None
+            if problem is not None:
+                raise problem
             return self._pair
 
-    async def _next(self, newest: TokenPair) -> TokenPair:
+    async def _next(self, newest: TokenPair) -> tuple[TokenPair, DecodeError | None]:
+        """Returns the pair that the service answers, and what is wrong with it."""
         used = newest.refresh_token
         refusal = self._refusal
         if refusal is not None and refusal.token == used and self._clock.monotonic() < refusal.until:
@@ -231,23 +247,23 @@ class OAuth2UserAuthenticator:
             raise refusal.error.with_traceback(None)
         body = OAuth2TokenRequest(grant_type="refresh_token", client_id=self._client_id, refresh_token=used)
         try:
-            token = await self._ask(body, client_authentication(self._client_id, self._client_secret))
+            tokens, problem = await self._ask(body, self._requester)
         except ApiError as error:
             refused = with_advice(error, REFRESH_ADVICE)
             if refused.is_lasting:
                 pause = math.inf if refused is not error else RENEWAL_PAUSE_SECONDS
                 self._refusal = _Refusal(used, refused, self._clock.monotonic() + pause)
             raise refused from None
-        return TokenPair.from_answer(token, used=used, now=self._clock.time())
+        return TokenPair.from_answer(tokens, old=newest, now=self._clock.time()), problem
 
     async def aclose(self, timeout_seconds: float) -> None:
-        """Waits for a renewal in progress, for at most `timeout_seconds`.
-
-        Its answer may hold the only refresh token that is still valid.
+        """Ends a renewal in progress, after its answer if its request is sent: that may hold the only
+        refresh token that is still valid. Waits at most `timeout_seconds`.
         """
         renewal = self._renewal
         if renewal is not None and not renewal.done():
-            await asyncio.wait({renewal}, timeout=timeout_seconds)
+            if self._requester.is_sent or self._unsaved is not None:
+                await asyncio.wait({renewal}, timeout=timeout_seconds)
             renewal.cancel()
             await asyncio.gather(renewal, return_exceptions=True)
 
@@ -262,40 +278,52 @@ class _Refusal:
 
 
 def with_advice(refusal: ApiError, advice: str) -> ApiError:
-    """Returns the error with advice added if its code or refresh token is no longer valid; any
-    other error as it is.
+    """Returns the error with a hint if it is final and has a known reason: the advice, if the code or
+    refresh token is no longer valid. Any other error is returned as it is.
     """
-    ended = next((each for each in refusal.errors if _says_ended(each)), None)
-    if ended is None or not refusal.is_lasting:
+    said = [(str(each.code or "").lower(), each.message or "") for each in refusal.errors]
+    said += [(each.slug.lower().replace("-", "_"), f"{each.title} {each.detail}") for each in refusal.problems]
+    hint = next(filter(None, (_hint_of(code, text, advice) for code, text in said)), None)
+    if hint is None or not refusal.is_lasting:
         return refusal
     error = Unauthorized(
         refusal.status,
         headers=refusal.headers,
-        errors=(ServiceError(code=ended.code, message=f"{ended.message or 'refused'}; {advice}"),),
+        errors=refusal.errors,
+        problems=refusal.problems,
         request_id=refusal.request_id,
         attempts=refusal.attempts,
     )
+    error.hint = hint
     if refusal.method is not None:
         error.at(refusal.method, refusal.path or "", refusal.host or "")
     return error
 
 
-def _says_ended(error: ServiceError) -> bool:
-    """Returns whether a token endpoint says that the code or refresh token is no longer valid.
+def _hint_of(code: str, text: str, advice: str) -> str | None:
+    """Returns what to do about a reason of the token endpoint, or None.
 
     The service is known to say `invalid_request` of a dead refresh token, with a text that names
     the token; the same code is right for a request that is malformed.
     """
-    if error.code == "invalid_request":
-        return _NAMES_TOKEN(error.message or "") is not None
-    return error.code in ENDED_GRANTS
+    if code.endswith("_client"):  # invalid, unauthorized, deleted, …
+        return CLIENT_ADVICE
+    if "token" in code:
+        text = code.replace("_", " ")
+    elif code not in ("", "about:blank", "invalid_request"):
+        text = ""
+    return advice if code in ENDED_GRANTS or _says_ended(text) else None
 
 
-_NAMES_TOKEN: Final = re.compile(
-    r"(?=.*\b(?:token|authorization code)\b)(?=.*\b(?:invalid|expired|revoked|used|not valid|unknown)\b)",
+_says_ended: Final = re.compile(
+    r".*\binvalid_grant\b|(?=.*\b(?:token|authorization code)\b)(?=.*\b(?:invalid|expired|revoked|used|not valid|unknown|bad)\b)",
     re.IGNORECASE | re.DOTALL,
 ).match
 
 
 REFRESH_ADVICE: Final = "the refresh token was used, withdrawn or has ended: the user has to sign in again (`socialapi auth login --oauth2`)"
 CODE_ADVICE: Final = "the code was used, has ended or belongs to another sign-in: begin the sign-in again"
+CLIENT_ADVICE: Final = (
+    "the service refuses the app: are client_id and client_secret (SOCIALAPI_OAUTH2_CLIENT_ID, "
+    "SOCIALAPI_OAUTH2_CLIENT_SECRET) right? A confidential app needs its secret, a public one has none"
+)

@@ -10,12 +10,13 @@ import random
 import threading
 import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, cast
 
+import attrs
 import yarl
 
 from socialapi.config import Config
-from socialapi.credentials import AppOnly, Credentials
+from socialapi.credentials import Credentials
 from socialapi.errors import (
     ApiError,
     ConfigurationError,
@@ -28,10 +29,10 @@ from socialapi.errors import (
 )
 from socialapi.internal.statuses import RATE_LIMITED
 from socialapi.routes.route import OAUTH, Route, Target
-from socialapi.session.auth import Authenticator, OAuth1Authenticator, basic, refuses_token
+from socialapi.session.auth import Authenticator, OAuth1Authenticator, TokenRequester, refuses_token
 from socialapi.session.authenticators import Authenticators
 from socialapi.session.budget import InFlightBudget
-from socialapi.session.call import Attempt, Call, Observer
+from socialapi.session.call import Call
 from socialapi.session.clock import Clock, run_with_timeout
 from socialapi.session.hints import hint_of
 from socialapi.session.options import CallOptions
@@ -40,14 +41,21 @@ from socialapi.session.rate_limiter import Pacer, SlidingWindowPacer, Slot
 from socialapi.session.token_cache import TokenCache
 from socialapi.session.transport import LiveReply, Transport, close_reply
 from socialapi.session.usage import UsageCounter
-from socialapi.wire.oauth1 import refuse_unusable
 from socialapi.wire.rate_limit_headers import LimitHeaders
 from socialapi.wire.request import Plan, Request
-from socialapi.wire.response import Reply, read_error, read_result, request_id
-from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, Failure, GiveUp, decide, failure_of_status
+from socialapi.wire.response import UNUSABLE, Reply, read_error, read_result, request_id
+from socialapi.wire.retry import (
+    BACKOFF_CEILING_SECONDS,
+    Attempt,
+    Failure,
+    GiveUp,
+    Observer,
+    decide,
+    failure_of_status,
+)
 
 if TYPE_CHECKING:
-    from socialapi.models.oauth import OAuth2Token, OAuth2TokenRequest
+    from socialapi.models.oauth import OAuth2TokenRequest, RenewedTokens
     from socialapi.session.telemetry import Telemetry
 
 
@@ -196,8 +204,6 @@ class Session:
             result = await self._call_until_decoded(call)
         else:
             result = self.result_of(call, await self.send(call))
-        if route.family is OAUTH:
-            refuse_unusable(result)
         self.usage.count_read(route, result)
         return result
 
@@ -487,6 +493,8 @@ class Session:
             jitter=self.rng.random(),
             waited_seconds=call.waited,
         )
+        if self._closed:
+            decision = GiveUp("attempts")
         if isinstance(decision, GiveUp):
             self._raise(call, outcome, decision)
         seconds = decision.seconds
@@ -538,7 +546,7 @@ class Session:
         error.hint = hint_of(error, call.request, is_signed=is_signed, now=self.clock.time())
         return error
 
-    async def _fetch_token(self, credential: AppOnly, options: CallOptions | None) -> str:
+    async def _fetch_token(self, requester: TokenRequester, options: CallOptions | None) -> str:
         from socialapi.models.oauth import AppOnlyTokenRequest
         from socialapi.routes import oauth as routes
 
@@ -546,16 +554,26 @@ class Session:
             routes.APP_ONLY_TOKEN.at(),
             options=options or CallOptions.interactive(self.config),
             body=AppOnlyTokenRequest(),
-            authenticator=basic(credential),
+            authenticator=requester,
         )
+        call.observer = requester.note
         return (await self.call(call)).access_token
 
-    async def _ask_for_user_tokens(self, body: "OAuth2TokenRequest", authenticator: Authenticator) -> "OAuth2Token":
+    async def _ask_for_user_tokens(
+        self, body: "OAuth2TokenRequest", requester: TokenRequester
+    ) -> "tuple[RenewedTokens, DecodeError | None]":
+        """Returns the tokens in the answer, and the error to raise once they are stored."""
+        from socialapi.models.oauth import RenewedTokens
         from socialapi.routes import oauth as routes
 
+        route: Route[RenewedTokens] = attrs.evolve(cast("Route[Any]", routes.OAUTH2_TOKEN), result=RenewedTokens)
         options = CallOptions.interactive(self.config)
-        call = self.prepare(routes.OAUTH2_TOKEN.at(), options=options, body=body, authenticator=authenticator)
-        return await self.call(call)
+        call = self.prepare(route.at(), options=options, body=body, authenticator=requester)
+        call.observer = requester.note
+        tokens = await self.call(call)
+        if tokens.access_token:
+            return tokens, None
+        return tokens, call.located(DecodeError("access_token", f"is missing, or {UNUSABLE}"))
 
     async def aclose(self) -> None:
         """Waits for token renewals, cancels read-ahead tasks, and closes the transport."""

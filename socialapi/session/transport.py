@@ -488,7 +488,10 @@ def _is_success(status: int) -> bool:
 
 def _headers_of(response: aiohttp.ClientResponse) -> dict[str, str]:
     # By `items`, because the names alone come once each where a header is repeated (multidict 7).
-    return {name.lower(): value for name, value in response.headers.items()}
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    if "www-authenticate" in headers:  # each challenge may have a line
+        headers["www-authenticate"] = ", ".join(response.headers.getall("www-authenticate"))
+    return headers
 
 
 NOT_SENT_REASONS: Final[Mapping[type[Exception], str]] = {

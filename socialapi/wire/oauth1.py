@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, urlsplit
 import attrs
 
 from socialapi.credentials import OAuth1
-from socialapi.errors import ConfigurationError, DecodeError
+from socialapi.errors import ConfigurationError
 
 
 @attrs.frozen
@@ -163,27 +163,6 @@ def is_token(text: object) -> bool:
     (RFC 6750).
     """
     return isinstance(text, str) and text != "" and text.isascii() and text.isprintable() and " " not in text
-
-
-_TOKENS: Final = ("access_token", "refresh_token", "oauth_token", "oauth_token_secret")
-
-
-def refuse_unusable(answered: object) -> None:
-    """Raises DecodeError, which does not show it, if an answer holds a token that could not be
-    sent. A refresh token that could not be is none: the access token beside it is valid.
-    """
-    from socialapi.models.oauth import InvalidatedToken, OAuth2Token  # already imported by the caller
-
-    if isinstance(answered, InvalidatedToken):
-        return  # it is never sent
-    if isinstance(answered, OAuth2Token) and not is_token(answered.refresh_token):
-        answered.refresh_token = None
-    tokens = ((name, getattr(answered, name, None)) for name in _TOKENS)
-    unusable = next((name for name, token in tokens if token is not None and not is_token(token)), None)
-    if unusable is not None:
-        raise DecodeError(
-            unusable, "is no token: it is empty, or has blanks, control characters or letters beyond ASCII"
-        )
 
 
 def check_headers(headers: Mapping[str, str]) -> None:

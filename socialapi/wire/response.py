@@ -4,6 +4,8 @@ import codecs
 import contextlib
 import functools
 import itertools
+import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -39,6 +41,7 @@ from socialapi.wire.decode import (
     structure,
     wire_names,
 )
+from socialapi.wire.oauth1 import is_token
 from socialapi.wire.paging import read_page
 
 R = TypeVar("R")
@@ -109,16 +112,27 @@ def decode(content: bytes) -> Any:
     raise error
 
 
-def _decode_form(content: bytes) -> Any:
-    """Returns the pairs of a form-encoded answer of OAuth 1.0a; JSON is accepted too (platform
-    section 5.3).
+def _decode_tokens(content: bytes) -> Any:
+    """Returns the members of an answer with tokens: JSON, or the pairs of a form (platform section
+    5.3).
+
+    A token in it may be the only valid one, so what is not JSON in other members, such as NaN, or
+    follows the object is no reason to lose it.
     """
-    content = content.removeprefix(codecs.BOM_UTF8).strip()
-    if content[:1] in (b"{", b"["):
+    text = content.decode(json.detect_encoding(content), "replace").strip()
+    if text[:1] in ("{", "["):
+        with contextlib.suppress(ValueError, RecursionError):
+            return _TOLERANT.raw_decode(text)[0]
         return decode(content)
-    pairs = dict(parse_qsl(content.decode("utf-8", "replace")))
+    pairs = dict(parse_qsl(text))
     # The only value that is not a string. A screen name may be "true".
     return pairs | {name: pairs[name] == "true" for name in ("oauth_callback_confirmed",) if name in pairs}
+
+
+_TOLERANT: Final = json.JSONDecoder(
+    parse_int=lambda digits: int(digits) if len(digits) < 1_000 else math.inf, strict=False
+)
+"""Takes every number, and control characters in strings."""
 
 
 def read_result(route: Route[R], reply: Reply) -> R:
@@ -162,22 +176,27 @@ def _read_success(route: Route[R], reply: Reply) -> R:
 
 
 def _read_tokens(result: type[R], reply: Reply) -> R:
-    """Returns the tokens in an answer. Only the fields that a token needs have to be right.
+    """Returns the tokens in an answer. Only the fields that a token needs have to be right. They may
+    be nested under another name.
 
     The token endpoints are documented as JSON and shown as pairs. The content decides, not the
     content type. Where a success is an error in truth, raises its ApiError.
     """
-    body = _decode_form(reply.content)
+    from socialapi.models.oauth import InvalidatedToken  # already imported by the caller
+
+    body, _ = _unwrapped(result, scalars.only(_decode_tokens(reply.content)))
     found: R
     if not isinstance(body, dict):
         found = structure(body, result)
         return found
+    if not any(body.get(name) for name in _TOKENS) and not {"error", "errors"}.isdisjoint(body):
+        raise read_error(reply)
     if isinstance(body.get("scope"), list):
         body["scope"] = " ".join(each for each in body["scope"] if isinstance(each, str))
     fields = attrs.fields_dict(cast("Any", result))
     needed = {name for name, field in fields.items() if field.default is attrs.NOTHING}
-    if not needed <= body.keys() and not {"error", "errors"}.isdisjoint(body):
-        raise read_error(reply)
+    if result is not InvalidatedToken:  # which is never sent
+        _clean_tokens(body, needed)
     unread = {}
     while True:
         try:
@@ -189,6 +208,25 @@ def _read_tokens(result: type[R], reply: Reply) -> R:
         else:
             found.extra = found.extra | unread  # type: ignore[attr-defined]  # they are models
             return found
+
+
+_TOKENS: Final = ("access_token", "refresh_token", "oauth_token", "oauth_token_secret")
+UNUSABLE: Final = "is no token: it is empty, or has blanks, control characters or letters beyond ASCII"
+
+
+def _clean_tokens(body: dict[str, Any], needed: AbstractSet[str]) -> None:
+    """Takes away blanks around tokens. Raises DecodeError, which does not show it, for a needed one
+    that cannot be sent; any other is dropped.
+    """
+    for name in _TOKENS:
+        if not isinstance(body.get(name), str | float):
+            continue
+        body[name] = "" if isinstance(body[name], float) else body[name].strip()
+        if is_token(body[name]):
+            continue
+        if name in needed:
+            raise DecodeError(name, UNUSABLE)
+        del body[name]
 
 
 _ENVELOPE: Final = frozenset({"data", "errors", "request"})

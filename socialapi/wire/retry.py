@@ -1,5 +1,6 @@
 """Retry decisions: whether to repeat a failed attempt, and after how long. Pure functions."""
 
+from collections.abc import Callable
 from typing import Final, Literal
 
 import attrs
@@ -28,6 +29,18 @@ class Failure:
     summary: str
     status: int | None = None
     retry_after_seconds: float | None = None
+
+
+@attrs.frozen
+class Attempt:
+    """The outcome of one attempt, for the counters of a job and its choice of concurrency."""
+
+    seconds: float
+    body_bytes: int
+    failure: Failure | None
+
+
+Observer = Callable[[Attempt], None]
 
 
 @attrs.frozen(kw_only=True)

@@ -9,7 +9,7 @@ from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.products.counters import ProductCounters
 from socialapi.reports import MAX_ISSUES_KEPT, Forecast, RowIssue, UploadReport, UpsertReport
 from socialapi.routes.route import RateLimit
-from socialapi.session.call import Attempt
+from socialapi.wire.retry import Attempt
 
 LIMIT: Final = RateLimit("uploads", 1_500, 60.0)
 

@@ -26,7 +26,6 @@ from socialapi.wire import scalars
 from socialapi.wire.decode import decode_json, read_partial_error
 from socialapi.wire.events import LINE_READERS, identity_of, identity_of_item, read_delivery
 from socialapi.wire.ndjson import LineFramer, is_whole
-from socialapi.wire.oauth1 import refuse_unusable
 from socialapi.wire.paging import Position, ReadTokens, Split
 from socialapi.wire.rate_limit_headers import LimitHeaders
 from socialapi.wire.response import Reply, read_error, read_result
@@ -74,7 +73,7 @@ def _check_json(value: Any) -> None:
             waiting += each
 
 
-@target("answer", "wire.response:read_result", "wire.response:_decode_form", "wire.decode:structure")
+@target("answer", "wire.response:read_result", "wire.response:_decode_tokens", "wire.decode:structure")
 def _answer(data: bytes) -> None:
     """An answer to any route gives its result, which is exported and read again, or a refusal."""
     pieces = Pieces(data)
@@ -240,7 +239,7 @@ def _rate_limit_headers(data: bytes) -> None:
     assert all(wait is None or 0 <= wait <= 366 * 86_400 for wait in waits)
 
 
-@target("tokens", "wire.response:_decode_form", "session.oauth2_user:TokenPair.from_text", "wire.oauth1:is_token")
+@target("tokens", "wire.response:_decode_tokens", "session.oauth2_user:TokenPair.from_text", "wire.oauth1:is_token")
 def _tokens(data: bytes) -> None:
     """The answers of the token endpoints, in either form, give tokens that can be sent, or a
     refusal.
@@ -252,9 +251,8 @@ def _tokens(data: bytes) -> None:
     if pair is not None:
         _check_pair(pair)
     answered = read_result(route, Reply(200, {}, content))
-    refuse_unusable(answered)
     if hasattr(answered, "expires_in"):
-        _check_pair(TokenPair.from_answer(answered, used="used", now=NOW))
+        _check_pair(TokenPair.from_answer(answered, old=TokenPair("old", "used"), now=NOW))
 
 
 def _check_pair(pair: TokenPair) -> None:

@@ -316,13 +316,6 @@ async def test_a_refresh_token_that_has_ended_says_to_sign_in_again(client: Clie
         await client.oauth.refresh("long-gone", client_id=CLIENT_ID)
 
 
-async def test_another_refusal_of_the_token_endpoint_keeps_its_code(service: OAuthService, client: Client) -> None:
-    service.overrides["/2/oauth2/token"] = [answer({"error": "invalid_client"}, status=401)]
-    with pytest.raises(errors.Unauthorized) as refused:
-        await client.oauth.refresh("refresh-0", client_id="unknown")
-    assert refused.value.codes == ("invalid_client",)
-
-
 async def test_a_service_that_keeps_refresh_tokens_leaves_the_one_that_was_used(client: Client) -> None:
     service = OAuthService(rotates=False)
     async with service.server, Client(Config(base_url=service.url)) as other:

@@ -13,8 +13,8 @@ import pytest
 from socialapi import Client, Config, FileTokenCache, MemoryTokenCache, OAuth2User, errors
 from socialapi.session.auth import Authorization
 from socialapi.session.oauth2_user import TokenPair, pair_key
-from tests.support.clock import VirtualClock, turns
-from tests.support.oauth_service import CLIENT_ID, INVALID_TOKEN_CODE, OAuthService
+from tests.support.clock import VirtualClock, WatchedClock, turns
+from tests.support.oauth_service import CLIENT_ID, OAuthService
 from tests.support.server import Cut, Received, answer
 
 EXPIRED: Final = OAuth2User("long-expired", "refresh-0", CLIENT_ID)
@@ -229,10 +229,33 @@ async def test_closing_waits_only_so_long(service: OAuthService) -> None:
     call = asyncio.ensure_future(who(client))
     await gate.reached.wait()
     await client._session.authenticators._renewing[0].aclose(0)
-    with pytest.raises(asyncio.CancelledError):
+    with pytest.raises(errors.TransportError, match="the client was closed"):
         await call
     await client.aclose()
     assert cache.stored == []
+
+
+@pytest.mark.parametrize("is_sent", [False, True])
+async def test_closing_does_not_wait_for_the_next_attempt_of_a_renewal(service: OAuthService, is_sent: bool) -> None:
+    gate, clock, refusal = Gate(service), WatchedClock(), answer(status=429, Retry_After="50")
+
+    async def refuse(received: Received) -> bytes:
+        gate.reached.set()
+        await gate.open.wait()
+        return refusal
+
+    service.overrides[TOKEN_PATH] = [refuse if is_sent else refusal]
+    client = client_of(service, clock=clock)
+    call = asyncio.ensure_future(who(client))
+    await (gate.reached if is_sent else clock.sleeping).wait()
+    closing = asyncio.ensure_future(client.aclose())
+    await turns()
+    gate.open.set()
+    async with asyncio.timeout(5):
+        await closing
+        with pytest.raises(errors.RateLimited if is_sent else errors.TransportError):
+            await call
+    assert len(service.requests(TOKEN_PATH)) == 1
 
 
 async def test_a_token_is_renewed_a_minute_before_its_known_end(service: OAuthService) -> None:
@@ -290,22 +313,6 @@ async def test_a_service_that_gives_the_refused_token_again_is_not_asked_forever
             await who(client)
     assert refused.value.codes == (89,)
     assert len(service.requests(TOKEN_PATH)) == 1
-
-
-async def test_a_new_token_that_is_refused_too_is_not_renewed_by_the_same_call(service: OAuthService) -> None:
-    service.overrides["/2/me"] = [INVALID_TOKEN_CODE, INVALID_TOKEN_CODE]
-    async with client_of(service) as client:
-        with pytest.raises(errors.Unauthorized):
-            await who(client)
-    assert len(service.forms) == 1
-
-
-async def test_another_401_renews_nothing(service: OAuthService) -> None:
-    service.overrides["/2/me"] = [answer({"errors": [{"code": 32, "message": "no"}]}, status=401)]
-    async with client_of(service, ALIVE) as client:
-        with pytest.raises(errors.Unauthorized):
-            await who(client)
-    assert service.forms == []
 
 
 async def test_a_token_without_a_refresh_token_ends_for_good(service: OAuthService) -> None:

@@ -1,6 +1,8 @@
 """Which refusals renew a token, how often, and what becomes of refresh tokens that are refused."""
 
 import asyncio
+import datetime
+import gzip
 import json
 from typing import Any, Final
 
@@ -8,7 +10,7 @@ import pytest
 
 from socialapi import AppOnly, Client, OAuth1, OAuth2User, errors
 from tests.support.clients import client_of
-from tests.support.clock import VirtualClock
+from tests.support.clock import VirtualClock, WatchedClock
 from tests.support.server import Endless, Received, Server, Step, answer
 
 PAGE: Final = answer({"data": [{"id": "1", "text": "a", "edit_history_tweet_ids": ["1"]}]})
@@ -21,6 +23,12 @@ SAYS_SO: Final[dict[str, bytes]] = {
     "code 89": CODE_89,
     "a problem": answer(PROBLEM, status=401, content_type="application/problem+json"),
     "a header": answer(b"", status=401, WWW_Authenticate='Bearer realm="x", error="invalid_token"'),
+    "a header of its own way": answer(b"", status=401, WWW_Authenticate="bearer ERROR = Invalid_Token"),
+    "the first of two headers": answer(
+        b"", status=401, WWW_Authenticate="Bearer error='invalid_token'\r\nWWW-Authenticate: Basic realm=x"
+    ),
+    "RFC 6750": answer({"error": "invalid_token", "error_description": "expired"}, status=401),
+    "an object": answer({"error": {"code": "INVALID_TOKEN", "message": "expired"}}, status=401),
 }
 SAYS_OTHERWISE: Final[dict[str, bytes]] = {
     "code 32": answer({"errors": [{"code": 32, "message": "no"}]}, status=401),
@@ -160,6 +168,24 @@ ODD: Final[dict[str, bytes]] = {
     "a refresh token that no header can hold": answer(PAIR | {"refresh_token": "R 2\n"}),
     "unknown fields": answer(PAIR | {"created_at": 1, "user": {"id": 1}}),
     "a form": answer(b"token_type=bearer&access_token=NEW-1&refresh_token=R2&expires_in=7200"),
+    "a form with a mark": answer(b"\xef\xbb\xbfaccess_token=NEW-1&token_type=bearer\n", content_type="text/plain"),
+    **{
+        f"a lifetime of {number}": answer(json.dumps(PAIR).replace("7200", number).encode())
+        for number in ("NaN", "-Infinity", "1e999", "9" * 5_000, "true", "0", "{}", "[7200]")
+    },
+    "blanks around tokens": answer(PAIR | {"access_token": " NEW-1\r\n", "refresh_token": "\tR2 "}),
+    "a type in capitals": answer(PAIR | {"token_type": "BEARER"}),
+    "a scope that is null": answer(PAIR | {"scope": None}),
+    "an error that is null": answer(PAIR | {"error": None, "errors": []}),
+    "a line break in a text": answer(json.dumps(PAIR | {"scope": "a|b"}).replace("|", "\n").encode()),
+    "letters of Latin-1": answer(json.dumps(PAIR | {"name": "|"}).encode().replace(b"|", b"\xe9")),
+    "UTF-16": answer(json.dumps(PAIR).encode("utf-16")),
+    "more behind it": answer(json.dumps(PAIR).encode() + b"\0<!-- cached -->"),
+    "an envelope": answer({"data": PAIR}),
+    "an array of one": answer([PAIR]),
+    "a name twice": answer(b'{"access_token": null, ' + json.dumps(PAIR).encode()[1:]),
+    "gzip": answer(gzip.compress(json.dumps(PAIR).encode()), Content_Encoding="gzip"),
+    "created": answer(PAIR, status=201),
 }
 
 
@@ -172,6 +198,16 @@ async def test_only_the_access_token_of_an_answer_has_to_be_right(odd: str) -> N
     assert service.asked == 1
 
 
+@pytest.mark.parametrize(
+    "odd", [b"", b"<html>NEW-1</html>", b"[]", b"null", b'{"access_token": "NEW-1', b'{"a": ' * 9999]
+)
+async def test_an_answer_without_a_token_is_an_error_that_shows_nothing_of_it(odd: bytes) -> None:
+    async with Server(then=Service(token=answer(odd))) as server, client_of(server, credentials=(USER,)) as client:
+        with pytest.raises(errors.DecodeError, match="POST /2/oauth2/token") as caught:
+            await read(client)
+    assert "NEW-1" not in str(caught.value) + repr(caught.value)
+
+
 async def test_scopes_of_an_array_are_joined_and_other_fields_are_kept() -> None:
     odd = answer(PAIR | {"scope": ["a", "b"], "expires_in": "two hours"})
     async with Server(then=odd) as server, client_of(server) as client:
@@ -179,8 +215,16 @@ async def test_scopes_of_an_array_are_joined_and_other_fields_are_kept() -> None
     assert (token.scope, token.expires_in, token.extra) == ("a b", None, {"expires_in": "two hours"})
 
 
-DEAD: Final[dict[str, dict[str, str]]] = {
+PROBLEM_TYPE: Final = {"title": "Invalid Request", "detail": "Value passed for the token was invalid."}
+DEAD: Final[dict[str, dict[str, Any]]] = {
     "RFC 6749": {"error": "invalid_grant"},
+    "in capitals": {"error": "INVALID_GRANT"},
+    "an object": {"error": {"code": "invalid_grant", "message": "gone"}},
+    "in a list": {"errors": [{"message": "Value passed for the token was invalid."}]},
+    "a code of its own": {"error": "bad_refresh_token"},
+    "a problem": PROBLEM_TYPE | {"type": "about:blank"},
+    "a problem of a request": PROBLEM_TYPE | {"type": "https://api.example/2/problems/invalid-request"},
+    "a problem of a grant": {"title": "Bad Request", "type": "https://api.example/problems/invalid-grant"},
     "a request": {"error": "invalid_request", "error_description": "Value passed for the token was invalid."},
     "a token": {"error": "invalid_token", "error_description": "expired"},
     "denied": {"error": "access_denied"},
@@ -202,20 +246,42 @@ async def test_a_refresh_token_that_is_refused_for_good_is_asked_about_once(
     assert caught.value.method == "POST"
 
 
-async def test_a_refusal_that_says_nothing_of_the_token_is_asked_about_again_after_a_minute(
-    clock: VirtualClock,
+@pytest.mark.parametrize(("code", "status"), [("invalid_client", 401), ("unauthorized_client", 400)])
+async def test_an_app_that_is_refused_is_asked_about_once_and_told_which_setting_is_wrong(
+    code: str, status: int, clock: VirtualClock
 ) -> None:
-    refusal = answer({"error": "invalid_client"}, status=401)
-    service = Service(token=refusal)
+    service = Service(token=answer({"error": code, "error_description": "The token is invalid"}, status=status))
     async with Server(then=service) as server, client_of(server, clock, credentials=(USER,)) as client:
-        for _ in range(5):
-            with pytest.raises(errors.Unauthorized, match="invalid_client"):
+        for _ in range(3):
+            with pytest.raises(errors.Unauthorized, match=f"{code}.*; .*client_id and client_secret .*right") as caught:
                 await read(client)
-        assert service.asked == 1
-        clock.advance(61)
-        with pytest.raises(errors.Unauthorized, match="invalid_client"):
-            await read(client)
-    assert service.asked == 2
+            clock.advance(100)
+    assert service.asked == 1
+    assert "sign in" not in str(caught.value)
+
+
+UNCLEAR: Final[dict[str, bytes]] = {
+    "a page": answer(b"<html>this token is invalid</html>", status=403, content_type="text/html"),
+    "nothing": answer(b"", status=400),
+    "a request": answer({"error": "invalid_request", "error_description": "refresh_token is missing"}, status=400),
+    "a scope": answer({"error": "invalid_scope", "error_description": "no such token was used"}, status=400),
+    "a problem": answer(PROBLEM, status=401),
+}
+
+
+@pytest.mark.parametrize("says", UNCLEAR)
+async def test_a_refusal_that_says_nothing_of_the_token_is_asked_about_again_after_a_minute(
+    says: str, clock: VirtualClock
+) -> None:
+    service = Service(token=UNCLEAR[says])
+    async with Server(then=service) as server, client_of(server, clock, credentials=(USER,)) as client:
+        for asked in (1, 2):
+            for _ in range(5):
+                with pytest.raises(errors.ApiError) as caught:
+                    await read(client)
+            assert service.asked == asked
+            assert "sign in" not in str(caught.value)
+            clock.advance(61)
 
 
 async def test_an_error_with_the_status_200_is_an_error_of_the_service() -> None:
@@ -241,3 +307,16 @@ async def test_a_call_waits_for_the_token_of_another_no_longer_than_it_may() -> 
             await read(client.with_options(max_wait_seconds=0.1))
         release.set()
         assert (await first).data
+
+
+@pytest.mark.parametrize("credential", [USER, APP], ids=["user", "app"])
+async def test_a_call_that_waits_for_a_limited_token_says_when_the_limit_ends(credential: Any) -> None:
+    service, clock = Service(token=answer(status=429, Retry_After="30")), WatchedClock()
+    async with Server(then=service) as server, client_of(server, clock, credentials=(credential,)) as client:
+        first = asyncio.create_task(read(client))
+        await clock.sleeping.wait()
+        with pytest.raises(errors.RateLimitTooLong, match="the token endpoint frees up in") as caught:
+            await read(client.with_options(max_wait_seconds=0.1))
+        first.cancel()
+    ahead = caught.value.resets_at - datetime.datetime.now(datetime.UTC)
+    assert 20 < ahead.total_seconds() <= 30

@@ -11,9 +11,8 @@ from socialapi import Client, errors
 from socialapi.errors import OutcomeUnknown, RateLimited, ServerError, TransportError
 from socialapi.models.audiences import UploadCounts
 from socialapi.routes import audiences
-from socialapi.session.call import Attempt
 from socialapi.session.options import CallOptions
-from socialapi.wire.retry import RetryPolicy
+from socialapi.wire.retry import Attempt, RetryPolicy
 from tests.support.clients import DIGEST, OPERATION, client_of
 from tests.support.clock import VirtualClock, turns
 from tests.support.requests import assemble

@@ -28,6 +28,8 @@ SECRETS: Final = {
         "fetched",
         "body",
         "proxy",
+        "code",
+        "verifier-0123456789012345678901234567890123",
     )
 }
 KINDS: Final[dict[str, Credentials]] = {
@@ -36,7 +38,7 @@ KINDS: Final[dict[str, Credentials]] = {
     "signed": OAuth1("key", SECRETS["key-secret"], "token", SECRETS["token-secret"]),
     "user": OAuth2User(SECRETS["access"], SECRETS["refresh"], "client", SECRETS["client-secret"]),
 }
-PARTS: Final = ("socialapi.session", "socialapi.wire", "socialapi.streams", "aiohttp")
+PARTS: Final = ("socialapi", "aiohttp")
 
 
 def frames_of(error: BaseException) -> Iterator[FrameType]:
@@ -147,6 +149,36 @@ async def test_no_variable_shows_a_token_that_could_not_be_read_or_kept(kind: st
             assert error is not None
             if shown := shown_in(error):
                 found[name] = shown
+    assert found == {}
+
+
+CODE: Final = SECRETS["code"]
+VERIFIER: Final = next(secret for name, secret in SECRETS.items() if name.startswith("verifier"))
+CLIENT: Final = {"client_id": "c", "client_secret": SECRETS["client-secret"]}
+TOKEN_ROUTES: Final[dict[str, Callable[[Client], Coroutine[Any, Any, Any]]]] = {
+    "app_only_token": lambda client: client.oauth.app_only_token(),
+    "invalidate_app_only_token": lambda client: client.oauth.invalidate_app_only_token(),
+    "invalidate_token": lambda client: client.oauth.invalidate_token(),
+    "request_token": lambda client: client.oauth.request_token("oob"),
+    "access_token": lambda client: client.oauth.access_token(SECRETS["access"], VERIFIER),
+    "exchange_code": lambda client: client.oauth.exchange_code(
+        CODE, redirect_uri="https://a.example", code_verifier=VERIFIER, **CLIENT
+    ),
+    "refresh": lambda client: client.oauth.refresh(SECRETS["refresh"], **CLIENT),
+}
+
+
+@pytest.mark.parametrize("route", TOKEN_ROUTES)
+async def test_no_variable_shows_a_secret_of_a_token_route(route: str) -> None:
+    found: dict[str, set[str]] = {}
+    for name, step in TOKEN_STEPS.items():
+        async with Server(then=step) as server:
+            config = Config(base_url=server.url, retries=0)
+            async with Client(config, [KINDS["app"], KINDS["signed"]]) as client:
+                error = await error_of(TOKEN_ROUTES[route](client))
+        assert error is not None or (route == "invalidate_token" and name == "odd token")
+        if error is not None and (shown := shown_in(error)):
+            found[name] = shown
     assert found == {}
 
 

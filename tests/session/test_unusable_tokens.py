@@ -141,7 +141,7 @@ async def test_a_pair_in_the_cache_that_cannot_be_sent_counts_as_none(field: str
 # Answered
 
 
-@pytest.mark.parametrize("odd", UNUSABLE)
+@pytest.mark.parametrize("odd", [odd for odd in UNUSABLE if odd.strip() in ("", odd)])
 async def test_a_token_that_is_answered_and_cannot_be_sent_is_an_error(odd: str) -> None:
     service = Service(odd, "fresh")
     async with Server(then=service) as server, client_of(server, credentials=(APP,)) as client:
@@ -154,21 +154,28 @@ async def test_a_token_that_is_answered_and_cannot_be_sent_is_an_error(odd: str)
     assert service.sent == ["Bearer fresh"]
 
 
-@pytest.mark.parametrize("odd", UNUSABLE)
-async def test_a_renewed_token_that_cannot_be_sent_is_an_error_and_not_kept(odd: str) -> None:
+@pytest.mark.parametrize("odd", [*(odd for odd in UNUSABLE if odd.strip() in ("", odd)), None, {}, ["a", "b"], 0.5])
+async def test_a_renewed_token_that_cannot_be_sent_is_an_error_and_the_refresh_token_is_kept(odd: Any) -> None:
     credential = OAuth2User("dead", "refresh", "client")
     cache = MemoryTokenCache()
 
     async def service(received: Received) -> bytes:
         if received.path.endswith("/token"):
-            return answer({"token_type": "bearer", "access_token": odd, "refresh_token": "next"})
+            token = "fresh" if b"refresh_token=next" in received.body else odd
+            return answer({"token_type": "bearer", "access_token": token, "refresh_token": "next"})
+        if received.headers["authorization"] == "Bearer fresh":
+            return answer({"data": {}})
         return answer({"errors": [{"code": 89, "message": "Invalid or expired token."}]}, status=401)
 
-    async with Server(then=service) as server:
-        async with client_of(server, credentials=(credential,), options={"token_cache": cache}) as client:
-            with pytest.raises(DecodeError, match="access_token: is no token"):
-                await get(client)
-        assert await cache.load(pair_key(server.url, credential)) is None
+    async with (
+        Server(then=service) as server,
+        client_of(server, credentials=(credential,), options={"token_cache": cache}) as client,
+    ):
+        with pytest.raises(DecodeError, match=r"POST /2/oauth2/token: .* access_token: is missing, or is no token"):
+            await get(client)
+        held = TokenPair.from_text(await cache.load(pair_key(server.url, credential)))
+        assert held == TokenPair("dead", "next")
+        await get(client)
     assert all("planted" not in str(request.headers) for request in server.requests)
 
 

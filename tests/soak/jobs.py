@@ -109,7 +109,7 @@ class Soak:
         than that.
         """
         is_for_good = isinstance(error, Unauthorized) and (
-            self.stopping.is_set() or not ENDED_GRANTS.isdisjoint(error.codes)
+            self.stopping.is_set() or not ENDED_GRANTS.isdisjoint(map(str, error.codes))
         )
         if is_for_good:
             raise Broken(f"{kind}: the client lost its credentials: {error}")

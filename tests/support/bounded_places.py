@@ -232,7 +232,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         session/token_cache.py MemoryTokenCache.lock timeout
         """
     ),
-    "the end of a client, while a token is renewed": _places(
+    "the end of a client, while a token request is answered": _places(
         """
         session/oauth2_user.py OAuth2UserAuthenticator.aclose gather
         session/oauth2_user.py OAuth2UserAuthenticator.aclose wait

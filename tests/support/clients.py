@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from socialapi import AudienceUser, Bearer, Client, Config, OAuth1, Operation
 from socialapi.credentials import Credentials
-from tests.support.clock import VirtualClock
+from socialapi.session.clock import Clock
 from tests.support.server import Server
 
 DIGEST: Final = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
@@ -34,7 +34,7 @@ class HighestJitter(random.Random):
 
 def client_of(
     server: Server | str,
-    clock: VirtualClock | None = None,
+    clock: Clock | None = None,
     *,
     credentials: tuple[Credentials, ...] = (BEARER, USER),
     options: dict[str, Any] | None = None,

@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any, Final, cast
 
+from socialapi.session.clock import SystemClock
+
 START: Final = 1_800_000_000.0
 """2027-01-15T08:00:00Z."""
 
@@ -70,6 +72,17 @@ class VirtualClock:
             _, _, waiter = heapq.heappop(self._sleepers)
             if not waiter.done():
                 waiter.set_result(None)
+
+
+class WatchedClock(SystemClock):
+    """The clock of the system, which tells when somebody begins to sleep."""
+
+    def __init__(self) -> None:
+        self.sleeping = asyncio.Event()
+
+    async def sleep(self, seconds: float) -> None:
+        self.sleeping.set()
+        await super().sleep(seconds)
 
 
 async def turns(count: int = 20) -> None:

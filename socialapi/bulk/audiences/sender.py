@@ -16,12 +16,11 @@ from socialapi.models.audiences import UploadCounts
 from socialapi.problems import OperationError
 from socialapi.reports import RowIssue
 from socialapi.routes.route import Target
-from socialapi.session.call import Observer
 from socialapi.session.options import CallOptions
 from socialapi.session.session import Session
 from socialapi.wire.request import Request
 from socialapi.wire.response import Reply, read_result
-from socialapi.wire.retry import Failure
+from socialapi.wire.retry import Failure, Observer
 
 SAME_MISMATCH_MOST: Final = 12
 """How often the very same wrong answer is taken for an accident."""

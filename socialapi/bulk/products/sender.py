@@ -16,10 +16,9 @@ from socialapi.errors import ApiError
 from socialapi.models.products import ProductResult, ProductResults
 from socialapi.reports import RowIssue
 from socialapi.routes.route import Target
-from socialapi.session.call import Observer
 from socialapi.session.options import CallOptions
 from socialapi.session.session import Session
-from socialapi.wire.retry import Failure, Wait, decide
+from socialapi.wire.retry import Failure, Observer, Wait, decide
 
 if TYPE_CHECKING:
     from socialapi.bulk.products.snapshot import Digests

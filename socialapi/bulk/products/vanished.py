@@ -13,9 +13,9 @@ from socialapi.errors import ApiError, Forbidden, InvalidInput, NotFound, RateLi
 from socialapi.models.products import ProductDeletion
 from socialapi.reports import RowIssue
 from socialapi.routes import catalogs as routes
-from socialapi.session.call import Attempt, Observer
 from socialapi.session.options import CallOptions
 from socialapi.session.session import Session
+from socialapi.wire.retry import Attempt, Observer
 
 KEYS_AT_ONCE: Final = 25
 """No number is documented; that of products in a request is assumed."""

@@ -12,31 +12,30 @@ import attrs
 from socialapi.bulk.inputs.columns import shown_name
 from socialapi.bulk.inputs.numbers import NOT_TEXT, NoDigits, digits_of, is_missing, is_number, looks_like_float
 from socialapi.bulk.inputs.reader import IS_BLANK, Block
-from socialapi.bulk.products.feed import IMAGES, ProductColumn, ProductLayout
+from socialapi.bulk.products.feed import ProductColumn, ProductLayout
 from socialapi.bulk.products.merchant_values import (
     MAY_HAVE_ENTITIES,
     PRICES,
-    TOO_PRECISE,
     has_entity,
     has_unit,
     interval_of,
     is_amount,
-    is_too_precise,
     joined,
     known_currency,
-    price_of,
     unchanged_tests,
-    with_currency,
 )
+from socialapi.bulk.products.price_objects import UNCLEAR_PRICE, has_currency, price_of
 from socialapi.bulk.products.rows import REQUIRED, ProductRow
 from socialapi.bulk.products.texts import (
     CATEGORY,
     CONTROLS,
     IDENTIFIERS,
+    IMAGES,
     LEFT_OUT,
     NOT_BELOW_ZERO,
     NOT_UNICODE,
     NOT_UTF8,
+    has_invisible,
     read_text,
     starts_marked,
 )
@@ -108,12 +107,9 @@ class _Reading:
             self._converted.setdefault(index, []).append(field)
         for index in sorted(plain.odd):
             self._unchecked.add(index)
-            value, faults[index] = self._cell(index, field, cells[index])
             currency = None if currencies is None else currencies[index]
-            if value and isinstance(value, str) and isinstance(currency, str):
-                value = with_currency(value, currency)
-                faults[index] = faults[index] or (TOO_PRECISE if is_too_precise(value) else None)
-            values[index] = value
+            currency = currency if isinstance(currency, str) else None
+            values[index], faults[index] = self._cell(index, field, cells[index], currency)
         if field in self._values:
             self._merge(column, values, faults)
         else:
@@ -190,7 +186,7 @@ class _Reading:
             keeps_field_rules=not reason and index not in self._unchecked,
         )
 
-    def _cell(self, index: int, field: str, cell: Any) -> tuple[Any, str | None]:
+    def _cell(self, index: int, field: str, cell: Any, currency: str | None) -> tuple[Any, str | None]:
         """Returns what a cell that is not plain says of its field, and what is wrong with it."""
         if _says_nothing(cell):
             return "", None
@@ -199,13 +195,17 @@ class _Reading:
         if isinstance(cell, list | tuple):
             cell = self._of_several(index, field, cell)
         if field in PRICES and isinstance(cell, Mapping):
-            cell = price_of(cell)
+            if (price := price_of(cell)) is None:
+                return cell, UNCLEAR_PRICE
+            cell = price
         if field == "sale_price_effective_date" and isinstance(cell, Mapping):
             cell = interval_of(cell)
         if isinstance(cell, str):
-            return self._of_text(index, field, cell.strip())
+            return self._of_text(index, field, cell.strip(), currency)
         if is_number(cell):
             value, fault = _of_number(field, cell)
+            if currency is not None and isinstance(value, str):
+                return self._of_text(index, field, value, currency)
             if field == "inventory" and isinstance(value, int) and value < 0:
                 self._warn(index, field, NOT_BELOW_ZERO)
                 value = 0
@@ -215,14 +215,16 @@ class _Reading:
     def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:
         """Returns what an array says. Of categories the service takes one, and merchants give several."""
         found = _one_of_several(field, cell)
+        if field in PRICES and len(cell) == 1:
+            return cell[0]
         if field in _OF_SEVERAL and found is cell and all(isinstance(each, str) for each in cell):
             self._warn(index, field, FIRST_OF_SEVERAL)
             return next(each for each in cell if not _says_nothing(each))
         return found
 
-    def _of_text(self, index: int, field: str, text: str) -> tuple[Any, str | None]:
+    def _of_text(self, index: int, field: str, text: str, currency: str | None) -> tuple[Any, str | None]:
         """Returns what a text says of a field, and what is wrong with it."""
-        reading = read_text(field, text)
+        reading = read_text(field, text, currency)
         for warning in reading.warnings:
             self._warn(index, field, warning)
         if reading.value not in (text, ""):
@@ -258,9 +260,13 @@ def _currencies(block: Block[ProductLayout], prices: Sequence[Any]) -> Sequence[
     if default is None:
         return given
     return [
-        default if _says_nothing(code) and not (isinstance(price, str) and has_unit(price)) else code
+        default if _says_nothing(code) and not _has_currency(price) else code
         for code, price in zip(given, prices, strict=True)
     ]
+
+
+def _has_currency(price: Any) -> bool:
+    return has_currency(price) if isinstance(price, Mapping) else isinstance(price, str) and has_unit(price)
 
 
 def _plain(field: str, cells: Sequence[Any], currencies: Sequence[Any] | None) -> _Column:
@@ -372,6 +378,8 @@ class _Tests:
             return False
         if ("'" in together or '="' in together) and any(map(starts_marked, texts)):
             return False
+        if self.is_identifier and has_invisible(together) is not None:
+            return False
         may_be_float = self.is_identifier and any(map(together.__contains__, ".,eE"))
         if may_be_float and any(map(looks_like_float, texts)):
             return False
@@ -399,7 +407,9 @@ def _one_of_several(field: str, cell: Sequence[Any]) -> Any:
         texts = [str(each).strip() for each in cell if not _says_nothing(each)]
     except Exception:  # noqa: BLE001 - of more digits than Python writes, nested deeply, or whatever an object raises
         return cell
-    if field == IMAGES or all(isinstance(each, str) for each in cell if not _says_nothing(each)):
+    if field == IMAGES:
+        return ",".join(texts)
+    if all(isinstance(each, str) for each in cell if not _says_nothing(each)):
         found = joined(field, texts)
         return cell if found is None else found
     return cell

@@ -25,7 +25,7 @@ from socialapi.bulk.inputs.columns import (
 from socialapi.bulk.inputs.reader import ANY_FORM, TableForm
 from socialapi.bulk.products.merchant_values import fields_of, is_currency, known_currency, squeezed
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED
-from socialapi.bulk.products.texts import read_text
+from socialapi.bulk.products.texts import IMAGES, read_text
 from socialapi.bulk.rejects import HEADER, PLACE
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
@@ -33,8 +33,6 @@ from socialapi.models.products import Product
 from socialapi.models.validation import broken_rules
 from socialapi.reports import RowIssue
 
-IMAGES: Final = "additional_image_link"
-"""The one field that may have several columns, and several values in one."""
 _CURRENCY: Final = "currency"
 _NAMES_COMPARED: Final = 200
 _OFTEN_CONSTANT: Final = {"condition": "new", "availability": "in stock"}

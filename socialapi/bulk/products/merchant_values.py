@@ -20,14 +20,15 @@ Left out on purpose, since they would be guesses:
 """
 
 import html.entities
-import itertools
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final, get_args
+from typing import Any, Final, get_args, overload
 
 import attrs
 
+from socialapi.bulk.inputs.null_words import is_null_word
 from socialapi.models.money import CURRENCIES
 from socialapi.models.products import Levels, Price, Product
 from socialapi.models.validation import Test, parse_iso_8601
@@ -98,6 +99,7 @@ SHARED_SIGNS: Final[Mapping[str, frozenset[str]]] = {
     "$": _codes("USD CAD AUD NZD SGD HKD TWD BSD BBD BMD BZD FJD JMD TTD MXN ARS CLP COP UYU DOP"),
     "£": _codes("GBP EGP GIP FKP SHP LBP SYP SDG SSP"),
     "¥": _codes("JPY CNY"),
+    **dict.fromkeys(("Rs", "Rs."), _codes("INR PKR LKR NPR MUR SCR")),
 }
 """Signs that say nothing alone, and the codes that may stand on the other side of the number."""
 WITHOUT_DECIMALS: Final = _codes("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF")
@@ -198,7 +200,7 @@ def joined(field: str, texts: Sequence[str]) -> str | None:
     Several images are a list, and a text that is only repeated is one text.
     """
     if field == "additional_image_link":
-        return ",".join(understood(field, text) for text in texts)
+        return understood(field, ",".join(texts))
     return texts[0] if len(set(texts)) == 1 else None
 
 
@@ -221,9 +223,18 @@ def with_currency(price: str, currency: str) -> str:
 
 
 def known_currency(text: str) -> str | None:
-    """The currency code that a text is, in any case."""
-    code = text.strip().upper()
+    """Returns the currency code that a text is, in any case, or that its sign stands for."""
+    code = SIGNS.get(text.strip(), text.strip().upper())
     return code if code in CURRENCIES else None
+
+
+@overload
+def decimals_of(code: str) -> int: ...
+@overload
+def decimals_of(code: None) -> None: ...
+def decimals_of(code: str | None) -> int | None:
+    """Returns how many decimals a currency has."""
+    return None if code is None else 0 if code in WITHOUT_DECIMALS else 3 if code in THREE_DECIMALS else 2
 
 
 def has_unit(price: str) -> bool:
@@ -240,13 +251,13 @@ def doubt(field: str, text: str) -> str | None:
     """Why a price is not understood, or may be meant otherwise than it is, as far as there is more
     to say.
     """
-    if field not in PRICES or _has_one_reading(text) is not None or (parts := _is_price(_even_blanks(text))) is None:
+    if field not in PRICES or _has_one_reading(text) is not None or (parts := _parts_of_price(text)) is None:
         return None
     before, number, after = parts.groups()
     code = _code_of(before, after)
     if not {before, after}.isdisjoint(SHARED_SIGNS) and code is None:
         return SHARED_SIGN
-    if _is_undecided(number) is None or (code in THREE_DECIMALS and "." in number):
+    if is_undecided(number) is None or (code in THREE_DECIMALS and "." in number):
         return None
     return None if code in WITHOUT_DECIMALS and "," in number else TWO_READINGS
 
@@ -255,7 +266,7 @@ def _value_of(field: str) -> Callable[[str], str]:
     values = _VALUES[field]
 
     def convert(text: str) -> str:
-        return values.get(squeezed(_schema_org.sub("", text, count=1)), text)
+        return values.get(squeezed(_schema_org.sub("", text, count=1).rstrip("/")), text)
 
     return convert
 
@@ -263,8 +274,10 @@ def _value_of(field: str) -> Callable[[str], str]:
 _keeps_price_rule: Final = re.compile(get_args(Price)[1].expression).fullmatch
 _keeps_levels_rule: Final = re.compile(get_args(Levels)[1].expression).fullmatch
 _UNIT: Final = "|".join(map(re.escape, sorted({*SIGNS, *SHARED_SIGNS}, key=len, reverse=True))) + "|[A-Za-z]{3}"
+_no_cents: Final = re.compile(r"(?<=[0-9])(?:([.,])[-\u2013\u2014]{1,2}|/[-\u2013\u2014])(?![0-9])")
+"""Finds what merchants write for no cents: `12,-`, `1,299/-`."""
 _is_price: Final = re.compile(rf"({_UNIT})? ?([0-9](?:[0-9.,'\u2019 ]*[0-9])?) ?({_UNIT})?").fullmatch
-_is_undecided: Final = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}").fullmatch
+is_undecided: Final = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}").fullmatch
 _EXACT_AMOUNT: Final = r"[0-9]+(?:\.(?:[0-9]{1,2}|[0-9]{2}00+))?"
 _AMOUNT: Final = r"[0-9]+(?:\.(?:[0-9]{1,2}|[0-9]{4,}))?"
 _is_amount: Final = re.compile(_AMOUNT).fullmatch
@@ -283,8 +296,7 @@ _GROUPED: Final = tuple(
         r"([1-9][0-9]{0,2}(?:['\u2019][0-9]{3})+)(?:[.,]([0-9]+))?",
     )
 )
-_has_unit: Final = re.compile(r"[^0-9.,'\u2019\s]").search
-_is_micros: Final = re.compile("[0-9]{1,15}").fullmatch
+_has_unit: Final = re.compile(r"[^0-9.,'\u2019\s/\-\u2013\u2014]").search
 _not_digits: Final = re.compile(r"[^0-9]")
 
 
@@ -303,29 +315,19 @@ def _without_noise(price: str) -> str | None:
     if (found := _is_precise(price)) is None:
         return price
     amount, code = Decimal(found[1]), found[2]
-    decimals = 0 if code in WITHOUT_DECIMALS else 3 if code in THREE_DECIMALS else 2
-    rounded = round(amount, decimals)
+    rounded = round(amount, decimals_of(code))
     if rounded == amount:
         return price
     return f"{rounded:f} {code}" if abs(rounded - amount) < _MOST_NOISE else None
 
 
 def _plain_price(text: str) -> str:
-    if _keeps_price_rule(text) is not None or (parts := _is_price(_even_blanks(text))) is None:
+    if _keeps_price_rule(text) is not None or (parts := _parts_of_price(text)) is None:
         return text
     before, number, after = parts.groups()
     code = _code_of(before, after)
-    amount = None if code is None else _amount(number, has_decimals=code not in WITHOUT_DECIMALS)
+    amount = None if code is None else plain_amount(number, has_decimals=code not in WITHOUT_DECIMALS)
     return text if amount is None else f"{amount} {code}"
-
-
-def price_of(given: Mapping[Any, Any]) -> Any:
-    """Returns the price in an object with an amount and a currency; the object itself for any other."""
-    currency = given.get("currency") or given.get("currencyCode")
-    amount = given.get("value", given.get("amount"))
-    if amount is None and _is_micros(str(given.get("amountMicros"))):
-        amount = f"{Decimal(str(given['amountMicros'])) / 1_000_000:f}"
-    return f"{amount} {currency}" if amount is not None and isinstance(currency, str) else given
 
 
 def interval_of(given: Mapping[Any, Any]) -> Any:
@@ -334,7 +336,13 @@ def interval_of(given: Mapping[Any, Any]) -> Any:
     return f"{start}/{end}" if isinstance(start, str) and isinstance(end, str) else given
 
 
-def _even_blanks(text: str) -> str:
+def _parts_of_price(text: str) -> re.Match[str] | None:
+    """Returns a price taken apart into what is before its number, the number, and what is after it."""
+    return _is_price(_no_cents.sub(lambda found: f"{found[1] or '.'}00", even_blanks(text)))
+
+
+def even_blanks(text: str) -> str:
+    """Returns a text with single blanks between its words."""
     return " ".join(text.split())
 
 
@@ -350,7 +358,7 @@ def _code_of(before: str | None, after: str | None) -> str | None:
     return code if all(code in SHARED_SIGNS.get(unit, CURRENCIES) for unit in units) else None
 
 
-def _amount(number: str, *, has_decimals: bool) -> str | None:
+def plain_amount(number: str, *, has_decimals: bool = True) -> str | None:
     """The number with a decimal point and without groups; None if it can be read in two ways, or in
     none.
     """
@@ -358,7 +366,7 @@ def _amount(number: str, *, has_decimals: bool) -> str | None:
         return number
     if not has_decimals and _is_one_group(number) is not None:
         return number.replace(",", "")
-    if _is_undecided(number) is not None:
+    if is_undecided(number) is not None:
         return None
     if (found := _has_decimals(number)) is not None:
         return f"{found[1]}.{found[2]}"
@@ -395,24 +403,47 @@ def _moment(text: str) -> str | None:
     return f"{year}-{month}-{day}T{hour}:{minute}{seconds}{offset}"
 
 
-_is_url: Final = re.compile(r"https?://[^\s/]+\S*", re.IGNORECASE).fullmatch
-_starts_url: Final = re.compile(r"https?://", re.IGNORECASE).finditer
-_has_other_sign: Final = re.compile(r"[;|]\s*https?://", re.IGNORECASE).search
-_SEPARATORS: Final = ",;| \t\r\n"
+_PLAIN_URL: Final = r"https?://[^\s/,;|][^\s,;|]*"
+_are_plain_urls: Final = re.compile(rf"{_PLAIN_URL}(?:,\s*{_PLAIN_URL})*", re.IGNORECASE).fullmatch
+_starts_url: Final = re.compile(r"https?://", re.IGNORECASE).match
+_between_images: Final = re.compile(r"([\s,;|]+)")
+_ends_image: Final = re.compile(r"[^?#]*\.(?:jpe?g|png|gif|webp)", re.IGNORECASE).fullmatch
 
 
 def _images(text: str) -> str:
-    """Addresses with a comma between them; a comma in an address is written %2C."""
-    if _has_other_sign(text) is None and all(_is_url(part.strip()) for part in text.split(",")):
+    """Returns addresses with a comma between them, each once and none of them a word for nothing.
+
+    A comma in an address is written %2C: one that follows neither a complete name of an image nor a
+    blank. What is no address has a blank before it, so that it stays one and the rule refuses it.
+    """
+    pieces = pieces_of_images(text)
+    if _are_plain_urls(text) is not None and len(set(pieces)) == len(pieces):
         return text
-    starts = [
-        found.start() for found in _starts_url(text) if found.start() == 0 or text[found.start() - 1] in _SEPARATORS
-    ]
-    if not starts or text[: starts[0]].strip(_SEPARATORS):
+    urls = list[str]()
+    for sign, piece in zip(["", *_between_images.findall(text)], _between_images.split(text)[::2], strict=True):
+        if not piece or is_null_word(piece):
+            continue
+        if not _starts_url(piece) and urls and _starts_url(urls[-1]):
+            is_more = "=" in piece if sign == ";" else sign == "," and piece[0] != "/" and not _ends_image(urls[-1])
+            if is_more:
+                urls[-1] += ("%2C" if sign == "," else sign) + piece
+                continue
+        urls.append(piece if _starts_url(piece) else f" {piece}")
+    return ",".join(dict.fromkeys(urls)).lstrip()
+
+
+def _without_brackets(text: str) -> str:
+    """Returns the texts of a JSON array with commas between them."""
+    try:
+        texts = json.loads(text) if text.startswith("[") else None
+    except (ValueError, RecursionError):
         return text
-    parts = (text[start:stop] for start, stop in itertools.pairwise((*starts, len(text))))
-    urls = [part.rstrip(_SEPARATORS).replace(",", "%2C") for part in parts]
-    return ",".join(urls) if all(map(_is_url, urls)) else text
+    return ",".join(str(each) for each in texts if each is not None) if isinstance(texts, list) else text
+
+
+def pieces_of_images(text: str) -> list[str]:
+    """Returns what stands between the signs that may divide addresses of images."""
+    return _between_images.split(text)[::2]
 
 
 def _levels(text: str) -> str:
@@ -461,7 +492,7 @@ _CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "price": _price,
     "sale_price": _price,
     "sale_price_effective_date": _interval,
-    "additional_image_link": lambda text: _images(_url(text)),
+    "additional_image_link": lambda text: _images(_url(_without_brackets(text))),
     "product_type": _levels,
     **dict.fromkeys(PLAIN_TEXTS, _without_entities),
     **dict.fromkeys(URLS, _url),

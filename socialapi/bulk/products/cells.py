@@ -43,6 +43,8 @@ from socialapi.internal.unset import Unset
 from socialapi.models.products import Product
 from socialapi.models.validation import Test, text_tests
 
+SEVERAL: Final = "is a list: give one value"
+SALE_DATES: Final = "sale_price_effective_date"
 FIRST_OF_SEVERAL: Final = "has several values, of which the first one is sent"
 _OF_SEVERAL: Final = frozenset({CATEGORY, "gtin"})
 """The fields of which the first of several values is sent."""
@@ -194,12 +196,10 @@ class _Reading:
             cell = cell.tolist()
         if isinstance(cell, list | tuple):
             cell = self._of_several(index, field, cell)
-        if field in PRICES and isinstance(cell, Mapping):
-            if (price := price_of(cell)) is None:
-                return cell, UNCLEAR_PRICE
-            cell = price
-        if field == "sale_price_effective_date" and isinstance(cell, Mapping):
-            cell = interval_of(cell)
+        if isinstance(cell, Mapping | list | tuple):
+            cell, fault = _of_object(field, cell)
+            if fault is not None or not cell:
+                return cell, fault
         if isinstance(cell, str):
             return self._of_text(index, field, cell.strip(), currency)
         if is_number(cell):
@@ -214,9 +214,9 @@ class _Reading:
 
     def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:
         """Returns what an array says. Of categories the service takes one, and merchants give several."""
+        if isinstance(cell[0], Mapping):
+            return cell[0] if len(cell) == 1 else cell
         found = _one_of_several(field, cell)
-        if field in PRICES and len(cell) == 1:
-            return cell[0]
         if field in _OF_SEVERAL and found is cell and all(isinstance(each, str) for each in cell):
             self._warn(index, field, FIRST_OF_SEVERAL)
             return next(each for each in cell if not _says_nothing(each))
@@ -234,6 +234,18 @@ class _Reading:
 
     def _warn(self, index: int, field: str, reason: str) -> None:
         self._warnings.setdefault(index, []).append((field, reason))
+
+
+def _of_object(field: str, given: Mapping[Any, Any] | Sequence[Any]) -> tuple[Any, str | None]:
+    """Returns the price or the times of a sale in an object; for others and arrays, what is wrong with them."""
+    if isinstance(given, Mapping):
+        found = price_of(given) if field in PRICES else interval_of(given) if field == SALE_DATES else None
+        if found is not None:
+            return found, None
+    elif not isinstance(given[0], Mapping):
+        return given, None if field == IMAGES else SEVERAL
+    is_object = f'is an object: say which member to read, as in columns={{"{field}": "<column>.<member>"}}'
+    return given, UNCLEAR_PRICE if field in PRICES else is_object
 
 
 def _is_empty(value: Any) -> bool:
@@ -378,11 +390,11 @@ class _Tests:
             return False
         if ("'" in together or '="' in together) and any(map(starts_marked, texts)):
             return False
-        if self.is_identifier and has_invisible(together) is not None:
-            return False
-        may_be_float = self.is_identifier and any(map(together.__contains__, ".,eE"))
-        if may_be_float and any(map(looks_like_float, texts)):
-            return False
+        if self.is_identifier:
+            may_be_float = any(map(together.__contains__, ".,eE"))
+            has_more = not together.isascii() and has_invisible(together) is not None
+            if has_more or (may_be_float and any(map(looks_like_float, texts))):
+                return False
         if self.may_have_entities and has_entity(together) is not None:
             return False
         return all(all(map(test, texts)) for test in self.every)

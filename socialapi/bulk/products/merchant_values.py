@@ -330,10 +330,10 @@ def _plain_price(text: str) -> str:
     return text if amount is None else f"{amount} {code}"
 
 
-def interval_of(given: Mapping[Any, Any]) -> Any:
-    """Returns the times of an object with a beginning and an end; the object itself for any other."""
+def interval_of(given: Mapping[Any, Any]) -> str | None:
+    """Returns the times of an object with a beginning and an end; None for any other."""
     start, end = given.get("startTime"), given.get("endTime")
-    return f"{start}/{end}" if isinstance(start, str) and isinstance(end, str) else given
+    return f"{start}/{end}" if isinstance(start, str) and isinstance(end, str) else None
 
 
 def _parts_of_price(text: str) -> re.Match[str] | None:

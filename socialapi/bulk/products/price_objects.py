@@ -47,7 +47,7 @@ def has_currency(given: Mapping[Any, Any]) -> bool:
 
 
 def price_of(given: Mapping[Any, Any]) -> str | None:
-    """Returns the price in an object; None if it has none, or leaves open how high it is."""
+    """Returns the price in an object, empty if it has no amount; None if it leaves open how high the price is."""
     found: dict[str, list[Any]] = {}
     for name, member in given.items():
         if is_missing(member) or isinstance(member, bool) or (isinstance(member, Sized) and not len(member)):
@@ -60,22 +60,20 @@ def price_of(given: Mapping[Any, Any]) -> str | None:
     written = {int(places[1]) if (places := _is_places(str(each))) else None for each in found.get("decimals", ())}
     if max(len(plain), len(currencies), len(written)) > 1 or None in {*currencies, *written}:
         return None
-    currency, decimals = next(iter(currencies), ""), next(iter(written), None)
+    if found.keys() <= {"currency", "decimals", ""}:
+        return ""
+    currency, decimals = str(next(iter(currencies), "")), next(iter(written), None)
     code = known_currency(currency)
     if not _EXACT.isdisjoint(found):
         amount = _exact_amount(found, plain, decimals, None if code in _OTHERWISE_AT_STRIPE else decimals_of(code))
-    elif plain and decimals is not None:
+    elif decimals is not None:
         amount = _amount_with_decimals(plain[0], decimals)
     else:
         is_open = "amount" in found and isinstance(plain[0], Integral) and decimals_of(code) != 0
-        amount = str(plain[0]) if plain and not is_open else None
-    return (
-        amount
-        if not currency or amount is None
-        else f"{amount} {currency}"
-        if code is None
-        else with_currency(amount, code)
-    )
+        amount = None if is_open else str(plain[0])
+    if amount is None or not currency:
+        return amount
+    return f"{amount} {currency}" if code is None else with_currency(amount, code)
 
 
 def _exact_amount(

@@ -63,7 +63,7 @@ starts_marked: Final = re.compile("=\"|'").match
 _has_control: Final = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]").search
 _CONTROLS_TO: Final = {code: " " if code in b"\x0b\x0c" else None for code in CONTROLS}
 _is_rounded: Final = re.compile(r"[+-]?[0-9]+[.,][0-9]+[eE](?:[+-][0-9]+|[0-9]{2,})").fullmatch
-_has_point: Final = re.compile(r"([0-9]{1,15})\.0+").fullmatch
+_has_point: Final = re.compile(r"([0-9]{1,15})[.,]0+").fullmatch
 _is_count: Final = re.compile(r"(-?)([0-9](?:[0-9.,'\u2019 ]*[0-9])?)").fullmatch
 _MOST_DIGITS: Final = 18
 _MOST_DIGITS_OF_FLOAT: Final = 15

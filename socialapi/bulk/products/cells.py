@@ -17,7 +17,6 @@ from socialapi.bulk.products.merchant_values import (
     MAY_HAVE_ENTITIES,
     PRICES,
     has_entity,
-    has_unit,
     interval_of,
     is_amount,
     joined,
@@ -43,7 +42,7 @@ from socialapi.internal.unset import Unset
 from socialapi.models.products import Product
 from socialapi.models.validation import Test, text_tests
 
-SEVERAL: Final = "is a list: give one value"
+IS_LIST: Final = "is a list: give one value"
 SALE_DATES: Final = "sale_price_effective_date"
 FIRST_OF_SEVERAL: Final = "has several values, of which the first one is sent"
 _OF_SEVERAL: Final = frozenset({CATEGORY, "gtin"})
@@ -243,7 +242,7 @@ def _of_object(field: str, given: Mapping[Any, Any] | Sequence[Any]) -> tuple[An
         if found is not None:
             return found, None
     elif not isinstance(given[0], Mapping):
-        return given, None if field == IMAGES else SEVERAL
+        return given, None if field == IMAGES else IS_LIST
     is_object = f'is an object: say which member to read, as in columns={{"{field}": "<column>.<member>"}}'
     return given, UNCLEAR_PRICE if field in PRICES else is_object
 
@@ -272,13 +271,9 @@ def _currencies(block: Block[ProductLayout], prices: Sequence[Any]) -> Sequence[
     if default is None:
         return given
     return [
-        default if _says_nothing(code) and not _has_currency(price) else code
+        default if _says_nothing(code) and not has_currency(price) else code
         for code, price in zip(given, prices, strict=True)
     ]
-
-
-def _has_currency(price: Any) -> bool:
-    return has_currency(price) if isinstance(price, Mapping) else isinstance(price, str) and has_unit(price)
 
 
 def _plain(field: str, cells: Sequence[Any], currencies: Sequence[Any] | None) -> _Column:
@@ -317,7 +312,7 @@ def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Col
     priced: list[Any] = []
     for cell, code in zip(cells, codes, strict=True):
         text = None if code is None else _text_of(field, cell)
-        priced.append(cell if text is None or not is_amount(text.strip()) else f"{text.strip()} {code}")
+        priced.append(cell if text is None or is_amount(text.strip()) is None else f"{text.strip()} {code}")
     column = _texts(field, priced)
     pairs = enumerate(zip(column.values, codes, strict=True))
     contradicted = {index for index, (value, code) in pairs if value and code and not value.endswith(f" {code}")}

@@ -4,7 +4,7 @@ Every conversion is documented by Google Merchant Center, Meta, schema.org or IS
 other reading. What is not understood stays as it is, and the rules of `Product` refuse it with
 their own reason. A text that keeps the rules already is never changed, but for cases in which they
 let through what cannot be meant: entities of HTML in names and addresses, addresses of images
-divided by `;` or `|`, and digits that floating-point numbers leave behind the cents of a price.
+divided by `;` or `|`, repeated or next to a word for nothing, and digits that floating-point numbers leave behind the cents of a price.
 
 Left out on purpose, since they would be guesses:
 
@@ -24,7 +24,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final, get_args, overload
+from typing import Any, Final, get_args
 
 import attrs
 
@@ -121,70 +121,68 @@ _not_in_names: Final = re.compile(r"[\s_\-\ufeff]+")
 _schema_org: Final = re.compile(r"\s*(?:https?://)?(?:www\.)?schema\.org/", re.IGNORECASE)
 
 
-def squeezed(text: str) -> str:
-    """A name or a value without what makes no difference."""
-    return _not_in_names.sub("", text).casefold()
+def comparable(text: str) -> str:
+    """Returns a name or a value without what makes no difference."""
+    return _not_in_names.sub("", text).casefold().removeprefix("g:")
 
 
 FIELD_SYNONYMS: Final[Mapping[str, str]] = {
-    **{squeezed(name): field for field, names in OTHER_NAMES.items() for name in names},
-    **{squeezed(each.name): each.name for each in attrs.fields(Product)},
+    **{comparable(name): field for field, names in OTHER_NAMES.items() for name in names},
+    **{comparable(each.name): each.name for each in attrs.fields(Product)},
 }
-"""The fields by their squeezed names."""
+"""The fields by the comparable form of their names."""
 _OF_GOOGLE: Final = frozenset({"id", "name"})
-_CURRENCY_NAMES: Final = frozenset(map(squeezed, CURRENCY_NAMES))
+_CURRENCY_NAMES: Final = frozenset(map(comparable, CURRENCY_NAMES))
 _VALUES: Final[Mapping[str, Mapping[str, str]]] = {
-    field: {squeezed(each): value for value, others in values.items() for each in (value, *others)}
+    field: {comparable(each): value for value, others in values.items() for each in (value, *others)}
     for field, values in OTHER_VALUES.items()
 }
 
 
 def field_of(name: str) -> str | None:
-    """The field that a column or key of this name holds."""
-    return FIELD_SYNONYMS.get(_bare(name))
+    """Returns the field that a column or key of this name holds."""
+    return FIELD_SYNONYMS.get(comparable(name))
 
 
 def fields_of(names: Sequence[str]) -> list[str | None]:
-    """The field of each of these columns.
+    """Returns the field of each of these columns.
 
     A column that has the name of the field is preferred to synonyms, which are None then. Two
     synonyms of a field that is not there are both that field: the caller has to refuse them. `sku`
     is the id if there is no other.
     """
     found = [field_of(name) for name in names]
-    if {OFFER_ID, CONTENT_LANGUAGE}.issubset(map(_bare, names)):
-        found = [None if _bare(name) in _OF_GOOGLE else field for name, field in zip(names, found, strict=True)]
+    if {OFFER_ID, CONTENT_LANGUAGE}.issubset(map(comparable, names)):
+        found = [None if comparable(name) in _OF_GOOGLE else field for name, field in zip(names, found, strict=True)]
     own = {field for name, field in zip(names, found, strict=True) if field is not None and _is_own(name, field)}
     result = [
         field if field not in own or _is_own(name, field) else None for name, field in zip(names, found, strict=True)
     ]
     if "id" not in result:
-        return ["id" if _bare(name) == ONLY_WITHOUT_ID else field for name, field in zip(names, result, strict=True)]
+        return [
+            "id" if comparable(name) == ONLY_WITHOUT_ID else field for name, field in zip(names, result, strict=True)
+        ]
     return result
 
 
 def is_currency(name: str) -> bool:
-    """Whether a column or key of this name holds the currency of `price`."""
-    return _bare(name) in _CURRENCY_NAMES
-
-
-def _bare(name: str) -> str:
-    return squeezed(name).removeprefix("g:")
+    """Returns whether a column or key of this name holds the currency of `price`."""
+    return comparable(name) in _CURRENCY_NAMES
 
 
 def _is_own(name: str, field: str) -> bool:
-    return _bare(name) == squeezed(field)
+    return comparable(name) == comparable(field)
 
 
 def understood(field: str, text: str) -> str:
-    """The text that the service takes for this one, or the text itself."""
+    """Returns the text that the service takes for this one, or the text itself."""
     convert = _CONVERSIONS.get(field)
     return text if convert is None else convert(text)
 
 
 def unchanged_tests(field: str) -> tuple[Test, ...]:
-    """What shows of a text that keeps the rules of its field that `understood` returns the text
-    itself, and that there is no `doubt` about it; nothing where that is always so.
+    """Returns the tests that a text which keeps the rules of its field passes if `understood` returns it
+    unchanged and it is not ambiguous; none where that is always so.
     """
     if field in PRICES:
         return (_has_one_reading,)
@@ -195,10 +193,7 @@ def unchanged_tests(field: str) -> tuple[Test, ...]:
 
 
 def joined(field: str, texts: Sequence[str]) -> str | None:
-    """The texts of a field that is there more than once as one text; None if it may have only one.
-
-    Several images are a list, and a text that is only repeated is one text.
-    """
+    """Returns the texts of a repeated field as one text: images as a list, a repeated text once. None for others."""
     if field == "additional_image_link":
         return understood(field, ",".join(texts))
     return texts[0] if len(set(texts)) == 1 else None
@@ -212,10 +207,7 @@ def is_too_precise(price: str) -> bool:
 
 
 def with_currency(price: str, currency: str) -> str:
-    """A price whose currency stands elsewhere.
-
-    A price that has another currency, or none that is understood, gets both, which no rule takes.
-    """
+    """Returns a price with the currency next to it. A price in another currency gets both, which no rule takes."""
     code, own = known_currency(currency), understood("price", price)
     if code is None or own.endswith(f" {code}"):
         return own
@@ -228,29 +220,13 @@ def known_currency(text: str) -> str | None:
     return code if code in CURRENCIES else None
 
 
-@overload
-def decimals_of(code: str) -> int: ...
-@overload
-def decimals_of(code: None) -> None: ...
-def decimals_of(code: str | None) -> int | None:
+def decimals_of(code: str) -> int:
     """Returns how many decimals a currency has."""
-    return None if code is None else 0 if code in WITHOUT_DECIMALS else 3 if code in THREE_DECIMALS else 2
-
-
-def has_unit(price: str) -> bool:
-    """Whether a price has more than digits, separators and blanks: a currency, or what may be one."""
-    return _has_unit(price) is not None
-
-
-def is_amount(text: str) -> bool:
-    """Whether a price is a number alone that can be read in one way."""
-    return _is_amount(text) is not None
+    return 0 if code in WITHOUT_DECIMALS else 3 if code in THREE_DECIMALS else 2
 
 
 def doubt(field: str, text: str) -> str | None:
-    """Why a price is not understood, or may be meant otherwise than it is, as far as there is more
-    to say.
-    """
+    """Returns why a price is ambiguous, or None."""
     if field not in PRICES or _has_one_reading(text) is not None or (parts := _parts_of_price(text)) is None:
         return None
     before, number, after = parts.groups()
@@ -266,7 +242,7 @@ def _value_of(field: str) -> Callable[[str], str]:
     values = _VALUES[field]
 
     def convert(text: str) -> str:
-        return values.get(squeezed(_schema_org.sub("", text, count=1).rstrip("/")), text)
+        return values.get(comparable(_schema_org.sub("", text, count=1).rstrip("/")), text)
 
     return convert
 
@@ -280,7 +256,8 @@ _is_price: Final = re.compile(rf"({_UNIT})? ?([0-9](?:[0-9.,'\u2019 ]*[0-9])?) ?
 is_undecided: Final = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}").fullmatch
 _EXACT_AMOUNT: Final = r"[0-9]+(?:\.(?:[0-9]{1,2}|[0-9]{2}00+))?"
 _AMOUNT: Final = r"[0-9]+(?:\.(?:[0-9]{1,2}|[0-9]{4,}))?"
-_is_amount: Final = re.compile(_AMOUNT).fullmatch
+is_amount: Final = re.compile(_AMOUNT).fullmatch
+"""Matches a number alone that can be read in one way."""
 _has_one_reading: Final = re.compile(f"{_EXACT_AMOUNT} [A-Z]{{3}}").fullmatch
 _is_one_group: Final = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}").fullmatch
 _has_decimals: Final = re.compile(r"([0-9]+)[.,]([0-9]+)").fullmatch
@@ -296,12 +273,13 @@ _GROUPED: Final = tuple(
         r"([1-9][0-9]{0,2}(?:['\u2019][0-9]{3})+)(?:[.,]([0-9]+))?",
     )
 )
-_has_unit: Final = re.compile(r"[^0-9.,'\u2019\s/\-\u2013\u2014]").search
+has_unit: Final = re.compile(r"[^0-9.,'\u2019\s/\-\u2013\u2014]").search
+"""Finds more than digits, separators and blanks in a price: a currency, or what may be one."""
 _not_digits: Final = re.compile(r"[^0-9]")
 
 
 def _price(text: str) -> str:
-    """A number with a decimal point, a blank and a currency code, rounded if a program has left noise in it."""
+    """Returns a number, a blank and a currency code, without the noise of floating-point numbers."""
     price = _plain_price(text)
     return _without_noise(price) or price
 
@@ -347,9 +325,7 @@ def even_blanks(text: str) -> str:
 
 
 def _code_of(before: str | None, after: str | None) -> str | None:
-    """The currency that stands on one side of a number, or on both if these do not contradict each
-    other.
-    """
+    """Returns the currency on either side of a number; None if the two contradict each other."""
     units = [unit for unit in (before, after) if unit is not None]
     codes = {SIGNS.get(unit, unit.upper()) for unit in units if unit not in SHARED_SIGNS}
     code = next(iter(codes), None)
@@ -359,9 +335,7 @@ def _code_of(before: str | None, after: str | None) -> str | None:
 
 
 def plain_amount(number: str, *, has_decimals: bool = True) -> str | None:
-    """The number with a decimal point and without groups; None if it can be read in two ways, or in
-    none.
-    """
+    """Returns a number with a decimal point and without groups; None if it can be read in two ways, or in none."""
     if number.isdecimal():
         return number
     if not has_decimals and _is_one_group(number) is not None:
@@ -429,7 +403,7 @@ def _images(text: str) -> str:
                 urls[-1] += ("%2C" if sign == "," else sign) + piece
                 continue
         urls.append(piece if _starts_url(piece) else f" {piece}")
-    return ",".join(dict.fromkeys(urls)).lstrip()
+    return ",".join(dict.fromkeys(urls))
 
 
 def _without_brackets(text: str) -> str:
@@ -447,7 +421,7 @@ def pieces_of_images(text: str) -> list[str]:
 
 
 def _levels(text: str) -> str:
-    """Levels with blanks around the sign between them."""
+    """Returns levels with blanks around the sign between them."""
     if has_entity(text) is None and _keeps_levels_rule(text) is not None:
         return text
     plain = _without_entities(text)
@@ -472,7 +446,7 @@ def _of_entity(found: re.Match[str]) -> str:
 
 
 def _without_entities(text: str) -> str:
-    """The text that was escaped for HTML. One that was escaped too often stays as it is."""
+    """Returns the text that was escaped for HTML; one that was escaped too often as it is."""
     if has_entity(text) is None:
         return text
     plain = text

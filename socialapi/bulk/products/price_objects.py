@@ -11,8 +11,8 @@ from decimal import Decimal
 from numbers import Integral
 from typing import Any, Final
 
-from socialapi.bulk.inputs.numbers import is_missing
-from socialapi.bulk.products.merchant_values import decimals_of, known_currency, squeezed, with_currency
+from socialapi.bulk.inputs.numbers import is_missing, is_number
+from socialapi.bulk.products.merchant_values import comparable, decimals_of, has_unit, known_currency, with_currency
 
 _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "value": ("value",),
@@ -27,7 +27,7 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "": ("type", "object", "__typename", "id", "product", "created", "billing_scheme", "tax_behavior", "formatted"),
 }
 """The members that are understood, by what they hold; those of the empty name say nothing about the amount."""
-_ROLES: Final = {squeezed(name): role for role, names in _NAMES.items() for name in names}
+_ROLES: Final = {comparable(name): role for role, names in _NAMES.items() for name in names}
 _EXACT: Final = frozenset({"cents", "precise", "micros", "units", "nanos"})
 """What holds an amount whose unit is known."""
 _OTHERWISE_AT_STRIPE: Final = frozenset({"ISK", "MGA", "UGX"})
@@ -37,39 +37,47 @@ UNCLEAR_PRICE: Final = (
     "are amount as a text, amountMicros, centAmount, unit_amount, units with nanos, and, next to a whole amount, "
     "fractionDigits, precision, exponent, scale, decimals or minorUnits"
 )
+_TOO_LARGE: Final = 10**18
 _is_number: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?").fullmatch
 _is_places: Final = re.compile(r"-?([0-9]|1[0-2])(?:\.0)?").fullmatch
 
 
-def has_currency(given: Mapping[Any, Any]) -> bool:
-    """Returns whether an object has a currency of its own."""
-    return any(_ROLES.get(squeezed(str(name))) == "currency" for name, member in given.items() if member)
+def has_currency(price: Any) -> bool:
+    """Returns whether a price has a currency of its own."""
+    if isinstance(price, Mapping):
+        return any(_ROLES.get(comparable(str(name))) == "currency" for name, member in price.items() if member)
+    return isinstance(price, str) and has_unit(price) is not None
 
 
 def price_of(given: Mapping[Any, Any]) -> str | None:
     """Returns the price in an object, empty if it has no amount; None if it leaves open how high the price is."""
     found: dict[str, list[Any]] = {}
     for name, member in given.items():
+        if isinstance(member, Mapping) and "code" in member:  # the currency of dinero.js
+            member = member["code"]  # noqa: PLW2901
         if is_missing(member) or isinstance(member, bool) or (isinstance(member, Sized) and not len(member)):
             continue
-        if (role := _ROLES.get(squeezed(str(name)))) is None:
+        role = _ROLES.get(comparable(str(name)))
+        is_plain = isinstance(member, str) or (is_number(member) and abs(member) < _TOO_LARGE)
+        if role is None or (role and not is_plain):
             return None
         found.setdefault(role, []).append(member)
     plain = [*found.get("value", ()), *found.get("amount", ())]
-    currencies = {each.get("code") if isinstance(each, Mapping) else str(each) for each in found.get("currency", ())}
+    currencies = set(map(str, found.get("currency", ())))
     written = {int(places[1]) if (places := _is_places(str(each))) else None for each in found.get("decimals", ())}
-    if max(len(plain), len(currencies), len(written)) > 1 or None in {*currencies, *written}:
+    if max(len(plain), len(currencies), len(written)) > 1 or None in written:
         return None
     if found.keys() <= {"currency", "decimals", ""}:
         return ""
-    currency, decimals = str(next(iter(currencies), "")), next(iter(written), None)
+    currency, decimals = next(iter(currencies), ""), next(iter(written), None)
     code = known_currency(currency)
+    smallest = None if code is None or code in _OTHERWISE_AT_STRIPE else decimals_of(code)
     if not _EXACT.isdisjoint(found):
-        amount = _exact_amount(found, plain, decimals, None if code in _OTHERWISE_AT_STRIPE else decimals_of(code))
+        amount = _exact_amount(found, plain, decimals, smallest)
     elif decimals is not None:
         amount = _amount_with_decimals(plain[0], decimals)
     else:
-        is_open = "amount" in found and isinstance(plain[0], Integral) and decimals_of(code) != 0
+        is_open = "amount" in found and isinstance(plain[0], Integral) and smallest != 0
         amount = None if is_open else str(plain[0])
     if amount is None or not currency:
         return amount
@@ -77,10 +85,10 @@ def price_of(given: Mapping[Any, Any]) -> str | None:
 
 
 def _exact_amount(
-    found: Mapping[str, list[Any]], plain: Sequence[Any], places: int | None, of_currency: int | None
+    found: Mapping[str, list[Any]], plain: Sequence[Any], places: int | None, smallest: int | None
 ) -> str | None:
     """Returns the amount in which all members agree."""
-    of_cents = of_currency if places is None or "precise" in found else places
+    of_cents = smallest if places is None or "precise" in found else places
     units = {"cents": of_cents, "precise": places, "micros": 6}
     readings = {_number(each, unit) for role, unit in units.items() for each in found.get(role, ())}
     if "units" in found or "nanos" in found:
@@ -102,8 +110,5 @@ def _amount_with_decimals(amount: Any, places: int) -> str | None:
 
 def _number(member: Any, places: int | None) -> Decimal | None:
     """Returns a number in units of which `places` decimals are one smallest unit."""
-    try:
-        text = str(member)
-    except ValueError:  # of more digits than Python writes
-        return None
+    text = str(member)
     return None if places is None or _is_number(text) is None else Decimal(text) / 10**places

@@ -165,13 +165,14 @@ def _without_marks(field: str, text: str) -> str:
 
 
 def _count(text: str, warnings: list[str]) -> TextReading:
-    found = _is_count(even_blanks(text))
-    if found is not None and is_undecided(found[2]):
-        return TextReading(text, TWO_COUNTS)
-    whole, _, rest = ((found and plain_amount(found[2])) or "").partition(".")
-    if found is None or not whole or rest.strip("0") or len(whole) > (_MOST_DIGITS_OF_FLOAT if rest else _MOST_DIGITS):
+    if (found := _is_count(even_blanks(text))) is None:
         return TextReading(text, None, tuple(warnings))
-    is_below_zero = bool(found[1]) and int(whole) > 0
+    if is_undecided(found[2]) is not None:
+        return TextReading(text, TWO_COUNTS)
+    whole, _, decimals = (plain_amount(found[2]) or "").partition(".")
+    if not whole or decimals.strip("0") or len(whole) > (_MOST_DIGITS_OF_FLOAT if decimals else _MOST_DIGITS):
+        return TextReading(text, None, tuple(warnings))
+    is_below_zero = found[1] == "-" and int(whole) > 0
     return TextReading(
         0 if is_below_zero else int(whole), None, (*warnings, *([NOT_BELOW_ZERO] if is_below_zero else ()))
     )
@@ -192,7 +193,7 @@ def _identifier(field: str, text: str, warnings: list[str]) -> TextReading:
 
 def _other(field: str, text: str, warnings: list[str]) -> TextReading:
     meant, doubtful = understood(field, text), doubt(field, text)
-    if field == IMAGES and meant != text and any(map(is_null_word, pieces_of_images(meant and text))):
+    if field == IMAGES and meant != text and any(map(is_null_word, pieces_of_images(text))):
         warnings.append(NULL_WORD)
     if field in PRICES and is_too_precise(meant):
         return TextReading(text, TOO_PRECISE)

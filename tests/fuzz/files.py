@@ -277,7 +277,6 @@ def _merchant_values(data: bytes) -> None:
         for test in merchant_values.unchanged_tests(field):
             if test(text):
                 assert found == text, f"{field} {text!r} is {found!r}, though {test} says that it stays"
-        merchant_values.joined(field, [text, other])
     merchant_values.with_currency(text, other)
     merchant_values.fields_of([text, other])
     merchant_values.is_amount(text)

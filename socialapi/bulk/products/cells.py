@@ -19,9 +19,9 @@ from socialapi.bulk.products.merchant_values import (
     has_entity,
     interval_of,
     is_amount,
-    joined,
     known_currency,
     unchanged_tests,
+    understood,
 )
 from socialapi.bulk.products.price_objects import UNCLEAR_PRICE, has_currency, price_of
 from socialapi.bulk.products.rows import REQUIRED, ProductRow
@@ -139,7 +139,7 @@ class _Reading:
             if not _differ(value, before[index]):
                 continue
             if field == IMAGES and isinstance(before[index], str) and isinstance(value, str):
-                before[index] = joined(field, (before[index], value))
+                before[index] = understood(field, f"{before[index]},{value}")
                 continue
             faults[index] = f"is there twice, as {shown_name(names[index])} and as {shown_name(column.name)}"
             if field == "id":  # nobody knows which
@@ -212,14 +212,24 @@ class _Reading:
         return (str(cell) if isinstance(cell, uuid.UUID) else cell), None
 
     def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:
-        """Returns what an array says. Of categories the service takes one, and merchants give several."""
-        if isinstance(cell[0], Mapping):
+        """Returns what an array says: several images as one text, a single or repeated value, the first of several
+        where merchants give more than the service takes, or the array itself.
+        """
+        if len(cell) > _MAX_VALUES or isinstance(cell[0], Mapping):
             return cell[0] if len(cell) == 1 else cell
-        found = _one_of_several(field, cell)
-        if field in _OF_SEVERAL and found is cell and all(isinstance(each, str) for each in cell):
+        given = [each for each in cell if not _says_nothing(each)]
+        try:
+            texts = [str(each).strip() for each in given]
+        except Exception:  # noqa: BLE001 - of more digits than Python writes, nested deeply, or whatever an object raises
+            return cell
+        if field == IMAGES:
+            return ",".join(texts)
+        is_one = len(set(texts)) == 1
+        if not all(isinstance(each, str) for each in given) or not (is_one or field in _OF_SEVERAL):
+            return cell
+        if not is_one:
             self._warn(index, field, FIRST_OF_SEVERAL)
-            return next(each for each in cell if not _says_nothing(each))
-        return found
+        return texts[0]
 
     def _of_text(self, index: int, field: str, text: str, currency: str | None) -> tuple[Any, str | None]:
         """Returns what a text says of a field, and what is wrong with it."""
@@ -402,24 +412,6 @@ def _tests(field: str) -> _Tests:
     every = (*rules, *unchanged_tests(field))
     left_out = frozenset(text for text in LEFT_OUT[field] if all(test(text) for test in every))
     return _Tests(rules, every, left_out, field in IDENTIFIERS, field in MAY_HAVE_ENTITIES)
-
-
-def _one_of_several(field: str, cell: Sequence[Any]) -> Any:
-    """Returns what an array says: several images as one text, a single or repeated value, or the
-    array itself.
-    """
-    if len(cell) > _MAX_VALUES:
-        return cell
-    try:
-        texts = [str(each).strip() for each in cell if not _says_nothing(each)]
-    except Exception:  # noqa: BLE001 - of more digits than Python writes, nested deeply, or whatever an object raises
-        return cell
-    if field == IMAGES:
-        return ",".join(texts)
-    if all(isinstance(each, str) for each in cell if not _says_nothing(each)):
-        found = joined(field, texts)
-        return cell if found is None else found
-    return cell
 
 
 def _differ(one: Any, other: Any) -> bool:

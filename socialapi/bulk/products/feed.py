@@ -219,7 +219,8 @@ class ProductColumns:
         return fields
 
     def _find(self, names: Sequence[str]) -> list[str | None]:
-        found = fields_of([name if self._is_free(name) else "" for name in names])
+        given_names = [each for given in self.given.values() for each in given]
+        found = fields_of(["" if positions_of(given_names, (name,)) else name for name in names])
         fields = [None if field in self.given else field for field in found]
         for field, given in self.given.items():
             for position in positions_of(given, names):
@@ -228,9 +229,6 @@ class ProductColumns:
             _CURRENCY if field is None and is_currency(name) else field
             for name, field in zip(names, fields, strict=True)
         ]
-
-    def _is_free(self, name: str) -> bool:
-        return not any(positions_of(given, (name,)) for given in self.given.values())
 
     def _require_given(self, names: Sequence[str], place: str) -> None:
         for field, given in self.given.items():

@@ -192,20 +192,6 @@ def unchanged_tests(field: str) -> tuple[Test, ...]:
     return () if convert is None else (lambda text: convert(text) == text,)
 
 
-def joined(field: str, texts: Sequence[str]) -> str | None:
-    """Returns the texts of a repeated field as one text: images as a list, a repeated text once. None for others."""
-    if field == "additional_image_link":
-        return understood(field, ",".join(texts))
-    return texts[0] if len(set(texts)) == 1 else None
-
-
-def is_too_precise(price: str) -> bool:
-    """Returns whether a price that keeps the rule has digits behind those of its currency that are no noise of
-    floating-point numbers.
-    """
-    return _without_noise(price) is None
-
-
 def with_currency(price: str, currency: str) -> str:
     """Returns a price with the currency next to it. A price in another currency gets both, which no rule takes."""
     code, own = known_currency(currency), understood("price", price)
@@ -281,14 +267,14 @@ _not_digits: Final = re.compile(r"[^0-9]")
 def _price(text: str) -> str:
     """Returns a number, a blank and a currency code, without the noise of floating-point numbers."""
     price = _plain_price(text)
-    return _without_noise(price) or price
+    return without_noise(price) or price
 
 
 _is_precise: Final = re.compile(r"([0-9]{1,15}\.[0-9]{4,60}) ([A-Z]{3})").fullmatch
 _MOST_NOISE: Final = Decimal("0.000001")
 
 
-def _without_noise(price: str) -> str | None:
+def without_noise(price: str) -> str | None:
     """Returns a price rounded as its currency is; None if that would change it by more than floating-point numbers do."""
     if (found := _is_precise(price)) is None:
         return price

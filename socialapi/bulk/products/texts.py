@@ -14,12 +14,12 @@ from socialapi.bulk.products.merchant_values import (
     TOO_PRECISE,
     doubt,
     even_blanks,
-    is_too_precise,
     is_undecided,
     pieces_of_images,
     plain_amount,
     understood,
     with_currency,
+    without_noise,
 )
 from socialapi.bulk.products.rows import FIELDS, REQUIRED
 from socialapi.internal.records import FrozenRecord
@@ -195,7 +195,7 @@ def _other(field: str, text: str, warnings: list[str]) -> TextReading:
     meant, doubtful = understood(field, text), doubt(field, text)
     if field == IMAGES and meant != text and any(map(is_null_word, pieces_of_images(text))):
         warnings.append(NULL_WORD)
-    if field in PRICES and is_too_precise(meant):
+    if field in PRICES and without_noise(meant) is None:
         return TextReading(text, TOO_PRECISE)
     if doubtful is not None:
         if meant == text and not _is_taken(text):

@@ -27,7 +27,6 @@ from socialapi.bulk.products.merchant_values import (
     field_of,
     fields_of,
     is_currency,
-    joined,
     understood,
     with_currency,
 )
@@ -142,6 +141,7 @@ C_ESCAPED = "https://cdn.example/w_5%2Ch_5/c.jpg"
         (f"{A} - {B}", f"{A},{B}"),
         ("null,N/A", ""),
         (f"{A}, {A}", A),
+        (f"{A},{C},{B} {A}", f"{A},{C_ESCAPED},{B}"),
         (f'["{A}", null, "{B}"]', f"{A},{B}"),
         ('["https:\\/\\/a.example\\/1.jpg"]', "https://a.example/1.jpg"),
         ("[]", ""),
@@ -160,12 +160,6 @@ def test_a_relative_address_is_refused_and_never_a_part_of_the_one_before(sign: 
         found = understood("additional_image_link", text)
         assert not keeps_rules("additional_image_link", found)
         assert understood("additional_image_link", found) == found
-
-
-def test_what_is_there_more_than_once_is_one_text_if_it_may_be() -> None:
-    assert joined("additional_image_link", [A, C, f"{B} {A}"]) == f"{A},{C_ESCAPED},{B}"
-    assert joined("title", ["Mug", "Mug"]) == "Mug"
-    assert joined("title", ["Mug", "Cup"]) is None
 
 
 @pytest.mark.parametrize(

@@ -428,7 +428,8 @@ def _of_entity(found: re.Match[str]) -> str:
     if name[0] != "#":
         return html.entities.html5.get(f"{name};", found[0])
     character = html.unescape(found[0])
-    return character if character and (character.isprintable() or character == "\xa0") else found[0]
+    is_shown = character and character != "\ufffd" and (character.isprintable() or character == "\xa0")
+    return character if is_shown else found[0]
 
 
 def _without_entities(text: str) -> str:

@@ -23,7 +23,8 @@ from socialapi.bulk.inputs.columns import (
     with_article,
 )
 from socialapi.bulk.inputs.reader import ANY_FORM, TableForm
-from socialapi.bulk.products.merchant_values import comparable, fields_of, is_currency, known_currency
+from socialapi.bulk.products.merchant_values import PRICES, comparable, fields_of, is_currency, known_currency
+from socialapi.bulk.products.price_objects import is_in_small_units
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED
 from socialapi.bulk.products.texts import IMAGES, read_text
 from socialapi.bulk.rejects import HEADER, PLACE
@@ -123,6 +124,11 @@ class ProductColumns:
             given[field] = names_given(names)
             if len(given[field]) > 1 and field != IMAGES:
                 raise InvalidInput(f"{field} comes from one column, and {len(given[field])} are given")
+            if field in PRICES and any(map(is_in_small_units, given[field])):
+                raise InvalidInput(
+                    f"{field} cannot be read from {quoted(given[field][0])}, which is in cents or micros: name the object "
+                    "that has it, or a column in the currency's own unit"
+                )
         form.check()
         return cls(
             given, form, constants={field: _constant(field, value) for field, value in (constants or {}).items()}

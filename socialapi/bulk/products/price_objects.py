@@ -49,6 +49,11 @@ def has_currency(price: Any) -> bool:
     return isinstance(price, str) and has_unit(price) is not None
 
 
+def is_in_small_units(name: str) -> bool:
+    """Returns whether a column of this name, or at this path, has an amount in cents or in micros."""
+    return _ROLES.get(comparable(name.rpartition(".")[2])) in ("cents", "precise", "micros")
+
+
 def price_of(given: Mapping[Any, Any]) -> str | None:
     """Returns the price in an object, empty if it has no amount; None if it leaves open how high the price is."""
     found: dict[str, list[Any]] = {}

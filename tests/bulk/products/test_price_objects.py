@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from socialapi.bulk.products.price_objects import UNCLEAR_PRICE
+from socialapi.errors import InvalidInput
 from tests.bulk.products.model_catalog import ModelCatalog, job_of, product, read
 
 CENTS = {"amount": 999, "currency": "USD"}
@@ -89,3 +90,9 @@ async def test_an_object_may_have_its_currency_elsewhere_and_keeps_its_own() -> 
 async def test_a_sale_price_without_an_amount_is_none() -> None:
     (row,) = await read([product("a", sale_price={"value": None, "currency": "EUR"})])
     assert (row.shape, row.problem) == (product("a"), None)
+
+
+@pytest.mark.parametrize("name", ["unit_amount", "price.centAmount", "prices.0.amount_micros"])
+async def test_a_column_of_cents_is_no_column_of_prices(name: str) -> None:
+    with pytest.raises(InvalidInput, match="in cents or micros"):
+        await read([product("a")], columns={"price": name})

@@ -44,7 +44,7 @@ def _in_any_case(letter: str) -> str:
     return f"[{letter}{letter.upper()}]" if letter.isalpha() else letter
 
 
-_NOT_BLANK: Final = Pattern(r"[\s\S]*\S[\s\S]*", "must not be blank")
+_NOT_BLANK: Final = Pattern(r"[\s\S]*[^\s\u00ad\u200b-\u200f\u2060\ufeff][\s\S]*", "must not be blank")
 _HTTPS: Final = Pattern(r"[Hh][Tt][Tt][Pp][Ss]://[^\s/]+\S*", "must be an https URL")
 
 Text = Annotated[str, _NOT_BLANK]

@@ -12,7 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from socialapi.bulk.inputs.feed_xml import read_items
-from socialapi.bulk.products.merchant_values import fields_of, joined, understood
+from socialapi.bulk.products.merchant_values import fields_of, understood
 from socialapi.models.products import Product
 from socialapi.models.validation import broken_rules
 from tests.bulk.catalog_feeds import FORMATS, generated
@@ -41,7 +41,7 @@ def product_of(item: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for field, value in zip(fields_of(list(item)), item.values(), strict=True):
         if field is not None and value is not None and value != "":
-            text = joined(field, value) if isinstance(value, list) else understood(field, str(value))
+            text = understood(field, ",".join(value) if isinstance(value, list) else str(value))
             found[field] = int(text or "") if field == "inventory" else text
     return found
 

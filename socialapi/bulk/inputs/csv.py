@@ -751,7 +751,7 @@ def _block(rows: _Rows, layout: L, names: Sequence[str] | None, width: int, firs
         padded = []
         for index, record in enumerate(records):
             if len(record) > width and not _is_blank(record[width:]):
-                says = f"has {len(record)} cells where there are {width} columns"
+                says = f"has {len(record)} cells where there are {width} columns: quote cells that have a delimiter"
                 doubts.setdefault(index, Fault(says, width + 1, tuple(record[width:])))
             padded.append([*record, *[""] * (width - len(record))] if len(record) < width else record)
         records = padded

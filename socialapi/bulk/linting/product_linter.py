@@ -133,7 +133,7 @@ class ProductLinter:
             for field, counts in self._fields.items()
             if counts.present or counts.reasons
         )
-        noted = self._selection.noted
+        noted, present = self._selection.noted, {name: counts.present for name, counts in self._fields.items()}
         report = LintReport(
             rows=self.rows,
             unusable_rows=self._rejected_rows,
@@ -142,7 +142,7 @@ class ProductLinter:
             duplicates_are_exact=self._ids.is_exact,
             kinds=kinds,
             columns=tuple(
-                ColumnLint(name=shown_name(name), kind=field, present=self._present(field), digests=0)
+                ColumnLint(name=shown_name(name), kind=field, present=present.get(field, self.rows), digests=0)
                 for name, field in noted.items()
                 if field
             ),
@@ -151,10 +151,6 @@ class ProductLinter:
             broken_off=broken_off,
         )
         return attrs.evolve(report, findings=tuple(self._findings(report)))
-
-    def _present(self, field: str) -> int:
-        counts = self._fields.get(field)
-        return self.rows if counts is None else counts.present
 
     def _findings(self, report: LintReport) -> Iterator[Finding]:
         yield from (Finding(remark, "low") for remark in self._selection.remarks)

@@ -12,31 +12,29 @@ import attrs
 from socialapi.bulk.inputs.columns import shown_name
 from socialapi.bulk.inputs.numbers import NOT_TEXT, NoDigits, digits_of, is_missing, is_number, looks_like_float
 from socialapi.bulk.inputs.reader import IS_BLANK, Block
-from socialapi.bulk.products.feed import IMAGES, ProductColumn, ProductLayout
+from socialapi.bulk.products.feed import ProductColumn, ProductLayout
 from socialapi.bulk.products.merchant_values import (
     MAY_HAVE_ENTITIES,
     PRICES,
-    TOO_PRECISE,
     has_entity,
-    has_unit,
     interval_of,
     is_amount,
-    is_too_precise,
-    joined,
     known_currency,
-    price_of,
     unchanged_tests,
-    with_currency,
+    understood,
 )
+from socialapi.bulk.products.price_objects import UNCLEAR_PRICE, has_currency, price_of
 from socialapi.bulk.products.rows import REQUIRED, ProductRow
 from socialapi.bulk.products.texts import (
     CATEGORY,
     CONTROLS,
     IDENTIFIERS,
+    IMAGES,
     LEFT_OUT,
     NOT_BELOW_ZERO,
     NOT_UNICODE,
     NOT_UTF8,
+    has_invisible,
     read_text,
     starts_marked,
 )
@@ -44,6 +42,8 @@ from socialapi.internal.unset import Unset
 from socialapi.models.products import Product
 from socialapi.models.validation import Test, text_tests
 
+IS_LIST: Final = "is a list: give one value"
+SALE_DATES: Final = "sale_price_effective_date"
 FIRST_OF_SEVERAL: Final = "has several values, of which the first one is sent"
 _OF_SEVERAL: Final = frozenset({CATEGORY, "gtin"})
 """The fields of which the first of several values is sent."""
@@ -108,12 +108,9 @@ class _Reading:
             self._converted.setdefault(index, []).append(field)
         for index in sorted(plain.odd):
             self._unchecked.add(index)
-            value, faults[index] = self._cell(index, field, cells[index])
             currency = None if currencies is None else currencies[index]
-            if value and isinstance(value, str) and isinstance(currency, str):
-                value = with_currency(value, currency)
-                faults[index] = faults[index] or (TOO_PRECISE if is_too_precise(value) else None)
-            values[index] = value
+            currency = currency if isinstance(currency, str) else None
+            values[index], faults[index] = self._cell(index, field, cells[index], currency)
         if field in self._values:
             self._merge(column, values, faults)
         else:
@@ -142,7 +139,7 @@ class _Reading:
             if not _differ(value, before[index]):
                 continue
             if field == IMAGES and isinstance(before[index], str) and isinstance(value, str):
-                before[index] = joined(field, (before[index], value))
+                before[index] = understood(field, f"{before[index]},{value}")
                 continue
             faults[index] = f"is there twice, as {shown_name(names[index])} and as {shown_name(column.name)}"
             if field == "id":  # nobody knows which
@@ -190,7 +187,7 @@ class _Reading:
             keeps_field_rules=not reason and index not in self._unchecked,
         )
 
-    def _cell(self, index: int, field: str, cell: Any) -> tuple[Any, str | None]:
+    def _cell(self, index: int, field: str, cell: Any, currency: str | None) -> tuple[Any, str | None]:
         """Returns what a cell that is not plain says of its field, and what is wrong with it."""
         if _says_nothing(cell):
             return "", None
@@ -198,14 +195,16 @@ class _Reading:
             cell = cell.tolist()
         if isinstance(cell, list | tuple):
             cell = self._of_several(index, field, cell)
-        if field in PRICES and isinstance(cell, Mapping):
-            cell = price_of(cell)
-        if field == "sale_price_effective_date" and isinstance(cell, Mapping):
-            cell = interval_of(cell)
+        if isinstance(cell, Mapping | list | tuple):
+            cell, fault = _of_object(field, cell)
+            if fault is not None or not cell:
+                return cell, fault
         if isinstance(cell, str):
-            return self._of_text(index, field, cell.strip())
+            return self._of_text(index, field, cell.strip(), currency)
         if is_number(cell):
             value, fault = _of_number(field, cell)
+            if currency is not None and isinstance(value, str):
+                return self._of_text(index, field, value, currency)
             if field == "inventory" and isinstance(value, int) and value < 0:
                 self._warn(index, field, NOT_BELOW_ZERO)
                 value = 0
@@ -213,16 +212,28 @@ class _Reading:
         return (str(cell) if isinstance(cell, uuid.UUID) else cell), None
 
     def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:
-        """Returns what an array says. Of categories the service takes one, and merchants give several."""
-        found = _one_of_several(field, cell)
-        if field in _OF_SEVERAL and found is cell and all(isinstance(each, str) for each in cell):
+        """Returns what an array says: several images as one text, a single or repeated value, the first of several
+        where merchants give more than the service takes, or the array itself.
+        """
+        if len(cell) > _MAX_VALUES or isinstance(cell[0], Mapping):
+            return cell[0] if len(cell) == 1 else cell
+        given = [each for each in cell if not _says_nothing(each)]
+        try:
+            texts = [str(each).strip() for each in given]
+        except Exception:  # noqa: BLE001 - of more digits than Python writes, nested deeply, or whatever an object raises
+            return cell
+        if field == IMAGES:
+            return ",".join(texts)
+        is_one = len(set(texts)) == 1
+        if not all(isinstance(each, str) for each in given) or not (is_one or field in _OF_SEVERAL):
+            return cell
+        if not is_one:
             self._warn(index, field, FIRST_OF_SEVERAL)
-            return next(each for each in cell if not _says_nothing(each))
-        return found
+        return texts[0]
 
-    def _of_text(self, index: int, field: str, text: str) -> tuple[Any, str | None]:
+    def _of_text(self, index: int, field: str, text: str, currency: str | None) -> tuple[Any, str | None]:
         """Returns what a text says of a field, and what is wrong with it."""
-        reading = read_text(field, text)
+        reading = read_text(field, text, currency)
         for warning in reading.warnings:
             self._warn(index, field, warning)
         if reading.value not in (text, ""):
@@ -232,6 +243,18 @@ class _Reading:
 
     def _warn(self, index: int, field: str, reason: str) -> None:
         self._warnings.setdefault(index, []).append((field, reason))
+
+
+def _of_object(field: str, given: Mapping[Any, Any] | Sequence[Any]) -> tuple[Any, str | None]:
+    """Returns the price or the times of a sale in an object; for others and arrays, what is wrong with them."""
+    if isinstance(given, Mapping):
+        found = price_of(given) if field in PRICES else interval_of(given) if field == SALE_DATES else None
+        if found is not None:
+            return found, None
+    elif not isinstance(given[0], Mapping):
+        return given, None if field == IMAGES else IS_LIST
+    is_object = f'is an object: say which member to read, as in columns={{"{field}": "<column>.<member>"}}'
+    return given, UNCLEAR_PRICE if field in PRICES else is_object
 
 
 def _is_empty(value: Any) -> bool:
@@ -258,7 +281,7 @@ def _currencies(block: Block[ProductLayout], prices: Sequence[Any]) -> Sequence[
     if default is None:
         return given
     return [
-        default if _says_nothing(code) and not (isinstance(price, str) and has_unit(price)) else code
+        default if _says_nothing(code) and not has_currency(price) else code
         for code, price in zip(given, prices, strict=True)
     ]
 
@@ -299,7 +322,7 @@ def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Col
     priced: list[Any] = []
     for cell, code in zip(cells, codes, strict=True):
         text = None if code is None else _text_of(field, cell)
-        priced.append(cell if text is None or not is_amount(text.strip()) else f"{text.strip()} {code}")
+        priced.append(cell if text is None or is_amount(text.strip()) is None else f"{text.strip()} {code}")
     column = _texts(field, priced)
     pairs = enumerate(zip(column.values, codes, strict=True))
     contradicted = {index for index, (value, code) in pairs if value and code and not value.endswith(f" {code}")}
@@ -372,9 +395,11 @@ class _Tests:
             return False
         if ("'" in together or '="' in together) and any(map(starts_marked, texts)):
             return False
-        may_be_float = self.is_identifier and any(map(together.__contains__, ".,eE"))
-        if may_be_float and any(map(looks_like_float, texts)):
-            return False
+        if self.is_identifier:
+            may_be_float = any(map(together.__contains__, ".,eE"))
+            has_more = not together.isascii() and has_invisible(together) is not None
+            if has_more or (may_be_float and any(map(looks_like_float, texts))):
+                return False
         if self.may_have_entities and has_entity(together) is not None:
             return False
         return all(all(map(test, texts)) for test in self.every)
@@ -387,22 +412,6 @@ def _tests(field: str) -> _Tests:
     every = (*rules, *unchanged_tests(field))
     left_out = frozenset(text for text in LEFT_OUT[field] if all(test(text) for test in every))
     return _Tests(rules, every, left_out, field in IDENTIFIERS, field in MAY_HAVE_ENTITIES)
-
-
-def _one_of_several(field: str, cell: Sequence[Any]) -> Any:
-    """Returns what an array says: several images as one text, a single or repeated value, or the
-    array itself.
-    """
-    if len(cell) > _MAX_VALUES:
-        return cell
-    try:
-        texts = [str(each).strip() for each in cell if not _says_nothing(each)]
-    except Exception:  # noqa: BLE001 - of more digits than Python writes, nested deeply, or whatever an object raises
-        return cell
-    if field == IMAGES or all(isinstance(each, str) for each in cell if not _says_nothing(each)):
-        found = joined(field, texts)
-        return cell if found is None else found
-    return cell
 
 
 def _differ(one: Any, other: Any) -> bool:

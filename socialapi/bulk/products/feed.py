@@ -23,9 +23,10 @@ from socialapi.bulk.inputs.columns import (
     with_article,
 )
 from socialapi.bulk.inputs.reader import ANY_FORM, TableForm
-from socialapi.bulk.products.merchant_values import fields_of, is_currency, known_currency, squeezed
+from socialapi.bulk.products.merchant_values import PRICES, comparable, fields_of, is_currency, known_currency
+from socialapi.bulk.products.price_objects import is_in_small_units
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED
-from socialapi.bulk.products.texts import read_text
+from socialapi.bulk.products.texts import IMAGES, read_text
 from socialapi.bulk.rejects import HEADER, PLACE
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
@@ -33,8 +34,6 @@ from socialapi.models.products import Product
 from socialapi.models.validation import broken_rules
 from socialapi.reports import RowIssue
 
-IMAGES: Final = "additional_image_link"
-"""The one field that may have several columns, and several values in one."""
 _CURRENCY: Final = "currency"
 _NAMES_COMPARED: Final = 200
 _OFTEN_CONSTANT: Final = {"condition": "new", "availability": "in stock"}
@@ -125,6 +124,11 @@ class ProductColumns:
             given[field] = names_given(names)
             if len(given[field]) > 1 and field != IMAGES:
                 raise InvalidInput(f"{field} comes from one column, and {len(given[field])} are given")
+            if field in PRICES and any(map(is_in_small_units, given[field])):
+                raise InvalidInput(
+                    f"{field} cannot be read from {quoted(given[field][0])}, which is in cents or micros: name the object "
+                    "that has it, or a column in the currency's own unit"
+                )
         form.check()
         return cls(
             given, form, constants={field: _constant(field, value) for field, value in (constants or {}).items()}
@@ -142,7 +146,7 @@ class ProductColumns:
         return [_with_attributes(item) if isinstance(item, Mapping) else item for item in objects]
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> ProductLayout:
-        """The layout of a table. Raises InvalidInput, which names the line, when what every product
+        """Returns the layout of a table. Raises InvalidInput, which names the line, when what every product
         needs is missing.
         """
         place = "" if line is None else f"line {line}: "
@@ -164,15 +168,15 @@ class ProductColumns:
         return attrs.evolve(self._layout(names, fields, every=True), shown=range(own, len(names)))
 
     def of_keys(self, names: Sequence[str]) -> ProductLayout:
-        """The layout of objects with these keys."""
+        """Returns the layout of objects with these keys."""
         return self._layout(names, self._fields_of(names))
 
     def role_of(self, name: str) -> str:
-        """The field for which a name is taken where there is no other."""
+        """Returns the field for which a name is taken where there is no other."""
         return self._find((name,))[0] or ""
 
     def knows_any(self, names: Sequence[str]) -> bool:
-        """Whether some of these names are of interest."""
+        """Returns whether some of these names are of interest."""
         return any(self._find(names))
 
     def check_keys(self, names: Collection[str]) -> None:
@@ -193,26 +197,26 @@ class ProductColumns:
         return read_names(self.noted)
 
     def ignored_columns(self) -> Sequence[str]:
-        """The names that were met and taken for nothing."""
+        """Returns the names of the columns that are not read."""
         return ignored_names(self.noted)
 
     def of_models(self, items: Sequence[Any]) -> tuple[ProductLayout, Sequence[Sequence[Any]]]:
-        """The layout and columns of products."""
+        """Returns the layout and columns of products."""
         columns = tuple(ProductColumn(at, at + 1, field, field) for at, field in enumerate(FIELDS))
         cells = [[getattr(item, field) for item in items] for field in FIELDS]
         return ProductLayout(range(len(FIELDS)), columns, **self._defaults()), cells
 
     def unbundled(self, bundle: Any) -> Iterator[Any]:
-        """Of no use: nothing holds several products."""
+        """Yields the bundle itself: nothing holds several products."""
         yield bundle
 
     def why_not(self, item: object) -> str:
-        """What is said of an item that is no product."""
+        """Returns why an item is no product."""
         kind = with_article(type(item).__name__)
         return f"is {kind}: give Product, mappings of its fields, or rows that have them as names"
 
     def _fields_of(self, names: Sequence[str]) -> list[str | None]:
-        """The field of each column, or None, which is noted; the currency counts as one."""
+        """Returns the field of each column, or None, and notes it; the currency counts as a field."""
         fields = self._find(names)
         for name, taken in zip(names, fields, strict=True):
             known = noted_as(name)
@@ -221,7 +225,8 @@ class ProductColumns:
         return fields
 
     def _find(self, names: Sequence[str]) -> list[str | None]:
-        found = fields_of([name if self._is_free(name) else "" for name in names])
+        given_names = [each for given in self.given.values() for each in given]
+        found = fields_of(["" if positions_of(given_names, (name,)) else name for name in names])
         fields = [None if field in self.given else field for field in found]
         for field, given in self.given.items():
             for position in positions_of(given, names):
@@ -230,9 +235,6 @@ class ProductColumns:
             _CURRENCY if field is None and is_currency(name) else field
             for name, field in zip(names, fields, strict=True)
         ]
-
-    def _is_free(self, name: str) -> bool:
-        return not any(positions_of(given, (name,)) for given in self.given.values())
 
     def _require_given(self, names: Sequence[str], place: str) -> None:
         for field, given in self.given.items():
@@ -247,14 +249,14 @@ class ProductColumns:
         """
         first: dict[str, int] = {}
         for at, (name, field) in enumerate(zip(names, fields, strict=True)):
-            if field is None or field in (IMAGES, _CURRENCY) or _squeezed(name) != squeezed(field):
+            if field is None or field in (IMAGES, _CURRENCY) or comparable(name) != comparable(field):
                 continue
             if field in first:
                 raise InvalidInput(f"{place}the columns {first[field] + 1} and {at + 1} are both called {field}")
             first[field] = at
 
     def _defaults(self) -> dict[str, Any]:
-        """The constants in the form of a layout."""
+        """Returns the constants in the form of a layout."""
         constants = tuple((field, value) for field, value in self.constants.items() if field != _CURRENCY)
         return {"constants": constants, "default_currency": self.constants.get(_CURRENCY)}
 
@@ -331,12 +333,8 @@ def _hint(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | N
     return f'{hint}; if it is the same for all products, constants={{"{constant}": "{value}"}} or --set "{constant}={value}"'
 
 
-def _squeezed(name: str) -> str:
-    return squeezed(name).removeprefix("g:")
-
-
 def _own_columns(names: Sequence[str]) -> int:
-    """How many columns a rejects file has added in front."""
+    """Returns how many columns a rejects file has added in front."""
     for header in ((*HEADER, *PLACE), HEADER):
         if tuple(names[: len(header)]) == header:
             return len(header)

@@ -4,7 +4,7 @@ Every conversion is documented by Google Merchant Center, Meta, schema.org or IS
 other reading. What is not understood stays as it is, and the rules of `Product` refuse it with
 their own reason. A text that keeps the rules already is never changed, but for cases in which they
 let through what cannot be meant: entities of HTML in names and addresses, addresses of images
-divided by `;` or `|`, and digits that floating-point numbers leave behind the cents of a price.
+divided by `;` or `|`, repeated or next to a word for nothing, and digits that floating-point numbers leave behind the cents of a price.
 
 Left out on purpose, since they would be guesses:
 
@@ -20,7 +20,7 @@ Left out on purpose, since they would be guesses:
 """
 
 import html.entities
-import itertools
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
@@ -28,6 +28,7 @@ from typing import Any, Final, get_args
 
 import attrs
 
+from socialapi.bulk.inputs.null_words import is_null_word
 from socialapi.models.money import CURRENCIES
 from socialapi.models.products import Levels, Price, Product
 from socialapi.models.validation import Test, parse_iso_8601
@@ -98,6 +99,7 @@ SHARED_SIGNS: Final[Mapping[str, frozenset[str]]] = {
     "$": _codes("USD CAD AUD NZD SGD HKD TWD BSD BBD BMD BZD FJD JMD TTD MXN ARS CLP COP UYU DOP"),
     "£": _codes("GBP EGP GIP FKP SHP LBP SYP SDG SSP"),
     "¥": _codes("JPY CNY"),
+    **dict.fromkeys(("Rs", "Rs."), _codes("INR PKR LKR NPR MUR SCR")),
 }
 """Signs that say nothing alone, and the codes that may stand on the other side of the number."""
 WITHOUT_DECIMALS: Final = _codes("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF")
@@ -119,70 +121,68 @@ _not_in_names: Final = re.compile(r"[\s_\-\ufeff]+")
 _schema_org: Final = re.compile(r"\s*(?:https?://)?(?:www\.)?schema\.org/", re.IGNORECASE)
 
 
-def squeezed(text: str) -> str:
-    """A name or a value without what makes no difference."""
-    return _not_in_names.sub("", text).casefold()
+def comparable(text: str) -> str:
+    """Returns a name or a value without what makes no difference."""
+    return _not_in_names.sub("", text).casefold().removeprefix("g:")
 
 
 FIELD_SYNONYMS: Final[Mapping[str, str]] = {
-    **{squeezed(name): field for field, names in OTHER_NAMES.items() for name in names},
-    **{squeezed(each.name): each.name for each in attrs.fields(Product)},
+    **{comparable(name): field for field, names in OTHER_NAMES.items() for name in names},
+    **{comparable(each.name): each.name for each in attrs.fields(Product)},
 }
-"""The fields by their squeezed names."""
+"""The fields by the comparable form of their names."""
 _OF_GOOGLE: Final = frozenset({"id", "name"})
-_CURRENCY_NAMES: Final = frozenset(map(squeezed, CURRENCY_NAMES))
+_CURRENCY_NAMES: Final = frozenset(map(comparable, CURRENCY_NAMES))
 _VALUES: Final[Mapping[str, Mapping[str, str]]] = {
-    field: {squeezed(each): value for value, others in values.items() for each in (value, *others)}
+    field: {comparable(each): value for value, others in values.items() for each in (value, *others)}
     for field, values in OTHER_VALUES.items()
 }
 
 
 def field_of(name: str) -> str | None:
-    """The field that a column or key of this name holds."""
-    return FIELD_SYNONYMS.get(_bare(name))
+    """Returns the field that a column or key of this name holds."""
+    return FIELD_SYNONYMS.get(comparable(name))
 
 
 def fields_of(names: Sequence[str]) -> list[str | None]:
-    """The field of each of these columns.
+    """Returns the field of each of these columns.
 
     A column that has the name of the field is preferred to synonyms, which are None then. Two
     synonyms of a field that is not there are both that field: the caller has to refuse them. `sku`
     is the id if there is no other.
     """
     found = [field_of(name) for name in names]
-    if {OFFER_ID, CONTENT_LANGUAGE}.issubset(map(_bare, names)):
-        found = [None if _bare(name) in _OF_GOOGLE else field for name, field in zip(names, found, strict=True)]
+    if {OFFER_ID, CONTENT_LANGUAGE}.issubset(map(comparable, names)):
+        found = [None if comparable(name) in _OF_GOOGLE else field for name, field in zip(names, found, strict=True)]
     own = {field for name, field in zip(names, found, strict=True) if field is not None and _is_own(name, field)}
     result = [
         field if field not in own or _is_own(name, field) else None for name, field in zip(names, found, strict=True)
     ]
     if "id" not in result:
-        return ["id" if _bare(name) == ONLY_WITHOUT_ID else field for name, field in zip(names, result, strict=True)]
+        return [
+            "id" if comparable(name) == ONLY_WITHOUT_ID else field for name, field in zip(names, result, strict=True)
+        ]
     return result
 
 
 def is_currency(name: str) -> bool:
-    """Whether a column or key of this name holds the currency of `price`."""
-    return _bare(name) in _CURRENCY_NAMES
-
-
-def _bare(name: str) -> str:
-    return squeezed(name).removeprefix("g:")
+    """Returns whether a column or key of this name holds the currency of `price`."""
+    return comparable(name) in _CURRENCY_NAMES
 
 
 def _is_own(name: str, field: str) -> bool:
-    return _bare(name) == squeezed(field)
+    return comparable(name) == comparable(field)
 
 
 def understood(field: str, text: str) -> str:
-    """The text that the service takes for this one, or the text itself."""
+    """Returns the text that the service takes for this one, or the text itself."""
     convert = _CONVERSIONS.get(field)
     return text if convert is None else convert(text)
 
 
 def unchanged_tests(field: str) -> tuple[Test, ...]:
-    """What shows of a text that keeps the rules of its field that `understood` returns the text
-    itself, and that there is no `doubt` about it; nothing where that is always so.
+    """Returns the tests that a text which keeps the rules of its field passes if `understood` returns it
+    unchanged and it is not ambiguous; none where that is always so.
     """
     if field in PRICES:
         return (_has_one_reading,)
@@ -192,28 +192,8 @@ def unchanged_tests(field: str) -> tuple[Test, ...]:
     return () if convert is None else (lambda text: convert(text) == text,)
 
 
-def joined(field: str, texts: Sequence[str]) -> str | None:
-    """The texts of a field that is there more than once as one text; None if it may have only one.
-
-    Several images are a list, and a text that is only repeated is one text.
-    """
-    if field == "additional_image_link":
-        return ",".join(understood(field, text) for text in texts)
-    return texts[0] if len(set(texts)) == 1 else None
-
-
-def is_too_precise(price: str) -> bool:
-    """Returns whether a price that keeps the rule has digits behind those of its currency that are no noise of
-    floating-point numbers.
-    """
-    return _without_noise(price) is None
-
-
 def with_currency(price: str, currency: str) -> str:
-    """A price whose currency stands elsewhere.
-
-    A price that has another currency, or none that is understood, gets both, which no rule takes.
-    """
+    """Returns a price with the currency next to it. A price in another currency gets both, which no rule takes."""
     code, own = known_currency(currency), understood("price", price)
     if code is None or own.endswith(f" {code}"):
         return own
@@ -221,32 +201,25 @@ def with_currency(price: str, currency: str) -> str:
 
 
 def known_currency(text: str) -> str | None:
-    """The currency code that a text is, in any case."""
-    code = text.strip().upper()
+    """Returns the currency code that a text is, in any case, or that its sign stands for."""
+    code = SIGNS.get(text.strip(), text.strip().upper())
     return code if code in CURRENCIES else None
 
 
-def has_unit(price: str) -> bool:
-    """Whether a price has more than digits, separators and blanks: a currency, or what may be one."""
-    return _has_unit(price) is not None
-
-
-def is_amount(text: str) -> bool:
-    """Whether a price is a number alone that can be read in one way."""
-    return _is_amount(text) is not None
+def decimals_of(code: str) -> int:
+    """Returns how many decimals a currency has."""
+    return 0 if code in WITHOUT_DECIMALS else 3 if code in THREE_DECIMALS else 2
 
 
 def doubt(field: str, text: str) -> str | None:
-    """Why a price is not understood, or may be meant otherwise than it is, as far as there is more
-    to say.
-    """
-    if field not in PRICES or _has_one_reading(text) is not None or (parts := _is_price(_even_blanks(text))) is None:
+    """Returns why a price is ambiguous, or None."""
+    if field not in PRICES or _has_one_reading(text) is not None or (parts := _parts_of_price(text)) is None:
         return None
     before, number, after = parts.groups()
     code = _code_of(before, after)
     if not {before, after}.isdisjoint(SHARED_SIGNS) and code is None:
         return SHARED_SIGN
-    if _is_undecided(number) is None or (code in THREE_DECIMALS and "." in number):
+    if is_undecided(number) is None or (code in THREE_DECIMALS and "." in number):
         return None
     return None if code in WITHOUT_DECIMALS and "," in number else TWO_READINGS
 
@@ -255,7 +228,7 @@ def _value_of(field: str) -> Callable[[str], str]:
     values = _VALUES[field]
 
     def convert(text: str) -> str:
-        return values.get(squeezed(_schema_org.sub("", text, count=1)), text)
+        return values.get(comparable(_schema_org.sub("", text, count=1).rstrip("/")), text)
 
     return convert
 
@@ -263,11 +236,14 @@ def _value_of(field: str) -> Callable[[str], str]:
 _keeps_price_rule: Final = re.compile(get_args(Price)[1].expression).fullmatch
 _keeps_levels_rule: Final = re.compile(get_args(Levels)[1].expression).fullmatch
 _UNIT: Final = "|".join(map(re.escape, sorted({*SIGNS, *SHARED_SIGNS}, key=len, reverse=True))) + "|[A-Za-z]{3}"
+_no_cents: Final = re.compile(r"(?<=[0-9])(?:([.,])[-\u2013\u2014]{1,2}|/[-\u2013\u2014])(?![0-9])")
+"""Finds what merchants write for no cents: `12,-`, `1,299/-`."""
 _is_price: Final = re.compile(rf"({_UNIT})? ?([0-9](?:[0-9.,'\u2019 ]*[0-9])?) ?({_UNIT})?").fullmatch
-_is_undecided: Final = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}").fullmatch
+is_undecided: Final = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}").fullmatch
 _EXACT_AMOUNT: Final = r"[0-9]+(?:\.(?:[0-9]{1,2}|[0-9]{2}00+))?"
 _AMOUNT: Final = r"[0-9]+(?:\.(?:[0-9]{1,2}|[0-9]{4,}))?"
-_is_amount: Final = re.compile(_AMOUNT).fullmatch
+is_amount: Final = re.compile(_AMOUNT).fullmatch
+"""Matches a number alone that can be read in one way."""
 _has_one_reading: Final = re.compile(f"{_EXACT_AMOUNT} [A-Z]{{3}}").fullmatch
 _is_one_group: Final = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}").fullmatch
 _has_decimals: Final = re.compile(r"([0-9]+)[.,]([0-9]+)").fullmatch
@@ -283,65 +259,59 @@ _GROUPED: Final = tuple(
         r"([1-9][0-9]{0,2}(?:['\u2019][0-9]{3})+)(?:[.,]([0-9]+))?",
     )
 )
-_has_unit: Final = re.compile(r"[^0-9.,'\u2019\s]").search
-_is_micros: Final = re.compile("[0-9]{1,15}").fullmatch
+has_unit: Final = re.compile(r"[^0-9.,'\u2019\s/\-\u2013\u2014]").search
+"""Finds more than digits, separators and blanks in a price: a currency, or what may be one."""
 _not_digits: Final = re.compile(r"[^0-9]")
 
 
 def _price(text: str) -> str:
-    """A number with a decimal point, a blank and a currency code, rounded if a program has left noise in it."""
+    """Returns a number, a blank and a currency code, without the noise of floating-point numbers."""
     price = _plain_price(text)
-    return _without_noise(price) or price
+    return without_noise(price) or price
 
 
 _is_precise: Final = re.compile(r"([0-9]{1,15}\.[0-9]{4,60}) ([A-Z]{3})").fullmatch
 _MOST_NOISE: Final = Decimal("0.000001")
 
 
-def _without_noise(price: str) -> str | None:
+def without_noise(price: str) -> str | None:
     """Returns a price rounded as its currency is; None if that would change it by more than floating-point numbers do."""
     if (found := _is_precise(price)) is None:
         return price
     amount, code = Decimal(found[1]), found[2]
-    decimals = 0 if code in WITHOUT_DECIMALS else 3 if code in THREE_DECIMALS else 2
-    rounded = round(amount, decimals)
+    rounded = round(amount, decimals_of(code))
     if rounded == amount:
         return price
     return f"{rounded:f} {code}" if abs(rounded - amount) < _MOST_NOISE else None
 
 
 def _plain_price(text: str) -> str:
-    if _keeps_price_rule(text) is not None or (parts := _is_price(_even_blanks(text))) is None:
+    if _keeps_price_rule(text) is not None or (parts := _parts_of_price(text)) is None:
         return text
     before, number, after = parts.groups()
     code = _code_of(before, after)
-    amount = None if code is None else _amount(number, has_decimals=code not in WITHOUT_DECIMALS)
+    amount = None if code is None else plain_amount(number, has_decimals=code not in WITHOUT_DECIMALS)
     return text if amount is None else f"{amount} {code}"
 
 
-def price_of(given: Mapping[Any, Any]) -> Any:
-    """Returns the price in an object with an amount and a currency; the object itself for any other."""
-    currency = given.get("currency") or given.get("currencyCode")
-    amount = given.get("value", given.get("amount"))
-    if amount is None and _is_micros(str(given.get("amountMicros"))):
-        amount = f"{Decimal(str(given['amountMicros'])) / 1_000_000:f}"
-    return f"{amount} {currency}" if amount is not None and isinstance(currency, str) else given
-
-
-def interval_of(given: Mapping[Any, Any]) -> Any:
-    """Returns the times of an object with a beginning and an end; the object itself for any other."""
+def interval_of(given: Mapping[Any, Any]) -> str | None:
+    """Returns the times of an object with a beginning and an end; None for any other."""
     start, end = given.get("startTime"), given.get("endTime")
-    return f"{start}/{end}" if isinstance(start, str) and isinstance(end, str) else given
+    return f"{start}/{end}" if isinstance(start, str) and isinstance(end, str) else None
 
 
-def _even_blanks(text: str) -> str:
+def _parts_of_price(text: str) -> re.Match[str] | None:
+    """Returns a price taken apart into what is before its number, the number, and what is after it."""
+    return _is_price(_no_cents.sub(lambda found: f"{found[1] or '.'}00", even_blanks(text)))
+
+
+def even_blanks(text: str) -> str:
+    """Returns a text with single blanks between its words."""
     return " ".join(text.split())
 
 
 def _code_of(before: str | None, after: str | None) -> str | None:
-    """The currency that stands on one side of a number, or on both if these do not contradict each
-    other.
-    """
+    """Returns the currency on either side of a number; None if the two contradict each other."""
     units = [unit for unit in (before, after) if unit is not None]
     codes = {SIGNS.get(unit, unit.upper()) for unit in units if unit not in SHARED_SIGNS}
     code = next(iter(codes), None)
@@ -350,15 +320,13 @@ def _code_of(before: str | None, after: str | None) -> str | None:
     return code if all(code in SHARED_SIGNS.get(unit, CURRENCIES) for unit in units) else None
 
 
-def _amount(number: str, *, has_decimals: bool) -> str | None:
-    """The number with a decimal point and without groups; None if it can be read in two ways, or in
-    none.
-    """
+def plain_amount(number: str, *, has_decimals: bool = True) -> str | None:
+    """Returns a number with a decimal point and without groups; None if it can be read in two ways, or in none."""
     if number.isdecimal():
         return number
     if not has_decimals and _is_one_group(number) is not None:
         return number.replace(",", "")
-    if _is_undecided(number) is not None:
+    if is_undecided(number) is not None:
         return None
     if (found := _has_decimals(number)) is not None:
         return f"{found[1]}.{found[2]}"
@@ -395,28 +363,51 @@ def _moment(text: str) -> str | None:
     return f"{year}-{month}-{day}T{hour}:{minute}{seconds}{offset}"
 
 
-_is_url: Final = re.compile(r"https?://[^\s/]+\S*", re.IGNORECASE).fullmatch
-_starts_url: Final = re.compile(r"https?://", re.IGNORECASE).finditer
-_has_other_sign: Final = re.compile(r"[;|]\s*https?://", re.IGNORECASE).search
-_SEPARATORS: Final = ",;| \t\r\n"
+_PLAIN_URL: Final = r"https?://[^\s/,;|][^\s,;|]*"
+_are_plain_urls: Final = re.compile(rf"{_PLAIN_URL}(?:,\s*{_PLAIN_URL})*", re.IGNORECASE).fullmatch
+_starts_url: Final = re.compile(r"https?://", re.IGNORECASE).match
+_between_images: Final = re.compile(r"([\s,;|]+)")
+_ends_image: Final = re.compile(r"[^?#]*\.(?:jpe?g|png|gif|webp)", re.IGNORECASE).fullmatch
 
 
 def _images(text: str) -> str:
-    """Addresses with a comma between them; a comma in an address is written %2C."""
-    if _has_other_sign(text) is None and all(_is_url(part.strip()) for part in text.split(",")):
+    """Returns addresses with a comma between them, each once and none of them a word for nothing.
+
+    A comma in an address is written %2C: one that follows neither a complete name of an image nor a
+    blank. What is no address has a blank before it, so that it stays one and the rule refuses it.
+    """
+    pieces = pieces_of_images(text)
+    if _are_plain_urls(text) is not None and len(set(pieces)) == len(pieces):
         return text
-    starts = [
-        found.start() for found in _starts_url(text) if found.start() == 0 or text[found.start() - 1] in _SEPARATORS
-    ]
-    if not starts or text[: starts[0]].strip(_SEPARATORS):
+    urls = list[str]()
+    for sign, piece in zip(["", *_between_images.findall(text)], _between_images.split(text)[::2], strict=True):
+        if not piece or is_null_word(piece):
+            continue
+        if not _starts_url(piece) and urls and _starts_url(urls[-1]):
+            is_more = "=" in piece if sign == ";" else sign == "," and piece[0] != "/" and not _ends_image(urls[-1])
+            if is_more:
+                urls[-1] += ("%2C" if sign == "," else sign) + piece
+                continue
+        urls.append(piece if _starts_url(piece) else f" {piece}")
+    return ",".join(dict.fromkeys(urls))
+
+
+def _without_brackets(text: str) -> str:
+    """Returns the texts of a JSON array with commas between them."""
+    try:
+        texts = json.loads(text) if text.startswith("[") else None
+    except (ValueError, RecursionError):
         return text
-    parts = (text[start:stop] for start, stop in itertools.pairwise((*starts, len(text))))
-    urls = [part.rstrip(_SEPARATORS).replace(",", "%2C") for part in parts]
-    return ",".join(urls) if all(map(_is_url, urls)) else text
+    return ",".join(str(each) for each in texts if each is not None) if isinstance(texts, list) else text
+
+
+def pieces_of_images(text: str) -> list[str]:
+    """Returns what stands between the signs that may divide addresses of images."""
+    return _between_images.split(text)[::2]
 
 
 def _levels(text: str) -> str:
-    """Levels with blanks around the sign between them."""
+    """Returns levels with blanks around the sign between them."""
     if has_entity(text) is None and _keeps_levels_rule(text) is not None:
         return text
     plain = _without_entities(text)
@@ -437,11 +428,12 @@ def _of_entity(found: re.Match[str]) -> str:
     if name[0] != "#":
         return html.entities.html5.get(f"{name};", found[0])
     character = html.unescape(found[0])
-    return character if character and (character.isprintable() or character == "\xa0") else found[0]
+    is_shown = character and character != "\ufffd" and (character.isprintable() or character == "\xa0")
+    return character if is_shown else found[0]
 
 
 def _without_entities(text: str) -> str:
-    """The text that was escaped for HTML. One that was escaped too often stays as it is."""
+    """Returns the text that was escaped for HTML; one that was escaped too often as it is."""
     if has_entity(text) is None:
         return text
     plain = text
@@ -461,7 +453,7 @@ _CONVERSIONS: Final[Mapping[str, Callable[[str], str]]] = {
     "price": _price,
     "sale_price": _price,
     "sale_price_effective_date": _interval,
-    "additional_image_link": lambda text: _images(_url(text)),
+    "additional_image_link": lambda text: _images(_url(_without_brackets(text))),
     "product_type": _levels,
     **dict.fromkeys(PLAIN_TEXTS, _without_entities),
     **dict.fromkeys(URLS, _url),

@@ -63,7 +63,9 @@ class ProductRow:
     def known_id(self) -> str | None:
         """The id of any product, as far as there is one that UTF-8 has a form for."""
         found = self.shape.get("id")
-        return found if isinstance(found, str) and found and _is_unicode(found) else None
+        # UTF-8 cannot represent half a surrogate pair.
+        is_text = isinstance(found, str) and found.encode("utf-8", "replace").decode() == found
+        return found if found and is_text else None
 
 
 @attrs.define(eq=False)
@@ -98,10 +100,3 @@ class ProductBatch:
     def release(self) -> None:
         """Lets go of the products."""
         self.rows = []
-
-
-def _is_unicode(text: str) -> bool:
-    """Returns whether UTF-8 can represent the complete text: it cannot represent half a surrogate
-    pair.
-    """
-    return text.encode("utf-8", "replace").decode() == text

@@ -7,20 +7,35 @@ from typing import Final
 
 import attrs
 
-from socialapi.bulk.inputs.null_words import NULL_WORD, NULL_WORDS
+from socialapi.bulk.inputs.null_words import NULL_WORD, NULL_WORDS, is_null_word
 from socialapi.bulk.inputs.numbers import looks_like_float
-from socialapi.bulk.products.merchant_values import PRICES, TOO_PRECISE, doubt, is_too_precise, understood
+from socialapi.bulk.products.merchant_values import (
+    PRICES,
+    TOO_PRECISE,
+    doubt,
+    even_blanks,
+    is_undecided,
+    pieces_of_images,
+    plain_amount,
+    understood,
+    with_currency,
+    without_noise,
+)
 from socialapi.bulk.products.rows import FIELDS, REQUIRED
 from socialapi.internal.records import FrozenRecord
 from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED
 
 IDENTIFIERS: Final = frozenset({"id", "gtin", "mpn", "item_group_id", "product_key", "item_group_key"})
 CATEGORY: Final = "product_type"
+IMAGES: Final = "additional_image_link"
+"""The one field that may have several columns, and several values in one."""
 
 NOT_UTF8: Final = "is not UTF-8 text: save the file as UTF-8"
 NOT_UNICODE: Final = "is not UTF-8 text"
 NUL: Final = "holds a NUL byte"
 CONTROL: Final = "has a control character"
+INVISIBLE: Final = "has an invisible character, such as a zero-width space: remove it"
+TWO_COUNTS: Final = "has three digits after its only separator, which may be thousands or decimals: write 1000 or 1"
 ROUNDED: Final = (
     "was rounded by a spreadsheet or a program (1.23457E+11), and its last digits are lost: export the column as text"
 )
@@ -47,9 +62,13 @@ starts_marked: Final = re.compile("=\"|'").match
 """Finds texts that a spreadsheet may have marked."""
 _has_control: Final = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]").search
 _CONTROLS_TO: Final = {code: " " if code in b"\x0b\x0c" else None for code in CONTROLS}
-_is_rounded: Final = re.compile(r"[+-]?[0-9]+[.,][0-9]+[eE][+-][0-9]+").fullmatch
-_has_point: Final = re.compile(r"([0-9]{1,15})\.0+").fullmatch
-_is_count: Final = re.compile(r"(-?[0-9]{1,18})|(-?[0-9]{1,15})\.0+").fullmatch
+_is_rounded: Final = re.compile(r"[+-]?[0-9]+[.,][0-9]+[eE](?:[+-][0-9]+|[0-9]{2,})").fullmatch
+_has_point: Final = re.compile(r"([0-9]{1,15})[.,]0+").fullmatch
+_is_count: Final = re.compile(r"(-?)([0-9](?:[0-9.,'\u2019 ]*[0-9])?)").fullmatch
+_MOST_DIGITS: Final = 18
+_MOST_DIGITS_OF_FLOAT: Final = 15
+has_invisible: Final = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]").search
+"""Finds what shows nothing in any script."""
 _has_undecoded: Final = re.compile("[\udc80-\udcff]").search
 """Finds what a byte that is not UTF-8 is read as."""
 _is_taken: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
@@ -99,8 +118,10 @@ class TextReading(FrozenRecord):
     warnings: tuple[str, ...] = ()
 
 
-def read_text(field: str, text: str) -> TextReading:
-    """Reads a trimmed text of a field. The rules of the field judge what is not understood."""
+def read_text(field: str, text: str, currency: str | None = None) -> TextReading:
+    """Reads a trimmed text of a field, and of a price the currency next to it. The rules of the field judge what is
+    not understood.
+    """
     warnings = list[str]()
     if (plain := _without_marks(field, text)) != text:
         warnings.append(WITHOUT_MARKS)
@@ -114,7 +135,9 @@ def read_text(field: str, text: str) -> TextReading:
         return TextReading("", None, (*warnings, reason))
     if field == "inventory":
         return _count(plain, warnings)
-    return (_identifier if field in IDENTIFIERS else _other)(field, plain, warnings)
+    if field in IDENTIFIERS:
+        return _identifier(field, plain, warnings)
+    return _other(field, plain if currency is None else with_currency(plain, currency), warnings)
 
 
 def _fault(text: str) -> str | None:
@@ -142,25 +165,37 @@ def _without_marks(field: str, text: str) -> str:
 
 
 def _count(text: str, warnings: list[str]) -> TextReading:
-    if (found := _is_count(text)) is None:
+    if (found := _is_count(even_blanks(text))) is None:
         return TextReading(text, None, tuple(warnings))
-    count = int(found[1] or found[2])
-    return TextReading(max(count, 0), None, (*warnings, *([NOT_BELOW_ZERO] if count < 0 else ())))
+    if is_undecided(found[2]) is not None:
+        return TextReading(text, TWO_COUNTS)
+    whole, _, decimals = (plain_amount(found[2]) or "").partition(".")
+    if not whole or decimals.strip("0") or len(whole) > (_MOST_DIGITS_OF_FLOAT if decimals else _MOST_DIGITS):
+        return TextReading(text, None, tuple(warnings))
+    is_below_zero = found[1] == "-" and int(whole) > 0
+    return TextReading(
+        0 if is_below_zero else int(whole), None, (*warnings, *([NOT_BELOW_ZERO] if is_below_zero else ()))
+    )
 
 
 def _identifier(field: str, text: str, warnings: list[str]) -> TextReading:
-    if _is_rounded(text) is not None:
+    is_float = looks_like_float(text) is not None
+    if _is_rounded(text) is not None or (field == "gtin" and is_float and "e" in text.lower()):
         return TextReading(text, ROUNDED)
+    if has_invisible(text) is not None:
+        return TextReading(text, INVISIBLE)
     if field == "gtin" and (whole := _has_point(text)) is not None:
         return TextReading(whole[1], None, (*warnings, WITHOUT_POINT))
-    if looks_like_float(text) is not None:
+    if is_float:
         warnings.append(LOOKS_LIKE_FLOAT)
     return TextReading(text, None, tuple(warnings))
 
 
 def _other(field: str, text: str, warnings: list[str]) -> TextReading:
     meant, doubtful = understood(field, text), doubt(field, text)
-    if field in PRICES and is_too_precise(meant):
+    if field == IMAGES and meant != text and any(map(is_null_word, pieces_of_images(text))):
+        warnings.append(NULL_WORD)
+    if field in PRICES and without_noise(meant) is None:
         return TextReading(text, TOO_PRECISE)
     if doubtful is not None:
         if meant == text and not _is_taken(text):

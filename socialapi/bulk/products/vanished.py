@@ -53,8 +53,8 @@ class VanishedProducts:
     show: Callable[[], None]
 
     async def count(self) -> tuple[int, int]:
-        """How many products of earlier loads this feed does not have, which are counted as
-        vanished, and of how many of them the deletion was never requested.
+        """Counts the products of earlier loads that are not in this feed; returns their number, and that of those
+        whose deletion was never requested.
         """
         gone, new = await self.digests.count_vanished()
         if gone:
@@ -91,31 +91,28 @@ class VanishedProducts:
             is_patient = await self._delete_some(gone, is_patient=is_patient)
 
     async def _delete_some(self, gone: Sequence[Vanished], *, is_patient: bool) -> bool:
-        """Whether there is patience left with a service that leaves keys out of its answers: not
-        for all of them again once it has ended.
-        """
+        """Deletes some products; returns whether to wait again where answers leave keys out."""
         unknown = [each for each in gone if each.key is None]
         await self.digests.not_deleted([each.id for each in unknown])
         self._not_deleted((each, NO_KEY) for each in unknown)
         waiting = {each.key: each for each in gone if each.key is not None}
         doubtful = {key for key, each in waiting.items() if each.is_doubtful}
+        # Keys that answers leave out again and again hold up a load for less time than a lost service does.
+        options = attrs.evolve(self.options, policy=attrs.evolve(self.options.policy, max_elapsed_seconds=None))
         rounds = fruitless = 0
         while waiting and not self.stopped():
             before, rounds = len(waiting), rounds + 1
             await self._ask_for_all(waiting, doubtful, is_first=rounds == 1)
             fruitless = 0 if len(waiting) < before else fruitless + 1
-            if waiting and not (is_patient and await self._waited(fruitless or 1)):
+            if waiting and not (is_patient and await waited(self.session, options, fruitless or 1, 0.0)):
                 is_patient = False
                 break
         if not self.stopped():
             self._not_deleted((each, NO_ANSWER) for each in waiting.values())
         return is_patient
 
-    async def _waited(self, attempt: int) -> bool:
-        return await waited(self.session, _patient_for_attempts(self.options), attempt, 0.0)
-
     async def _ask_for_all(self, waiting: dict[str, Vanished], doubtful: set[str], *, is_first: bool) -> None:
-        """Takes out of `waiting` what is answered; the others are doubtful from now on."""
+        """Removes from `waiting` what is answered; the others are doubtful from now on."""
         keys = list(waiting)
         for start in range(0, len(keys), KEYS_AT_ONCE):
             if self.stopped():
@@ -163,9 +160,7 @@ class VanishedProducts:
                 del some[key]
 
     async def _ask(self, waiting: Mapping[str, Vanished], doubtful: set[str]) -> Sequence[ProductDeletion]:
-        """What the service answers; after an attempt of which nobody knows what it did, all keys
-        are doubtful.
-        """
+        """Returns the answers of the service. After an attempt with an unknown outcome all keys are doubtful."""
 
         def observe(attempt: Attempt) -> None:
             if attempt.failure is not None and attempt.failure.executed == "unknown":
@@ -181,7 +176,7 @@ class VanishedProducts:
     async def _settle(
         self, waiting: dict[str, Vanished], results: Sequence[ProductDeletion], doubtful: set[str]
     ) -> None:
-        """Takes those out that are answered."""
+        """Removes from `waiting` what is answered."""
         failed = {each.failed_product_key: _reason(each) for each in results if each.failed_product_key in waiting}
         deleted = {each.product_key for each in results if each.product_key in waiting} - failed.keys()
         # What is not there any more after a lost answer is what was asked for.
@@ -200,22 +195,15 @@ class VanishedProducts:
         self.counters.warn(issues)
 
 
-def _patient_for_attempts(options: CallOptions) -> CallOptions:
-    """Keys that are left out of answers again and again do not keep a load from its end for as long
-    as a lost service.
-    """
-    return attrs.evolve(options, policy=attrs.evolve(options.policy, max_elapsed_seconds=None))
-
-
 def _concerns_all(problem: ApiError) -> bool:
-    """Whether any other request would be refused as well, as far as can be known."""
+    """Returns whether any other request would probably be refused as well."""
     if isinstance(problem, _SERVICE_REFUSES) or not problem.is_lasting:
         return True
     return not (400 <= problem.status < 500 or problem.errors or problem.problems)
 
 
 def _reason(failed: ProductDeletion) -> str:
-    """What the service says of a key that failed."""
+    """Returns why the service did not delete a key."""
     code = failed.extra.get("code")
     said = f"{code}: {failed.message}" if isinstance(code, str) and failed.message else failed.message or code
     return said[:LONGEST_REASON] if isinstance(said, str) and said else NO_REASON

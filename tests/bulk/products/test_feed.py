@@ -238,9 +238,9 @@ def test_the_names_that_are_noted_of_a_feed_take_little_memory() -> None:
 
 async def test_arrays_of_other_libraries_are_arrays() -> None:
     images = numpy.array(["https://a.b/1.jpg", "https://a.b/2.jpg"])
-    (row,) = await read([{**product("a"), "additional_image_link": images, "images": images, "g:title": images}])
+    (row,) = await read([{**product("a"), "additional_image_link": images, "images": images, "title": images}])
     assert row.shape["additional_image_link"] == "https://a.b/1.jpg,https://a.b/2.jpg"
-    assert row.problem == ("title", "is there twice, as g:title and as title")
+    assert row.problem == ("title", "is a list: give one value")
 
 
 async def test_of_several_categories_the_first_is_sent_with_a_warning() -> None:

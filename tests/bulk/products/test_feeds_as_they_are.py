@@ -218,7 +218,7 @@ async def test_entities_of_html_are_characters_in_names_and_addresses(written: A
     assert stored["a"]["description"] == "<b>1 &lt; 2 &amp; 3</b>"
 
 
-@pytest.mark.parametrize("title", ["Salt & Pepper", "AT&T;", "R&D; lab", "&;", "&nosuchname;", "&#3;"])
+@pytest.mark.parametrize("title", ["Salt & Pepper", "AT&T;", "R&D; lab", "&;", "&nosuchname;", "&#3;", "&#0;"])
 async def test_what_is_no_entity_stays(title: str) -> None:
     (row,) = await read([product("a", title=title)])
     assert row.shape["title"] == title

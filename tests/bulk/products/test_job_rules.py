@@ -37,6 +37,9 @@ async def test_several_broken_rules_are_all_said() -> None:
     assert "price: is required" in reason
 
 
+OBJECT = 'is an object: say which member to read, as in columns={"title": "<column>.<member>"}'
+
+
 @pytest.mark.parametrize(
     ("fields", "field", "says"),
     [
@@ -47,8 +50,9 @@ async def test_several_broken_rules_are_all_said() -> None:
         ({"title": "\ud800"}, "title", "is not UTF-8 text"),
         ({"id": "\udcff"}, "id", "is not UTF-8 text"),
         ({"title": "a\0"}, "title", "holds a NUL byte"),
-        ({"title": ["a", "b"]}, "title", "must be a string"),
-        ({"title": {"en": "a"}}, "title", "must be a string"),
+        ({"title": ["a", "b"]}, "title", "is a list: give one value"),
+        ({"title": {"en": "a"}}, "title", OBJECT),
+        ({"title": [{"en": "a"}]}, "title", OBJECT),
         ({"title": True}, "title", "must be a string"),
         ({"inventory": 1.5}, "inventory", "must be a whole number"),
         ({"inventory": "many"}, "inventory", "must be a whole number"),
@@ -110,7 +114,7 @@ async def test_a_rejects_file_has_the_whole_row_and_can_be_corrected_and_given_a
             '2,price,"must be a number with a decimal point, a space and an ISO 4217 currency code, for example 9.99 USD",'
             f"8,{line('b', price='cheap')},g"
         ),
-        f'4,,"line 5, column 12: has 12 cells where there are 11 columns",5,{line("d")},g,more',
+        f'4,,"line 5, column 12: has 12 cells where there are 11 columns: quote cells that have a delimiter",5,{line("d")},g,more',
     ]
     corrected = rejects.read_text("utf-8").replace("cheap", "9.99 EUR").replace(",g,more", ",g")
     rejects.write_text(corrected, "utf-8")

@@ -1,6 +1,7 @@
 """Names and values of feeds as merchants write them."""
 
 import datetime
+import json
 import re
 from decimal import Decimal
 from pathlib import Path
@@ -26,10 +27,10 @@ from socialapi.bulk.products.merchant_values import (
     field_of,
     fields_of,
     is_currency,
-    joined,
     understood,
     with_currency,
 )
+from socialapi.bulk.products.price_objects import price_of
 from socialapi.bulk.products.rows import FIELDS
 from socialapi.models.money import CURRENCIES
 from socialapi.models.products import Product
@@ -125,15 +126,26 @@ C_ESCAPED = "https://cdn.example/w_5%2Ch_5/c.jpg"
     ("text", "expected"),
     [
         (f"{A},{B}", f"{A},{B}"),
-        (f"{A}, {B}", f"{A}, {B}"),
+        (f"{A}, {B}", f"{A},{B}"),
+        (f"{A}, https://a.example/1", f"{A}, https://a.example/1"),
         (f"{A} {B}", f"{A},{B}"),
         (f"{A}\n{B}\n", f"{A},{B}"),
         (f"{A};{B}", f"{A},{B}"),
         (f"{A} | {B}", f"{A},{B}"),
         (f"{A},{C},{B},", f"{A},{C_ESCAPED},{B}"),
         (C, C_ESCAPED),
-        ("a.jpg,b.jpg", "a.jpg,b.jpg"),
-        (f"{A} b.jpg", f"{A} b.jpg"),
+        (f"{A},null", A),
+        (f"null,{A}", A),
+        (f"{A}|N/A", A),
+        (f"{A};null", A),
+        (f"{A} - {B}", f"{A},{B}"),
+        ("null,N/A", ""),
+        (f"{A}, {A}", A),
+        (f"{A},{C},{B} {A}", f"{A},{C_ESCAPED},{B}"),
+        (f'["{A}", null, "{B}"]', f"{A},{B}"),
+        ('["https:\\/\\/a.example\\/1.jpg"]', "https://a.example/1.jpg"),
+        ("[]", ""),
+        (f"{A}?rect=0,0,10,10", f"{A}?rect=0%2C0%2C10%2C10"),
         ("", ""),
     ],
 )
@@ -141,10 +153,13 @@ def test_addresses_of_images_have_commas_between_them_and_none_within(text: str,
     assert understood("additional_image_link", text) == expected
 
 
-def test_what_is_there_more_than_once_is_one_text_if_it_may_be() -> None:
-    assert joined("additional_image_link", [A, C, f"{B} {A}"]) == f"{A},{C_ESCAPED},{B},{A}"
-    assert joined("title", ["Mug", "Mug"]) == "Mug"
-    assert joined("title", ["Mug", "Cup"]) is None
+@pytest.mark.parametrize("other", ["b.jpg", "/img/b.jpg", "//cdn.example/b.jpg", "["])
+@pytest.mark.parametrize("sign", [",", ", ", "|", " "])
+def test_a_relative_address_is_refused_and_never_a_part_of_the_one_before(sign: str, other: str) -> None:
+    for text in (A + sign + other, other + sign + A, other, "[" * 5_000):
+        found = understood("additional_image_link", text)
+        assert not keeps_rules("additional_image_link", found)
+        assert understood("additional_image_link", found) == found
 
 
 @pytest.mark.parametrize(
@@ -182,6 +197,9 @@ def test_a_sale_window_is_two_times_with_a_slash_between_them(text: str, expecte
         ("99999.99 BRL", "R$ 99999,99|R$ 99.999,99"),
         ("120.00 PLN", "120,00 zł"),
         ("9.00 GBP", "£9.00 GBP"),
+        ("12.00 EUR", "12,- EUR|12,\u2013 €|EUR 12.-|12.\u2014 EUR"),
+        ("1299.00 CHF", "CHF 1'299.\u2013|1.299,- CHF|CHF 1'299.--"),
+        ("1299.00 INR", "INR 1,299/-|Rs. 1,299/- INR|Rs 1299/- INR"),
     ],
 )  # fmt: skip
 def test_prices_are_understood_where_they_can_only_be_read_in_one_way(expected: str, written: str) -> None:
@@ -196,6 +214,7 @@ def test_prices_are_understood_where_they_can_only_be_read_in_one_way(expected: 
         *("$9.99", "£9.99", "¥900", "9,99 kr", "9.99", "1,299 USD", "EUR 1.299", "1.299€", "1,299 KWD", "KWD 1.299"),
         *("9.99 XBT", "9.99 USD EUR", "€9.99 USD", "$9.99 EUR", "-9.99 EUR", "9.99 EUR/kg", "from 9.99 EUR", "9,9,9 EUR"),
         *("1,2345.00 EUR", "1.299.00 EUR", "1 2345 EUR", "٩.٩٩ EUR", "EUR", "", "NaN EUR", "1e3 EUR", "9.99 US Dollar"),
+        *("10,-20 EUR", "USD 9.99 - USD 19.99", "free", "0", "C$ 10", "Rs. 1,299/-"),
     ],
 )  # fmt: skip
 def test_prices_that_would_be_guesses_stay_and_are_refused(text: str) -> None:
@@ -232,6 +251,8 @@ def test_a_price_may_have_its_currency_elsewhere() -> None:
     assert with_currency("€9,99", "EUR") == "9.99 EUR"
     assert with_currency("$9.99", "CAD") == "9.99 CAD"
     assert with_currency("9.99", "dollars") == "9.99"
+    assert with_currency("9,99", "€") == "9.99 EUR"
+    assert with_currency("Rs. 1,299/-", "INR") == "1299.00 INR"
     assert with_currency("9.99 EUR", "USD") == "9.99 EUR USD"
     assert with_currency("1,299", "USD") == "1,299 USD"
     for name in CURRENCY_NAMES:
@@ -283,7 +304,7 @@ def test_what_is_understood_is_understood_as_itself(field: str, text: str) -> No
 @given(st.sampled_from(FIELDS), ANYTHING)
 def test_a_text_that_keeps_the_rules_stays_and_one_that_is_understood_keeps_them(field: str, text: str) -> None:
     found = understood(field, text)
-    if keeps_rules(field, text) and "&gt;" not in text and not re.search(r"[;|]\s*http", text):
+    if keeps_rules(field, text) and "&gt;" not in text and field != "additional_image_link":
         assert found == text
     if found != text and field not in {"sale_price", "sale_price_effective_date", "additional_image_link"}:
         assert keeps_rules(field, found)
@@ -374,6 +395,13 @@ def test_the_documentation_lists_every_value_that_is_understood_and_what_it_says
             assert not keeps_rules(quoted(field)[0], text), text
 
 
+def test_the_price_objects_that_the_documentation_shows_are_read_so() -> None:
+    (rows,) = tables("### Price objects")
+    for shown, sent in rows:
+        for text in filter(lambda each: each.startswith("{"), quoted(shown)):
+            assert price_of(json.loads(text)) == quoted(sent)[0], text
+
+
 def test_the_documentation_names_every_sign_of_a_currency() -> None:
     section = PAGE.read_text("utf-8").partition("\n### Values\n")[2].partition("\n## ")[0]
     assert set(quoted(section)) >= {*SIGNS, *SHARED_SIGNS}
@@ -385,6 +413,6 @@ def test_the_lists_of_currencies_have_only_codes_that_prices_may_have() -> None:
 
 def test_a_long_run_of_blanks_between_addresses_takes_no_longer_than_any_other_text() -> None:
     text = "https://a.example/1.jpg" + " " * 500_000 + "x"
-    assert understood("additional_image_link", text) == text
+    assert understood("additional_image_link", text) == "https://a.example/1.jpg, x"
     apart = "https://a.example/1.jpg" + " " * 500_000 + "https://a.example/2.jpg"
     assert understood("additional_image_link", apart) == "https://a.example/1.jpg,https://a.example/2.jpg"

@@ -133,7 +133,11 @@ async def test_a_file_that_is_no_feed_says_so(tmp_path: Path, content: bytes, sa
     [
         (line("b").encode().replace(b"Boots", b"Stiefel f\xfcr"), "title", f"line 3, column 2: {NOT_UTF8}"),
         (line("b").replace("10.00", "10\0"), "price", "line 3, column 6: holds a NUL byte"),
-        (line("b") + ",more", "", "line 3, column 10: has 10 cells where there are 9 columns"),
+        (
+            line("b") + ",more",
+            "",
+            "line 3, column 10: has 10 cells where there are 9 columns: quote cells that have a delimiter",
+        ),
         ("", "", "line 3: is blank"),
         (" , ,", "", "line 3: is blank"),
         (line("b", title="x" * 200_000), "", "line 3, column 2: a cell has more than 131,072 characters"),

@@ -1,0 +1,119 @@
+"""Reads the price objects of shops and of their interfaces.
+
+Google, Shopify, Akeneo and Saleor give an amount; commercetools, Stripe and dinero.js a number of
+cents. An object in which a member may scale the number is not understood, unless that member is
+known: a price must never be a hundred times too high.
+"""
+
+import re
+from collections.abc import Mapping, Sequence, Sized
+from decimal import Decimal
+from numbers import Integral
+from typing import Any, Final
+
+from socialapi.bulk.inputs.numbers import is_missing, is_number
+from socialapi.bulk.products.merchant_values import comparable, decimals_of, has_unit, known_currency, with_currency
+
+_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "value": ("value",),
+    "amount": ("amount",),
+    "currency": ("currency", "currencyCode"),
+    "cents": ("centAmount", "unit_amount", "unit_amount_decimal", "fractionalAmount"),
+    "precise": ("preciseAmount",),
+    "micros": ("amountMicros", "micros"),
+    "units": ("units",),
+    "nanos": ("nanos",),
+    "decimals": ("fractionDigits", "precision", "exponent", "scale", "decimals", "minorUnits", "currency_minor_unit"),
+    "": ("type", "object", "__typename", "id", "product", "created", "billing_scheme", "tax_behavior", "formatted"),
+}
+"""The members that are understood, by what they hold; those of the empty name say nothing about the amount."""
+_ROLES: Final = {comparable(name): role for role, names in _NAMES.items() for name in names}
+_EXACT: Final = frozenset({"cents", "precise", "micros", "units", "nanos"})
+"""What holds an amount whose unit is known."""
+_OTHERWISE_AT_STRIPE: Final = frozenset({"ISK", "MGA", "UGX"})
+"""The currencies whose smallest unit is not that of ISO 4217 in every interface."""
+UNCLEAR_PRICE: Final = (
+    'is an object that leaves open how high the price is: give {"value": "9.99", "currency": "USD"}; also understood '
+    "are amount as a text, amountMicros, centAmount, unit_amount, units with nanos, and, next to a whole amount, "
+    "fractionDigits, precision, exponent, scale, decimals or minorUnits"
+)
+_TOO_LARGE: Final = 10**18
+_is_number: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?").fullmatch
+_is_places: Final = re.compile(r"-?([0-9]|1[0-2])(?:\.0)?").fullmatch
+
+
+def has_currency(price: Any) -> bool:
+    """Returns whether a price has a currency of its own."""
+    if isinstance(price, Mapping):
+        return any(_ROLES.get(comparable(str(name))) == "currency" for name, member in price.items() if member)
+    return isinstance(price, str) and has_unit(price) is not None
+
+
+def is_in_small_units(name: str) -> bool:
+    """Returns whether a column of this name, or at this path, has an amount in cents or in micros."""
+    return _ROLES.get(comparable(name.rpartition(".")[2])) in ("cents", "precise", "micros")
+
+
+def price_of(given: Mapping[Any, Any]) -> str | None:
+    """Returns the price in an object, empty if it has no amount; None if it leaves open how high the price is."""
+    found: dict[str, list[Any]] = {}
+    for name, member in given.items():
+        if isinstance(member, Mapping) and "code" in member:  # the currency of dinero.js
+            member = member["code"]  # noqa: PLW2901
+        if is_missing(member) or isinstance(member, bool) or (isinstance(member, Sized) and not len(member)):
+            continue
+        role = _ROLES.get(comparable(str(name)))
+        is_plain = isinstance(member, str) or (is_number(member) and abs(member) < _TOO_LARGE)
+        if role is None or (role and not is_plain):
+            return None
+        found.setdefault(role, []).append(member)
+    plain = [*found.get("value", ()), *found.get("amount", ())]
+    currencies = set(map(str, found.get("currency", ())))
+    written = {int(places[1]) if (places := _is_places(str(each))) else None for each in found.get("decimals", ())}
+    if max(len(plain), len(currencies), len(written)) > 1 or None in written:
+        return None
+    if found.keys() <= {"currency", "decimals", ""}:
+        return ""
+    currency, decimals = next(iter(currencies), ""), next(iter(written), None)
+    code = known_currency(currency)
+    smallest = None if code is None or code in _OTHERWISE_AT_STRIPE else decimals_of(code)
+    if not _EXACT.isdisjoint(found):
+        amount = _exact_amount(found, plain, decimals, smallest)
+    elif decimals is not None:
+        amount = _amount_with_decimals(plain[0], decimals)
+    else:
+        is_open = "amount" in found and isinstance(plain[0], Integral) and smallest != 0
+        amount = None if is_open else str(plain[0])
+    if amount is None or not currency:
+        return amount
+    return f"{amount} {currency}" if code is None else with_currency(amount, code)
+
+
+def _exact_amount(
+    found: Mapping[str, list[Any]], plain: Sequence[Any], places: int | None, smallest: int | None
+) -> str | None:
+    """Returns the amount in which all members agree."""
+    of_cents = smallest if places is None or "precise" in found else places
+    units = {"cents": of_cents, "precise": places, "micros": 6}
+    readings = {_number(each, unit) for role, unit in units.items() for each in found.get(role, ())}
+    if "units" in found or "nanos" in found:
+        whole, part = _number(found.get("units", [0])[0], 0), _number(found.get("nanos", [0])[0], 9)
+        readings.add(None if whole is None or part is None else whole + part)
+    readings.update(_number(each, 0) for each in plain)
+    reading, *others = readings
+    return None if others or reading is None else f"{reading:f}"
+
+
+def _amount_with_decimals(amount: Any, places: int) -> str | None:
+    """Returns an amount next to a number of decimals: cents if it is whole, and otherwise what it says."""
+    number = _number(amount, 0)
+    if number is None or number % 1:
+        return None if number is None else str(amount)
+    # 999.00 may be cents that became a floating-point number.
+    return f"{number / 10**places:f}" if "." not in str(amount) or not places else None
+
+
+def _number(member: Any, places: int | None) -> Decimal | None:
+    """Returns a number in units of which `places` decimals are one smallest unit."""
+    text = str(member)
+    return None if places is None or _is_number(text) is None else Decimal(text) / 10**places

@@ -1,0 +1,98 @@
+"""Prices that shops and their interfaces give as objects: read exactly, or refused."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from socialapi.bulk.products.price_objects import UNCLEAR_PRICE
+from socialapi.errors import InvalidInput
+from tests.bulk.products.model_catalog import ModelCatalog, job_of, product, read
+
+CENTS = {"amount": 999, "currency": "USD"}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"value": "9.99", "currency": "USD"},
+        {"value": Decimal("9.99"), "currency": {"code": "USD"}},
+        {"value": "9.99 USD", "currency": "USD"},
+        {"amount": "9.99", "currency_code": "usd", "formatted": "$9.99"},  # Shopify
+        {"amount": 9.99, "fractionalAmount": 999, "fractionDigits": 2, "currency": "USD"},  # Saleor
+        *(CENTS | {name: 2} for name in ("precision", "fractionDigits", "exponent", "scale", "decimals", "minorUnits")),
+        CENTS | {"exponent": -2, "value": None},
+        {"amount": "9.99", "decimals": 2, "currency": "USD"},
+        {"type": "centPrecision", "centAmount": 999, "currencyCode": "USD", "fractionDigits": 2},  # commercetools
+        {"centAmount": 999, "preciseAmount": 99900000, "currencyCode": "USD", "fractionDigits": 7},
+        {
+            "object": "price",
+            "unit_amount": 999,
+            "unit_amount_decimal": "999",
+            "currency": "usd",
+            "active": True,
+        },  # Stripe
+        {"amountMicros": "9990000", "currencyCode": "USD"},  # Google
+        {"units": "9", "nanos": 990_000_000, "currency_code": "USD"},
+        [{"value": "9.99", "currency": "USD"}],
+    ],
+    ids=str,
+)
+async def test_known_objects_are_read_exactly(given: Any) -> None:
+    (row,) = await read([product("a", price=given)])
+    assert (row.shape["price"], row.problem) == ("9.99 USD", None)
+
+
+@pytest.mark.parametrize(
+    ("given", "price"),
+    [
+        ({"unit_amount": 999, "currency": "jpy"}, "999 JPY"),
+        ({"unit_amount": 9990, "currency": "kwd"}, "9.99 KWD"),
+        ({"amount": 999, "currency": "JPY"}, "999 JPY"),
+        ({"value": 30, "currency": "USD"}, "30 USD"),
+    ],
+)
+async def test_the_smallest_unit_is_that_of_the_currency(given: Any, price: str) -> None:
+    (row,) = await read([product("a", price=given)])
+    assert (row.shape["price"], row.problem) == (price, None)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        CENTS,
+        *(CENTS | {"precision": 2} | more for more in ({"unit": "cents"}, {"divisor": 100}, {"scale": 3})),
+        {"value": 999, "currency": "USD", "centAmount": 999},
+        {"amount": 999.0, "currency": "USD", "decimals": 2},
+        {"unit_amount": 999, "currency": "usd", "transform_quantity": {"divide_by": 10}},
+        {"unit_amount": 999, "currency": "ugx"},
+        {"value": 999, "amount": 9.99, "currency": "USD"},
+        {"value": "9.99", "currency": "USD", "currencyCode": "EUR"},
+        {"amount": 10**5000, "precision": 2, "currency": "USD"},
+        {"amount": 999, "precision": "two", "currency": "USD"},
+        {"USD": 9.99},
+    ],
+    ids=",".join,
+)
+async def test_objects_that_leave_the_price_open_are_refused_with_what_is_understood(given: Any) -> None:
+    (row,) = await read([product("a", price=given)])
+    assert row.problem == ("price", UNCLEAR_PRICE)
+
+
+async def test_an_object_may_have_its_currency_elsewhere_and_keeps_its_own() -> None:
+    rows = [product("a", price={"amount": 999, "precision": 2}, currency="USD")]
+    rows += [product("b", price={"value": "9.99", "currency": "EUR"})]
+    catalog = ModelCatalog()
+    await job_of(catalog, rows, constants={"currency": "USD"}).run()
+    assert [catalog.products[each]["price"] for each in "ab"] == ["9.99 USD", "9.99 EUR"]
+
+
+async def test_a_sale_price_without_an_amount_is_none() -> None:
+    (row,) = await read([product("a", sale_price={"value": None, "currency": "EUR"})])
+    assert (row.shape, row.problem) == (product("a"), None)
+
+
+@pytest.mark.parametrize("name", ["unit_amount", "price.centAmount", "prices.0.amount_micros"])
+async def test_a_column_of_cents_is_no_column_of_prices(name: str) -> None:
+    with pytest.raises(InvalidInput, match="in cents or micros"):
+        await read([product("a")], columns={"price": name})

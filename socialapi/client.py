@@ -64,7 +64,7 @@ class Client:
 
     `telemetry=True` emits spans and metrics by OpenTelemetry, which needs the extra `[otel]`. By
     default the variable `SOCIALAPI_TELEMETRY` says whether to. See the page on telemetry.
-    `SOCIALAPI_LOG=debug` (or `info`, `warning`) prints what is logged on standard error.
+    `SOCIALAPI_LOG=debug` (or `info`, `warning`, `error`) prints what is logged on standard error.
 
     A client belongs to one event loop at a time. It can be used in another one after the first was
     closed, unless it was given a session, connector or pacer.

@@ -34,14 +34,18 @@ def is_host(name: str) -> bool:
     if ":" in name:
         return True  # an address in brackets, which `urlsplit` has checked
     try:
+        if name.rpartition(".")[2].isdigit():
+            ipaddress.ip_address(name)
         # Refuses empty and long labels, and those that are no name in Punycode.
         name.encode("ascii").decode("idna").encode("idna")
-    except UnicodeError:
+    except ValueError:
         return False
-    return len(name) <= _LONGEST_HOST and ".." not in name and not name.startswith(".")
+    return len(name) <= _LONGEST_HOST and _is_host_text(name) is not None
 
 
 _LONGEST_HOST: Final = 253
+_LABEL: Final = "[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?"
+_is_host_text: Final = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?").fullmatch
 
 _LARGEST: Final = 2**53
 """The bound of all settings. It excludes infinity, which is no valid bound of a wait."""

@@ -22,6 +22,7 @@ repr or pickle.
 """
 
 import datetime
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -108,6 +109,8 @@ class InvalidInput(SocialApiError, ValueError):
         self.broken_rules: tuple[BrokenRule, ...] = tuple(broken_rules)
 
     def __str__(self) -> str:
+        if len(self.broken_rules) == 1 and self.broken_rules[0].reason in self.message:
+            return self.message
         shown = [f"\n  - {rule}" for rule in self.broken_rules[:20]]
         hidden = len(self.broken_rules) - len(shown)
         return self.message + "".join(shown) + (f"\n  … and {hidden} more" if hidden else "")
@@ -135,9 +138,10 @@ class RateLimitTooLong(SocialApiError):
 
     def __str__(self) -> str:
         at = self.resets_at
+        seconds = max(1, math.ceil(self.wait_seconds)) if math.isfinite(self.wait_seconds) else self.wait_seconds
         is_today = self.wait_seconds <= 3_600 * at.hour + 60 * at.minute + at.second
         return (
-            f"{self._call}the rate limit of {self.limit_key} frees up in {self.wait_seconds:.0f} s (at "
+            f"{self._call}the rate limit of {self.limit_key} frees up in {seconds} s (at "
             f"{at:{'' if is_today else '%Y-%m-%d '}%H:%M:%S} UTC), longer than this call may wait; allow it with "
             "max_wait_seconds (bulk_max_wait_seconds for a job or a stream) or come back then"
         )

@@ -14,10 +14,15 @@ import attrs
 import numpy
 import pyarrow
 import pytest
+from rich.pretty import pretty_repr
 
 from socialapi import AudienceUser, Client, FileTokenCache, Operation
 from socialapi.emulator import Emulator
 from socialapi.errors import ApiError, BulkError, SocialApiError, TransportError
+from socialapi.routes import platform as routes
+from socialapi.session.network import Proxy
+from socialapi.wire.request import Request
+from socialapi.wire.response import Reply
 from tests.support.clients import HighestJitter
 from tests.support.clock import VirtualClock
 from tests.support.planted import (
@@ -225,6 +230,10 @@ async def test_the_secrets_of_a_real_exchange_are_not_told(listener: LogLines) -
 def test_what_a_program_may_print_shows_nothing() -> None:
     objects = [*CREDENTIALS, ANNA, Operation.update([ANNA]), [Operation.delete([ANNA, BAD])], APP]
     assert leaks(repr(objects) + str(objects)) == []
+    secret = SECRETS["bearer"]
+    request: Any = Request(routes.POSTS.at(), "", f"/?a={secret}", {}, (secret.encode(),), secret, None, "")
+    objects += [request, Reply(200, {"x": secret}, secret.encode()), Proxy("http://p", secret)]
+    assert leaks(pretty_repr(objects)) == []  # which prints the fields of attrs classes itself
     for credential in CREDENTIALS:
         assert [field.name for field in attrs.fields(type(credential)) if field.repr] == []
 

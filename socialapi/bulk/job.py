@@ -6,7 +6,7 @@ import asyncio
 import datetime
 import inspect
 import os
-from collections.abc import Callable, Coroutine, Mapping, Sequence, Sized
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Sized
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar
 
 import attrs
@@ -21,6 +21,7 @@ from socialapi.errors import BulkError, ConfigurationError, InvalidInput, Social
 from socialapi.internal.fairness import yield_to_others
 from socialapi.internal.file_lock import SUFFIX
 from socialapi.internal.records import FrozenRecord
+from socialapi.models.validation import Faults, invalid
 from socialapi.reports import Progress, UploadReport
 from socialapi.routes.route import Target
 from socialapi.session.budget import InFlightBudget
@@ -91,25 +92,26 @@ class JobOptions(FrozenRecord):
             found += [os.fsdecode(self.rejects)] * is_rejects_file(self.rejects) + [os.fsdecode(self.rejects) + SUFFIX]
         return found
 
-    def check(self) -> None:
-        """Raises InvalidInput for an option that makes no sense."""
+    def problems(self) -> Iterator[InvalidInput]:
+        """Yields what is wrong with each option that makes no sense."""
         number = isinstance(self.concurrency, int) and not isinstance(self.concurrency, bool)
         if self.concurrency != "auto" and not (number and int(self.concurrency) >= 1):
-            raise InvalidInput('concurrency must be "auto" or a number of at least 1')
+            yield invalid("concurrency", 'must be "auto" or a number of at least 1')
         share = self.max_reject_share
         if share is not None and (isinstance(share, bool) or not 0 <= share <= 1):
-            raise InvalidInput("max_reject_share must be a number from 0 to 1")
+            yield invalid("max_reject_share", "must be a number from 0 to 1")
         if inspect.iscoroutinefunction(self.on_progress):
-            raise InvalidInput("on_progress is called, not awaited: give a plain function")
+            yield invalid("on_progress", "is called, not awaited: give a plain function")
         if not isinstance(self.journal, str | os.PathLike | Journal | None):
-            raise InvalidInput("journal must be a path, or an object with the methods of Journal")
-        self.refuse_as_journal(self.rejects, "the rejects file, too")
+            yield invalid("journal", "must be a path, or an object with the methods of Journal")
+        yield from same_files("journal", self.journal_path, {"the rejects file, too": self.rejects})
 
-    def refuse_as_journal(self, path: object, what: str) -> None:
-        """Raises InvalidInput when the journal would be written into another file of the job."""
-        journal = self.journal_path
-        if journal is not None and isinstance(path, str | os.PathLike) and same_file(journal, path):
-            raise InvalidInput(f"the journal {os.fsdecode(journal)} is {what}; choose another path")
+
+def same_files(name: str, file: object, others: Mapping[str, object]) -> Iterator[InvalidInput]:
+    """Yields an error for each of the others, by what they are, that is the same file."""
+    for role, path in others.items():
+        if isinstance(file, str | os.PathLike) and isinstance(path, str | os.PathLike) and same_file(file, path):
+            yield invalid(name, f"is {role} ({os.fsdecode(file)}); choose another path")
 
 
 def bulk_options(config: Config, call: CallOptions) -> CallOptions:
@@ -219,7 +221,7 @@ def prepare_input(session: Session, reader: Reader[Any], description: JobDescrip
         session.authenticators.choose(route.family)
     reader.leave_out(options.own_files)
     for path in (description.source, *reader.paths):
-        options.refuse_as_journal(path, "the input itself")
+        Faults(same_files("journal", options.journal_path, {"the input itself": path})).refuse()
 
 
 def run_job(

@@ -1,5 +1,6 @@
 """`socialapi doctor` and `socialapi limits`: what a set-up is like, asked of the service."""
 
+import math
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -16,8 +17,8 @@ from socialapi.cli.credential_store import CredentialStore, open_client, with_lo
 from socialapi.client import Client
 from socialapi.config import HOSTS, Config
 from socialapi.credentials import AppOnly, Bearer, Credentials, OAuth1, OAuth2User, credentials_from_env
-from socialapi.errors import ApiError, ConfigurationError, NotFound, SocialApiError, TransportError
-from socialapi.session.hints import SKEW_SECONDS
+from socialapi.errors import ApiError, ConfigurationError, NotFound, SocialApiError
+from socialapi.session.hints import SKEW_SECONDS, clock_error
 from socialapi.session.oauth2_user import TokenPair, pair_key
 from socialapi.session.rate_limiter import LimitStatus
 from socialapi.session.token_cache import FileTokenCache
@@ -93,14 +94,25 @@ async def _ask_all(config: Config, store: CredentialStore, credentials: Sequence
     for credential in credentials:
         try:
             await _ask(config, store, credential, answers)
-        except (ApiError, TransportError, SocialApiError) as problem:
-            status = output.status_of(problem)
-            answers.checks.append(Check(NAMES[type(credential).__name__], output.sentence(problem), status))
+        except SocialApiError as problem:
+            name = _blamed(problem) or NAMES[type(credential).__name__]
+            answers.checks.append(Check(name, output.sentence(problem), output.status_of(problem)))
+            if _blamed(problem):
+                break  # nothing is sent without it
     if answers.skew_seconds is not None:
         is_right = abs(answers.skew_seconds) < SKEW_SECONDS
-        found = "right" if is_right else f"{answers.skew_seconds:+.0f} s off the service's: set it"
+        found = "right" if is_right else clock_error(answers.skew_seconds)
         answers.checks.insert(0, Check("this machine's clock", found, output.DONE if is_right else output.USAGE))
     return answers
+
+
+def _blamed(problem: SocialApiError) -> str | None:
+    """Returns what a failed call says more about than about its credential, or None."""
+    if not os.environ.get("SOCIALAPI_REDIS_URL"):
+        return None
+    from socialapi.integrations.redis_server import RedisLost
+
+    return "shared limits (SOCIALAPI_REDIS_URL)" if isinstance(problem, RedisLost) else None
 
 
 async def _ask(config: Config, store: CredentialStore, credential: Credentials, answers: Answers) -> None:
@@ -164,7 +176,7 @@ def _files(store: CredentialStore) -> list[Check]:
 def _limit(status: LimitStatus) -> str:
     known = status.limit is not None
     left = f"{'?' if status.remaining is None else f'{status.remaining:,}'} of {status.limit:,} left" if known else ""
-    resets = f"resets in {status.resets_in_seconds:.0f} s" if status.resets_in_seconds is not None else ""
+    resets = f"resets in {math.ceil(status.resets_in_seconds)} s" if status.resets_in_seconds else ""
     return ", ".join(filter(None, (left, resets))) or "nothing is known of it yet"
 
 

@@ -124,14 +124,12 @@ def _moment(option: str) -> Callable[[Any, str | None], None]:
     def check(kind: Any, text: str | None) -> None:
         if not text:
             return
-        from socialapi.bulk.audiences.prepare import NO_TIME, NO_TIME_ZONE
+        from socialapi.models.validation import moment_in_utc
 
-        wrong = NO_TIME
-        with contextlib.suppress(ValueError):
-            if datetime.datetime.fromisoformat(text).utcoffset() is not None:
-                return
-            wrong = NO_TIME_ZONE
-        raise InvalidInput(f"{option} {wrong}")
+        try:
+            moment_in_utc(text)
+        except InvalidInput as problem:
+            raise InvalidInput(f"{option} {problem}") from None
 
     return check
 

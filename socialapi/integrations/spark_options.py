@@ -26,7 +26,7 @@ from socialapi.models.audiences import (
     months_later,
 )
 from socialapi.models.spelling import near_name
-from socialapi.models.validation import format_timestamp
+from socialapi.models.validation import Faults, format_timestamp
 
 DestinationKind = Literal["audience", "do_not_reach_list", "catalog"]
 
@@ -123,7 +123,7 @@ def read_settings(
     _refuse_password(options.get("redis_url", ""))
     keywords = _keywords_of(options, kind, columns, now)
     share = _number(options, "max_reject_share", float)
-    JobOptions(concurrency=keywords.get("concurrency", "auto"), max_reject_share=share).check()
+    Faults(JobOptions(concurrency=keywords.get("concurrency", "auto"), max_reject_share=share).problems()).refuse()
     is_reduced = _is_reduced(options, names)
     id_columns: tuple[str, ...] = ()
     if kind == "catalog":
@@ -278,7 +278,7 @@ def _check_people(
     is_reduced: bool,
 ) -> None:
     """Raises InvalidInput for what the job would refuse in each task."""
-    UploadOptions(**keywords).check()
+    Faults(UploadOptions(**keywords).problems()).refuse()
     takes_effective_at = kind == "audience"
     layout = IdentifierColumns.of(keywords.get("columns"), kinds_of(kind)).of_table(names)
     Preparer(

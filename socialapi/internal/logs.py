@@ -1,4 +1,4 @@
-"""Logging to standard error: `SOCIALAPI_LOG=debug|info|warning`."""
+"""Logging to standard error: `SOCIALAPI_LOG=debug|info|warning|error|critical`."""
 
 import contextlib
 import logging
@@ -9,7 +9,7 @@ from typing import Final
 from socialapi.errors import ConfigurationError
 
 LOGGER: Final = logging.getLogger("socialapi")
-LEVELS: Final[Mapping[str, int]] = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING}
+LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 VARIABLE: Final = "SOCIALAPI_LOG"
 
 
@@ -24,11 +24,14 @@ class ToStandardError(logging.Handler):
 
 
 def level_of(environ: Mapping[str, str]) -> int | None:
-    """Returns the level that the environment asks for. Raises ConfigurationError for an unknown one."""
-    wanted = environ.get(VARIABLE, "").strip().lower()
-    if wanted and wanted not in LEVELS:
+    """Returns the level that the environment asks for, by a name that Python's logging knows (also
+    `warn`, `fatal`). Raises ConfigurationError for an unknown one.
+    """
+    wanted = environ.get(VARIABLE, "").strip().upper()
+    level = logging.getLevelNamesMapping().get(wanted) if wanted else None
+    if wanted and not level:
         raise ConfigurationError(f"{VARIABLE} must be one of {', '.join(LEVELS)}")
-    return LEVELS.get(wanted)
+    return level
 
 
 def add_handler(handler: logging.Handler, level: int) -> None:

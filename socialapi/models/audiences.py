@@ -65,12 +65,12 @@ class AudienceUser(Exported):
     hashed before they leave the process. The repr shows their number, never their values.
     """
 
-    email: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
-    device_id: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
-    handle: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
-    service_id: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
-    phone_number: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
-    partner_user_id: tuple[PartnerId, ...] = attrs.field(default=(), converter=_texts)
+    email: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts, repr=False)
+    device_id: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts, repr=False)
+    handle: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts, repr=False)
+    service_id: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts, repr=False)
+    phone_number: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts, repr=False)
+    partner_user_id: tuple[PartnerId, ...] = attrs.field(default=(), converter=_texts, repr=False)
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
@@ -183,8 +183,8 @@ Operations = Annotated[tuple[Operation, ...], MaxLen(MAX_OPERATIONS)]
 class DoNotReachUser(Exported):
     """One person on a do-not-reach list, identified by e-mail addresses and phone numbers only."""
 
-    email: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
-    phone_number: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts)
+    email: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts, repr=False)
+    phone_number: tuple[Sha256, ...] = attrs.field(default=(), converter=_texts, repr=False)
 
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:

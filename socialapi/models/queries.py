@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Required, Type
 import attrs
 from annotated_types import Ge, Le, MaxLen, MinLen
 
-from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.spelling import near_name
-from socialapi.models.validation import AnyId, Conditions, IsId, ListOf, Pattern, WholeText
+from socialapi.models.validation import AnyId, Conditions, Faults, IsId, ListOf, Pattern, WholeText, invalid
 from socialapi.problems import BrokenRule
 
 PostField = Literal[
@@ -138,9 +137,12 @@ class Fields(FrozenRecord):
     expansions: Sequence[Expansion | str] = attrs.field(default=(), metadata=_NAMES)
 
     def __attrs_post_init__(self) -> None:
+        faults = Faults()
         for kind in _PARAMETERS:
-            names = names_of(f"Fields.{kind}", getattr(self, kind), _LISTED.get(kind, ()))
-            object.__setattr__(self, kind, names)
+            with faults:
+                names = names_of(f"Fields.{kind}", getattr(self, kind), _LISTED.get(kind, ()))
+                object.__setattr__(self, kind, names)
+        faults.refuse()
 
     def parameters(self) -> dict[str, tuple[str, ...]]:
         """Returns the query parameters, without those that select nothing."""
@@ -157,7 +159,7 @@ def selected_by(fields: Fields | None) -> dict[str, tuple[str, ...]]:
     if given is None:
         return {}
     if not isinstance(given, Fields):
-        raise InvalidInput(f"fields must be Fields(…), as in Fields(post=['author_id']), not {type(given).__name__}")
+        raise invalid("fields", f"must be Fields(…), as in Fields(post=['author_id']), not {type(given).__name__}")
     return given.parameters()
 
 
@@ -169,15 +171,17 @@ def names_of(argument: str, given: object, listed: Collection[str] = ()) -> tupl
     """
     texts = [given] if isinstance(given, str) else given
     if isinstance(texts, bytes | Mapping) or not isinstance(texts, Iterable):
-        raise InvalidInput(f"{argument} must be a list of names, not {type(given).__name__}")
+        raise invalid(argument, f"must be a list of names, not {type(given).__name__}")
     names: list[str] = []
     for text in texts:
         if not isinstance(text, str):
-            raise InvalidInput(f"{argument} must hold texts, not {type(text).__name__}")
+            raise invalid(argument, f"must hold texts, not {type(text).__name__}")
         names += filter(None, map(str.strip, str.__str__(text).split(",")))
+    faults = Faults()
     for name in names:
         if name not in listed and (meant := near_name(name, tuple(listed))) is not None:
-            raise InvalidInput(f"{argument} has no name {name!r}: did you mean {meant!r}?")
+            faults.add(invalid(argument, f"has no name {name!r}: did you mean {meant!r}?"))
+    faults.refuse()
     return tuple(names)
 
 

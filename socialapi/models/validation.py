@@ -9,6 +9,7 @@ are the `alternatives` of a class, or in its static method `conditions(data, now
 """
 
 import collections
+import contextlib
 import datetime
 import functools
 import re
@@ -103,6 +104,53 @@ else:
             return tuple[item, ...]
 
 
+def invalid(name: str, reason: str) -> InvalidInput:
+    """Returns the error about one argument."""
+    return InvalidInput(f"{name} {reason}", [BrokenRule(path=name, reason=reason)])
+
+
+class Faults:
+    """Collects the broken rules of a call, whatever step finds them, so that it is refused once.
+
+    with faults: …
+    faults.refuse()
+    """
+
+    def __init__(self, found: Iterable[InvalidInput] = ()) -> None:
+        self._found = list(found)
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, problem: BaseException | None, traceback: object) -> bool:
+        if not isinstance(problem, InvalidInput):
+            return False
+        self._found.append(problem.with_traceback(None))  # whose frames may hold secrets
+        return True
+
+    @property
+    def names(self) -> set[str]:
+        """The arguments that are known to be wrong."""
+        return {rule.path for problem in self._found for rule in problem.broken_rules}
+
+    def add(self, *problems: InvalidInput) -> None:
+        """Adds what was found without being raised."""
+        self._found += problems
+
+    def refuse(self) -> None:
+        """Raises InvalidInput with everything that was found."""
+        broken: dict[BrokenRule, None] = {}
+        for problem in self._found:
+            broken |= dict.fromkeys(problem.broken_rules or [BrokenRule(path="", reason=problem.message)])
+        if len(self._found) == 1 or len(broken) == 1:
+            raise self._found[0]
+        if broken:
+            raise InvalidInput(f"the call breaks {len(broken)} rules; nothing was sent", tuple(broken))
+
+
 def is_several(value: object) -> bool:
     """Returns whether a value is a list of values: any iterable but texts, bytes, mappings and
     objects of attrs classes.
@@ -180,18 +228,33 @@ def parse_timestamp(text: str) -> datetime.datetime | None:
     return value if value is not None and value.utcoffset() == datetime.timedelta(0) else None
 
 
-def format_timestamp(value: datetime.datetime) -> str:
-    """Returns an aware time as an ISO 8601 UTC string, for example `2026-01-31T09:00:00Z`.
+def moment_in_utc(value: datetime.datetime | str, subject: str = "") -> datetime.datetime:
+    """Returns a time that a caller gives, in whatever form Python reads, in UTC.
 
-    Fractions are included only if there are any. Raises InvalidInput for a naive time, and for one
-    whose year in UTC is not from 1 to 9999.
+    Raises InvalidInput, which begins with `subject`, for a text that is no time, for a time without
+    a zone, and for one whose year in UTC is not from 1 to 9999.
     """
-    if value.utcoffset() is None:
-        raise InvalidInput("a time has no time zone: give an aware datetime, for example datetime.now(datetime.UTC)")
-    try:
-        return value.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
-    except OverflowError:
-        raise InvalidInput("a time is out of range in UTC: its year must be from 1 to 9999") from None
+    why = NO_TIME
+    with contextlib.suppress(ValueError, OverflowError):
+        moment = datetime.datetime.fromisoformat(value) if isinstance(value, str) else value
+        why = NO_TIME_ZONE
+        if moment.utcoffset() is not None:
+            why = "is out of range in UTC: its year must be from 1 to 9999"
+            return moment.astimezone(datetime.UTC)
+    raise InvalidInput(f"{subject}{why}")
+
+
+def format_timestamp(value: datetime.datetime) -> str:
+    """Returns an aware time as an ISO 8601 UTC string, for example
+    `2026-01-31T09:00:00Z`.
+
+    Fractions are included only if there are any. Raises InvalidInput as `moment_in_utc` does.
+    """
+    return moment_in_utc(value, "a time ").isoformat().replace("+00:00", "Z")
+
+
+NO_TIME: Final = "is not an ISO 8601 time, for example 2026-01-31T09:00:00Z"
+NO_TIME_ZONE: Final = "has no time zone, for example Z as in 2026-01-31T09:00:00Z"
 
 
 @functools.cache

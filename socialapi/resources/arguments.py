@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from socialapi.config import is_file_path
-from socialapi.errors import InvalidInput
 from socialapi.models.spelling import near_name
-from socialapi.models.validation import printable_name
+from socialapi.models.validation import Faults, invalid, printable_name
 
 _SAYS: Final[Mapping[Any, str]] = {
     str: "a text",
@@ -30,15 +29,20 @@ _SAYS: Final[Mapping[Any, str]] = {
 }
 
 
-def check_arguments(declared: Any, given: Mapping[str, Any]) -> None:
-    """Raises InvalidInput for keywords that the TypedDict does not declare, and for values of
-    another type.
+def right_arguments(declared: Any, given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
+    """Returns the keywords that the TypedDict declares and that have its types. Adds the others to
+    the faults.
     """
-    kinds = typing.get_type_hints(declared)
-    if unknown := [name for name in given if name not in kinds]:
-        raise InvalidInput(f"there is no option {' or '.join(unknown)}; there are {', '.join(kinds)}")
+    kinds, right = typing.get_type_hints(declared), dict[str, Any]()
     for name, value in given.items():
-        check_argument(name, kinds[name], value)
+        with faults:
+            if name not in kinds:
+                meant = near_name(name, tuple(kinds))
+                hint = f": did you mean {meant}?" if meant else f"; there are {', '.join(kinds)}"
+                raise invalid(printable_name(name), f"is not an option{hint}")
+            check_argument(name, kinds[name], value)
+            right[name] = value
+    return right
 
 
 def check_further(method: Callable[..., Any], further: Mapping[str, Any]) -> None:
@@ -49,9 +53,8 @@ def check_further(method: Callable[..., Any], further: Mapping[str, Any]) -> Non
         return
     parameters = inspect.signature(method).parameters.values()
     declared = tuple(each.name for each in parameters if each.kind in _NAMED)
-    for name in further:
-        if (meant := near_name(name, declared)) is not None:
-            raise InvalidInput(f"there is no parameter {printable_name(name)}: did you mean {meant}?")
+    misspelt = [(printable_name(name), meant) for name in further if (meant := near_name(name, declared)) is not None]
+    Faults(invalid(name, f"is not a parameter: did you mean {meant}?") for name, meant in misspelt).refuse()
 
 
 _NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -66,10 +69,10 @@ def check_argument(name: str, kind: Any, value: object) -> None:
     members = _members(kind)
     if not any(_is_of(value, member) for member in members):
         says = " or ".join(dict.fromkeys(_SAYS.get(_base(member), _base(member).__name__) for member in members))
-        raise InvalidInput(f"{name} must be {says}, not {type(value).__name__}")
+        raise invalid(name, f"must be {says}, not {type(value).__name__}")
     takes_path = any(_base(member) is os.PathLike for member in members)
     if takes_path and isinstance(value, str | os.PathLike) and not is_file_path(value):
-        raise InvalidInput(f"{name} must be a path: not empty, without NUL and half of a surrogate pair")
+        raise invalid(name, "must be a path: not empty, without NUL and half of a surrogate pair")
 
 
 def _members(kind: Any) -> tuple[Any, ...]:
@@ -111,12 +114,3 @@ def _has_types(values: Sequence[object], kinds: Sequence[Any]) -> bool:
     return not kinds or all(
         any(_is_of(value, member) for member in _members(kind)) for value, kind in zip(values, kinds, strict=True)
     )
-
-
-def check_stream_arguments(on_gap: object, on_slow: object, give_up_after_seconds: object) -> None:
-    """Raises InvalidInput if the callbacks are not callable or the time is not a number."""
-    check_argument("on_gap", Callable | None, on_gap)
-    check_argument("on_slow", Callable | None, on_slow)
-    check_argument("give_up_after_seconds", float | None, give_up_after_seconds)
-    if give_up_after_seconds != give_up_after_seconds:  # noqa: PLR0124  # as only NaN is
-        raise InvalidInput("give_up_after_seconds must be a number, not NaN")

@@ -37,10 +37,10 @@ from socialapi.models.audiences import (
     UploadCounts,
     made_from,
 )
-from socialapi.models.validation import broken_rules
+from socialapi.models.validation import Faults, broken_rules, invalid
 from socialapi.problems import BrokenRule
 from socialapi.reports import LintReport, SyncReport, UploadReport
-from socialapi.resources.arguments import check_argument, check_arguments
+from socialapi.resources.arguments import check_argument, right_arguments
 from socialapi.resources.resource import Resource, as_iterable
 from socialapi.routes import audiences as routes
 from socialapi.session.options import CallOptions
@@ -158,10 +158,14 @@ class LintKeywords(TypedDict, total=False):
     """Read at most this many rows, from the start."""
 
 
-def check_options(declared: Any, options: Mapping[str, Any]) -> None:
-    """Raises InvalidInput for unknown options, values of another type, and an invalid region."""
-    check_arguments(declared, options)
-    check_region(options.get("default_region"))
+def right_options(declared: Any, options: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
+    """Returns the options that are declared, of the right type and, for a region, like one."""
+    right = right_arguments(declared, options, faults)
+    region = right.pop("default_region", None)
+    with faults:
+        check_region(region)
+        right["default_region"] = region
+    return right
 
 
 def check_region(region: object) -> None:
@@ -170,17 +174,43 @@ def check_region(region: object) -> None:
     """
     check_argument("default_region", str | None, region)
     if isinstance(region, str) and not _LIKE_A_REGION.fullmatch(region):
-        raise InvalidInput("default_region must be the two letters of a country in ISO 3166, for example US")
+        raise invalid("default_region", "must be the two letters of a country in ISO 3166, for example US")
 
 
 _LIKE_A_REGION: Final = re.compile("[A-Za-z0-9 _-]{0,8}")
 
 
 async def run_upload(
-    session: Session, options: CallOptions, destination: Destination, records: Records, keywords: Mapping[str, Any]
+    session: Session,
+    options: CallOptions,
+    destination: Destination,
+    records: Records,
+    declared: Any,
+    keywords: Mapping[str, Any],
 ) -> UploadReport:
     """Runs an upload job and returns its report."""
-    return await UploadJob(session, destination, records, UploadOptions(**keywords), options).run()
+    faults = Faults()
+    right = right_options(declared, keywords, faults)
+    with faults:
+        job = UploadJob(session, destination, records, UploadOptions(**right), options)
+    faults.refuse()
+    return await job.run()
+
+
+async def run_lint(
+    session: Session, destination: Destination, records: Records, keywords: Mapping[str, Any]
+) -> LintReport:
+    """Returns what an upload of the records has to expect."""
+    from socialapi.bulk.linting.linter import lint_records
+
+    faults = Faults()
+    right = right_options(LintKeywords, keywords, faults)
+    right |= {"kinds": destination.kinds, "takes_effective_at": destination.takes_effective_at, "now": session.now()}
+    if faults:
+        with faults:  # what is wrong with the other options
+            await lint_records((), **right)
+        faults.refuse()
+    return await lint_records(records, **right)
 
 
 def _operation(given: Any) -> Operation:
@@ -215,10 +245,10 @@ async def send_operations(
 
     Nothing is sent if any identifier is invalid.
     """
-    check_region(default_region)
-    check_argument("phone_format", PhoneFormat, phone_format)
-    check_argument("require_hashed", bool, require_hashed)
-    now = session.now()
+    faults, now = Faults(), session.now()
+    given = {"default_region": default_region, "phone_format": phone_format, "require_hashed": require_hashed}
+    right_options(LintKeywords, given, faults)
+    faults.refuse()
     expiry = default_expiry(destination, now)
     shapes: list[dict[str, Any]] = []
     broken: list[BrokenRule] = []
@@ -253,8 +283,9 @@ async def send_operations(
 
 
 class _KnownToSync(SyncKeywords, total=False):
-    """The options of a sync, and `journal`, for which the sync raises an error of its own."""
+    """All options of a sync, and `journal`, for which the sync raises an error of its own."""
 
+    snapshot: str | os.PathLike[str]
     journal: object
 
 
@@ -314,8 +345,9 @@ class CustomAudience(Resource):
         the report so far, if the service refuses the whole job, if it cannot be reached for
         `Config.max_elapsed_seconds`, or if reading the input fails.
         """
-        check_options(AudienceUploadKeywords, options)
-        return await run_upload(self._session, self._options, self._destination, records, options)
+        return await run_upload(
+            self._session, self._options, self._destination, records, AudienceUploadKeywords, options
+        )
 
     async def sync(
         self, desired: Records, *, snapshot: str | os.PathLike[str], **options: Unpack[SyncKeywords]
@@ -335,10 +367,10 @@ class CustomAudience(Resource):
         """
         from socialapi.bulk.sync.job import SyncOptions, sync
 
-        check_argument("snapshot", str | os.PathLike[str], snapshot)
-        check_options(_KnownToSync, options)
-        settings = SyncOptions(snapshot=snapshot, **options)
-        return await sync(self._session, self._destination, desired, settings, self._options)
+        faults = Faults()
+        right = right_options(_KnownToSync, {"snapshot": snapshot, **options}, faults)
+        settings = SyncOptions(**{"snapshot": "", **right})
+        return await sync(self._session, self._destination, desired, settings, self._options, faults)
 
     async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
         """Reads what `upload` would read and reports what to expect of it. Sends nothing.
@@ -348,16 +380,7 @@ class CustomAudience(Resource):
         few of them are likely to match. It contains no values, and memory use stays flat. Raises
         InvalidInput as `upload` does.
         """
-        from socialapi.bulk.linting.linter import lint_records
-
-        check_options(LintKeywords, options)
-        return await lint_records(
-            records,
-            kinds=self._destination.kinds,
-            takes_effective_at=self._destination.takes_effective_at,
-            now=self._session.now(),
-            **options,
-        )
+        return await run_lint(self._session, self._destination, records, options)
 
     def targeted(self, *, with_active: bool | None = None, start: str | None = None) -> Pager[TargetingCampaign]:
         """Returns the campaigns and line items that target the audience (section 4.8).
@@ -416,23 +439,13 @@ class DoNotReachListResource(Resource):
         `effective_at`. `expires_at` is always sent: 13 months after the start of the job by
         default.
         """
-        check_options(UploadKeywords, options)
-        return await run_upload(self._session, self._options, self._destination, records, options)
+        return await run_upload(self._session, self._options, self._destination, records, UploadKeywords, options)
 
     async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
         """Reads what `upload` would read and reports what to expect of it, like
         `CustomAudience.lint`.
         """
-        from socialapi.bulk.linting.linter import lint_records
-
-        check_options(LintKeywords, options)
-        return await lint_records(
-            records,
-            kinds=self._destination.kinds,
-            takes_effective_at=self._destination.takes_effective_at,
-            now=self._session.now(),
-            **options,
-        )
+        return await run_lint(self._session, self._destination, records, options)
 
     async def delete(self) -> DoNotReachList:
         """Deletes the list. Returns its last record, with `deleted` true (section 4.10).

@@ -4,8 +4,9 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from socialapi.errors import InvalidInput, NotReady
+from socialapi.errors import NotReady
 from socialapi.models.catalogs import ProductCatalog, ProductFilter, ProductSet, ProductSetType
+from socialapi.models.validation import Faults, invalid
 from socialapi.resources.arguments import check_argument
 from socialapi.resources.resource import Resource, without_none
 from socialapi.routes import catalogs as routes
@@ -46,10 +47,14 @@ class ProductSets(Resource):
         after each time that it is not ready. A MANUAL set is returned at once. Raises NotReady after
         `timeout_seconds`.
         """
-        check_argument("timeout_seconds", float | int, timeout_seconds)
-        check_argument("on_progress", Callable | None, on_progress)
-        if inspect.iscoroutinefunction(on_progress):
-            raise InvalidInput("on_progress is called, not awaited: give a plain function")
+        faults = Faults()
+        with faults:
+            check_argument("timeout_seconds", float | int, timeout_seconds)
+        with faults:
+            check_argument("on_progress", Callable | None, on_progress)
+            if inspect.iscoroutinefunction(on_progress):
+                raise invalid("on_progress", "is called, not awaited: give a plain function")
+        faults.refuse()
         clock, pause = self._session.clock, FIRST_PAUSE_SECONDS
         ends_at = clock.monotonic() + timeout_seconds
         while (found := await self.get(product_set_id)).processing_status == "PROCESSING":

@@ -4,7 +4,7 @@ The documentation gives few details of these endpoints. Documented parameters ar
 keywords are sent as given, unless their name is nearly a documented one. Results keep every field.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
 from socialapi.models.content import (
@@ -18,6 +18,7 @@ from socialapi.models.content import (
 )
 from socialapi.models.posts import Post
 from socialapi.models.queries import Fields, names_of, selected_by
+from socialapi.models.validation import Faults
 from socialapi.resources.arguments import check_argument, check_further
 from socialapi.resources.resource import Resource, unless_empty, without_none
 from socialapi.routes import platform as routes
@@ -41,11 +42,15 @@ class Articles(Resource):
 
         Returns the article. Raises InvalidInput for arguments of another type.
         """
-        check_further(self.draft, further)
-        check_argument("content_state", Mapping, content_state)
-        check_argument("cover_media", Mapping | None, cover_media)
+        faults = Faults()
+        with faults:
+            check_further(self.draft, further)
+        with faults:
+            check_argument("content_state", Mapping, content_state)
+        with faults:
+            check_argument("cover_media", Mapping | None, cover_media)
         body = {**further, "title": title, "content_state": content_state, **without_none(cover_media=cover_media)}
-        return await self._call(routes.ARTICLE_DRAFT, body=body)
+        return await self._call(routes.ARTICLE_DRAFT, body=body, faults=faults)
 
     async def publish(self, article_id: str | int) -> PublishedArticle:
         """Publishes a draft. Returns the `post_id` of the resulting post (section 4.4)."""
@@ -62,22 +67,27 @@ class News(Resource):
 
         `start` is a stored `Pager.position`.
         """
-        check_further(self.search, further)
-        check_argument("query", str, query)
-        parameters = {"query": query, **_news_fields(news_fields), **further}
-        return self._pages(routes.NEWS_SEARCH, query=parameters, start=start)
+        faults, parameters = _checked(self.search, further, news_fields)
+        with faults:
+            check_argument("query", str, query)
+        return self._pages(routes.NEWS_SEARCH, query={"query": query, **parameters}, start=start, faults=faults)
 
     async def get(
         self, story_id: str | int, *, news_fields: Sequence[NewsField | str] = (), **further: Any
     ) -> NewsStory:
         """Returns one story (section 4.4)."""
-        check_further(self.get, further)
-        parameters = {**_news_fields(news_fields), **further}
-        return await self._call(routes.NEWS_STORY, query=parameters, id=path_id("story_id", story_id))
+        faults, parameters = _checked(self.get, further, news_fields)
+        return await self._call(routes.NEWS_STORY, query=parameters, id=path_id("story_id", story_id), faults=faults)
 
 
-def _news_fields(names: object) -> dict[str, Any]:
-    return {"news.fields": unless_empty(names_of("news_fields", names, get_args(NewsField)))}
+def _checked(method: Callable[..., Any], further: Mapping[str, Any], fields: object) -> tuple[Faults, dict[str, Any]]:
+    """Returns what is wrong with the parameters of a call about news, and the parameters."""
+    faults, parameters = Faults(), {**further}
+    with faults:
+        check_further(method, further)
+    with faults:
+        parameters |= {"news.fields": unless_empty(names_of("news_fields", fields, get_args(NewsField)))}
+    return faults, parameters
 
 
 class Notes(Resource):

@@ -10,6 +10,7 @@ from socialapi.errors import ApiError
 from socialapi.models.pages import Includes, Page
 from socialapi.models.posts import Post, PostDraft
 from socialapi.models.queries import MAX_LOOKUP_IDS, ExcludedPosts, Fields, selected_by
+from socialapi.models.validation import Faults
 from socialapi.resources.arguments import check_argument
 from socialapi.resources.resource import Resource, unless_empty, without_none
 from socialapi.routes import platform as routes
@@ -72,11 +73,13 @@ class Posts(Resource):
         `start_time` until before `end_time`, with ids after `since_id` and before `until_id`,
         without what `exclude` names (replies, retweets).
         """
-        if pagination_token is not None:
-            check_argument("pagination_token", str, pagination_token)
-            start = start or str(Position(pagination_token))
-        query: dict[str, Any] = {} if fields is None else {**selected_by(fields)}
-        query |= without_none(
+        faults, known_id = Faults(), ""
+        with faults:
+            known_id = path_id("user_id", user_id)
+        with faults:
+            check_argument("pagination_token", str | None, pagination_token)
+            start = start or (None if pagination_token is None else str(Position(pagination_token)))
+        query = without_none(
             max_results=max_results,
             start_time=start_time,
             end_time=end_time,
@@ -84,7 +87,9 @@ class Posts(Resource):
             until_id=until_id,
             exclude=unless_empty(exclude),
         )
-        return self._pages(routes.USER_POSTS, query=query, start=start, id=path_id("user_id", user_id))
+        with faults:
+            query |= selected_by(fields)
+        return self._pages(routes.USER_POSTS, query=query, start=start, faults=faults, id=known_id or "0")
 
     async def create(self, draft: PostDraft | Mapping[str, Any] | str) -> Post:
         """Creates a post in the name of the user and returns it with its id (section 4.4).

@@ -20,10 +20,10 @@ from socialapi.models.products import (
     ProductsQuery,
     StoredProduct,
 )
-from socialapi.models.validation import broken_rules
+from socialapi.models.validation import Faults, broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.reports import LintReport, UpsertReport
-from socialapi.resources.arguments import check_arguments
+from socialapi.resources.arguments import right_arguments
 from socialapi.resources.resource import Resource, as_iterable
 from socialapi.routes import catalogs as routes
 from socialapi.session.pager import Pager
@@ -177,10 +177,11 @@ class Products(Resource):
         the report so far, if the service refuses the whole job, if it cannot be reached for
         `Config.max_elapsed_seconds`, or if reading the input fails.
         """
-        check_arguments(UpsertKeywords, options)
-        job = UpsertJob(
-            self._session, self._path["product_catalog_id"], products, UpsertOptions(**options), self._options
-        )
+        faults = Faults()
+        settings = UpsertOptions(**right_arguments(UpsertKeywords, options, faults))
+        with faults:
+            job = UpsertJob(self._session, self._path["product_catalog_id"], products, settings, self._options)
+        faults.refuse()
         return await job.run()
 
     async def lint(self, products: Records, **options: Unpack[ProductLintKeywords]) -> LintReport:
@@ -192,8 +193,13 @@ class Products(Resource):
         """
         from socialapi.bulk.linting.product_linter import lint_products
 
-        check_arguments(ProductLintKeywords, options)
-        return await lint_products(products, now=self._session.now(), **options)
+        faults = Faults()
+        right = right_arguments(ProductLintKeywords, options, faults)
+        if faults:
+            with faults:  # what is wrong with the other options
+                await lint_products((), **right)
+            faults.refuse()
+        return await lint_products(products, now=self._session.now(), **right)
 
     async def delete(self, product_keys: str | int | Sequence[str | int]) -> Items[ProductDeletion]:
         """Deletes the products with the given keys for good (section 4.7).

@@ -6,7 +6,7 @@ from collections.abc import Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from socialapi.models.pages import Page
-from socialapi.models.validation import is_several
+from socialapi.models.validation import Faults, is_several
 from socialapi.routes.route import Route, Target
 from socialapi.session.options import CallOptions
 from socialapi.session.pager import Pager
@@ -61,14 +61,16 @@ class Resource:
         query: Mapping[str, Any] | None = None,
         body: Any = None,
         authenticator: "Authenticator | None" = None,
+        faults: Faults | None = None,
         **path: str | int,
     ) -> Coroutine[Any, Any, R]:
         """Returns the call of a route, which returns its decoded result. `path` has the path
-        parameters that are not shared.
+        parameters that are not shared, and `faults` what is known to be wrong with other arguments.
 
         Every failure is raised as a SocialApiError.
         """
         target = Target(route, self._path | path if path else self._path)
+        self._refuse(faults, target, query, body)
         call = self._session.prepare(target, options=self._options, query=query, body=body, authenticator=authenticator)
         return self._session.call(call)
 
@@ -78,16 +80,38 @@ class Resource:
         *,
         query: Mapping[str, Any] | None = None,
         start: str | None = None,
+        faults: Faults | None = None,
         **path: str | int,
     ) -> Pager[T]:
         """Returns a pager over a collection. Raises InvalidInput for parameters that exclude one
         another.
         """
         target = Target(route, self._path | path if path else self._path)
-        collection = Collection.of(target, query, start)
-        (item_type,) = typing.get_args(route.result)
-        fetch = functools.partial(self._page, collection)
-        return Pager(fetch, self._session.spawn, start=start, item_type=item_type)
+        faults = Faults() if faults is None else faults
+        with faults:
+            collection = Collection.of(target, query, start)
+            (item_type,) = typing.get_args(route.result)
+            pager = Pager(
+                functools.partial(self._page, collection), self._session.spawn, start=start, item_type=item_type
+            )
+        self._refuse(faults, target, query)
+        return pager
+
+    def _refuse(
+        self, faults: Faults | None, target: Target[Any], query: Mapping[str, Any] | None, body: Any = None
+    ) -> None:
+        """Raises InvalidInput with the faults, if there are any, and all others of the request."""
+        if faults:
+            wrong = faults.names
+            query, body = (
+                {name: value for name, value in given.items() if name not in wrong}
+                if isinstance(given, Mapping)
+                else given
+                for given in (query, body)
+            )
+            with faults:
+                self._session.plan(target.route).request(target, query, body, self._session.now)
+            faults.refuse()
 
     async def _page(self, collection: Collection[T], token: str | None) -> Page[T]:
         session = self._session

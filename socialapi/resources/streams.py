@@ -4,8 +4,8 @@ Platform documentation, sections 4.1, 4.4, 6 and 8.
 """
 
 import datetime
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 import attrs
 
@@ -15,6 +15,7 @@ from socialapi.models.events import (
     Direction,
     EventType,
     MatchedPost,
+    Streamed,
     Subscription,
     current_event_type,
     refuse_misspelt_event_type,
@@ -22,6 +23,7 @@ from socialapi.models.events import (
 from socialapi.models.pages import Page
 from socialapi.models.queries import Fields, selected_by
 from socialapi.models.streams import Connection, EndedConnections, RuleDraft, RulesChange, StreamRule
+from socialapi.models.validation import Faults, invalid, printable_name
 from socialapi.models.webhooks import StreamLink
 from socialapi.problems import (
     BrokenRule,
@@ -32,12 +34,14 @@ from socialapi.problems import (
     RuleCap,
     ServiceError,
 )
-from socialapi.resources.arguments import check_argument, check_further, check_stream_arguments
+from socialapi.resources.arguments import check_argument, check_further
 from socialapi.resources.resource import Resource, as_iterable, flatten, without_none
 from socialapi.routes import platform as routes
+from socialapi.routes.route import Route
 from socialapi.session.pager import Pager
 from socialapi.streams.link import LinkOptions, OnGap, OnSlow
 from socialapi.streams.stream import Stream
+from socialapi.wire.events import checked_paths
 from socialapi.wire.request import check, id_list
 
 MAX_AT_ONCE: Final = 100
@@ -49,6 +53,7 @@ _OF_RULES: Final = (DuplicateRules, InvalidRules, NoncompliantRules, RuleCap)
 _MAY_PASS: Final = (DuplicateRules, RuleCap)
 """Reasons to refuse a rule that may pass once others are deleted, or that mean it exists."""
 
+T = TypeVar("T")
 Key = tuple[str, str]
 Refusals = list[Problem | ServiceError]
 
@@ -83,6 +88,8 @@ class WantedRules:
     """The drafts that the service called duplicates, with the id of the rule that is there. It may
     have another text: the service may tidy what it stores.
     """
+    _added: set[Key] = attrs.field(init=False, factory=set)
+    """The drafts that were added. One of them that is missing later is stored with another tag."""
 
     async def ensure(self) -> tuple[StreamRule, ...]:
         """Returns all rules in their final state.
@@ -98,8 +105,9 @@ class WantedRules:
             others = self._others(rules) if self.remove_others else []
             if not missing and not others:
                 return tuple(rules)
-            if refused and missing:
-                break
+            tagged = self._tagged_otherwise(rules, missing)
+            if (refused and missing) or (tagged and not self._added.isdisjoint(map(_key, missing))):
+                raise _error(refused, tagged)
             try:
                 refused = await self._change(missing, others)
             except (OutcomeUnknown, ServerError):
@@ -110,6 +118,7 @@ class WantedRules:
     async def _change(self, missing: Sequence[RuleDraft], others: Sequence[StreamRule]) -> Refusals:
         """Adds, then deletes. Returns the refusals that deleting may not have resolved."""
         refused = await self._add(missing)
+        self._added.update([] if refused else map(_key, missing))
         if not all(isinstance(each, _MAY_PASS) for each in refused):
             raise _error(refused)
         for each in refused:
@@ -127,6 +136,17 @@ class WantedRules:
             if tag == (rule.tag or "")
             and (rule.id == rule_id if rule_id is not None else _tidy(rule.value) == _tidy(value))
         ]
+
+    def _tagged_otherwise(self, rules: Sequence[StreamRule], missing: Sequence[RuleDraft]) -> str | None:
+        """Returns a hint about the first rule that is there with another tag than the wanted one."""
+        for draft in missing:
+            known = self._duplicates.get(_key(draft))
+            for rule in rules:
+                if rule.id == known if known is not None else _tidy(rule.value) == _tidy(draft.value):
+                    tag = f"the tag {printable_name(rule.tag)!r}" if rule.tag else "no tag"
+                    how = "" if self.remove_others else ", or replace it with remove_others=True"
+                    return f"rule {rule.id} is the same rule with {tag}: ask for it with {tag}{how}"
+        return None
 
     def _others(self, rules: Sequence[StreamRule]) -> list[StreamRule]:
         """Returns the rules to delete. Raises DecodeError if one of them has no id."""
@@ -185,20 +205,59 @@ def _parts(items: Sequence[Any]) -> Iterator[Sequence[Any]]:
     return (items[start : start + MAX_AT_ONCE] for start in range(0, len(items), MAX_AT_ONCE))
 
 
-def _error(refused: Refusals) -> ApiError:
-    return ApiError(
+def _error(refused: Refusals, hint: str | None = None) -> ApiError:
+    error = ApiError(
         200,
         problems=[each for each in refused if isinstance(each, Problem)],
         errors=[each for each in refused if isinstance(each, ServiceError)],
-        summary="" if refused else "another process kept changing the rules",
+        summary=""
+        if refused
+        else "the rules are not as they were set"
+        if hint
+        else "another process kept changing the rules",
     )
+    error.hint = hint
+    return error
 
 
 AnyRule = str | RuleDraft | Mapping[str, Any]
 """A rule as its value, as a `RuleDraft` with a tag, or as a mapping of both."""
 
 
-class FilteredStream(Resource):
+class _Streaming(Resource):
+    """A resource with a persistent stream."""
+
+    def _stream(
+        self,
+        route: Route[Streamed[T]],
+        query: Mapping[str, Any],
+        options: LinkOptions,
+        event_id_paths: str | Sequence[str] | None,
+        faults: Faults,
+    ) -> Stream[T]:
+        """Returns a stream. Raises InvalidInput with what is wrong with its options and the other
+        faults.
+        """
+        for name, kind in _LINK_OPTIONS.items():
+            with faults:
+                check_argument(name, kind, getattr(options, name))
+        if options.give_up_after_seconds != options.give_up_after_seconds:  # as only NaN is
+            with faults:
+                raise invalid("give_up_after_seconds", "must be a number, not NaN")
+        with faults:
+            checked_paths(event_id_paths)
+        self._refuse(faults, route.at(), query)
+        return Stream(self._session, route.at(), query, self._options, options, event_id_paths=event_id_paths)
+
+
+_LINK_OPTIONS: Final[Mapping[str, Any]] = {
+    "on_gap": Callable | None,
+    "on_slow": Callable | None,
+    "give_up_after_seconds": float | None,
+}
+
+
+class FilteredStream(_Streaming):
     """The app's filtered stream and its rules."""
 
     async def link(self, webhook_id: str | int, *, fields: Fields | None = None) -> StreamLink:
@@ -235,13 +294,13 @@ class FilteredStream(Resource):
         Other parameters are sent as given. Raises InvalidInput for one whose name is nearly that of
         a known parameter. `Stream` lists the errors of iteration.
         """
-        check_further(self.connect, further)
-        query = {**selected_by(fields), "backfill_minutes": backfill_minutes, **further}
-        check_stream_arguments(on_gap, on_slow, give_up_after_seconds)
+        query, faults = {"backfill_minutes": backfill_minutes, **further}, Faults()
+        with faults:
+            check_further(self.connect, further)
+        with faults:
+            query = {**selected_by(fields), **query}
         options = LinkOptions(on_gap=on_gap, on_slow=on_slow, give_up_after_seconds=give_up_after_seconds)
-        return Stream(
-            self._session, routes.POST_STREAM.at(), query, self._options, options, event_id_paths=event_id_paths
-        )
+        return self._stream(routes.POST_STREAM, query, options, event_id_paths, faults)
 
     def rules(
         self, *, ids: str | int | Iterable[str | int] | None = None, start: str | None = None
@@ -274,12 +333,16 @@ class FilteredStream(Resource):
         `meta["summary"]` of the returned page counts them. `dry_run` only tests the request. Raises
         InvalidInput if there are neither ids nor values.
         """
-        check_argument("dry_run", bool, dry_run)
+        faults = Faults()
+        with faults:
+            check_argument("dry_run", bool, dry_run)
         given = {"ids": flatten(ids), "values": tuple(as_iterable(values))}
         chosen = {name: each for name, each in given.items() if each}
         if not chosen:
             missing = BrokenRule(path="delete.ids", reason="needs the ids of the rules, or `values`")
-            raise InvalidInput("delete_rules deletes no rule", [missing])
+            with faults:
+                raise InvalidInput("delete_rules deletes no rule", [missing])
+        faults.refuse()
         return await self._change({"delete": chosen}, dry_run=dry_run)
 
     async def ensure_rules(
@@ -289,7 +352,8 @@ class FilteredStream(Resource):
 
         Call it at every start: existing rules stay as they are. Rules are compared by value and
         tag; no tag equals an empty one. A rule that the service calls a duplicate is there, even if
-        it is stored with another text. `remove_others` deletes all other rules, after the missing
+        it is stored with another text, but not under another tag: then the error names the rule and
+        its tag. `remove_others` deletes all other rules, after the missing
         ones were added, or before if they are in the way: with the same value under another tag, or
         at the cap.
 
@@ -297,8 +361,12 @@ class FilteredStream(Resource):
         with the `problems` of refused rules, and DecodeError before anything is changed if others
         are to be deleted and a rule cannot be decoded.
         """
-        check_argument("remove_others", bool, remove_others)
-        drafts = wanted_drafts(wanted, self._session.now())
+        faults, drafts = Faults(), dict[Key, RuleDraft]()
+        with faults:
+            check_argument("remove_others", bool, remove_others)
+        with faults:
+            drafts = wanted_drafts(wanted, self._session.now())
+        faults.refuse()
         return await WantedRules(self, drafts, remove_others).ensure()
 
     async def _change(self, change: Mapping[str, Any], *, dry_run: bool) -> Page[StreamRule]:
@@ -306,7 +374,7 @@ class FilteredStream(Resource):
         return await self._call(routes.STREAM_RULES_CHANGE, query=query, body=change)
 
 
-class Activity(Resource):
+class Activity(_Streaming):
     """Activity subscriptions and their events."""
 
     def stream(
@@ -328,13 +396,12 @@ class Activity(Resource):
         ids, tried in order, instead of `data.event_uuid`, `event_uuid`, `data.event_id`, `event_id`
         and `id`.
         """
-        check_further(self.stream, further)
+        faults = Faults()
+        with faults:
+            check_further(self.stream, further)
         query = {"backfill_minutes": backfill_minutes, **further}
-        check_stream_arguments(on_gap, on_slow, give_up_after_seconds)
         options = LinkOptions(on_gap=on_gap, on_slow=on_slow, give_up_after_seconds=give_up_after_seconds)
-        return Stream(
-            self._session, routes.ACTIVITY_STREAM.at(), query, self._options, options, event_id_paths=event_id_paths
-        )
+        return self._stream(routes.ACTIVITY_STREAM, query, options, event_id_paths, faults)
 
     async def subscribe(
         self,
@@ -354,12 +421,16 @@ class Activity(Resource):
         name, with a DeprecationWarning that names the new one. Raises InvalidInput for a name that
         is nearly a known type; other unknown names are sent as given.
         """
-        check_further(self.subscribe, further)
-        check_argument("event_type", str, event_type)
-        refuse_misspelt_event_type(event_type)
+        faults, known_type = Faults(), event_type
+        with faults:
+            check_further(self.subscribe, further)
+        with faults:
+            check_argument("event_type", str, event_type)
+            refuse_misspelt_event_type(event_type)
+            known_type = current_event_type(event_type)
         chosen = without_none(user_id=user_id, keyword=keyword, direction=direction)
-        body = {**further, "event_type": current_event_type(event_type), "filter": chosen}
-        return await self._call(routes.SUBSCRIPTION_CREATE, body=body)
+        body = {**further, "event_type": known_type, "filter": chosen}
+        return await self._call(routes.SUBSCRIPTION_CREATE, body=body, faults=faults)
 
 
 class Connections(Resource):

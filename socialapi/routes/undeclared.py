@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import attrs
 
-from socialapi.errors import InvalidInput
+from socialapi.models.validation import Faults, invalid
 from socialapi.routes.route import (
     ADS,
     ADS_SANDBOX,
@@ -48,14 +48,22 @@ def ad_hoc_target(method: str, path: str, api: str, auth: str | None) -> Target[
     Raises InvalidInput for an unknown API, and for a method or path that could not be sent
     unchanged.
     """
-    family = _family(api, auth)
+    faults = Faults()
+    apis, auths = get_args(Api), get_args(Auth)
+    if api not in apis:
+        faults.add(invalid("api", f"must be one of {', '.join(apis)}"))
+    if auth not in (None, *auths):
+        faults.add(invalid("auth", f"must be None or one of {', '.join(auths)}"))
     if not _is(_METHOD, method) or method.upper() in _NOT_FOR_SERVICES:
-        raise InvalidInput("method must be a method of HTTP, for example GET")
+        faults.add(invalid("method", "must be a method of HTTP, for example GET"))
     if not _is(_PATH, path) or any(_UNFIT.fullmatch(unquote(segment)) for segment in path.split("/")):
-        raise InvalidInput(
-            "path must begin with a slash, for example /2/tweets, and have percent-encoded segments, none of which "
-            "is . or ..; query parameters go into params"
+        why = (
+            "must begin with a slash, for example /2/tweets, and have percent-encoded segments, none of which is . or ..; "
+            "query parameters go into params"
         )
+        faults.add(invalid("path", why))
+    faults.refuse()
+    family = FAMILIES[api] if auth is None else attrs.evolve(FAMILIES[api], credentials=_CREDENTIALS[auth])
     verb = cast("Method", method.upper())
     limit, counted_by = documented_limit(verb, FAMILIES[api], path)
     route = Route(
@@ -70,17 +78,6 @@ def ad_hoc_target(method: str, path: str, api: str, auth: str | None) -> Target[
         label=label_of(path),
     )
     return route.at(**counted_by)
-
-
-def _family(api: object, auth: object) -> Family:
-    apis, auths = get_args(Api), get_args(Auth)
-    if api not in apis:
-        raise InvalidInput(f"api must be one of {', '.join(apis)}")
-    if auth is None:
-        return FAMILIES[str(api)]
-    if auth not in auths:
-        raise InvalidInput(f"auth must be None or one of {', '.join(auths)}")
-    return attrs.evolve(FAMILIES[str(api)], credentials=_CREDENTIALS[str(auth)])
 
 
 def _is(pattern: re.Pattern[str], value: object) -> bool:

@@ -247,7 +247,7 @@ class AppOnlyAuthenticator:
             async with asyncio.timeout(seconds):
                 await self._lock.acquire()
         except TimeoutError:
-            reason = f"another call asks for the token, and has none after {seconds:g} s"
+            reason = f"another call asks for the token, and has none after {round(seconds or 0, 2):g} s"
             raise self.requester.too_late(reason) from None
 
     async def _cached(self) -> str | None:

@@ -23,7 +23,7 @@ def hint_of(error: ApiError, request: Request[Any], *, is_signed: bool, now: flo
     if error.status == 401 and (is_signed or not CLOCK_CODES.isdisjoint(error.codes)):
         skew = service_time(error.headers, now) - now
         if abs(skew) >= SKEW_SECONDS:
-            return f"this machine's clock is {_span(abs(skew))} {'behind' if skew > 0 else 'ahead'}: set it"
+            return f"this machine's clock is {clock_error(-skew)}"
         if TIMESTAMP_CODE in error.codes:
             return "is this machine's clock right?"
     if request.target.route.family.host != "base_url" and _concerns_account(error, path):
@@ -43,6 +43,11 @@ def _concerns_account(error: ApiError, path: str) -> bool:
         said = " ".join(f"{each.parameter} {each.message}" for each in error.errors)
         return not account.group("below") or "account" in said.replace("account_media", "").lower()
     return "UNAUTHORIZED_ACCESS" in error.codes or error.status == 403
+
+
+def clock_error(ahead_seconds: float) -> str:
+    """Returns how far the clock is off, and what to do."""
+    return f"{_span(abs(ahead_seconds))} {'ahead' if ahead_seconds > 0 else 'behind'}: set it"
 
 
 def _span(seconds: float) -> str:

@@ -32,7 +32,7 @@ class Proxy:
     """A proxy's URL, and the `Proxy-Authorization` header to send to it."""
 
     url: str
-    authorization: str | None = None
+    authorization: str | None = attrs.field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"Proxy({self.url!r})"
@@ -74,7 +74,7 @@ class Proxies:
     """Chooses the proxy of a request: the one given, or the environment's for the host."""
 
     given: Proxy | None = None
-    by_scheme: Mapping[str, tuple[str, str]] = attrs.field(factory=dict)
+    by_scheme: Mapping[str, tuple[str, str]] = attrs.field(factory=dict, repr=False)
     """By scheme of the host: the variable that names a proxy, and its value, which is parsed when
     needed.
     """

@@ -209,7 +209,7 @@ class OAuth2UserAuthenticator:
             async with asyncio.timeout(seconds):
                 return await shielded(renewal)
         except TimeoutError:
-            reason = f"the token is being renewed, and there is none after {seconds:g} s"
+            reason = f"the token is being renewed, and there is none after {round(seconds or 0, 2):g} s"
             raise self._requester.too_late(reason) from None
         except asyncio.CancelledError:
             task = asyncio.current_task()

@@ -372,7 +372,7 @@ class Session:
         began, seconds = self.clock.monotonic(), options.pool_wait_seconds
         if not await places.take(seconds):
             raise TransportError(
-                f"no connection place became free within {seconds:g} s: all {self.config.max_connections} are in use "
+                f"no connection place became free within {round(seconds, 2):g} s: all {self.config.max_connections} are in use "
                 "(Config.max_connections, Config.pool_wait_seconds)"
             )
         return self.clock.monotonic() - began

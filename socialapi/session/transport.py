@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import functools
 import math
+import os
 import ssl
 import traceback
 import weakref
@@ -559,7 +560,10 @@ def not_sent_reason(problem: Exception) -> str:
         return _why_not_relayed(problem.status)
     os_error = getattr(problem, "os_error", None)
     whereto = " to the proxy" if isinstance(problem, aiohttp.ClientProxyConnectionError) else ""
-    return f"could not connect{whereto} ({(os_error and os_error.strerror) or type(problem).__name__})"
+    says = os_error and os_error.strerror
+    if isinstance(os_error, ConnectionError) and os_error.errno:
+        says = os.strerror(os_error.errno)  # asyncio's own text has the address again
+    return f"could not connect{whereto} ({says or type(problem).__name__})"
 
 
 def _was_asking_proxy(problem: BaseException) -> bool:

@@ -1,6 +1,5 @@
 """Encodes Python values as JSON, query strings and form bodies."""
 
-import contextlib
 import datetime
 import decimal
 import enum
@@ -21,13 +20,14 @@ from socialapi.errors import InvalidInput
 from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.spelling import near_name
 from socialapi.models.validation import (
+    NO_TIME,
     IsId,
     Tagged,
     Unshapeable,
     format_timestamp,
     is_several,
     members_by_tag,
-    parse_iso_8601,
+    moment_in_utc,
     printable_name,
     value_type,
     wire_name,
@@ -331,11 +331,13 @@ def _whole(value: Any) -> Any:
 
 def _moment(value: Any) -> Any:
     """Returns a time in UTC, also of a text with another offset, as jobs take it."""
-    moment = parse_iso_8601(value) if isinstance(value, str) else None
-    if moment is not None and moment.utcoffset():
-        with contextlib.suppress(InvalidInput):  # out of range in UTC, which the rules of the field report
-            return format_timestamp(moment)
-    return _undeclared(value)
+    if value is None or isinstance(value, Unshapeable):
+        return value
+    try:
+        is_time = isinstance(value, str | datetime.datetime)
+        return format_timestamp(moment_in_utc(value)) if is_time else Unshapeable(NO_TIME)
+    except InvalidInput as problem:
+        return Unshapeable(problem.message)
 
 
 _BY_TYPE: Final[Mapping[Any, Shape]] = {int: _whole, datetime.datetime: _moment}

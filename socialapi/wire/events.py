@@ -12,9 +12,10 @@ from typing import Any, Final, TypeVar
 
 import orjson
 
-from socialapi.errors import DecodeError, InvalidInput
+from socialapi.errors import DecodeError
 from socialapi.models.events import ActivityEvent, DirectMessage, MatchedPost, StreamNotice, canonical_event_type
 from socialapi.models.pages import Undecoded
+from socialapi.models.validation import invalid
 from socialapi.problems import Problem, ServiceError
 from socialapi.wire.class_readers import UNREADABLE, Reader
 from socialapi.wire.decode import CONVERTER, decode_json, read_partial_error, structure
@@ -133,7 +134,7 @@ def checked_paths(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
         return None
     paths: Any = (given,) if isinstance(given, str) else given
     if not isinstance(paths, Sequence) or not paths or not all(isinstance(each, str) and each for each in paths):
-        raise InvalidInput("event_id_paths must be dotted paths, for example data.event_uuid")
+        raise invalid("event_id_paths", "must be dotted paths, for example data.event_uuid")
     return tuple(paths)
 
 

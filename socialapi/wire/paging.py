@@ -13,7 +13,7 @@ from annotated_types import MaxLen
 
 from socialapi.errors import DecodeError, InvalidInput
 from socialapi.models.pages import Includes, Page, Undecoded
-from socialapi.models.validation import broken_rules
+from socialapi.models.validation import broken_rules, invalid
 from socialapi.problems import BrokenRule
 from socialapi.routes.route import Family, Target
 from socialapi.wire import scalars
@@ -253,13 +253,14 @@ class Position:
         for any other value.
         """
         if not isinstance(text, str):
-            raise InvalidInput(f"start must be the text that Pager.position gave, not {type(text).__name__}")
+            raise invalid("start", f"must be the text that Pager.position gave, not {type(text).__name__}")
         before, colon, token = text.partition(":")
         taken, _, after = before.partition("@")
         if not colon or not is_number(taken):
-            raise InvalidInput(
-                "start is not the position of a pager, as Pager.position gives it. A page's token of the service is "
-                "passed as pagination_token= for posts, and as cursor= in the advertising API"
+            raise invalid(
+                "start",
+                "is not the position of a pager, as Pager.position gives it. A page's token of the service is "
+                "passed as pagination_token= for posts, and as cursor= in the advertising API",
             )
         return cls(token or None, int(taken), tuple(unquote(each) for each in after.split(",") if each))
 
@@ -412,7 +413,7 @@ class Split:
         """
         number, _, cursor = (token or "0~").partition("~")
         if not (is_number(number) and int(number) < len(self.parts)):
-            raise InvalidInput("start is a position in another collection")
+            raise invalid("start", "is a position in another collection")
         return {**query, self.parameter: self.parts[int(number)]}, cursor or None
 
     def answer(self, page: Page[T], token: str | None) -> Page[T]:

@@ -40,10 +40,10 @@ class Request(Generic[R]):
 
     target: Target[R]
     origin: str
-    url: str
+    url: str = attrs.field(repr=False)  # said for those who print the fields of an object themselves
     headers: Mapping[str, str]
-    body: tuple[bytes, ...]
-    form: str | None
+    body: tuple[bytes, ...] = attrs.field(repr=False)
+    form: str | None = attrs.field(repr=False)
     rate_limit: RateLimit | None
     limit_key: str
 

@@ -58,8 +58,8 @@ class Reply:
     """
 
     status: int
-    headers: Mapping[str, str]
-    content: bytes
+    headers: Mapping[str, str] = attrs.field(repr=False)
+    content: bytes = attrs.field(repr=False)
     max_bytes: int | None = attrs.field(default=None, kw_only=True)
 
     @property

@@ -155,7 +155,7 @@ async def test_a_whole_hour_of_another_zone_is_one(client: Client, service: Emul
 
 async def test_a_time_without_a_zone_is_refused(client: Client) -> None:
     naive = DAY.replace(tzinfo=None)
-    with pytest.raises(errors.InvalidInput, match="a time has no time zone"):
+    with pytest.raises(errors.InvalidInput, match="has no time zone"):
         await client.ads.account(FIRST).history(
             entity_type="CAMPAIGN", entity_id="8wku2", start_time=naive, end_time=DAY
         )

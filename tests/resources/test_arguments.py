@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.errors import InvalidInput
-from socialapi.resources.arguments import check_argument, check_arguments
+from socialapi.models.validation import Faults
+from socialapi.resources.arguments import check_argument, right_arguments
 
 
 @pytest.mark.parametrize(
@@ -61,8 +62,16 @@ class Options(TypedDict, total=False):
 
 
 def test_options_have_known_names_and_types() -> None:
-    check_arguments(Options, {"dry_run": True, "rejects": None})
-    with pytest.raises(InvalidInput, match=r"^there is no option dryrun; there are dry_run, rejects$"):
-        check_arguments(Options, {"dryrun": True})
-    with pytest.raises(InvalidInput, match=r"^dry_run must be True or False, not str$"):
-        check_arguments(Options, {"dry_run": "yes"})
+    faults = Faults()
+    assert right_arguments(Options, {"dry_run": True, "rejects": None}, faults) == {"dry_run": True, "rejects": None}
+    faults.refuse()
+    assert right_arguments(Options, {"rejects": "a", "dry_run": "yes", "dryrun": True, "n": 5}, faults) == {
+        "rejects": "a"
+    }
+    with pytest.raises(InvalidInput) as caught:
+        faults.refuse()
+    assert list(map(str, caught.value.broken_rules)) == [
+        "dry_run: must be True or False, not str",
+        "dryrun: is not an option: did you mean dry_run?",
+        "n: is not an option; there are dry_run, rejects",
+    ]

@@ -116,7 +116,7 @@ async def test_a_note_has_typed_fields(client: Client, service: Emulator) -> Non
     assert note.extra == {"post_id": str(post_id), "info": info.to_dict(), "test_mode": True}
     evaluated = await client.notes.evaluate(post_id=post_id, note_text="It was June.")
     assert evaluated.claim_opinion_score == evaluated.extra["claim_opinion_score"]
-    with pytest.raises(errors.InvalidInput, match="there is no parameter test_mod: did you mean test_mode"):
+    with pytest.raises(errors.InvalidInput, match="test_mod is not a parameter: did you mean test_mode"):
         await client.notes.submit(test_mod=True)
 
 

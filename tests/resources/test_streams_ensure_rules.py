@@ -99,9 +99,20 @@ async def test_a_rule_gets_another_tag_where_others_may_be_removed(client: Clien
     with pytest.raises(errors.ApiError) as refused:
         await client.filtered_stream.ensure_rules(wanted)
     assert [type(each) for each in refused.value.problems] == [DuplicateRules]
+    (there,) = [rule for rule in await client.filtered_stream.rules().collect() if rule.value == "cats"]
+    how = "ask for it with the tag 'old', or replace it with remove_others=True"
+    assert str(refused.value).endswith(f"; rule {there.id} is the same rule with the tag 'old': {how}")
     assert await held(client) == {("cats", "old"), ("dogs", None), ("birds", None)}
     rules = await client.filtered_stream.ensure_rules(wanted, remove_others=True)
     assert pairs(rules) == await held(client) == {("cats", "new"), ("birds", None)}
+
+
+async def test_a_rule_that_is_stored_without_its_tag_is_not_replaced_again_and_again() -> None:
+    none, stored = answer({"meta": {}}), answer({"data": [{"id": "5", "value": "cats"}], "meta": {}})
+    async with Server(none, stored, then=stored) as server:
+        with pytest.raises(errors.ApiError, match=r"rule 5 is the same rule with no tag: ask for it with no tag$"):
+            await client_of(server).filtered_stream.ensure_rules(RuleDraft("cats", tag="a"), remove_others=True)
+    assert [request.method for request in server.requests] == ["GET", "POST", "GET"]
 
 
 async def test_a_rule_that_is_refused_is_told_and_others_are_kept(client: Client) -> None:

@@ -835,6 +835,7 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         cli/usage.py _Reading _found
         cli/usage.py _Reading _positional
         cli/usage.py _Reading _told
+        resources/streams.py WantedRules _added
         resources/streams.py WantedRules _duplicates
         streams/dispatcher.py Dispatcher.__init__ _handlers
         """

@@ -36,6 +36,7 @@ from socialapi.models.audiences import (
     IdentifierKind,
     Operation,
 )
+from socialapi.models.validation import Faults
 from socialapi.reports import HOLDS_IDENTIFIERS, RowIssue
 
 _SHORTEST: Final[Mapping[IdentifierKind, int]] = {"email": 6, "phone_number": 7, "device_id": 32, "service_id": 1}
@@ -164,17 +165,20 @@ class IdentifierColumns(FrozenRecord):
         """
         taken = tuple(kind for kind in IDENTIFIER_KINDS if kind in frozenset(kinds))
         given: dict[str, tuple[str, ...]] = {}
-        others = (*OVERRIDES, REGION)
+        faults, others = Faults(), (*OVERRIDES, REGION)
         for key, names in (mapping or {}).items():
-            if key not in taken and key not in others:
-                raise InvalidInput(
-                    f"{quoted(key)} is not a kind of identifier taken here; these are: "
-                    f"{', '.join((*taken, *others))} (a column is given as kind and name, not the other way round)"
-                )
-            given[key] = names_given(names)
-            if key in OVERRIDES and len(given[key]) > 1:
-                raise InvalidInput(f"{key} comes from one column, and {len(given[key])} are given")
-        form.check()
+            with faults:
+                if key not in taken and key not in others:
+                    raise InvalidInput(
+                        f"{quoted(key)} is not a kind of identifier taken here; these are: "
+                        f"{', '.join((*taken, *others))} (a column is given as kind and name, not the other way round)"
+                    )
+                given[key] = names_given(names)
+                if key in OVERRIDES and len(given[key]) > 1:
+                    raise InvalidInput(f"{key} comes from one column, and {len(given[key])} are given")
+        with faults:
+            form.check()
+        faults.refuse()
         return cls(taken, given, form)
 
     @property

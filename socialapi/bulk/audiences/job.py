@@ -4,7 +4,7 @@ import asyncio
 import datetime
 import functools
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import compress
 from typing import Final, Generic, TypeVar
 
@@ -33,7 +33,7 @@ from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due, yield_to_others
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.audiences import MAX_OPERATIONS, IdentifierKind, OperationType, UploadCounts, months_later
-from socialapi.models.validation import format_timestamp
+from socialapi.models.validation import Faults, format_timestamp, invalid
 from socialapi.reports import RowIssue, UploadReport
 from socialapi.routes.route import Target
 from socialapi.session.options import CallOptions
@@ -68,11 +68,11 @@ class UploadOptions(JobOptions):
     effective_at: datetime.datetime | str | None = None
     expires_at: datetime.datetime | str | None = None
 
-    def check(self) -> None:
-        """Raises InvalidInput for an option that makes no sense."""
+    def problems(self) -> Iterator[InvalidInput]:
+        """Yields what is wrong with each option that makes no sense."""
         if self.packing not in PACKINGS:
-            raise InvalidInput(f"packing must be one of {', '.join(PACKINGS)}")
-        super().check()
+            yield invalid("packing", f"must be one of {', '.join(PACKINGS)}")
+        yield from super().problems()
 
 
 def default_expiry(destination: Destination, now: datetime.datetime) -> str | None:
@@ -381,12 +381,16 @@ class UploadJob:
         options: UploadOptions,
         call: CallOptions,
     ) -> None:
-        options.check()
         config, route = session.config, destination.target.route
         self._options = options
         self._context = JobContext.of(session)
+        faults = Faults(options.problems())
+        with faults:
+            selection = IdentifierColumns.of(options.columns, destination.kinds, options.form)
+        with faults:
+            _preparer(destination, options, self._context.now())
+        faults.refuse()
         rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
-        selection = IdentifierColumns.of(options.columns, destination.kinds, options.form)
         self.counters: RowCounters = RowCounters(
             rate, ignored_columns=selection.ignored_columns, read_columns=selection.read_columns, notes=selection.notes
         )

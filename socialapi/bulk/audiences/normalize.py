@@ -38,8 +38,8 @@ from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.inputs.null_words import NULL_WORD, NULL_WORDS, is_null_word
 from socialapi.bulk.inputs.numbers import looks_like_float
-from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
+from socialapi.models.validation import invalid
 from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED
 
 NORMALIZER_VERSION: Final = 3
@@ -281,7 +281,7 @@ def normalizers(
     Raises InvalidInput for an unknown `default_region` or `phone_format`.
     """
     if phone_format not in phone_numbers.PHONE_FORMATS:
-        raise InvalidInput(f"phone_format must be one of {', '.join(phone_numbers.PHONE_FORMATS)}")
+        raise invalid("phone_format", f"must be one of {', '.join(phone_numbers.PHONE_FORMATS)}")
     taken = frozenset(kinds)
     region = None if default_region is None else phone_numbers.check_region(default_region)
 

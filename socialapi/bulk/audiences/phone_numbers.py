@@ -16,6 +16,7 @@ import attrs
 
 from socialapi._speedups import add_phone_plan
 from socialapi.errors import InvalidInput
+from socialapi.problems import BrokenRule
 from socialapi.reports import MAY_BE_FOREIGN
 
 PhoneFormat = Literal["auto", "international", "national"]
@@ -76,7 +77,8 @@ def check_region(region: str | None) -> str | None:
 
     code = region.strip().upper()
     if code not in phonenumbers.SUPPORTED_REGIONS:
-        raise InvalidInput(f"{region!r} is not a region: give two letters of ISO 3166 such as US, DE or GB")
+        why = "is not a region: give two letters of ISO 3166 such as US, DE or GB"
+        raise InvalidInput(f"{region!r} {why}", [BrokenRule(path="default_region", reason=why)])
     return code
 
 

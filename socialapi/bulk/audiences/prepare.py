@@ -38,13 +38,11 @@ from socialapi.models.audiences import (
     OperationType,
     is_beyond_default_expiry,
 )
-from socialapi.models.validation import format_timestamp
+from socialapi.models.validation import Faults, format_timestamp, moment_in_utc
 from socialapi.problems import BrokenRule
 from socialapi.reports import MENDED, UNKNOWN_COUNTRY, RowIssue
 
 NO_OPERATION: Final = "is neither Update nor Delete"
-NO_TIME: Final = "is not an ISO 8601 time, for example 2026-01-31T09:00:00Z"
-NO_TIME_ZONE: Final = "has no time zone, for example Z as in 2026-01-31T09:00:00Z"
 NOT_LATER: Final = "is not later than effective_at"
 NOT_IN_FUTURE: Final = "is not in the future"
 NOT_BEFORE_DEFAULT_EXPIRY: Final = f"is not {BEFORE_DEFAULT_EXPIRY}"
@@ -120,12 +118,14 @@ class Preparer:
         observer: Observer | None = None,
     ) -> None:
         kinds = tuple(kinds)
-        self._observer = observer
-        self._normalizers, self._of_models = (
-            normalizers(kinds, default_region, phone_format, require_hashed=require_hashed, of_models=of_models)
-            for of_models in (False, True)
-        )
-        self._region = phone_numbers.check_region(default_region) if phone_format != "international" else None
+        self.observer: Observer | None = observer
+        faults = Faults()
+        with faults:
+            self._normalizers, self._of_models = (
+                normalizers(kinds, default_region, phone_format, require_hashed=require_hashed, of_models=of_models)
+                for of_models in (False, True)
+            )
+            self._region = phone_numbers.check_region(default_region) if phone_format != "international" else None
         """That of numbers which are written as they are dialled, whatever `phone_format` is otherwise."""
         self._require_hashed = require_hashed
         self._hashed_kinds = frozenset(kinds) - {"partner_user_id"}
@@ -138,10 +138,12 @@ class Preparer:
         self._interned = functools.lru_cache(_ACTIONS_KEPT)(Action)
         self._action = functools.lru_cache(_ACTIONS_KEPT)(self._decide)
         default = self._action(None, None, None)
-        if not isinstance(default, Action):
+        if isinstance(default, Action):
+            self._default = default
+        else:
             named = [("operation" if field == "operation_type" else field, reason) for field, reason in default]
-            raise InvalidInput("invalid upload options", [BrokenRule(path=f, reason=r) for f, r in named])
-        self._default = default
+            faults.add(InvalidInput("invalid upload options", [BrokenRule(path=f, reason=r) for f, r in named]))
+        faults.refuse()
 
     def prepare(self, block: UserBlock) -> Iterator[PreparedBlock]:
         """Yields the prepared rows of a block, in parts of which none takes long."""
@@ -177,8 +179,8 @@ class Preparer:
             skipped.add(index)
         actions = self._actions_of(block, done, skipped) if block.layout.has_overrides else None
         self._normalize_undecided(block, columns, done)
-        if self._observer is not None:
-            self._observer.saw_columns(block, columns)
+        if self.observer is not None:
+            self.observer.saw_columns(block, columns)
         further: dict[tuple[int, int], list[str]] = {}
         for index in sorted(_slow_rows(columns, len(block)) - skipped):
             if not self._complete(block, index, columns, further, done):
@@ -250,8 +252,8 @@ class Preparer:
             several = [values[index]]
             if several == [None] and index in _misquoted(block, at):
                 problems.append((field, block.doubts[index].reason))
-                if self._observer is not None:
-                    self._observer.saw_value(field, kind, "", "", block.doubts[index].reason)
+                if self.observer is not None:
+                    self.observer.saw_value(field, kind, "", "", block.doubts[index].reason)
             elif several == [None]:
                 normalize = self._normalizer(block, index, kind)
                 several = self._values_of(block.columns[at][index], field, kind, normalize, problems, cleaned)
@@ -284,8 +286,8 @@ class Preparer:
             if remark:
                 (cleaned if value else problems).append((field, remark))
             several.append(value)
-            if self._observer is not None:
-                self._observer.saw_value(field, kind, text, value, remark)
+            if self.observer is not None:
+                self.observer.saw_value(field, kind, text, value, remark)
         return several
 
     def _decide(self, operation: str | None, effective_at: When, expires_at: When) -> Action | tuple[Problem, ...]:
@@ -379,13 +381,9 @@ def _moment(field: str, value: When, problems: list[Problem]) -> datetime.dateti
     if value is None or value == "":
         return None
     try:
-        moment = datetime.datetime.fromisoformat(value) if isinstance(value, str) else value
-        if moment.utcoffset() is not None:
-            return moment.astimezone(datetime.UTC)
-    except (ValueError, OverflowError):  # no time, or one that is before the first or after the last year in UTC
-        problems.append((field, NO_TIME))
-    else:
-        problems.append((field, NO_TIME_ZONE))
+        return moment_in_utc(value)
+    except InvalidInput as problem:
+        problems.append((field, problem.message))
     return None
 
 

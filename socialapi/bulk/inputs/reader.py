@@ -20,6 +20,7 @@ import attrs
 
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
+from socialapi.models.validation import invalid
 
 ROWS_PER_BLOCK: Final = 1_250
 """Rows read, or encoded, in one go: few enough that the event loop is not held for more than about
@@ -84,7 +85,7 @@ class TableForm(FrozenRecord):
     def check(self) -> None:
         """Raises InvalidInput for options that make no sense."""
         if self.header_line is not None and (not self.header or self.header_line < 1):
-            raise InvalidInput("header_line is the number of the line that names the columns, and takes a header")
+            raise invalid("header_line", "is the number of the line that names the columns, and takes a header")
 
 
 ANY_FORM: Final = TableForm()

@@ -27,6 +27,7 @@ from socialapi.bulk.rows import Column, RowBlock
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import IDENTIFIER_KINDS, NO_IDENTIFIER, IdentifierKind
+from socialapi.models.validation import Faults, invalid
 from socialapi.reports import (
     LOOKS_LIKE_FLOAT,
     MAY_BE_FOREIGN,
@@ -69,19 +70,22 @@ async def lint_records(
     InvalidInput for options and input that cannot be used at all, and NoRows for an input without
     rows that is not allowed; where the input breaks later, the report says so.
     """
+    faults = Faults()
     if sample is not None and sample < 1:
-        raise InvalidInput("sample must be a number of rows of at least 1")
-    selection = IdentifierColumns.of(columns, kinds, TableForm(header, header_line))
-    linter = Linter(selection, has_region=default_region is not None)
-    preparer = Preparer(
-        now=now or datetime.datetime.now(datetime.UTC),
-        default_region=default_region,
-        phone_format=phone_format,
-        require_hashed=require_hashed,
-        kinds=selection.kinds,
-        allow_effective=takes_effective_at,
-        observer=linter,
-    )
+        faults.add(invalid("sample", "must be a number of rows of at least 1"))
+    with faults:
+        selection = IdentifierColumns.of(columns, kinds, TableForm(header, header_line))
+    with faults:
+        preparer = Preparer(
+            now=now or datetime.datetime.now(datetime.UTC),
+            default_region=default_region,
+            phone_format=phone_format,
+            require_hashed=require_hashed,
+            kinds=kinds,
+            allow_effective=takes_effective_at,
+        )
+    faults.refuse()
+    linter = preparer.observer = Linter(selection, has_region=default_region is not None)
     try:
         async with open_records(records, selection) as reader:
             await _look_at(reader, preparer, linter, sample)

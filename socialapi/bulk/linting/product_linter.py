@@ -22,6 +22,7 @@ from socialapi.bulk.products.rows import ProductRow
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 from socialapi.models.products import Product
+from socialapi.models.validation import Faults, invalid
 from socialapi.reports import LOOKS_LIKE_FLOAT, ColumnLint, Finding, KindLint, LintReport, Risk
 
 _HTML_TAG: Final = re.compile(r"<[a-zA-Z/!][^<>]*>").search
@@ -47,9 +48,12 @@ async def lint_products(
     stays flat. Raises InvalidInput for options and input that cannot be used at all, and NoRows for
     an input without rows that is not allowed; where the input breaks later, the report says so.
     """
+    faults = Faults()
     if sample is not None and sample < 1:
-        raise InvalidInput("sample must be a number of rows of at least 1")
-    selection = ProductColumns.of(columns, TableForm(header, header_line), constants)
+        faults.add(invalid("sample", "must be a number of rows of at least 1"))
+    with faults:
+        selection = ProductColumns.of(columns, TableForm(header, header_line), constants)
+    faults.refuse()
     linter = ProductLinter(selection, now or datetime.datetime.now(datetime.UTC))
     try:
         async with open_records(products, selection) as reader:

@@ -31,7 +31,8 @@ from socialapi.bulk.rejects import HEADER, PLACE
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.products import Product
-from socialapi.models.validation import broken_rules
+from socialapi.models.spelling import near_name
+from socialapi.models.validation import Faults, broken_rules
 from socialapi.reports import RowIssue
 
 _CURRENCY: Final = "currency"
@@ -118,21 +119,26 @@ class ProductColumns:
         a product, and for values that break the rules of their field.
         """
         given: dict[str, tuple[str, ...]] = {}
+        found, faults = dict[str, str | int](), Faults()
         for field, names in (mapping or {}).items():
-            if field not in FIELDS:
-                raise _no_field(field, "a column is given as field and name")
-            given[field] = names_given(names)
-            if len(given[field]) > 1 and field != IMAGES:
-                raise InvalidInput(f"{field} comes from one column, and {len(given[field])} are given")
-            if field in PRICES and any(map(is_in_small_units, given[field])):
-                raise InvalidInput(
-                    f"{field} cannot be read from {quoted(given[field][0])}, which is in cents or micros: name the object "
-                    "that has it, or a column in the currency's own unit"
-                )
-        form.check()
-        return cls(
-            given, form, constants={field: _constant(field, value) for field, value in (constants or {}).items()}
-        )
+            with faults:
+                if field not in FIELDS:
+                    raise _no_field(field, "a column is given as field and name")
+                given[field] = names_given(names)
+                if len(given[field]) > 1 and field != IMAGES:
+                    raise InvalidInput(f"{field} comes from one column, and {len(given[field])} are given")
+                if field in PRICES and any(map(is_in_small_units, given[field])):
+                    raise InvalidInput(
+                        f"{field} cannot be read from {quoted(given[field][0])}, which is in cents or micros: name the "
+                        "object that has it, or a column in the currency's own unit"
+                    )
+        for field, value in (constants or {}).items():
+            with faults:
+                found[field] = _constant(field, value)
+        with faults:
+            form.check()
+        faults.refuse()
+        return cls(given, form, constants=found)
 
     @property
     def paths(self) -> Sequence[str]:
@@ -278,10 +284,8 @@ class ProductColumns:
 
 
 def _no_field(field: str, form: str) -> InvalidInput:
-    import difflib
-
-    near = difflib.get_close_matches(field, FIELDS, n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    near = near_name(field, FIELDS)
+    hint = f"; did you mean {near}?" if near else ""
     return InvalidInput(
         f"{quoted(field)} is not a field of a product{hint} ({form}, not the other way round; the fields are: "
         f"{', '.join(FIELDS)})"
@@ -314,14 +318,12 @@ def _constant(field: str, value: str | int) -> str | int:
 
 def _hint(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | None]) -> str:
     """Returns which columns that are not read might be meant for the missing fields, and what to do."""
-    import difflib
-
     # A wide table would keep the search busy for minutes.
     unread = [name for name, field in zip(names[:_NAMES_COMPARED], fields, strict=False) if field is None]
     few = [shown_name(name) for name in unread if not looks_personal(name)]
-    plain = [name.strip().lower().removeprefix("g:").replace(" ", "_").replace("-", "_") for name in few]
-    guesses = [(name, difflib.get_close_matches(name, plain, n=1)) for name in missing]
-    close = "".join(f"; {found[0]} might be meant for {name}" for name, found in guesses if found)
+    plain = tuple(name.strip().lower().removeprefix("g:") for name in few)
+    guesses = [(name, near_name(name, plain)) for name in missing]
+    close = "".join(f"; {found} might be meant for {name}" for name, found in guesses if found)
     hint = f"{close} (columns: {', '.join(shown_name(name)[:40] for name in names[:40])})"
     if " " in missing[0]:
         return hint

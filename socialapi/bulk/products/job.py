@@ -2,7 +2,7 @@
 
 import datetime
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -11,7 +11,16 @@ import attrs
 from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.reader import Block, Reader
-from socialapi.bulk.job import JobContext, JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job
+from socialapi.bulk.job import (
+    JobContext,
+    JobDescription,
+    JobOptions,
+    JobRun,
+    bulk_options,
+    prepare_input,
+    run_job,
+    same_files,
+)
 from socialapi.bulk.journals.journal import Outcome, Setting, columns_setting
 from socialapi.bulk.products.batcher import ProductBatcher, RepeatedIds, WaitingProducts
 from socialapi.bulk.products.cells import product_rows
@@ -20,11 +29,10 @@ from socialapi.bulk.products.feed import Constants, ProductColumns, ProductLayou
 from socialapi.bulk.products.resume import INVALID, SKIPPED, LoadJournal, recalled
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
 from socialapi.bulk.products.sender import ProductSender
-from socialapi.bulk.rejects import same_file
 from socialapi.errors import InvalidInput, SocialApiError
 from socialapi.internal.fairness import yield_if_due
 from socialapi.models.products import Product
-from socialapi.models.validation import broken_rules
+from socialapi.models.validation import Faults, broken_rules, invalid
 from socialapi.problems import BrokenRule
 from socialapi.reports import RowIssue, UpsertReport
 from socialapi.routes import catalogs as routes
@@ -118,14 +126,15 @@ class UpsertOptions(JobOptions):
         """Whether the share of rejected products decides before anything is sent."""
         return self.delete_vanished and self.max_reject_share is not None
 
-    def check(self) -> None:
-        """Raises InvalidInput for an option that makes no sense."""
+    def problems(self) -> Iterator[InvalidInput]:
+        """Yields what is wrong with each option that makes no sense."""
         if self.delete_vanished and self.digests is None:
-            raise InvalidInput("delete_vanished needs digests: without them nobody knows what was loaded before")
+            yield invalid("delete_vanished", "needs digests: without them nobody knows what was loaded before")
         if not 0 < self.max_vanished_share <= 1:
-            raise InvalidInput("max_vanished_share must be a number above 0 and at most 1")
-        self.refuse_as_journal(self.digests, "the digest file, too")
-        super().check()
+            yield invalid("max_vanished_share", "must be a number above 0 and at most 1")
+        yield from same_files("journal", self.journal_path, {"the digest file, too": self.digests})
+        yield from same_files("digests", self.digests, {"the rejects file, too": self.rejects})
+        yield from super().problems()
 
 
 class ProductStage:
@@ -325,12 +334,13 @@ class UpsertJob:
     def __init__(
         self, session: Session, catalog_id: str, products: Records, options: UpsertOptions, call: CallOptions
     ) -> None:
-        options.check()
-        _check_files(products, options)
         self._options = options
         self._context = JobContext.of(session)
         target = routes.PRODUCTS_PUT.at(product_catalog_id=catalog_id)
-        selection = ProductColumns.of(options.columns, options.form, options.constants)
+        faults = Faults([*options.problems(), *same_files("digests", options.digests, {"the input itself": products})])
+        with faults:
+            selection = ProductColumns.of(options.columns, options.form, options.constants)
+        faults.refuse()
         self.reader: Reader[Block[ProductLayout]] = open_records(products, selection)
         self.counters: ProductCounters = ProductCounters(
             None,
@@ -370,16 +380,6 @@ def _settings(options: UpsertOptions) -> Mapping[str, Setting]:
     columns = {"columns": columns_setting(options.columns)} if options.columns else {}
     constants = {"constants": json_bytes(dict(sorted(options.constants.items()))).decode()} if options.constants else {}
     return {"digests": digests, **columns, **constants, **options.form_settings}
-
-
-def _check_files(products: Records, options: UpsertOptions) -> None:
-    """Raises InvalidInput when a file would be written that is another one of the job."""
-    if options.digests is None:
-        return
-    if isinstance(products, str | os.PathLike) and same_file(options.digests, products):
-        raise InvalidInput(f"the digest file {options.digests} is the input itself; choose another path")
-    if options.rejects is not None and same_file(options.digests, options.rejects):
-        raise InvalidInput(f"the digest file {options.digests} is the rejects file, too; choose another path")
 
 
 def _digests(options: UpsertOptions, catalog_id: str) -> "Digests | None":

@@ -20,13 +20,14 @@ from socialapi.bulk.counters import RowCounters, report_of
 from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.inputs.reader import Reader
-from socialapi.bulk.job import OURS, JobContext, JobDescription, JobOptions, run_job
-from socialapi.bulk.rejects import same_file
+from socialapi.bulk.job import OURS, JobContext, JobDescription, JobOptions, run_job, same_files
 from socialapi.bulk.rows import RowBlock
 from socialapi.bulk.sync.reading import ReadingJob, ReadingOptions
 from socialapi.bulk.sync.snapshot import Difference, Snapshot
 from socialapi.errors import BulkError, InvalidInput, SocialApiError
 from socialapi.models.audiences import OperationType
+from socialapi.models.validation import Faults, invalid
+from socialapi.problems import BrokenRule
 from socialapi.reports import MAX_ISSUES_KEPT, Forecast, Progress, RowIssue, SyncReport, UploadReport
 from socialapi.routes.route import RateLimit
 from socialapi.session.options import CallOptions
@@ -191,36 +192,38 @@ class SyncOptions(JobOptions):
     effective_at: datetime.datetime | str | None = None
     expires_at: datetime.datetime | str | None = None
 
-    def check(self) -> None:
-        """Raises InvalidInput for an option that makes no sense."""
+    def problems(self) -> Iterator[InvalidInput]:
+        """Yields what is wrong with each option that makes no sense."""
         if not 0 <= self.max_removal_share <= 1:
-            raise InvalidInput("max_removal_share must be a number from 0 to 1")
+            yield invalid("max_removal_share", "must be a number from 0 to 1")
         if self.journal is not None:
-            raise InvalidInput("a sync takes no journal: the snapshot says from where the same sync goes on")
-        super().check()
-
-    def check_files(self, desired: object) -> None:
-        """Raises InvalidInput where two of the files are one."""
-        if isinstance(desired, str | os.PathLike) and same_file(self.snapshot, desired):
-            raise InvalidInput(f"the snapshot {self.snapshot} is the input itself; choose another path")
-        if self.rejects is not None and same_file(self.snapshot, self.rejects):
-            raise InvalidInput(f"the snapshot {self.snapshot} is the rejects file, too; choose another path")
+            why = "a sync takes no journal: the snapshot says from where the same sync goes on"
+            yield InvalidInput(why, [BrokenRule(path="journal", reason=why)])
+        yield from super().problems()
 
 
 async def sync(
-    session: Session, destination: Destination, desired: Records, options: SyncOptions, call: CallOptions
+    session: Session,
+    destination: Destination,
+    desired: Records,
+    options: SyncOptions,
+    call: CallOptions,
+    faults: Faults | None = None,
 ) -> SyncReport:
-    """Runs a sync and returns its report.
+    """Runs a sync and returns its report. `faults` are what is known to be wrong with the call.
 
     Raises InvalidInput if nothing of the input could be read, ConfigurationError if the snapshot
     cannot be used, BulkError if the sync stopped, before anything was sent or later.
     """
-    options.check()
-    options.check_files(desired)
+    faults = Faults() if faults is None else faults
+    others = {"the input itself": desired, "the rejects file, too": options.rejects}
+    faults.add(*options.problems(), *same_files("snapshot", options.snapshot, others))
     ids = destination.target.path_parameters
     with _place(options) as path:
-        snapshot = Snapshot(path, str(ids["account_id"]), str(ids["custom_audience_id"]))
-        job = SyncJob(session, destination, desired, snapshot, options, call)
+        with faults:
+            snapshot = Snapshot(path, str(ids["account_id"]), str(ids["custom_audience_id"]))
+            job = SyncJob(session, destination, desired, snapshot, options, call)
+        faults.refuse()
         if session.telemetry is None:
             return await job.run()
         return await session.telemetry.job("sync", job.run(), job.counts)

@@ -27,7 +27,7 @@ from socialapi.bulk.sync.snapshot import Snapshot
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, months_later
-from socialapi.models.validation import parse_timestamp
+from socialapi.models.validation import Faults, parse_timestamp
 from socialapi.reports import RowIssue, UploadReport
 from socialapi.session.session import Session
 
@@ -64,17 +64,9 @@ class ReadingOptions(UploadOptions):
 class ReadingStage:
     """Reads the desired rows into a snapshot. In its report, the staged rows are the accepted ones."""
 
-    def __init__(self, snapshot: Snapshot, counters: RowCounters, options: ReadingOptions, context: JobContext) -> None:
+    def __init__(self, snapshot: Snapshot, counters: RowCounters, preparer: Preparer, context: JobContext) -> None:
         now = context.now()
-        self._preparer = Preparer(
-            effective_at=options.effective_at,
-            expires_at=options.expires_at,
-            default_region=options.default_region,
-            phone_format=options.phone_format,
-            require_hashed=options.require_hashed,
-            kinds=tuple(CODES),
-            now=now,
-        )
+        self._preparer = preparer
         self._snapshot = snapshot
         self._counters = counters
         self._context = context
@@ -131,15 +123,27 @@ class ReadingJob:
     def __init__(
         self, session: Session, destination: Destination, desired: Records, snapshot: Snapshot, options: ReadingOptions
     ) -> None:
-        options.check()
         self._options = options
         self._context = JobContext.of(session)
         # Every kind is looked for: what cannot be synced is told rather than passed over.
-        selection = IdentifierColumns.of(options.columns, destination.kinds, options.form)
+        faults = Faults(options.problems())
+        with faults:
+            selection = IdentifierColumns.of(options.columns, destination.kinds, options.form)
+        with faults:
+            preparer = Preparer(
+                effective_at=options.effective_at,
+                expires_at=options.expires_at,
+                default_region=options.default_region,
+                phone_format=options.phone_format,
+                require_hashed=options.require_hashed,
+                kinds=tuple(CODES),
+                now=self._context.now(),
+            )
+        faults.refuse()
         self._counters = RowCounters(
             None, ignored_columns=selection.ignored_columns, read_columns=selection.read_columns, notes=selection.notes
         )
-        self._stage = ReadingStage(snapshot, self._counters, options, self._context)
+        self._stage = ReadingStage(snapshot, self._counters, preparer, self._context)
         self._reader = open_records(desired, selection)
         # Nothing is sent before all is read, so that all of it can be judged.
         self._description = JobDescription(

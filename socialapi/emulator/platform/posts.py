@@ -1,7 +1,6 @@
 """Handlers for reading and creating posts (platform sections 4.3 and 4.4)."""
 
 import datetime
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -17,6 +16,7 @@ from socialapi.emulator.platform.state import PostRecord, PostStore
 from socialapi.emulator.responses import Answer, Refusal, answer, data, forbidden, invalid, not_found_problem
 from socialapi.emulator.state import State, User
 from socialapi.models.posts import PostDraft
+from socialapi.models.spelling import near_name
 from socialapi.models.validation import printable_name
 from socialapi.problems import BrokenRule
 from socialapi.routes import platform as routes
@@ -111,8 +111,8 @@ def unknown_fields(call: Call) -> Iterator[BrokenRule]:
     if call.service.settings.lenient_fields:
         return
     for name in sorted(call.body.keys() - set(_DRAFT_FIELDS)):
-        meant = difflib.get_close_matches(name, _DRAFT_FIELDS, n=1)
-        suggestion = f": did you mean {meant[0]}?" if meant else f"; there are {', '.join(_DRAFT_FIELDS)}"
+        meant = near_name(name, _DRAFT_FIELDS)
+        suggestion = f": did you mean {meant}?" if meant else f"; there are {', '.join(_DRAFT_FIELDS)}"
         yield BrokenRule(path=printable_name(name), reason=f"is no field of a post{suggestion}")
 
 

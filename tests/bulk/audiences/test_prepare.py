@@ -181,7 +181,7 @@ def test_times_are_sent_in_utc(written: Any, sent: str) -> None:
     [
         ("tomorrow", "is not an ISO 8601 time, for example 2026-01-31T09:00:00Z"),
         ("31/01/2026", "is not an ISO 8601 time, for example 2026-01-31T09:00:00Z"),
-        ("0001-01-01T00:00:00+14:00", "is not an ISO 8601 time, for example 2026-01-31T09:00:00Z"),
+        ("0001-01-01T00:00:00+14:00", "is out of range in UTC: its year must be from 1 to 9999"),
         ("2026-03-01T09:00:00", "has no time zone, for example Z as in 2026-01-31T09:00:00Z"),
         ("2026-03-01", "has no time zone, for example Z as in 2026-01-31T09:00:00Z"),
         (datetime.datetime(2026, 3, 1, 9), "has no time zone, for example Z as in 2026-01-31T09:00:00Z"),  # noqa: DTZ001

@@ -20,12 +20,12 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from socialapi.bulk.audiences.prepare import NO_TIME, NO_TIME_ZONE
 from socialapi.bulk.inputs.arrow import MAX_WORDS, ArrowReader
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.inputs.numbers import INEXACT, NOT_TEXT
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import InvalidInput
+from socialapi.models.validation import NO_TIME, NO_TIME_ZONE
 from tests.bulk.input_files import open_users, read, read_until_error, values, why_empty, write
 from tests.bulk.inputs.test_files_archives import without
 from tests.bulk.model_service import ModelService, job_of

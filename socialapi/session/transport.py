@@ -251,7 +251,7 @@ _OPTIONS: Final[Mapping[str, Any]] = {
     "max_line_size": MAX_HEADER_BYTES,
     "max_field_size": MAX_HEADER_BYTES,
     # Its bound of 128 lines came together with the option.
-    **({"max_headers": MAX_HEADERS} if "max_headers" in aiohttp.ClientSession.__init__.__kwdefaults__ else {}),
+    **({"max_headers": MAX_HEADERS} if "max_headers" in (aiohttp.ClientSession.__init__.__kwdefaults__ or ()) else {}),
 }
 """The options of every request. They replace those that a session of the user's may have."""
 

@@ -102,7 +102,7 @@ class Decompressor:
                 data = data.lstrip(b"\0") if self._wbits else b""
                 if not data or not (data.startswith(_GZIP_MAGIC) or self._is_stream):
                     break
-                self._member = zlib.decompressobj(self._wbits)
+                self._member = zlib.decompressobj(_WBITS["gzip"])
             is_broken = False
             try:
                 pieces.append(self._member.decompress(data, most))

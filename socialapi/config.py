@@ -31,11 +31,10 @@ def is_loopback(host: str) -> bool:
 
 def is_host(name: str) -> bool:
     """Returns whether a host can have this name: an address, or labels that the DNS can hold."""
-    if ":" in name:
-        return True  # an address in brackets, which `urlsplit` has checked
     try:
-        if name.rpartition(".")[2].isdigit():
+        if ":" in name or name.rpartition(".")[2].isdigit():
             ipaddress.ip_address(name)
+            return True
         # Refuses empty and long labels, and those that are no name in Punycode.
         name.encode("ascii").decode("idna").encode("idna")
     except ValueError:
@@ -51,6 +50,7 @@ _LARGEST: Final = 2**53
 """The bound of all settings. It excludes infinity, which is no valid bound of a wait."""
 
 _URL_TEXT: Final = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]*")
+_AUTHORITY: Final = re.compile(r"(?:[^@]*@)?(?:\[[^\[\]]+\]|[^\[\]:@]+)(?::\d*)?")
 _PATH_TEXT: Final = re.compile(r"(/(?!\.{0,2}(/|$))([A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2}|\{[a-z_]+\})*)+/?")
 """A path whose segments are not empty, . or .., with {parameters}."""
 _HEADER_NAME: Final = re.compile("[a-z0-9!#$%&'*+.^_`|~-]*")
@@ -64,6 +64,8 @@ def _split_url(text: object) -> SplitResult | None:
         usable = parts.scheme in ("https", "http") and parts.port != 0
     except ValueError:
         return None
+    # `urlsplit` forgets what stands around the brackets of an address.
+    usable = usable and _AUTHORITY.fullmatch(parts.netloc) is not None
     return parts if usable and not parts.query and not parts.fragment else None
 
 

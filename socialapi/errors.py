@@ -34,6 +34,21 @@ if TYPE_CHECKING:
     from socialapi.reports import UploadReport
 
 
+MAX_QUOTED_CHARACTERS: Final = 300
+"""How many characters of a text of the service a message quotes. The attributes hold it whole."""
+
+
+def printable(text: str) -> str:
+    """Returns the text for a message, with a question mark for each letter that cannot be shown."""
+    return text if text.isprintable() else "".join(letter if letter.isprintable() else "?" for letter in text)
+
+
+def quoted(text: str) -> str:
+    """Returns the beginning of a text of the service on one line."""
+    line = printable(" ".join(text[: 4 * MAX_QUOTED_CHARACTERS].split()))
+    return line if len(line) <= MAX_QUOTED_CHARACTERS else f"{line[:MAX_QUOTED_CHARACTERS]} …"
+
+
 class SocialApiError(Exception):
     """The base class of all errors that this package raises deliberately.
 
@@ -201,17 +216,13 @@ class OutcomeUnknown(TransportError):
     may_be_executed = True
 
 
-MAX_QUOTED_CHARACTERS: Final = 300
-"""How many characters of a text of the service a message quotes. The attributes hold it whole."""
-
-
 class ApiError(SocialApiError):
     """The service answered with an error.
 
     `status` is the HTTP status, `headers` the response headers with lower-case names, `request_id`
     the service's id of the request (None if it gave none), `errors` the coded errors, `problems`
     the typed problems, `operation_errors` the errors of single operations in a batch, `summary`
-    what kind of answer it was if it gives no reason, `attempts` how often the request was sent, and
+    what else the answer says if it has no errors, or what kind of answer it was, `attempts` how often the request was sent, and
     `hint` what may be the matter, if there is a guess.
     """
 
@@ -251,7 +262,7 @@ class ApiError(SocialApiError):
 
     def __str__(self) -> str:
         said = self._reasons()
-        notes = [f"request {self.request_id}"] if self.request_id else []
+        notes = [f"request {quoted(self.request_id)}"] if self.request_id else []
         notes += [f"after {self.attempts} attempts"] if self.attempts > 1 else []
         tail = (f" ({', '.join(notes)})" if notes else "") + (f"; {self.hint}" if self.hint else "")
         reason = "; ".join(said) or self.summary or "no reason given"
@@ -264,18 +275,38 @@ class ApiError(SocialApiError):
         return f"{self._call}{self.status}{' ' if is_coded else ': '}{reason}{tail}"
 
     def _reasons(self) -> list[str]:
-        said = [": ".join(str(part) for part in (e.code, e.message) if part is not None) for e in self.errors[:3]]
-        said += [p.detail or p.title or p.type for p in self.problems[:3]]
+        said = [quoted(_coded(each)) for each in self.errors[:3]] + [_said_by(each) for each in self.problems[:3]]
         more = len(self.errors[3:]) + len(self.problems[3:])
         if more:
             said.append(f"and {more} more")
         said += [
-            f"operation {'?' if e.index is None else e.index}: {e.code}: {e.message}" for e in self.operation_errors[:3]
+            f"operation {'?' if e.index is None else e.index}: {quoted(_coded(e))}" for e in self.operation_errors[:3]
         ]
         more = len(self.operation_errors) - 3
         if more > 0:
             said.append(f"and {more} more operations")
-        return [each if len(each) <= MAX_QUOTED_CHARACTERS else f"{each[:MAX_QUOTED_CHARACTERS]} …" for each in said]
+        return list(filter(None, said))
+
+
+def _coded(error: "ServiceError | OperationError") -> str:
+    return ": ".join(str(part) for part in (error.code, error.message or error.parameter) if part not in (None, ""))
+
+
+def _said_by(problem: "Problem") -> str:
+    """Returns the detail or title of a problem, its reason, and what its own errors say."""
+    head = problem.detail or problem.title or problem.type
+    further: list[object] = [getattr(problem, "reason", None) or problem.extra.get("reason")]
+    listed = getattr(problem, "errors", None) or problem.extra.get("errors")
+    for each in listed if isinstance(listed, list | tuple) else ():
+        told = each if isinstance(each, Mapping) else {name: getattr(each, name, None) for name in _TELLING}
+        further.append(each if isinstance(each, str) else next(filter(None, map(told.get, _TELLING)), None))
+    said = list(dict.fromkeys(part for part in further if isinstance(part, str) and part not in ("", head)))
+    more = [f"and {len(said) - 3} more"] if len(said) > 3 else []
+    rest = "; ".join([*map(quoted, said[:3]), *more])
+    return f"{quoted(head.removesuffix('.'))}: {rest}" if rest else quoted(head)
+
+
+_TELLING: Final = ("message", "detail", "reason", "title")
 
 
 class Unauthorized(ApiError):
@@ -355,8 +386,9 @@ class StreamEnded(ApiError):
     """
 
     def __str__(self) -> str:
-        details = "; ".join(problem.detail for problem in self.problems if problem.detail)
-        return f"{self.summary} ({details})" if self.summary and details else self.summary or super().__str__()
+        details = quoted("; ".join(problem.detail for problem in self.problems if problem.detail))
+        summary = quoted(self.summary)
+        return f"{summary} ({details})" if summary and details else summary or super().__str__()
 
 
 STATUS_ERRORS: Mapping[int, type[ApiError]] = {
@@ -394,10 +426,10 @@ class DecodeError(SocialApiError):
     @property
     def fault(self) -> str:
         """The field that cannot be read, and why."""
-        return f"cannot read the answer at {self.path or 'its top'}: {self.reason}"
+        return f"cannot read the answer at {quoted(self.path) or 'its top'}: {self.reason}"
 
     def __str__(self) -> str:
-        note = f" (request {self.request_id})" if self.request_id else ""
+        note = f" (request {quoted(self.request_id)})" if self.request_id else ""
         return f"{self._call}{self.fault}{'; the request was executed' if self.executed else ''}{note}"
 
 

@@ -127,6 +127,7 @@ class InvalidParameters(FrozenRecord):
     """One item of an invalid request: a message, and the values of each parameter at fault."""
 
     message: str | None = None
+    reason: str | None = None
     parameters: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict, repr=False)
 
 

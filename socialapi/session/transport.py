@@ -200,6 +200,8 @@ class LiveReply:
         try:
             while not taken and (chunk := await content.read(LIVE_READ_BYTES)):
                 taken = self._taken(chunk)
+            if not taken and self._decompressor is not None:
+                self._decompressor.finish()
         except LOST as problem:
             rest = b""
             if content.exception() is not None:
@@ -238,6 +240,8 @@ def close_reply(reply: Reply | LiveReply) -> None:
 
 MAX_HEADER_BYTES: Final = 65_536
 """The longest header of an answer that is read. Proxies add some of 12 kB."""
+MAX_HEADERS: Final = 1_000
+"""The most lines of headers that are read."""
 
 _OPTIONS: Final[Mapping[str, Any]] = {
     "allow_redirects": False,
@@ -246,6 +250,8 @@ _OPTIONS: Final[Mapping[str, Any]] = {
     "auto_decompress": False,  # done here: aiohttp takes neither x-gzip nor zeros behind a member
     "max_line_size": MAX_HEADER_BYTES,
     "max_field_size": MAX_HEADER_BYTES,
+    # Its bound of 128 lines came together with the option.
+    **({"max_headers": MAX_HEADERS} if "max_headers" in (aiohttp.ClientSession.__init__.__kwdefaults__ or ()) else {}),
 }
 """The options of every request. They replace those that a session of the user's may have."""
 
@@ -382,7 +388,7 @@ class Transport:
             error = _not_sent(url, CLIENT_CERTIFICATE_REFUSED, is_lasting=True)
         except NOT_SENT as problem:
             error = _not_sent(url, not_sent_reason(problem), is_lasting=_is_lasting(problem))
-        except UnicodeError:
+        except (UnicodeError, aiohttp.InvalidURL):
             error = ConfigurationError(f"{request.origin} is no host that can be looked up")
         except ValueError:
             if self._owns_session:
@@ -464,6 +470,8 @@ async def _decompressed(content: aiohttp.StreamReader, decompressor: Decompresso
         chunks.append(decompressor.feed(chunk, limit + 1 - size))
         size += len(chunks[-1])
         chunk = await content.readany()
+    if size <= limit:
+        decompressor.finish()
     return b"".join(chunks)
 
 
@@ -490,8 +498,9 @@ def _is_success(status: int) -> bool:
 def _headers_of(response: aiohttp.ClientResponse) -> dict[str, str]:
     # By `items`, because the names alone come once each where a header is repeated (multidict 7).
     headers = {name.lower(): value for name, value in response.headers.items()}
-    if "www-authenticate" in headers:  # each challenge may have a line
-        headers["www-authenticate"] = ", ".join(response.headers.getall("www-authenticate"))
+    if len(headers) < len(response.headers):
+        for name in headers.keys() - {"set-cookie"}:  # which RFC 9110, section 5.3, does not allow to be joined
+            headers[name] = ", ".join(response.headers.getall(name))
     return headers
 
 
@@ -604,7 +613,7 @@ def _why_lost(problem: BaseException, timeout_seconds: float | None = None) -> s
     if isinstance(problem, TimeoutError):
         return "no complete answer" + ("" if timeout_seconds is None else f" within {timeout_seconds:g} s")
     if isinstance(problem, aiohttp.ClientPayloadError | BrokenEncoding):
-        return "the answer broke off"
+        return str(problem) if isinstance(problem, BrokenEncoding) and problem.args else "the answer broke off"
     if isinstance(problem, _Lost | aiohttp.ClientConnectionError):
         return "the connection was lost before the answer"
     return f"the answer could not be read ({type(problem).__name__})"

@@ -36,12 +36,14 @@ class UsageCounter:
     def __init__(self, since: datetime.datetime) -> None:
         self._since = since
         self._resources: collections.Counter[str] = collections.Counter()
-        self._requests: collections.Counter[str] = collections.Counter()
+        # By route and named when asked for, because every call is counted.
+        self._items: collections.Counter[Route[Any]] = collections.Counter()
+        self._requests: collections.Counter[Route[Any] | str] = collections.Counter()
 
     def count_sent(self, route: Route[Any]) -> None:
         """Counts a request."""
         # The paths of routes that the caller writes out may be any number.
-        self._requests[f"{route.method} {'(client.request)' if route.label else route.shown}"] += 1
+        self._requests[f"{route.method} (client.request)" if route.label else route] += 1
 
     def count_read(self, route: Route[Any], result: object) -> None:
         """Counts the objects of an answer."""
@@ -51,15 +53,18 @@ class UsageCounter:
             if attrs.has(type(result)):
                 self._resources[type(result).__name__] += 1
             return
-        (kind,) = typing.get_args(route.result)
-        self._add(kind.__name__, result.arrived_before(len(result.data)))
+        self._items[route] += result.arrived_before(len(result.data))
         for field, name in _INCLUDED.items():
-            self._add(name, len(getattr(result.includes, field)))
-
-    def _add(self, kind: str, count: int) -> None:
-        if count:
-            self._resources[kind] += count
+            if included := getattr(result.includes, field):
+                self._resources[name] += len(included)
 
     def usage(self) -> Usage:
         """Returns the counts up to now."""
-        return Usage(since=self._since, resources=dict(self._resources), requests=dict(self._requests))
+        resources = self._resources.copy()
+        for route, count in self._items.items():
+            (kind,) = typing.get_args(route.result)
+            resources[kind.__name__] += count
+        requests: collections.Counter[str] = collections.Counter()
+        for each, count in self._requests.items():
+            requests[each if isinstance(each, str) else f"{each.method} {each.shown}"] += count
+        return Usage(since=self._since, resources=dict(+resources), requests=dict(requests))

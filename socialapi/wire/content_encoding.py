@@ -1,42 +1,66 @@
 """Decompresses bodies: gzip in one or several members, and deflate with or without its header."""
 
 import zlib
-from typing import Final
+from typing import Any, Final, Self
+
+from socialapi.errors import quoted
 
 ENCODINGS: Final = "gzip, deflate"
 """What is asked for (`Accept-Encoding`)."""
 
-_GZIP: Final = frozenset({"gzip", "x-gzip"})
+_WBITS: Final = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": 0}
 _GZIP_MAGIC: Final = b"\x1f"
 _DEFLATE_METHOD: Final = 8
+_MAX_ENCODINGS: Final = 4
+_JSON_STARTS: Final = b"{["
+_LINE_STARTS: Final = b"{[ \r\n"
 
 
 class BrokenEncoding(Exception):
-    """A body is not compressed as its header says."""
+    """A body is not compressed as its header says, or ends too early."""
+
+
+def encodings_of(header: str | None) -> list[str]:
+    """Returns the encodings that a `Content-Encoding` names, in the order in which they were applied."""
+    names = [name.strip().lower() for name in (header or "").split(",")]
+    return [name for name in names if name not in ("", "identity")]
+
+
+def unsupported(header: str | None) -> str:
+    """Returns the encodings that a `Content-Encoding` names if they cannot be undone; otherwise an
+    empty text.
+    """
+    names = encodings_of(header)
+    return "" if len(names) <= _MAX_ENCODINGS and all(name in _WBITS for name in names) else quoted(", ".join(names))
 
 
 class Decompressor:
     """Decompresses one body piece by piece.
 
-    Zeros between and behind the members of a gzip body are padding. Anything else behind a member
-    is ignored, as browsers do, but in a stream, of which lines would be lost. A body that ends within
-    a member gives what arrived of it.
+    A body that is plain in spite of its header, as some proxies send it, is left as it is. Zeros
+    between and behind the members of a gzip body are padding. Anything else behind a member is
+    ignored, as browsers do, but in a stream, of which lines would be lost.
     """
 
-    def __init__(self, *, is_gzip: bool, is_stream: bool) -> None:
+    def __init__(self, encoding: str, *, is_stream: bool, inner: Self | None) -> None:
+        self._encoding = encoding
         self._is_stream = is_stream
-        self._wbits = 16 + zlib.MAX_WBITS if is_gzip else 0
-        self._member = zlib.decompressobj(self._wbits) if is_gzip else None
+        self._inner = inner
+        self._wbits = _WBITS.get(encoding)
+        self._member: Any = None
+        self._is_plain = False
 
     @classmethod
-    def of(cls, encoding: str | None, *, is_stream: bool = False) -> "Decompressor | None":
+    def of(cls, header: str | None, *, is_stream: bool = False) -> Self | None:
         """Returns the decompressor for a `Content-Encoding`, or None if there is nothing to undo, or
-        nothing that this can.
+        nothing that this can. That of a stream refuses what it cannot undo when it is fed.
         """
-        names = {name.strip().lower() for name in (encoding or "").split(",")} - {"", "identity"}
-        if len(names) != 1 or not (names <= _GZIP or names == {"deflate"}):
-            return None
-        return cls(is_gzip=names <= _GZIP, is_stream=is_stream)
+        found = None
+        if unread := unsupported(header):
+            return cls(unread, is_stream=True, inner=None) if is_stream else None
+        for name in encodings_of(header):
+            found = cls(name, is_stream=is_stream, inner=found)
+        return found
 
     def feed(self, data: bytes, most: int = 0) -> bytes:
         """Returns what the next bytes of the body say, and at most `most` bytes if that is given.
@@ -44,28 +68,51 @@ class Decompressor:
         What is left out is lost, so a body of which more is wanted needs a larger `most`. Raises
         BrokenEncoding.
         """
-        if self._member is None and data:
+        if self._member is None and data and not self._is_plain:
+            self._begin(data[0])
+        found = (data[:most] if most else data) if self._is_plain else self._decompressed(data, most)
+        return found if self._inner is None else self._inner.feed(found, most)
+
+    def finish(self) -> None:
+        """Raises BrokenEncoding if the body, which has ended, is not complete."""
+        if self._member is not None and not self._member.eof:
+            raise BrokenEncoding
+        if self._inner is not None:
+            self._inner.finish()
+
+    def _begin(self, first: int) -> None:
+        if self._wbits is None:
+            if first not in _LINE_STARTS:
+                raise BrokenEncoding(f"the answer is encoded as {self._encoding}, which is not supported")
+            self._is_plain = True
+        elif self._wbits:
+            self._is_plain = first != _GZIP_MAGIC[0]
+        else:
+            # No block of deflate that begins like JSON is that of a text.
+            self._is_plain = first in _JSON_STARTS
+        if not self._is_plain:
             # Some send what RFC 1951 calls deflate, without the header of RFC 1950 that HTTP wants.
-            has_header = data[0] & 0xF == _DEFLATE_METHOD
-            self._member = zlib.decompressobj(zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS)
+            has_header = first & 0xF == _DEFLATE_METHOD
+            self._member = zlib.decompressobj(self._wbits or (zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS))
+
+    def _decompressed(self, data: bytes, most: int) -> bytes:
         pieces = []
-        while data and self._member is not None:
+        while data:
             if self._member.eof:
                 data = data.lstrip(b"\0") if self._wbits else b""
                 if not data or not (data.startswith(_GZIP_MAGIC) or self._is_stream):
                     break
-                self._member = zlib.decompressobj(self._wbits)
-            pieces.append(self._decompressed(data, most))
-            most -= len(pieces[-1]) if most else 0
-            if self._member.unconsumed_tail:
-                break
+                self._member = zlib.decompressobj(_WBITS["gzip"])
+            is_broken = False
+            try:
+                pieces.append(self._member.decompress(data, most))
+            except zlib.error:
+                is_broken = True
+            if is_broken:
+                raise BrokenEncoding
             data = self._member.unused_data
+            if most:
+                most -= len(pieces[-1])
+                if most == 0:
+                    break
         return b"".join(pieces)
-
-    def _decompressed(self, data: bytes, most: int) -> bytes:
-        assert self._member is not None
-        try:
-            return self._member.decompress(data, most)
-        except zlib.error:
-            pass
-        raise BrokenEncoding

@@ -52,9 +52,11 @@ class LimitHeaders:
             if told == (None, None):
                 continue
             limit, remaining = map(_whole, told)
+            if limit is not None and limit < 0:
+                continue  # there is none
             if limit is not None or remaining is not None:
                 resets_in_seconds = _seconds_until(headers.get(reset_name), service_time(headers, now))
-                return LimitReading(limit, remaining, resets_in_seconds)
+                return LimitReading(limit, remaining if remaining is None else max(0, remaining), resets_in_seconds)
         return None
 
     def retry_after_seconds(self, headers: Mapping[str, str], now: float) -> float | None:
@@ -67,7 +69,7 @@ class LimitHeaders:
         service_now = service_time(headers, now)
         told = _seconds_until(headers.get("retry-after"), service_now)
         if told is None:
-            used_up = [reset for _, remaining, reset in self._names if not _whole(headers.get(remaining))]
+            used_up = [reset for _, remaining, reset in self._names if (_whole(headers.get(remaining)) or 0) <= 0]
             resets = (_seconds_until(headers.get(name), service_now) for name in used_up)
             told = next((each for each in resets if each), None)
         return told or None
@@ -82,8 +84,8 @@ def service_time(headers: Mapping[str, str], now: float) -> float:
 
 
 def _seconds_until(text: str | None, now: float) -> float | None:
-    """Returns a wait given as seconds, epoch seconds, epoch milliseconds or an HTTP date; never
-    negative.
+    """Returns a wait given as seconds, epoch seconds, epoch milliseconds, or a date of HTTP or ISO
+    8601; never negative.
 
     Of several values that a proxy has joined, the longest wait counts. Returns None for anything
     else, and beyond a year.
@@ -96,8 +98,9 @@ def _seconds_until(text: str | None, now: float) -> float | None:
         waits = [_wait(number, now) for number in _numbers(text)]
     else:  # the usual case, for every answer
         return seconds if 0 <= seconds <= _LONGEST_SECONDS else None
-    if not waits and (moment := _http_date(text)) is not None:
-        waits = [max(0.0, moment - now)]
+    if not waits:
+        dates = [_iso_date(part) for part in text.split(",")] if text.count(",") < _MOST_JOINED else []
+        waits = [max(0.0, moment - now) for moment in (*dates, _http_date(text)) if moment is not None]
     return max((seconds for seconds in waits if 0 <= seconds <= _LONGEST_SECONDS), default=None)
 
 
@@ -109,15 +112,25 @@ def _wait(number: float, now: float) -> float:
 
 def _numbers(text: str) -> list[float]:
     """Returns the numbers in a header, of which a proxy may have joined several (`20, 20`), or
-    written them with decimals, quotation marks or a unit. Anything else is left out.
+    written them with decimals, quotation marks, a unit or parameters. Anything else is left out.
     """
-    parts = (part.strip(" \t\"'") for part in text.split(","))
-    return [float(found.group(1)) for part in parts if (found := _NUMBER(part))]
+    parts = (part.partition(";")[0].strip(" \t\"'") for part in text.split(","))
+    found = (_NUMBER(part) for part in parts)
+    return [float(each[1]) / (1000 if each[2] else 1) for each in found if each]
 
 
 _NUMBER: Final = re.compile(
-    r"([+-]?\d{1,18}(?:\.\d{0,18})?) ?(?:s|sec|secs|seconds?)?", re.ASCII | re.IGNORECASE
+    r"([+-]?\d{1,18}(?:\.\d{0,18})?) ?(?:(ms|msecs?|milliseconds?)|s|secs?|seconds?)?", re.ASCII | re.IGNORECASE
 ).fullmatch
+_MOST_JOINED: Final = 16
+
+
+def _iso_date(text: str) -> float | None:
+    try:
+        moment = datetime.datetime.fromisoformat(text.strip(" \t\"'"))
+        return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 @functools.lru_cache(maxsize=16)
@@ -135,9 +148,12 @@ def _http_date(text: str | None) -> float | None:
 
 
 def _whole(text: str | None) -> int | None:
-    """Returns a count of requests, the smallest of several. None if there is none."""
+    """Returns a count of requests, the smallest of several, or None; below zero for an overdrawn or
+    absent limit.
+    """
     if text is None:
         return None
     if text.isdecimal() and len(text) < 12:
         return int(text)
-    return min((max(0, int(each)) for each in _numbers(text) if abs(each) < _MOST_REQUESTS), default=None)
+    counts = (int(each) for each in _numbers(text) if abs(each) < _MOST_REQUESTS and not 0 < abs(each) < 1)
+    return min(counts, default=None)

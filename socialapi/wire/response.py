@@ -16,7 +16,6 @@ import attrs
 import orjson
 
 from socialapi.errors import (
-    MAX_QUOTED_CHARACTERS,
     ApiError,
     DecodeError,
     NotFound,
@@ -24,6 +23,7 @@ from socialapi.errors import (
     WebhookRejected,
     WebhookUrlRejected,
     error_class,
+    quoted,
     shown_path,
 )
 from socialapi.models.model import Items, Model
@@ -31,6 +31,7 @@ from socialapi.problems import OperationError, Problem, ServiceError
 from socialapi.routes.route import Route
 from socialapi.wire import scalars
 from socialapi.wire.class_readers import is_tuple, join_path
+from socialapi.wire.content_encoding import unsupported
 from socialapi.wire.decode import (
     decode_json,
     is_problem,
@@ -46,7 +47,8 @@ from socialapi.wire.paging import read_page
 
 R = TypeVar("R")
 
-REQUEST_ID_HEADERS: Final = ("x-transaction-id", "x-request-id")
+REQUEST_ID_HEADERS: Final = ("x-transaction-id", "x-request-id", "x-amzn-requestid", "cf-ray")
+"""The headers with the id of a request: those of the service before those of what is in front of it."""
 
 
 # Not frozen, because each field of a frozen class costs a call when an instance is made.
@@ -70,17 +72,22 @@ class Reply:
     @property
     def is_json(self) -> bool:
         """Whether the content type is JSON."""
-        kind = self.headers.get("content-type", "").partition(";")[0].strip().lower()
+        kind = self.content_type
         return kind == "application/json" or kind.endswith("+json")
+
+    @property
+    def content_type(self) -> str:
+        """The content type without parameters, in lower case; the first of several."""
+        return self.headers.get("content-type", "").partition(";")[0].partition(",")[0].strip().lower()
 
     @property
     def body(self) -> Any:
         """The decoded body if it is JSON, otherwise its bytes. JSON objects and arrays are decoded
-        whatever the content type says. Raises DecodeError for invalid JSON of that type.
+        whatever the content type says.
         """
-        self.check_complete(executed=False)
         if self.is_json and self.content:
-            return decode(self.content)
+            with contextlib.suppress(orjson.JSONDecodeError):
+                return decode_json(self.content)
         found = _json_body(self.content)
         return found if isinstance(found, dict | list) else self.content
 
@@ -150,6 +157,8 @@ def read_result(route: Route[R], reply: Reply) -> R:
         return _read_success(route, reply)
     except DecodeError as problem:
         error = DecodeError(problem.path, problem.reason)
+    if (encodings := unsupported(reply.headers.get("content-encoding"))) and _json_body(reply.content) is None:
+        error = DecodeError("", f"is encoded as {encodings}, which is not supported")
     error.status, error.executed, error.request_id = reply.status, route.method != "GET", request_id(reply.headers)
     if route.family.envelope and reply.max_bytes is None:  # answers without an envelope hold tokens
         error.body = reply.content
@@ -316,14 +325,16 @@ def read_error(reply: Reply) -> ApiError:
     problems = [each for each in found if isinstance(each, Problem)]
     errors = [each for each in found if isinstance(each, ServiceError)]
     reason = _webhook_failure(body if body is not None else reply.content[:MAX_SEARCHED].decode("utf-8", "replace"))
+    operation_errors = _operation_errors(body)
+    has_reason = bool(problems or operation_errors or any(e.message or e.code is not None for e in errors))
     error = _class_of(reply.status, reason, problems, errors)(
         reply.status,
         headers=reply.headers,
         problems=problems,
         errors=errors,
-        operation_errors=_operation_errors(body),
+        operation_errors=operation_errors,
         request_id=request_id(reply.headers),
-        summary=_summary(reply, has_reason=bool(found)),
+        summary=_summary(reply, body, has_reason=has_reason),
     )
     if isinstance(error, WebhookRejected) and reason:
         error.reason = reason
@@ -363,7 +374,8 @@ def _listed_errors(body: Any) -> list[Any]:
     if is_problem(body) or (not items and not {"code", "message", "detail", "reason"}.isdisjoint(body)):
         items = [body]  # the errors of a problem are a part of it
     if isinstance(body.get("error"), str):
-        return [*items, {"code": body["error"], "message": body.get("error_description")}]  # RFC 6749, section 5.2
+        message = body.get("error_description") or body.get("description")
+        return [*items, {"code": body["error"], "message": message}]  # RFC 6749, section 5.2
     return [*items, body["error"]] if isinstance(body.get("error"), dict) else items
 
 
@@ -394,19 +406,27 @@ def _webhook_failure(body: Any) -> str | None:
     from socialapi.models.webhooks import WEBHOOK_FAILURES
 
     pattern = _one_of(WEBHOOK_FAILURES)
-    found = (pattern.search(text, 0, MAX_SEARCHED) for text in itertools.islice(_texts(body), MAX_ERRORS))
+    texts = itertools.islice(_texts(body, _TELLING | {"data", "parameters", "type"}), MAX_ERRORS)
+    found = (pattern.search(text, 0, MAX_SEARCHED) for text in texts)
     return next((match.group() for match in found if match), None)
 
 
-def _texts(body: Any, depth: int = 0) -> Iterator[str]:
-    """Yields the texts of an answer that may hold a reason."""
+def _texts(body: Any, telling: AbstractSet[str], depth: int = 0) -> Iterator[str]:
+    """Yields the texts of an answer that may hold a reason: those with such names, and of errors by
+    the name of a field, the texts of each field.
+    """
     if isinstance(body, str):
         yield body
     if depth > MAX_DEPTH or not isinstance(body, dict | list):
         return
-    parts = [body[name] for name in _TELLING if name in body] if isinstance(body, dict) else body[:MAX_ERRORS]
+    parts = body[:MAX_ERRORS] if isinstance(body, list) else []
+    if isinstance(body, dict):
+        named = list(itertools.islice(body.items(), MAX_ERRORS))
+        parts = [part for name, part in named if "".join(filter(str.isalpha, name)).lower() in telling]
+        if not parts and depth:
+            parts = [part for name, part in named if name not in _ECHOED and isinstance(part, str | list)]
     for part in parts:
-        yield from _texts(part, depth + 1)
+        yield from _texts(part, telling, depth + 1)
 
 
 @functools.cache
@@ -414,7 +434,11 @@ def _one_of(words: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(map(re.escape, words))})\b")
 
 
-_TELLING: Final = ("title", "detail", "reason", "code", "message", "type", "errors", "error", "data", "parameters")
+_TELLING: Final = frozenset({"title", "detail", "details", "reason", "code", "message", "msg", "description"}) | {
+    *("error", "errors", "errormessage", "errordescription", "fault", "faultstring", "exception")
+}
+_ECHOED: Final = frozenset({"parameters", "parameter", "value", "values", "input", "data", "request", "loc", "path"})
+"""Names of what an error repeats of the request, which may be personal."""
 MAX_DEPTH: Final = 4
 MAX_SEARCHED: Final = 10_000
 """How many characters of a text are searched for a reason."""
@@ -459,9 +483,9 @@ def _index(value: Any) -> int | None:
         return None
 
 
-def _summary(reply: Reply, *, has_reason: bool) -> str:
-    """Returns what kind of answer it was, for one that gives no reason; of a redirect, where it
-    leads.
+def _summary(reply: Reply, body: Any, *, has_reason: bool) -> str:
+    """Returns what else an answer says that has no errors, or what kind of answer it was; of a
+    redirect, where it leads.
     """
     if location := reply.headers.get("location") if 300 <= reply.status < 400 else None:
         return (
@@ -469,10 +493,45 @@ def _summary(reply: Reply, *, has_reason: bool) -> str:
         )
     if has_reason:
         return ""
-    kind = reply.headers.get("content-type", "").partition(";")[0].strip()
     if not reply.content:
         return "an empty answer"
-    return f"an answer of type {kind or 'unknown'} with no reason in it"
+    texts = _markup_or_text(reply) if body is None else map(quoted, _texts(body, _TELLING))
+    if said := "; ".join(itertools.islice(filter(None, texts), 3)):
+        return said
+    if encodings := unsupported(reply.headers.get("content-encoding")):
+        return f"an answer encoded as {encodings}, which is not supported"
+    return f"an answer of type {quoted(reply.content_type) or 'unknown'} with no reason in it"
+
+
+def _markup_or_text(reply: Reply) -> list[str]:
+    """Returns the reason in an answer that is not JSON: a title of HTML, the messages of XML, or a
+    plain text.
+    """
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(reply.content[:MAX_SEARCHED])
+    except UnicodeDecodeError:
+        if not reply.content_type.startswith(("text/", "application/x")):
+            return []
+        text = reply.content[:MAX_SEARCHED].decode("latin-1")
+    text = text.removeprefix("\ufeff").strip()
+    if "\0" in text or text.startswith(("{", "[")):
+        return []
+    if not text.startswith("<"):
+        return [quoted(text)]
+    import html
+
+    is_page = _PAGE.search(text) is not None
+    found = [(each[1].lower(), html.unescape(each[2] or each[3])) for each in _ELEMENT.finditer(text)]
+    said = [shown for name, each in found if (name in ("title", "h1") or not is_page) and (shown := quoted(each))]
+    return said[:1] if is_page else [": ".join(said[:3])]
+
+
+_PAGE: Final = re.compile(r"<(?:!doctype )?html|<(?:head|body|h1)\b", re.IGNORECASE)
+_ELEMENT: Final = re.compile(
+    r"<(?:[\w-]{1,20}:)?(title|h1|code|message|faultstring|text|detail|reason|description|error)\b[^<>]*>\s*"
+    r"(?:<!\[CDATA\[([^\]]*)\]\]>|([^<]*))",
+    re.IGNORECASE,
+)
 
 
 def _shown_url(location: str) -> str:
@@ -483,4 +542,4 @@ def _shown_url(location: str) -> str:
     except ValueError:
         return "an address that cannot be read"
     path = shown_path(parts.path)
-    return "".join(each if each.isprintable() else "?" for each in f"{host}{path}"[:MAX_QUOTED_CHARACTERS])
+    return quoted(f"{host}{path}")

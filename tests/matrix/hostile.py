@@ -107,14 +107,14 @@ def _lengths() -> Iterator[Hostile]:
 def _codings() -> Iterator[Hostile]:
     packed = gzip.compress(b'{"data": {"id": "1"}}')
     damaged = {
-        "gzip that is none": coded("gzip", b'{"data": {"id": "1"}}'),
         "gzip that is damaged": coded("gzip", packed[:10] + b"\xff" * 20),
+        "gzip that breaks off": coded("gzip", packed[:-20]),
         "deflate that is none": coded("deflate", b"\x07\x01\x02"),  # starts a block of the reserved type 3
+        "deflate that breaks off": coded("deflate", b"\x00\x01\x02"),
     }
     for name, content in damaged.items():
         yield Hostile(name, content, "lost")
-    yield Hostile("gzip that breaks off", coded("gzip", packed[:-20]), "unreadable")
-    yield Hostile("deflate that breaks off", coded("deflate", b"\x00\x01\x02"), "unreadable")
+    yield Hostile("a text that is no gzip", coded("gzip", b"nonsense"), "unreadable")
     yield Hostile("a coding that nobody knows", coded("rot13", b'{"qngn": {'), "unreadable")
     bomb = zlib.compressobj(9, wbits=31)
     content = b"".join([*(bomb.compress(b" " * 1_000_000) for _ in range(100)), bomb.flush()])
@@ -173,7 +173,7 @@ def _refusals() -> Iterator[Hostile]:
     for name, body in bodies.items():
         yield Hostile(f"a 404 with {name}", answer(body, status=404), "refused", 404)
     yield Hostile("a 404 that breaks off", Cut(answer(b"x" * 100, status=404)[:-50]), "refused", 404)
-    yield Hostile("a 404 with damaged gzip", answer(b"x", status=404, Content_Encoding="gzip"), "refused", 404)
+    yield Hostile("a 404 with damaged gzip", answer(b"\x1f\x8bx", status=404, Content_Encoding="gzip"), "refused", 404)
     head = b"HTTP/1.1 404 Not Found\r\nTransfer-Encoding: chunked\r\n\r\n"
     yield Hostile("a 404 without end", Endless(head, b"2000\r\n" + b" " * 0x2000 + b"\r\n"), "refused", 404)
     yield Hostile(

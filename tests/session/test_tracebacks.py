@@ -79,7 +79,7 @@ STEPS: Final[dict[str, Step]] = {
     "503": answer(status=503),
     "redirect": answer(status=301, Location="https://other.example/2/tweets"),
     "page": answer(b"<html>", content_type="text/html"),
-    "broken gzip": answer(b"no gzip", Content_Encoding="gzip"),
+    "broken gzip": answer(b"\x1f\x8b no gzip", Content_Encoding="gzip"),
     "hang up": Fault.CLOSE,
     "reset": Fault.RESET,
     "cut": Cut(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"),

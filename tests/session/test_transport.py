@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import socket
 import ssl
+import zlib
 from typing import Any, NoReturn
 
 import aiohttp
@@ -66,11 +67,49 @@ async def test_a_connection_serves_the_next_call_after_answers_of_every_kind() -
     assert server.connections == 1
 
 
-async def test_a_header_that_comes_twice_counts_with_its_last_value() -> None:
-    twice = b"HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nX-Kept: yes\r\nset-cookie: b=2\r\nContent-Length: 0\r\n\r\n"
+async def test_headers_that_come_twice_are_joined_but_cookies() -> None:
+    twice = b"HTTP/1.1 200\r\nSet-Cookie: a=1\r\nX-A: 20\r\nset-cookie: b=2\r\nx-a: 30\r\nContent-Length: 0\r\n\r\n"
     async with Server(twice) as server, client_of(server.url) as client:
         reply = await get(client)
-    assert reply.headers == {"set-cookie": "b=2", "x-kept": "yes", "content-length": "0"}
+    assert reply.headers == {"set-cookie": "b=2", "x-a": "20, 30", "content-length": "0"}
+
+
+async def test_many_headers_and_early_hints_are_read() -> None:
+    early = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
+    many = "".join(f"X-{number}: {'a' * 300}\r\n" for number in range(200)).encode()
+    async with (
+        Server(early + answer(b"[1]").replace(b"\r\n", b"\r\n" + many, 1)) as server,
+        client_of(server.url) as client,
+    ):
+        assert (await get(client)).body == [1]
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "GZIP, gzip", "deflate"])
+async def test_a_body_that_is_plain_in_spite_of_its_header_is_read(encoding: str) -> None:
+    async with Server(then=answer(b'{"a": 1}', Content_Encoding=encoding)) as server, client_of(server.url) as client:
+        assert (await get(client)).body == {"a": 1}
+
+
+async def test_lines_in_several_members_of_gzip_stream_and_one_that_is_cut_off_is_a_lost_connection() -> None:
+    lines = [b'{"a": 1}\n', b"\n", b'{"a": 2}\n']
+    members = [*map(gzip.compress, lines), gzip.compress(bytes(2_000))[:-9]]
+    chunks = b"".join(b"%x\r\n%b\r\n" % (len(member), member) for member in members)
+    head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
+    async with Server(then=head + chunks + b"0\r\n\r\n") as server, client_of(server.url) as client:
+        live = await opened(client)
+        read = b""
+        while len(read) < 2_000:
+            read += await live.read()
+        with pytest.raises(OutcomeUnknown, match="the answer broke off"):
+            await live.read()
+    assert read == b"".join(lines) + bytes(2_000)
+
+
+async def test_a_stream_with_an_unknown_encoding_says_so() -> None:
+    async with Server(then=answer(b"\x8b\x03", Content_Encoding="br")) as server, client_of(server.url) as client:
+        live = await opened(client)
+        with pytest.raises(OutcomeUnknown, match="is encoded as br, which is not supported"):
+            await live.read()
 
 
 # Not connected: the service cannot have executed anything
@@ -182,7 +221,8 @@ async def test_a_proxy_that_refuses_has_passed_nothing_on() -> None:
         (Fault.RESET, "the connection was lost before the answer"),
         (Cut(b"HTTP/1.1 200 OK\r\nContent-Le"), "the connection was lost before the answer"),
         (Cut(OK[:-5]), "the answer broke off"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Encoding: gzip\r\n\r\nplain", "the answer broke off"),
+        (answer(gzip.compress(bytes(2_000))[:-9], Content_Encoding="gzip"), "the answer broke off"),
+        (answer(zlib.compress(bytes(2_000))[:-9], Content_Encoding="deflate"), "the answer broke off"),
         (b"SSH-2.0-OpenSSH_9.6\r\n\r\n", "the answer could not be read (ClientResponseError)"),
     ],
 )

@@ -25,6 +25,10 @@ BODIES = {
     "zeros behind": ("gzip", gzip.compress(TEXT) + bytes(512)),
     "something else behind": ("gzip", gzip.compress(TEXT) + b"\r\n-- tail"),
     "zeros between": ("gzip", gzip.compress(TEXT[:9]) + bytes(7) + gzip.compress(TEXT[9:]) + bytes(1)),
+    "twice": ("gzip, x-gzip", gzip.compress(gzip.compress(TEXT))),
+    "said twice": ("gzip, gzip", gzip.compress(TEXT)),
+    "plain": ("gzip", TEXT),
+    "plain instead of deflate": ("deflate", TEXT),
     "deflate": ("deflate", zlib.compress(TEXT)),
     "deflate without a header": ("deflate", raw_deflate(TEXT)),
 }
@@ -41,18 +45,21 @@ def test_a_body_in_any_pieces_is_the_same(name: str, sizes: list[int]) -> None:
         size = sizes[number % len(sizes)]
         read += decompressor.feed(body[place : place + size])
         place, number = place + size, number + 1
+    decompressor.finish()
     assert read == TEXT
 
 
-@pytest.mark.parametrize("encoding", [None, "", "identity", "br", "zstd", "gzip, br", "nonsense"])
+@pytest.mark.parametrize(
+    "encoding", [None, "", "identity", "br", "zstd", "gzip, br", "br, gzip", "nonsense", ", ".join(["gzip"] * 9)]
+)
 def test_what_is_not_compressed_or_not_known_is_left_as_it_is(encoding: str | None) -> None:
     assert Decompressor.of(encoding) is None
 
 
 @pytest.mark.parametrize(
     "body",
-    [b"nonsense", gzip.compress(TEXT)[:-8] + b"12345678", gzip.compress(TEXT) + b"more"],
-    ids=["no archive", "a wrong checksum", "more behind"],
+    [gzip.compress(TEXT)[:-8] + b"12345678", gzip.compress(TEXT) + b"more"],
+    ids=["a wrong checksum", "more behind"],
 )
 def test_what_is_not_compressed_as_said_is_refused(body: bytes) -> None:
     decompressor = Decompressor.of("gzip", is_stream=True)
@@ -61,7 +68,26 @@ def test_what_is_not_compressed_as_said_is_refused(body: bytes) -> None:
         decompressor.feed(body)
 
 
-def test_no_more_is_unpacked_than_wanted() -> None:
+@pytest.mark.parametrize("before", [b"", gzip.compress(bytes(1_000))])
+def test_no_more_is_unpacked_than_wanted(before: bytes) -> None:
     decompressor = Decompressor.of("gzip")
     assert decompressor is not None
-    assert decompressor.feed(gzip.compress(bytes(10_000_000)), 1_000) == bytes(1_000)
+    assert decompressor.feed(before + gzip.compress(bytes(10_000_000)), 1_000) == bytes(1_000)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body"),
+    [
+        *[("gzip", gzip.compress(TEXT)[:end]) for end in (1, 9, 40, -8, -1)],
+        ("gzip", gzip.compress(TEXT) * 2 + gzip.compress(TEXT)[:-1]),
+        ("gzip, gzip", gzip.compress(gzip.compress(TEXT)[:-1])),
+        ("deflate", zlib.compress(TEXT)[:-5]),
+        ("deflate", raw_deflate(TEXT)[:-1]),
+    ],
+)
+def test_a_body_that_ends_too_early_is_broken(encoding: str, body: bytes) -> None:
+    decompressor = Decompressor.of(encoding)
+    assert decompressor is not None
+    assert TEXT.startswith(decompressor.feed(body)[: len(TEXT)])
+    with pytest.raises(BrokenEncoding):
+        decompressor.finish()

@@ -24,6 +24,8 @@ NOW = 1_800_000_000.0  # Fri, 15 Jan 2027 08:00:00 GMT
         ("Friday, 15-Jan-27 08:00:42 GMT", 42.0),
         ("Fri Jan 15 08:00:42 2027", 42.0),
         ("Fri, 15 Jan 2027 10:00:42 +0200", 42.0),
+        *[(text, 42.0) for text in ('"42"', "42;", "42;w=60", "42, 42", "42 s", "42000ms", "2027-01-15T08:00:42Z")],
+        ("2027-01-15T10:00:42.0+02:00, 2027-01-15T08:00:40Z", 42.0),
     ],
 )
 def test_a_moment_is_read_in_every_form(reset: str, seconds: float) -> None:
@@ -44,6 +46,10 @@ def test_a_moment_is_read_in_every_form(reset: str, seconds: float) -> None:
         "inf",
         "1e300",
         "9999999999999999999",
+        "2026-01-15T08:00:42Z",
+        "9999-12-31T23:59:59Z",
+        "0001-01-01T00:00:00+14:00",
+        "PT30S",
         "Fri, 99 Foo 2027 08:00:00 GMT",
         "Fri, 15 Jan 0000 08:00:00 GMT",
         "Fri, 15 Jan 2027 08:00:00 +9999999",
@@ -139,6 +145,7 @@ def test_the_limit_that_is_used_up_is_the_one_to_wait_for() -> None:
 def test_numbers_that_are_none_are_left_out() -> None:
     headers = {"x-rate-limit-limit": "many", "x-rate-limit-remaining": "-3", "x-rate-limit-reset": "later"}
     assert LimitHeaders(PREFIXES).read(headers, NOW) == LimitReading(None, 0, None)
+    assert LimitHeaders(PREFIXES).read({"x-rate-limit-limit": "-1", "x-rate-limit-remaining": "-1"}, NOW) is None
 
 
 @pytest.mark.parametrize("name", ["limit", "remaining", "reset"])

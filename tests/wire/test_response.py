@@ -175,7 +175,7 @@ def test_the_status_chooses_the_class(status: int, kind: type[errors.ApiError]) 
 @pytest.mark.parametrize(
     ("content", "content_type", "says"),
     [
-        (b"<html><h1>503</h1></html>", "text/html", "an answer of type text/html with no reason in it"),
+        (b"<html><p>503</p></html>", "text/html", "an answer of type text/html with no reason in it"),
         (b"", "application/json", "an empty answer"),
         (b'{"errors": [{"code"', "application/json", "an answer of type application/json with no reason in it"),
         (b"[1, 2]", "application/json; charset=utf-8", "an answer of type application/json with no reason in it"),
@@ -202,7 +202,36 @@ def test_a_body_without_a_reason_keeps_the_status(content: bytes, content_type: 
         ({"message": "already written"}, "already written"),
         ({"error": {"code": "7", "message": "no"}}, "7: no"),
         ({"error": "invalid_grant", "error_description": "it was used"}, "invalid_grant: it was used"),
-        ({"title": "Bad", "detail": "very bad", "errors": [{"message": "a part"}]}, "very bad"),
+        ({"title": "Bad", "detail": "Very bad.", "errors": [{"message": "a part"}]}, "Very bad: a part"),
+        (
+            {"title": "Invalid Request", "errors": [{"message": m} for m in "abcde"]},
+            "Invalid Request: a; b; c; and 2 more",
+        ),
+        ({"title": "Invalid Request", "errors": [{"reason": "odd"}, "text"]}, "Invalid Request: odd; text"),
+        (
+            {"type": f"{BASE}/client-forbidden", "detail": "No.", "reason": "client-not-enrolled"},
+            "No: client-not-enrolled",
+        ),
+        ({"error": "no", "description": "why"}, "no: why"),
+        ({"Message": "is not authorized"}, "is not authorized"),
+        ({"fault": {"faultstring": "quota violation", "detail": {"errorcode": "7"}}}, "quota violation; 7"),
+        ({"errors": {"name": ["is too long"], "value": "secret"}}, "is too long"),
+        ({"detail": [{"loc": ["body"], "msg": "field required", "input": "secret"}]}, "field required"),
+        ({"errors": [{"code": 3, "parameter": "bid"}]}, "3: bid"),
+        (["one", "two"], "one; two"),
+        (b'"Forbidden"', "Forbidden"),
+        (b"Forbidden", "Forbidden"),
+        (b"upstream\r\n  connect error", "upstream connect error"),
+        (b"<html><head><title> 502 Bad\nGateway </title></head><h1>x</h1>", "502 Bad Gateway"),
+        (b"<!DOCTYPE HTML><h1>It is &lt;down&gt;</h1><code>x</code>", "It is <down>"),
+        (
+            b"<?xml?><Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>",
+            "AccessDenied: Access Denied",
+        ),
+        (b"<s:Fault><faultstring><![CDATA[a < b]]></faultstring></s:Fault>", "a < b"),
+        ({"detail": "a\x1b[31mred\r\n2026 forged \u202e x"}, "a?[31mred 2026 forged ? x"),
+        (b"\x1b[2J\xe2\x80\xae gone", "?[2J? gone"),
+        ([{"code": "\x07"}], "?"),
         ([{"message": "in an array"}], "in an array"),
         (b'\xef\xbb\xbf{"detail": "behind a mark"}', "behind a mark"),
     ],
@@ -239,7 +268,12 @@ def test_blanks_before_the_body_do_not_hide_it(prefix: bytes) -> None:
 
 def test_the_request_id_is_what_the_service_calls_the_request() -> None:
     assert refusal({}, x_transaction_id="abc", x_request_id="def").request_id == "abc"
-    assert refusal({}, x_request_id="def").request_id == "def"
+    assert refusal({}, x_request_id="def", cf_ray="c").request_id == "def"
+    assert refusal({}, x_amzn_requestid="am", cf_ray="c").request_id == "am"
+    assert (
+        str(refusal({}, cf_ray="c\x1b"))
+        == "HTTP 400: an answer of type application/json with no reason in it (request c?)"
+    )
     assert refusal({}).request_id is None
 
 
@@ -344,7 +378,7 @@ def test_an_invalid_request_lists_its_parameters() -> None:
     assert found.errors[0].message == "out of range"
     assert found.errors[0].parameters == {"max_results": ("500",), "ids": ()}
     assert found.errors[1].parameters == {}
-    assert str(refusal(body)) == "HTTP 400: One or more parameters were invalid."
+    assert str(refusal(body)) == "HTTP 400: One or more parameters were invalid: out of range; odd"
 
 
 def test_every_type_that_has_a_class_is_tested_here() -> None:
@@ -394,9 +428,16 @@ def test_a_reply_gives_its_body_decoded_when_it_is_json() -> None:
     assert reply(b"", content_type="application/json").body == b""
 
 
-def test_a_reply_whose_json_is_cut_off_says_where() -> None:
-    with pytest.raises(errors.DecodeError, match=r"is not JSON .* at byte"):
-        _ = reply(b'{"a": ').body
+def test_a_reply_whose_json_is_cut_off_gives_its_bytes() -> None:
+    assert reply(b'{"a": ').body == b'{"a": '
+    assert reply(b"OK").body == b"OK"
+
+
+def test_an_encoding_that_is_not_supported_is_named() -> None:
+    with pytest.raises(errors.DecodeError, match="is encoded as br, which is not supported"):
+        read_result(platform.USER_POSTS, reply(b"\x8b\x03", content_encoding="br"))
+    assert "encoded as zstd, gzip, which" in str(refusal(b"\xb5\x2f", content_encoding="zstd, gzip"))
+    assert str(refusal({"detail": "why"}, content_encoding="utf-8")) == "HTTP 400: why"
 
 
 def test_the_repr_of_a_reply_shows_no_content() -> None:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
+from socialapi.errors import printable
+
 ColumnMapping = Mapping[str, str | int | Sequence[str | int]]
 """The names of columns, or the numbers of those that have none, by what they hold."""
 Override = Literal["operation_type", "effective_at", "expires_at"]
@@ -99,11 +101,6 @@ def quoted(name: object) -> str:
     """A name for a message; what may be data is not shown."""
     text = str(name)
     return "<hidden>" if looks_personal(text) else f'"{printable(text)}"'
-
-
-def printable(text: str) -> str:
-    """The text for a message, with a question mark for each letter that cannot be shown."""
-    return text if text.isprintable() else "".join(letter if letter.isprintable() else "?" for letter in text)
 
 
 def printable_names(names: Sequence[str]) -> str:

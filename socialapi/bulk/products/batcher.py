@@ -16,9 +16,8 @@ from typing import IO, Any, Final
 import orjson
 
 from socialapi._speedups import IdentifierTable
-from socialapi.bulk.inputs.columns import printable
 from socialapi.bulk.products.rows import ProductBatch, ProductRow
-from socialapi.errors import InvalidInput
+from socialapi.errors import InvalidInput, printable
 from socialapi.models.products import MAX_PRODUCTS
 from socialapi.reports import RowIssue
 

@@ -345,7 +345,7 @@ async def test_the_journal_is_no_other_file_of_the_load(path: Path, tmp_path: Pa
         "the rejects file, too": {"journal": path, "rejects": str(path)},
         "the digest file, too": {"journal": path, "digests": str(path)},
     }
-    with pytest.raises(InvalidInput, match=rf"^the journal .* is {role}; choose another path"):
+    with pytest.raises(InvalidInput, match=rf"^journal is {role} \(.*\); choose another path"):
         job_of(ModelCatalog(), feed, **files[role])
     with pytest.raises(InvalidInput, match="journal must be a path, or an object with the methods of Journal"):
         job_of(ModelCatalog(), feed, journal=3)

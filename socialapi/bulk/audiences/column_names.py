@@ -15,7 +15,7 @@ of somebody else's database. A region, state or province is no country.
 import functools
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, OVERRIDES
@@ -150,7 +150,7 @@ def detected_as(name: str) -> str:
 
 @functools.lru_cache(_NAMES_KEPT)
 def _detected_as(name: str) -> str:
-    words = _NO_WORD.sub(" ", _folded(_CUSTOM_FIELD.sub("", name.strip()))).strip()
+    words = words_in(_CUSTOM_FIELD.sub("", name.strip()))
     text = words.replace(" ", "")
     if text in _OVERRIDE_NAMES:
         return _OVERRIDE_NAMES[text]
@@ -182,14 +182,29 @@ def _without_words(text: str, kind: str) -> Iterator[str]:
         yield from texts
 
 
+@functools.lru_cache(_NAMES_KEPT)
+def countries_for(phone: str, countries: tuple[tuple[int, str], ...]) -> Sequence[tuple[int, str]]:
+    """Returns the columns of countries, as pairs of an index and a name, in the order in which they count for the
+    phone numbers of a column: first those that have a word in common with it, as `Billing Phone` and `Billing
+    Country`, then those without such words.
+    """
+    words = frozenset(map(folded, (*WHICH_ONE, *TYPES, *BEFORE[REGION])))
+
+    def words_of(name: str) -> frozenset[str]:
+        return frozenset(word for word in words if word in folded(name))
+
+    return sorted(countries, key=lambda each: (words_of(each[1]).isdisjoint(words_of(phone)), bool(words_of(each[1]))))
+
+
+def words_in(name: str) -> str:
+    """Returns the words of a name without case, accents and punctuation, a blank between each."""
+    letters = unicodedata.normalize("NFKD", name.translate(_LETTERS))
+    return _NO_WORD.sub(" ", "".join(each for each in letters if not unicodedata.combining(each)).casefold()).strip()
+
+
 def folded(name: str) -> str:
     """Returns a name without case, accents, blanks and punctuation."""
-    return _NO_WORD.sub("", _folded(name))
-
-
-def _folded(name: str) -> str:
-    letters = unicodedata.normalize("NFKD", name.translate(_LETTERS))
-    return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
+    return words_in(name).replace(" ", "")
 
 
 @functools.cache

@@ -375,7 +375,6 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "names of columns that are noted": _places(
         """
         bulk/audiences/columns.py IdentifierColumns noted
-        bulk/audiences/columns.py IdentifierColumns overlooked
         bulk/audiences/columns.py IdentifierColumns remarks
         bulk/counters.py RowCounters grouped
         cli/run_job.py ProgressDisplay.__init__ _columns_shown

@@ -12,7 +12,6 @@ from socialapi.bulk.inputs.columns import quoted
 from socialapi.bulk.inputs.numbers import ShortFloat, Unreadable
 from socialapi.bulk.inputs.reader import (
     COLUMNS_LOOKED_AT,
-    ROWS_LOOKED_AT,
     ROWS_PER_BLOCK,
     ArrowStream,
     Block,
@@ -20,6 +19,7 @@ from socialapi.bulk.inputs.reader import (
     NoRows,
     Selection,
     ThreadedReader,
+    rows_looked_at,
 )
 from socialapi.errors import InvalidInput
 
@@ -268,10 +268,11 @@ def _look_at_texts(parquet: Any, schema: Any, selection: Selection[Any]) -> None
     """Shows the selection the first texts of a Parquet file, fewer of them if they are large."""
     texts = [field.name for field in schema if _is_text(field.type)][:COLUMNS_LOOKED_AT]
     with contextlib.suppress(Exception):  # whatever a damaged column raises
-        for size in (_FEWEST_ROWS, ROWS_LOOKED_AT):
+        size, more = 0, _FEWEST_ROWS
+        while size < more:
+            size = more
             batch = next(parquet.iter_batches(batch_size=size, columns=texts, use_threads=False))
-            if batch.nbytes > _LOOKED_AT_BYTES * _FEWEST_ROWS // ROWS_LOOKED_AT:
-                break
+            more = min(rows_looked_at(len(texts)), _LOOKED_AT_BYTES * size // max(1, batch.nbytes))
         _look_at(batch, selection)
 
 
@@ -281,7 +282,7 @@ def _look_at(batch: Any, selection: Selection[Any]) -> None:
     """
     with contextlib.suppress(Exception):  # whatever a damaged column raises
         selection.look_at(
-            (field.name, _texts(column.slice(0, ROWS_LOOKED_AT)) if _is_text(field.type) else ())
+            (field.name, _texts(column.slice(0, rows_looked_at(len(batch.columns)))) if _is_text(field.type) else ())
             for field, column in zip(batch.schema, batch.columns, strict=True)
         )
 

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, islice
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, Generic, TypeVar, cast
 
@@ -10,13 +10,13 @@ from socialapi.bulk.inputs.columns import looks_personal
 from socialapi.bulk.inputs.reader import (
     COLUMNS_LOOKED_AT,
     IS_BLANK,
-    ROWS_LOOKED_AT,
     Block,
     Fault,
     Layout,
     NoRows,
     Selection,
     in_lists,
+    rows_looked_at,
 )
 from socialapi.errors import InvalidInput
 
@@ -68,7 +68,7 @@ class ObjectBlocks(Generic[L]):
         have such keys.
         """
         if first_number == 1:
-            self._look_at([each for each in objects[:ROWS_LOOKED_AT] if each.__class__ is dict])
+            self._look_at([each for each in objects if each.__class__ is dict])
         if (block := self._block_of_equal(objects, first_number, lines)) is not None:
             yield block
             return
@@ -96,7 +96,8 @@ class ObjectBlocks(Generic[L]):
 
     def _look_at(self, objects: Sequence[Any]) -> None:
         """Shows the selection the values of the first dictionaries by their keys."""
-        names = islice(names_of(objects), COLUMNS_LOOKED_AT)
+        names = names_of(objects[: rows_looked_at(COLUMNS_LOOKED_AT)])[:COLUMNS_LOOKED_AT]
+        objects = objects[: rows_looked_at(len(names))]
         self._selection.look_at((name, [each.get(name) for each in objects]) for name in names)
 
     def _block_of_equal(

@@ -132,7 +132,7 @@ _CUSTOM_FIELD: Final = re.compile("__p?c$")
 _DOMAIN: Final = "domain"
 """No `main` after a `do`."""
 _ALONE: Final = frozenset({"em", "cc"})
-"""Names that no word comes before or after."""
+"""Names that no word or number comes before or after."""
 _LETTERS: Final = str.maketrans("\u0142\u0141\u00ba\u00b0", "lL  ")
 """Letters that no form of Unicode takes apart, and the signs in `Nº` and `N°`."""
 _DIGITS: Final = re.compile("[0-9]+")
@@ -161,7 +161,7 @@ def _detected_as(name: str) -> str:
     stems = (text, bare, _DIGITS.sub("", bare))
     forms = dict.fromkeys(form for stem in stems for form in (stem, stem.removesuffix("s"), stem.removesuffix("es")))
     for form in forms:
-        if form in by_name:
+        if form in by_name and (form not in _ALONE or form in stems[:2]):
             return by_name[form]
     for form in filter(_may_have_words().search, forms):
         for kind in BEFORE:

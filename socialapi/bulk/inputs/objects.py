@@ -1,5 +1,6 @@
 """Makes blocks of mappings, whose keys may differ from one to the next."""
 
+import contextlib
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -179,10 +180,10 @@ def with_paths(objects: Sequence[Any], selection: Selection[Any]) -> Sequence[An
 
 
 def _at_paths(item: Mapping[Any, Any], paths: Sequence[str]) -> Mapping[str, Any]:
-    return {path: value for path in paths if path not in item and (value := _value_at(item, path)) is not None}
+    return {path: value for path in paths if path not in item and (value := value_at(item, path)) is not None}
 
 
-def _value_at(item: Any, path: str) -> Any:
+def value_at(item: Any, path: str) -> Any:
     """Returns what is at a path of names and indexes; of a list, what each of its items has there."""
     found = item
     for step in path.split("."):
@@ -198,12 +199,16 @@ def _value_at(item: Any, path: str) -> Any:
 
 
 def check_names(names: Sequence[str], objects: Iterable[Any], selection: Selection[Any]) -> None:
-    """Raises InvalidInput if the first objects, which have these names, show that the input cannot be used.
-
-    It says how to name what is within them.
-    """
-    try:
+    """Raises InvalidInput if the first objects, which have these names, show that the input cannot be used."""
+    with advice_on_paths(objects, selection):
         selection.check_keys(names)
+
+
+@contextlib.contextmanager
+def advice_on_paths(objects: Iterable[Any], selection: Selection[Any]) -> Iterator[None]:
+    """Adds to an InvalidInput how to name what is within the objects."""
+    try:
+        yield
     except InvalidInput as error:
         known = (path for each in objects for path in _paths_in(each) if selection.knows_any((_last(path),)))
         if (path := next(known, None)) is None:

@@ -99,7 +99,7 @@ TYPES: Final = _listed("""
 """)
 """Words that may come after such a name."""
 
-_LINKS: Final = ("", "de", "du", "del", "do", "di", "of", "van")
+LINKS: Final = ("", "de", "du", "del", "do", "di", "of", "van")
 """Words that may come between a name and a word around it."""
 BEFORE: Final[Mapping[str, tuple[str, ...]]] = {
     "email": _listed("adresse, dirección, indirizzo, endereço, adres"),
@@ -214,8 +214,8 @@ def _by_name() -> Mapping[str, str]:
 
 @functools.cache
 def _words_around(kind: str) -> tuple[frozenset[str], frozenset[str]]:
-    before = (*WHICH_ONE, *(f"{word}{link}" for word in BEFORE[kind] for link in _LINKS))
-    after = (*AFTER[kind], *(f"{link}{word}" for word in TYPES for link in _LINKS))
+    before = (*WHICH_ONE, *(f"{word}{link}" for word in BEFORE[kind] for link in LINKS))
+    after = (*AFTER[kind], *(f"{link}{word}" for word in TYPES for link in LINKS))
     return frozenset(map(folded, before)), frozenset(map(folded, after)) - {_DOMAIN}
 
 

@@ -22,7 +22,7 @@ _MAX_DECIMALS: Final = 1_000
 """Of a decimal number that is looked at: one of a million takes as long as a file."""
 NOT_TEXT: Final = "is neither a text nor a whole number"
 NESTED: Final = (
-    'holds an object or a list: name the value within it by its path, as in columns={"<field>": "<column>.value"} or '
+    'holds an object: name the value within it by its path, as in columns={"<field>": "<column>.value"} or '
     "--column <field>=<column>.value"
 )
 INFINITE: Final = "is not a finite number"
@@ -140,7 +140,7 @@ def digits_of(value: Any) -> str:
     may have been lost.
     """
     if not is_number(value):
-        raise NoDigits(NESTED if isinstance(value, Mapping | list | tuple) else NOT_TEXT)
+        raise NoDigits(NESTED if isinstance(value, Mapping) else NOT_TEXT)
     try:
         return str(_whole(value))
     except ValueError:  # more digits than Python is willing to write out

@@ -11,7 +11,7 @@ import attrs
 
 from socialapi.bulk.inputs.columns import shown_name
 from socialapi.bulk.inputs.null_words import is_null_word
-from socialapi.bulk.inputs.numbers import NESTED, NOT_TEXT, NoDigits, digits_of, is_missing, is_number, looks_like_float
+from socialapi.bulk.inputs.numbers import NOT_TEXT, NoDigits, digits_of, is_missing, is_number, looks_like_float
 from socialapi.bulk.inputs.reader import IS_BLANK, Block
 from socialapi.bulk.products.feed import ProductColumn, ProductLayout
 from socialapi.bulk.products.merchant_values import (
@@ -212,8 +212,6 @@ class _Reading:
                 self._warn(index, field, NOT_BELOW_ZERO)
                 value = 0
             return value, fault
-        if isinstance(cell, Mapping | list):
-            return "", NESTED
         return (str(cell) if isinstance(cell, uuid.UUID) else cell), None
 
     def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:

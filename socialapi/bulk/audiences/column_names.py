@@ -66,9 +66,10 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         partner user id, partner id, partner user, partner uid, external partner id, external partner user id
     """),
     REGION: _listed("""
-        country, country/region, nation, calling code, dial code, dialing code, dialling code, country calling code
+        country, ctry, country/region, nation, calling code, dial code, dialing code, dialling code, country calling code
         country dial code, country dialing code, country phone code, cc
-        Land, Ländercode, Länderkürzel, Länderkennzeichen, Länderkennung, Landeskürzel, Landeskennzeichen, Landesvorwahl
+        Land, Ländercode, Länderkürzel, Länderkennzeichen, Länderkennung, Landeskürzel, Landeskennzeichen, LKZ, Landesvorwahl
+        Ländervorwahl
         pays, indicatif, indicatif pays, indicatif téléphonique, país, paese, nazione, kraj, kraju, państwo, 国, 国名, 国番号
     """),
 }
@@ -80,7 +81,8 @@ WHICH_ONE: Final = _listed("""
     residence, contact, customer, client, user, member, subscriber, lead, buyer, person, my, your, account, guest
     patient, student, employee, recipient, receipt, address, daytime, evening, car, normalized, normalised, raw
     privat, private, privates, geschäfts, geschäftliche, geschäftliches, dienst, dienstliche, berufliche, weitere
-    zweite, Kunden, Firmen, Kontakt, Rechnungs, Liefer, Versand, Wohn, mobiele, vaste
+    weiteres, Haupt, zweite, Kunden, Firmen, Kontakt, Rechnungs, Liefer, Versand, Wohn, autre, otro, altro, outro, andere, mobiele
+    vaste, inny
     PC, PC用, 携帯, 携帯用, 自宅, 勤務先, 会社, 連絡先, ご連絡先, 請求先, 配送先
 """)
 """Words that may come before a name of an e-mail address, a phone number or a country."""
@@ -94,7 +96,7 @@ TYPES: Final = _listed("""
     particular, profesional, trabajo, casa, oficina, cliente, contacto, móvil, celular, fijo, facturación, envío
     residencia, personale, aziendale, lavoro, ufficio, principale, contatto, cellulare, fisso, fatturazione, spedizione
     residenza, pessoal, comercial, residencial, trabalho, contato, fixo, residência
-    privé, zakelijk, werk, thuis, mobiel, vast, prywatny, służbowy, domowy, kontaktowy, komórkowy, komórkowego, kom
+    abitazione, uff, SMS, privé, zakelijk, werk, op werk, thuis, mobiel, vast, prywatny, służbowy, służbowe, domowy, kontaktowy, komórkowy, komórkowego, kom
     stacjonarny, stacjonarnego, zamieszkania, 携帯, 自宅, 勤務先, 会社
 """)
 """Words that may come after such a name."""
@@ -103,15 +105,18 @@ LINKS: Final = ("", "de", "du", "del", "do", "di", "of", "van")
 """Words that may come between a name and a word around it."""
 BEFORE: Final[Mapping[str, tuple[str, ...]]] = {
     "email": _listed("adresse, dirección, indirizzo, endereço, adres"),
-    "phone_number": _listed("n, no, nr, nro, num, number, numéro, número, numero, numer, nummer"),
-    REGION: _listed("code, código, codice, kod, iso, adresse, phone, phone number, telephone"),
+    "phone_number": _listed("n, no, nr, nro, nbr, num, number, numéro, número, numero, numer, nummer"),
+    REGION: _listed("code, código, codice, kod, iso, region, adresse, phone, phone number, telephone"),
 }
 """Words for an address, a number or a code that may come before a name of these."""
 AFTER: Final[Mapping[str, tuple[str, ...]]] = {
     "email": _listed("address, addresses, addr, adresse, adressen, adres, id, アドレス"),
-    "phone_number": _listed("no, nr, num, number, nummer, 番号, phone, phone number, telefon, telefoon, telefone"),
+    "phone_number": _listed(
+        "no, nr, nbr, num, number, nummer, 番号, phone, phone number, telefon, telefoon, telefone, Handy"
+    ),
     REGION: _listed(
-        "code, iso, alpha, name, region, région, región, regione, regio, região, area geografica, コード, 地域"
+        "code, cd, iso, alpha, name, prefix, region, weitere region, région, región, o región, regione, regio, região, "
+        "area geografica, コード, 地域"
     ),
 }
 """Such words that may come after a name."""

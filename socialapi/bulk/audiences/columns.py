@@ -54,6 +54,8 @@ MAX_OVERLOOKED: Final = 50
 _USER_NAMES: Final = ("username", "login", "userlogin", "loginname", "nickname")
 _VALUES_LOOKED_AT: Final = 100
 _MOST_OF: Final = 0.9
+_LONGEST: Final = 320
+"""Characters of an e-mail address."""
 _several: Final = re.compile(r"\s*(?:[;,|\n]|:::)\s*").split
 _looks_like_email: Final = re.compile(r"(?:mailto:|[^@<>]*<)?[^@\s,;<>\"]+@[^@\s,;<>\"]+\.[^@\s,;<>\"]{2,}>?").fullmatch
 _looks_like_phone_number: Final = re.compile(
@@ -75,13 +77,14 @@ _is_of_other: Final = re.compile(
 
 def why_overlooked(name: str, kind: IdentifierKind, what: str) -> str:
     """Returns the warning about a column that is not read, and what to do."""
-    other = ", or another kind, as those of" if what == _DIGESTS else ""
-    return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": [{quoted(name)}]}} (--column {kind}=…{other}) reads it'
+    reads = "reads them as those of e-mail addresses" if what == _DIGESTS else "reads it"
+    return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": [{quoted(name)}]}} (--column {kind}=…) {reads}'
 
 
 def _nearly_all(looks: Callable[[str], object], texts: Sequence[str]) -> bool:
     """Returns whether a text, or each of several in it, looks so in nine of ten cells."""
-    looking = sum(all(map(looks, filter(None, _several(text)))) for text in texts)
+    several = ([part for part in _several(text) if part] for text in texts)
+    looking = sum(bool(parts) and all(len(part) <= _LONGEST and looks(part) for part in parts) for parts in several)
     return looking >= _MOST_OF * len(texts) > 0
 
 

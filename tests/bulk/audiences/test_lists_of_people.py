@@ -433,7 +433,7 @@ async def test_the_report_says_what_was_read_as_what_and_which_columns_were_over
         (["0012345678", "4155550132"], ""),
         ([sha256("a"), "NULL", sha256("b").upper(), ""], "SHA-256 digests"),
         ([hashlib.md5(b"a").hexdigest()], ""),
-        (["", "null"], ""),
+        (["", "null", ";", "a@" + "b." * 50_000 + "<"], ""),
     ],
 )
 async def test_a_column_that_is_not_read_is_reported_if_nearly_all_its_filled_cells_are_identifiers(

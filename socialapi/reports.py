@@ -23,8 +23,8 @@ MAY_BE_FOREIGN: Final = (
 )
 """The reason of a warning about phone numbers; the report has one for each column."""
 UNKNOWN_COUNTRY: Final = (
-    "names no country that is known, so that the default region holds for the phone number: write two or three letters of "
-    "ISO 3166 (DE, DEU) or a calling code (49)"
+    "names no country that is known, so that the phone number is taken only if it is valid in the default region: write two "
+    "or three letters of ISO 3166 (DE, DEU), the name of the country or a calling code (49)"
 )
 """The reason of a warning about countries of rows; the report has one for each column."""
 HOLDS_IDENTIFIERS: Final = "is not read, and its first rows hold"

@@ -669,12 +669,17 @@ def listed(names: Iterable[str]) -> str:
 
 LISTS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
     "| Read as | Names |": (
-        *((f"`{kind}`", listed(names)) for kind, names in column_names.NAMES.items()),
-        ("`region`, the country of the row", listed(column_names.COUNTRY_NAMES)),
+        *(
+            (f"`{kind}`" + ", the country of the row" * (kind == "region"), listed(names))
+            for kind, names in column_names.NAMES.items()
+        ),
     ),
     "| Words | |": (
         ("before the name", listed(dict.fromkeys(column_names.WHICH_ONE))),
         ("after the name", listed(dict.fromkeys(column_names.TYPES))),
+        *((f"before that of `{kind}`", listed(words)) for kind, words in column_names.BEFORE.items()),
+        *((f"after that of `{kind}`", listed(words)) for kind, words in column_names.AFTER.items()),
+        ("between the two", listed(filter(None, column_names.LINKS))),
     ),
     "| Words for no value | |": (("in any case", listed(sorted(NULL_WORDS))),),
 }

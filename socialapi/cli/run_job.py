@@ -100,7 +100,9 @@ class ProgressDisplay:
             self._columns_shown.update(new)
         if self._is_quiet or not report.read or all(_is_called(*each) for each in new.items()):
             return
-        read = "; ".join(f"{name} as {read_as}" for name, read_as in islice(new.items(), COLUMNS_SHOWN))
+        read = "; ".join(
+            f"{'column ' * name.isdecimal()}{name} as {read_as}" for name, read_as in islice(new.items(), COLUMNS_SHOWN)
+        )
         more = f"; and {len(new) - COLUMNS_SHOWN} more" if len(new) > COLUMNS_SHOWN else ""
         self._console.print(output.printable(f"reading {read}{more}"), markup=False, soft_wrap=True)
 
@@ -220,11 +222,11 @@ def _show_warnings(console: Console, report: UploadReport) -> None:
     is_load = isinstance(report, UpsertReport)
     for issue in report.warning_details[:ISSUES_SHOWN]:
         if issue.reason.startswith(HOLDS_IDENTIFIERS):
-            _say(console, f"column {issue.field} {issue.reason}")
+            _say(console, f"column {issue.field}{_who(issue)} {issue.reason}")
         elif issue.reason.startswith((MENDED, LOOKS_LIKE_FLOAT, MAY_BE_FOREIGN, UNKNOWN_COUNTRY)):
             _say(console, f"row {issue.row}{_who(issue)}: {issue.field} {issue.reason}")
         elif not issue.row and issue.product_id is None:
-            _say(console, issue.reason)
+            _say(console, f"{issue.file}: {issue.reason}" if issue.file else issue.reason)
         elif not is_load:
             _say(console, f"row {issue.row}{_who(issue)}, sent without {_what(issue)}")
         elif issue.row:
@@ -259,7 +261,7 @@ def _say(console: Console, text: str) -> None:
 
 def _who(issue: RowIssue) -> str:
     if issue.file is not None:
-        return f" ({issue.file}, row {issue.file_row})"
+        return f" ({issue.file}, row {issue.file_row})" if issue.row else f" of {issue.file}"
     return f" ({issue.product_id})" if issue.product_id else ""
 
 

@@ -115,10 +115,9 @@ def _identifiers(row: UserRow, partition: int, normalize: Normalizers) -> list[t
     own, and is rejected when it is written.
     """
     found: list[tuple[str, str, str]] = []
-    normalize_in = normalize.in_country(row.country) if row.country else normalize
-    for place, (_, kind, text) in enumerate(row.identifiers):
+    for place, (field, kind, text) in enumerate(row.identifiers):
         try:
-            value, _ = normalize_in[kind](text)
+            value, _ = normalize.in_country(row.countries.get(field, ""))[kind](text)
             key = f"{kind} {value}"
         except Unusable:
             value, key = text, f"row {partition} {row.number} {place}"

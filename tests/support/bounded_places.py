@@ -375,7 +375,6 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "names of columns that are noted": _places(
         """
         bulk/audiences/columns.py IdentifierColumns noted
-        bulk/audiences/columns.py IdentifierColumns overlooked
         bulk/audiences/columns.py IdentifierColumns remarks
         bulk/counters.py RowCounters grouped
         cli/run_job.py ProgressDisplay.__init__ _columns_shown
@@ -416,9 +415,11 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         _speedups/reference.py - _phone_plans
         bulk/audiences/column_names.py _by_name cache
         bulk/audiences/column_names.py _detected_as lru_cache
-        bulk/audiences/column_names.py _reachable cache
-        bulk/audiences/column_names.py _which_one cache
+        bulk/audiences/column_names.py _may_have_words cache
+        bulk/audiences/column_names.py _words_around cache
+        bulk/audiences/column_names.py countries_for lru_cache
         bulk/audiences/countries.py _by_alpha_3 cache
+        bulk/audiences/countries.py _by_name cache
         bulk/audiences/countries.py _region_of lru_cache
         bulk/audiences/normalize.py Normalizers.__init__ lru_cache
         bulk/audiences/phone_numbers.py _dialled cache

@@ -2,11 +2,12 @@
 
 import datetime
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import attrs
 
+from socialapi.bulk.audiences.column_names import countries_for
 from socialapi.bulk.audiences.columns import IdentifierLayout
 from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.inputs.null_words import is_null_word
@@ -32,7 +33,7 @@ class UserRow:
     """A row of a block, as it was read.
 
     `number` counts data rows from 1. `identifiers` are (field, kind, raw text) triples; `field` is
-    the name in the input, for messages. `country` is that of its phone numbers, or "". The three
+    the name in the input, for messages. `countries` are those of the phone numbers of each field. The three
     overrides are None if the row has none. `problem`
     is a (field, reason) pair if the row could not be read. `unusable` are such pairs for values
     that are not text, beside identifiers that are.
@@ -45,7 +46,7 @@ class UserRow:
     expires_at: When = None
     problem: tuple[str, str] | None = None
     unusable: tuple[tuple[str, str], ...] = ()
-    country: str = ""
+    countries: Mapping[str, str] = {}
 
 
 def user_rows(block: UserBlock) -> Iterator[UserRow]:
@@ -68,7 +69,9 @@ def user_rows(block: UserBlock) -> Iterator[UserRow]:
             expires_ats[index],
             None if fault is None else ("", fault.reason),
             tuple(unusable),
-            country_of(block, index)[1],
+            {name: country_of(block, index, name)[1] for _, name, _ in block.layout.identifiers}
+            if block.layout.countries
+            else {},
         )
 
 
@@ -84,12 +87,13 @@ def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str,
             yield text, reason
 
 
-def country_of(block: UserBlock, index: int) -> tuple[str, str]:
-    """Returns the column and the cell that say the country of a row: of several columns, the first that
-    names a country, or else the first that says anything. Both are empty where none does.
+def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:
+    """Returns the column and the cell that say the country of a row for its numbers in the column `phone`: of
+    several, in the order of `countries_for`, the first that names a country, or else the first that says
+    anything. Both are empty where none does.
     """
     found = ("", "")
-    for column, name in block.layout.countries:
+    for column, name in countries_for(phone, block.layout.countries):
         for text, _ in texts_of(block.columns[column][index]):
             country = text.strip()
             if country and not is_null_word(country):

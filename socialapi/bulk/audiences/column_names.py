@@ -2,183 +2,130 @@
 
 Names are compared without case, accents, blanks and punctuation. A name stands for an identifier
 kind if it is the specification's name or a listed one. It may have a number (`email2`, `E-mail 2
-Address`), a plural (`emails`) and a word for hashing (`email_sha256`, `hashed_phone`); names of
-e-mail addresses and phone numbers may have words that say which one it is (`work email`, `Phone -
-Mobile`). docs/inputs.md prints the lists.
+Address`), a plural (`emails`) and a word for hashing (`email_sha256`, `hashed_phone`). Names of
+e-mail addresses, phone numbers and countries may have further words around them: those that say
+which one it is (`work email`, `Phone - Mobile`, `Billing Country`), and those for an address, a number
+or a code (`Adresse de courriel`, `Nr komórki`, `Código de país`). docs/inputs.md prints the lists.
 
 A name that means something else elsewhere is in no list: `Username` is the name that people log in
 with at a shop, `ad_id` the id of an advertisement, and `customer_id`, `user_id` and `id` are those
-of somebody else's database.
+of somebody else's database. A region, state or province is no country.
 """
 
 import functools
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, OVERRIDES
-from socialapi.models.audiences import IdentifierKind
 
 REGION: Final = "region"
 """What the country of a row is called in a mapping of columns: the region of its phone numbers."""
 
-NAMES: Final[Mapping[IdentifierKind, tuple[str, ...]]] = {
-    "email": (
-        *("email", "e-mail", "mail", "email address", "e-mail address", "mail address", "email addr", "email id"),
-        *("additional email addresses", "hs additional emails", "user email"),
-        *("E-Mail-Adresse", "Mailadresse", "Emailadresse"),
-        *("adresse e-mail", "adresse mail", "adresse email", "courriel", "adresse courriel", "mél"),
-        *("adresse électronique", "courrier électronique"),
-        *(
-            "correo",
-            "correo electrónico",
-            "dirección de correo",
-            "dirección de correo electrónico",
-            "dirección de email",
-        ),
-        *(
-            "indirizzo email",
-            "indirizzo e-mail",
-            "indirizzo mail",
-            "posta elettronica",
-            "indirizzo di posta elettronica",
-        ),
-        *("correio eletrónico", "correio eletrônico", "endereço de email", "endereço de e-mail", "endereço eletrónico"),
-        *("e-mailadres", "mailadres", "emailadres"),
-        *("adres e-mail", "adres email", "adres mailowy", "poczta elektroniczna"),
-        *("メール", "メールアドレス", "Eメール", "Eメールアドレス", "電子メール", "電子メールアドレス"),
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.replace("\n", ",").split(",") if name.strip())
+
+
+NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "email": _listed("""
+        email, e-mail, mail, additional email addresses, hs additional emails, courriel, mél, adresse électronique
+        courrier électronique, adresse de messagerie, correo, correo electrónico, correo-e, dirección electrónica
+        posta elettronica, indirizzo di posta, correio eletrónico, correio eletrônico, endereço eletrónico, endereço eletrônico
+        poczta elektroniczna, adres poczty elektronicznej, adres mailowy, メール, Eメール, 電子メール, em
+    """),
+    "device_id": _listed("""
+        device id, device identifier, mobile device id, idfa, gaid, aaid, adid, ifa, rdid, maid, madid, mobile ad id
+        mobile advertising id, mobile advertiser id, advertising id, advertising identifier, device advertising id
+        apple advertising id, google advertising id, android advertising id, android id, gps adid, google ad id
+        google aid, apple idfa, ios idfa, idfa/gaid, gaid/idfa, idfa/aaid, aaid/idfa
+    """),
+    "handle": _listed("""
+        handle, user handle, screen name, user screen name, twitter, twitter handle, twitter username
+        twitter user name, twitter name, twitter screen name, twitter account, twitter profile, twitter url
+        twitter profile url, x handle, x username, x user name
+    """),
+    "service_id": _listed("""
+        service id, service user id, user service id, platform user id, user id on platform, user id on service
+        twitter id, twitter user id, x user id
+    """),
+    "phone_number": _listed("""
+        phone, telephone, tel, ph, mobile, mobile phone, mobile telephone, mob, cell, cell phone, cellular, landline
+        msisdn, e164, sms number, whatsapp, urn tel, contact number, contact no, contact num
+        Handy, Mobil, Mobiltelefon, Mobilfunk, Telefon, Fon, Rufnummer, Festnetz, Kontaktnummer
+        téléphone, portable, fixe, ligne fixe, numéro de contact
+        teléfono, telf, tfno, tlf, tlfno, móvil, celular, cel, fijo, fono, contacto telefónico, número de contacto
+        telefono, telefonino, cellulare, fisso, recapito telefonico, numero di contatto
+        telefone, telemóvel, fone, fixo, contato telefônico, número de contato
+        telefoon, mobiel, mobiele, mobiele telefoon, gsm, vast, contactnummer
+        telefonu, komórka, komórki, komórkowy, numer kontaktowy
+        電話, 携帯, 携帯電話, 連絡先番号
+    """),
+    "partner_user_id": _listed("""
+        partner user id, partner id, partner user, partner uid, external partner id, external partner user id
+    """),
+    REGION: _listed("""
+        country, ctry, country/region, nation, calling code, dial code, dialing code, dialling code, country calling code
+        country dial code, country dialing code, country phone code, cc
+        Land, Ländercode, Länderkürzel, Länderkennzeichen, Länderkennung, Landeskürzel, Landeskennzeichen, LKZ, Landesvorwahl
+        Ländervorwahl
+        pays, indicatif, indicatif pays, indicatif téléphonique, país, paese, nazione, kraj, kraju, państwo, 国, 国名, 国番号
+    """),
+}
+"""The names of each kind, and of the country of a row."""
+
+WHICH_ONE: Final = _listed("""
+    primary, secondary, main, default, alternate, alternative, other, additional, preferred, mobile, cell, sms
+    work, business, office, company, home, personal, private, billing, shipping, delivery, mailing, residential
+    residence, contact, customer, client, user, member, subscriber, lead, buyer, person, my, your, account, guest
+    patient, student, employee, recipient, receipt, address, daytime, evening, car, normalized, normalised, raw
+    privat, private, privates, geschäfts, geschäftliche, geschäftliches, dienst, dienstliche, berufliche, weitere
+    weiteres, Haupt, zweite, Kunden, Firmen, Kontakt, Rechnungs, Liefer, Versand, Wohn, autre, otro, altro, outro, andere, mobiele
+    vaste, inny
+    PC, PC用, 携帯, 携帯用, 自宅, 勤務先, 会社, 連絡先, ご連絡先, 請求先, 配送先
+""")
+"""Words that may come before a name of an e-mail address, a phone number or a country."""
+
+TYPES: Final = _listed("""
+    primary, secondary, main, other, work, business, office, home, personal, private, mobile, landline, billing
+    shipping, residence, contact, normalized, normalised, lower, raw
+    privat, geschäftlich, dienstlich, Arbeit, beruflich, Büro, mobil, Kunde, Kontakt, Rechnung, Lieferung
+    personnel, personnelle, perso, professionnel, professionnelle, pro, domicile, bureau, travail, client, principal, portable, fixe, facturation
+    livraison, résidence
+    particular, profesional, trabajo, casa, oficina, cliente, contacto, móvil, celular, fijo, facturación, envío
+    residencia, personale, aziendale, lavoro, ufficio, principale, contatto, cellulare, fisso, fatturazione, spedizione
+    residenza, pessoal, comercial, residencial, trabalho, contato, fixo, residência
+    abitazione, uff, SMS, privé, zakelijk, werk, op werk, thuis, mobiel, vast, prywatny, służbowy, służbowe, domowy, kontaktowy, komórkowy, komórkowego, kom
+    stacjonarny, stacjonarnego, zamieszkania, 携帯, 自宅, 勤務先, 会社
+""")
+"""Words that may come after such a name."""
+
+LINKS: Final = ("", "de", "du", "del", "do", "di", "of", "van")
+"""Words that may come between a name and a word around it."""
+BEFORE: Final[Mapping[str, tuple[str, ...]]] = {
+    "email": _listed("adresse, dirección, indirizzo, endereço, adres"),
+    "phone_number": _listed("n, no, nr, nro, nbr, num, number, numéro, número, numero, numer, nummer"),
+    REGION: _listed("code, código, codice, kod, iso, region, adresse, phone, phone number, telephone"),
+}
+"""Words for an address, a number or a code that may come before a name of these."""
+AFTER: Final[Mapping[str, tuple[str, ...]]] = {
+    "email": _listed("address, addresses, addr, adresse, adressen, adres, id, アドレス"),
+    "phone_number": _listed(
+        "no, nr, nbr, num, number, nummer, 番号, phone, phone number, telefon, telefoon, telefone, Handy"
     ),
-    "device_id": (
-        *("device id", "device identifier", "mobile device id", "idfa", "gaid", "aaid", "adid", "ifa", "rdid"),
-        *("maid", "madid", "mobile ad id", "mobile advertising id", "mobile advertiser id", "advertising id"),
-        *("advertising identifier", "device advertising id", "apple advertising id", "google advertising id"),
-        *("android advertising id", "android id", "gps adid", "google ad id", "google aid", "apple idfa", "ios idfa"),
-    ),
-    "handle": (
-        *("handle", "user handle", "screen name", "user screen name"),
-        *(
-            "twitter",
-            "twitter handle",
-            "twitter username",
-            "twitter user name",
-            "twitter screen name",
-            "twitter account",
-        ),
-        *("twitter profile", "twitter url", "twitter profile url", "x handle", "x username", "x user name"),
-    ),
-    "service_id": (
-        *("service id", "service user id", "user service id", "platform user id", "user id on platform"),
-        *("user id on service", "twitter id", "twitter user id", "x user id"),
-    ),
-    "phone_number": (
-        *(
-            "phone number",
-            "phone",
-            "phone no",
-            "phone num",
-            "telephone",
-            "telephone number",
-            "tel",
-            "tel no",
-            "tel number",
-        ),
-        *("mobile", "mobile number", "mobile no", "mobile phone", "mobile phone number", "mobile telephone number"),
-        *("mobile telephone", "msisdn", "e164", "sms number", "sms phone number", "whatsapp", "whatsapp number"),
-        *("whatsapp phone number", "landline", "landline number", "urn tel"),
-        *("cell", "cell number", "cell phone", "cell phone number", "cellular"),
-        *("Handy", "Handynummer", "Handynr", "Mobil", "Mobilnummer", "Mobilnr", "Mobiltelefon", "Mobiltelefonnummer"),
-        *("Mobilfunk", "Mobilfunknummer", "Mobilfunknr", "Telefon", "Telefonnummer", "Telefonnr", "Telnr", "Rufnummer"),
-        *("Festnetz", "Festnetznummer"),
-        *(
-            "téléphone",
-            "tél",
-            "numéro de téléphone",
-            "n° de téléphone",
-            "no de téléphone",
-            "portable",
-            "numéro de portable",
-        ),
-        *("téléphone portable", "téléphone mobile", "numéro de mobile", "téléphone fixe", "tél portable", "tél mobile"),
-        *(
-            "teléfono",
-            "número de teléfono",
-            "teléfono móvil",
-            "móvil",
-            "número de móvil",
-            "celular",
-            "número de celular",
-        ),
-        *("teléfono celular", "teléfono fijo"),
-        *(
-            "telefono",
-            "numero di telefono",
-            "cellulare",
-            "numero di cellulare",
-            "telefono cellulare",
-            "numero cellulare",
-        ),
-        *("telefono fisso", "numero telefono"),
-        *("telefone", "número de telefone", "telemóvel", "número de telemóvel", "telefone celular", "telefone fixo"),
-        *(
-            "telefoon",
-            "telefoonnummer",
-            "telefoonnr",
-            "mobiel",
-            "mobiel nummer",
-            "mobielnummer",
-            "mobiele telefoon",
-            "gsm",
-        ),
-        *("mobiele nummer", "gsm nummer"),
-        *("numer telefonu", "nr telefonu", "telefon komórkowy", "numer komórkowy", "komórka", "nr tel", "tel. kom"),
-        *("電話", "電話番号", "携帯", "携帯電話", "携帯番号", "携帯電話番号"),
-    ),
-    "partner_user_id": (
-        *("partner user id", "partner id", "partner user", "partner uid"),
-        *("external partner id", "external partner user id"),
+    REGION: _listed(
+        "code, cd, iso, alpha, name, prefix, region, weitere region, région, región, o región, regione, regio, região, "
+        "area geografica, コード, 地域"
     ),
 }
-"""The names of each kind."""
+"""Such words that may come after a name."""
 
-COUNTRY_NAMES: Final = ("country", "country code", "iso country", "country iso")
-"""The names of the country of a row."""
-
-WHICH_ONE: Final = (
-    *("primary", "secondary", "main", "default", "alternate", "alternative", "other", "additional", "preferred"),
-    *("work", "business", "office", "company", "home", "personal", "private", "billing", "shipping", "delivery"),
-    *("contact", "customer", "client", "user", "member", "subscriber", "lead", "buyer", "person", "my", "your"),
-    *("default address", "daytime", "evening", "car"),
-    *(
-        "private",
-        "privates",
-        "geschäftliche",
-        "geschäftliches",
-        "dienstliche",
-        "berufliche",
-        "weitere",
-        "zweite",
-        "Kunden",
-    ),
-)
-"""Words that may stand before a name of an e-mail address or a phone number."""
-
-TYPES: Final = (
-    *("primary", "secondary", "main", "other", "work", "business", "office", "home", "personal", "private", "mobile"),
-    *("landline", "billing", "shipping"),
-    *("privat", "geschäftlich", "dienstlich", "Arbeit", "beruflich", "Büro", "mobil", "Kunde"),
-    *("personnel", "professionnel", "domicile", "bureau", "travail", "client", "principal"),
-    *("particular", "profesional", "trabajo", "casa", "oficina", "cliente"),
-    *("personale", "aziendale", "lavoro", "ufficio", "principale"),
-    *("pessoal", "comercial", "residencial", "trabalho"),
-    *("privé", "zakelijk", "werk", "thuis", "mobiel"),
-    *("prywatny", "służbowy", "domowy", "komórkowy"),
-)
-"""Words that may stand after such a name."""
-
-MEANS_OTHER: Final = ("ad id", "company main phone")
-"""Names that mean something else than those which they resemble: an advertisement's id, and the
-number of a company.
+MEANS_OTHER: Final = _listed("""
+    ad id, company main phone, no phone, no mobile, no telephone, no landline, no cell, number of phones, mobile country code
+""")
+"""Names that mean something else than those which they resemble: an advertisement's id, the number of a company,
+whether there is a number, how many there are, and the code of a network.
 """
 
 _OVERRIDE_NAMES: Final = {name.replace("_", ""): name for name in OVERRIDES}
@@ -187,9 +134,15 @@ _FORM_BEFORE: Final = re.compile("^(?:sha256|hashed|hash)(?:of)?")
 _FORM_AFTER: Final = re.compile("[0-9]*(?:sha256|hashed|hash|e164|value)+[0-9]*$")
 _CUSTOM_FIELD: Final = re.compile("__p?c$")
 """What Salesforce puts after the name of a field that its user has added."""
+_DOMAIN: Final = "domain"
+"""No `main` after a `do`."""
+_ALONE: Final = frozenset({"em", "cc"})
+"""Names that no word or number comes before or after."""
+_LETTERS: Final = str.maketrans("\u0142\u0141\u00ba\u00b0", "lL  ")
+"""Letters that no form of Unicode takes apart, and the signs in `Nº` and `N°`."""
 _DIGITS: Final = re.compile("[0-9]+")
 _NO_WORD: Final = re.compile(r"[\W_]+")
-_MOST_WORDS: Final = 3
+_MOST_WORDS: Final = 4
 _NAMES_KEPT: Final = 1_024
 
 
@@ -202,7 +155,7 @@ def detected_as(name: str) -> str:
 
 @functools.lru_cache(_NAMES_KEPT)
 def _detected_as(name: str) -> str:
-    words = _NO_WORD.sub(" ", _folded(_CUSTOM_FIELD.sub("", name.strip()))).strip()
+    words = words_in(_CUSTOM_FIELD.sub("", name.strip()))
     text = words.replace(" ", "")
     if text in _OVERRIDE_NAMES:
         return _OVERRIDE_NAMES[text]
@@ -213,50 +166,65 @@ def _detected_as(name: str) -> str:
     stems = (text, bare, _DIGITS.sub("", bare))
     forms = dict.fromkeys(form for stem in stems for form in (stem, stem.removesuffix("s"), stem.removesuffix("es")))
     for form in forms:
-        if form in by_name:
+        if form in by_name and (form not in _ALONE or form in stems[:2]):
             return by_name[form]
-    reachable = _reachable()
-    for form in filter(reachable.search, forms):
-        for core in _without_words(form, _MOST_WORDS):
-            if by_name.get(core) in ("email", "phone_number"):
-                return by_name[core]
+    for form in filter(_may_have_words().search, forms):
+        for kind in BEFORE:
+            if any(by_name.get(rest) == kind and rest not in _ALONE for rest in _without_words(form, kind)):
+                return kind
     return ""
 
 
-def _without_words(text: str, most: int) -> Iterator[str]:
-    """Yields a name without words that say which one it is."""
-    before, after = _which_one()
-    for rest in (
-        *(text[len(word) :] for word in before if text.startswith(word)),
-        *(text[: -len(word)] for word in after if text.endswith(word)),
-    ):
-        yield rest
-        if most > 1:
-            yield from _without_words(rest, most - 1)
+def _without_words(text: str, kind: str) -> Iterator[str]:
+    """Yields a name without words that may come before or after a name of a kind."""
+    before, after = _words_around(kind)
+    texts = {text}
+    for _ in range(_MOST_WORDS):
+        texts = {
+            *(each[len(word) :] for each in texts for word in before if each.startswith(word)),
+            *(each[: -len(word)] for each in texts for word in after if each.endswith(word)),
+        }
+        yield from texts
+
+
+@functools.lru_cache(_NAMES_KEPT)
+def countries_for(phone: str, countries: tuple[tuple[int, str], ...]) -> Sequence[tuple[int, str]]:
+    """Returns the columns of countries, as pairs of an index and a name, in the order in which they count for the
+    phone numbers of a column: first those that have a word in common with it, as `Billing Phone` and `Billing
+    Country`, then those without such words.
+    """
+    words = frozenset(map(folded, (*WHICH_ONE, *TYPES, *BEFORE[REGION])))
+
+    def words_of(name: str) -> frozenset[str]:
+        return frozenset(word for word in words if word in folded(name))
+
+    return sorted(countries, key=lambda each: (words_of(each[1]).isdisjoint(words_of(phone)), bool(words_of(each[1]))))
+
+
+def words_in(name: str) -> str:
+    """Returns the words of a name without case, accents and punctuation, a blank between each."""
+    letters = unicodedata.normalize("NFKD", name.translate(_LETTERS))
+    return _NO_WORD.sub(" ", "".join(each for each in letters if not unicodedata.combining(each)).casefold()).strip()
 
 
 def folded(name: str) -> str:
     """Returns a name without case, accents, blanks and punctuation."""
-    return _NO_WORD.sub("", _folded(name))
-
-
-def _folded(name: str) -> str:
-    letters = unicodedata.normalize("NFKD", name.replace("\u0142", "l").replace("\u0141", "L"))
-    return "".join(letter for letter in letters if not unicodedata.combining(letter)).casefold()
+    return words_in(name).replace(" ", "")
 
 
 @functools.cache
 def _by_name() -> Mapping[str, str]:
-    found: dict[str, str] = {folded(name): kind for kind, names in NAMES.items() for name in names}
-    return found | {folded(name): REGION for name in COUNTRY_NAMES}
+    return {folded(name): kind for kind, names in NAMES.items() for name in names}
 
 
 @functools.cache
-def _which_one() -> tuple[tuple[str, ...], tuple[str, ...]]:
-    return tuple(dict.fromkeys(map(folded, WHICH_ONE))), tuple(dict.fromkeys(map(folded, TYPES)))
+def _words_around(kind: str) -> tuple[frozenset[str], frozenset[str]]:
+    before = (*WHICH_ONE, *(f"{word}{link}" for word in BEFORE[kind] for link in LINKS))
+    after = (*AFTER[kind], *(f"{link}{word}" for word in TYPES for link in LINKS))
+    return frozenset(map(folded, before)), frozenset(map(folded, after)) - {_DOMAIN}
 
 
 @functools.cache
-def _reachable() -> re.Pattern[str]:
-    """What finds a name of an e-mail address or a phone number within a name."""
-    return re.compile("|".join(folded(name) for kind in ("email", "phone_number") for name in NAMES[kind]))
+def _may_have_words() -> re.Pattern[str]:
+    """Returns what finds a name within a name, of a kind whose names may have words around them."""
+    return re.compile("|".join(folded(name) for kind in BEFORE for name in NAMES[kind]))

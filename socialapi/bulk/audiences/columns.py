@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, ClassVar, Final, Self
 
 import attrs
 
+from socialapi.bulk.audiences.cleanup import digest_in
 from socialapi.bulk.audiences.column_names import REGION, detected_as, folded
 from socialapi.bulk.inputs.columns import (
     MAX_NAMES_KEPT,
@@ -24,6 +26,7 @@ from socialapi.bulk.inputs.columns import (
     shown_name,
     with_article,
 )
+from socialapi.bulk.inputs.null_words import is_null_word
 from socialapi.bulk.inputs.reader import ANY_FORM, TableForm
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
@@ -49,21 +52,40 @@ _NAME_WORDS: Final = frozenset(
 """Words of names of columns that might be handles themselves."""
 MAX_OVERLOOKED: Final = 50
 _USER_NAMES: Final = ("username", "login", "userlogin", "loginname", "nickname")
-_looks_like_email: Final = re.compile(r"(?:mailto:)?[^@\s,;<>\"]+@[^@\s,;<>\"]+\.[^@\s,;<>\"]{2,}").fullmatch
+_VALUES_LOOKED_AT: Final = 100
+_MOST_OF: Final = 0.9
+_LONGEST: Final = 320
+"""Characters of an e-mail address."""
+_several: Final = re.compile(r"\s*(?:[;,|\n]|:::)\s*").split
+_looks_like_email: Final = re.compile(r"(?:mailto:|[^@<>]*<)?[^@\s,;<>\"]+@[^@\s,;<>\"]+\.[^@\s,;<>\"]{2,}>?").fullmatch
 _looks_like_phone_number: Final = re.compile(
-    r"(?:p:)?(?:\+[1-9]|\(0?[1-9][0-9]{1,4}\) ?[0-9]|0[1-9][0-9]{1,4}[ /-][0-9])[0-9 ()/.-]{5,16}[0-9]"
+    r"(?:p:|tel:)?(?:(?:\+[1-9]|\(0?[1-9][0-9]{1,4}\) ?[0-9]|0[1-9][0-9]{1,4}[ /-][0-9])[0-9 ()/.-]{5,16}[0-9]"
+    r"|[2-9][0-9]{2}[ .-][2-9][0-9]{2}[ .-][0-9]{4}|0[1-9](?:[ .-][0-9]{2}){4})"
 ).fullmatch
-LOOKS: Final[Mapping[IdentifierKind, Callable[[str], object]]] = {
-    "email": _looks_like_email,
-    "phone_number": _looks_like_phone_number,
-}
-"""What values of a kind look like that are hardly anything else."""
+_DIGESTS: Final = "SHA-256 digests"
+_LOOKS: Final[Sequence[tuple[IdentifierKind, str, Callable[[str], object]]]] = (
+    ("email", "e-mail addresses", _looks_like_email),
+    ("phone_number", "phone numbers", _looks_like_phone_number),
+    ("email", _DIGESTS, digest_in),
+)
+"""What values look like that are hardly anything else, each with the kind that they are, or may be."""
+_is_of_other: Final = re.compile(
+    r"f[ni]|ln|ct|st|zi?p|dob[dmy]?|db|gen?(?:der)?|age|.*(?:name|zip|postal|city|state|country|street|birth).*"
+).fullmatch
+"""Matches the names of what other networks take hashed as well."""
 
 
-def why_overlooked(name: str, kind: IdentifierKind) -> str:
+def why_overlooked(name: str, kind: IdentifierKind, what: str) -> str:
     """Returns the warning about a column that is not read, and what to do."""
-    what = "e-mail addresses" if kind == "email" else "phone numbers"
-    return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": [{quoted(name)}]}} (--column {kind}=…) reads it'
+    reads = "reads them as those of e-mail addresses" if what == _DIGESTS else "reads it"
+    return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": [{quoted(name)}]}} (--column {kind}=…) {reads}'
+
+
+def _nearly_all(looks: Callable[[str], object], texts: Sequence[str]) -> bool:
+    """Returns whether a text, or each of several in it, looks so in nine of ten cells."""
+    several = ([part for part in _several(text) if part] for text in texts)
+    looking = sum(bool(parts) and all(len(part) <= _LONGEST and looks(part) for part in parts) for parts in several)
+    return looking >= _MOST_OF * len(texts) > 0
 
 
 @attrs.frozen
@@ -136,16 +158,15 @@ class IdentifierColumns(FrozenRecord):
     override.
 
     `noted` are the names that were met, each with what it was taken for (empty for nothing), and
-    `remarks` what is said of the input as a whole.
+    `remarks` what is said of the input as a whole, and of columns that are not read and seem to hold
+    identifiers.
     """
 
     kinds: tuple[IdentifierKind, ...]
     given: Mapping[str, tuple[str, ...]]
     form: TableForm = ANY_FORM
     noted: dict[str, str] = attrs.field(factory=dict, eq=False, repr=False)
-    remarks: list[str] = attrs.field(factory=list, eq=False, repr=False)
-    overlooked: dict[str, IdentifierKind] = attrs.field(factory=dict, eq=False, repr=False)
-    """The columns that are not read and seem to hold identifiers, each with their kind."""
+    remarks: list[RowIssue] = attrs.field(factory=list, eq=False, repr=False)
 
     noun: ClassVar[str] = "records"
     items: ClassVar[str] = "AudienceUser or Operation"
@@ -254,22 +275,27 @@ class IdentifierColumns(FrozenRecord):
         self._require(tuple(names), found_identifiers=has_identifiers)
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
-        """Notes columns that are not read though their first cells all hold addresses or numbers."""
-        wanted = tuple(kind for kind in LOOKS if kind in self.kinds and self.given.get(kind) != ())
+        """Notes columns that are not read though nearly all of their first values are addresses, numbers or digests."""
         columns = tuple(columns)
-        read = {at for positions in self._find([name for name, _ in columns]).values() for at in positions}
+        found = self._find([name for name, _ in columns])
+        read = {at for key, positions in found.items() for at in positions if key != REGION}
+        overlooked = {remark.field for remark in self.remarks if remark.field}
         for at, (name, cells) in enumerate(columns):
-            texts = [cell.strip() for cell in cells if isinstance(cell, str) and cell and not cell.isspace()]
-            if at not in read and texts and len(self.overlooked) < MAX_OVERLOOKED:
-                for kind in wanted:
-                    if all(LOOKS[kind](text) for text in texts):
-                        self.overlooked[name] = kind
+            if at in read or len(overlooked) >= MAX_OVERLOOKED or shown_name(name) in overlooked:
+                continue
+            filled = (cell.strip() for cell in cells if isinstance(cell, str) and cell and not cell.isspace())
+            texts = list(islice((text for text in filled if not is_null_word(text)), _VALUES_LOOKED_AT))
+            for kind, what, looks in _LOOKS:
+                if kind in self.kinds and self.given.get(kind) != () and _nearly_all(looks, texts):
+                    if what == _DIGESTS and _is_of_other(folded(name)):
+                        continue
+                    overlooked.add(shown_name(name))
+                    self.remarks.append(RowIssue(0, shown_name(name), why_overlooked(name, kind, what)))
+                    break
 
     def notes(self) -> Sequence[RowIssue]:
         """Returns the warnings about the input as a whole, and about columns that were overlooked."""
-        remarks = [RowIssue(0, "", remark) for remark in self.remarks]
-        overlooked = self.overlooked.items()
-        return [*remarks, *(RowIssue(0, shown_name(name), why_overlooked(name, kind)) for name, kind in overlooked)]
+        return self.remarks
 
     def _note(self, names: Sequence[str], found: Mapping[str, Sequence[int]]) -> None:
         taken = {names[at]: key for key, positions in found.items() for at in positions}

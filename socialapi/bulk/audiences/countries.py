@@ -4,6 +4,8 @@ import functools
 import re
 from typing import Final
 
+from socialapi.bulk.audiences.column_names import words_in
+
 _ALPHA_3: Final = """
 ABWAW AFGAF AGOAO AIAAI ALAAX ALBAL ANDAD AREAE ARGAR ARMAM ASMAS ATAAQ ATFTF ATGAG AUSAU AUTAT AZEAZ BDIBI BELBE
 BENBJ BESBQ BFABF BGDBD BGRBG BHRBH BHSBS BIHBA BLMBL BLRBY BLZBZ BMUBM BOLBO BRABR BRBBB BRNBN BTNBT BVTBV BWABW
@@ -22,33 +24,152 @@ ZMBZM ZWEZW XKXXK UNKXK
 """
 """The three letters of ISO 3166, each with the two letters of the country."""
 
-_OTHER_NAMES: Final = {"UK": "GB", "EL": "GR"}
+_NAMES: Final = """
+AC:Ascension-Island AD:Andorra AE:United-Arab-Emirates Vereinigte-Arabische-Emirate Émirats-arabes-unis
+Emiratos-Árabes-Unidos Emirati-Arabi-Uniti Emirados-Árabes-Unidos Verenigde-Arabische-Emiraten
+Zjednoczone-Emiraty-Arabskie アラブ首長国連邦 UAE AF:Afghanistan AG:Antigua-Barbuda AI:Anguilla AL:Albania AM:Armenia AO:Angola
+AR:Argentina Argentinien Argentine Argentinië Argentyna アルゼンチン AS:American-Samoa AT:Austria Österreich Autriche
+Oostenrijk オーストリア AU:Australia Australien Australie オーストラリア AW:Aruba AX:Åland-Islands AZ:Azerbaijan
+BA:Bosnia-Herzegovina Bosnia BB:Barbados BD:Bangladesh BE:Belgium Belgien Belgique Bélgica Belgio België Belgia ベルギー
+BF:Burkina-Faso BG:Bulgaria Bulgarien Bulgarie Bulgarije ブルガリア България BH:Bahrain BI:Burundi BJ:Benin
+BL:St.-Barthélemy BM:Bermuda BN:Brunei BO:Bolivia Bolivia-Plurinational-State-of BQ:Caribbean-Netherlands BR:Brazil
+Brasilien Brésil Brasil Brasile Brazilië Brazylia ブラジル BS:Bahamas BT:Bhutan BW:Botswana BY:Belarus BZ:Belize CA:Canada
+Kanada カナダ CC:Cocos-(Keeling)-Islands CD:Congo-Kinshasa Democratic-Congo Congo-Democratic DR-Congo
+CF:Central-African-Republic CG:Congo-Brazzaville Congo CH:Switzerland Schweiz Suisse Suiza Svizzera Suíça Zwitserland
+Szwajcaria スイス CI:Côte-d'Ivoire Ivory-Coast CK:Cook-Islands CL:Chile Chili Cile チリ CM:Cameroon CN:China Chine Cina
+Chiny 中国 People's-Republic-of-China PRC CO:Colombia Kolumbien Colombie Kolumbia コロンビア CR:Costa-Rica CU:Cuba
+CV:Cape-Verde Cabo-Verde CW:Curaçao CX:Christmas-Island CY:Cyprus Zypern Chypre Chipre Cipro Cypr キプロス CZ:Czechia
+Tschechien Tchéquie Chequia Cechia Tchéquia Tsjechië Czechy チェコ Czech-Republic Tschechische-Republik République-tchèque
+República-Checa Repubblica-Ceca Tsjechische-Republiek Česko DE:Germany Deutschland Allemagne Alemania Germania Alemanha
+Duitsland Niemcy ドイツ Federal-Republic-of-Germany BRD DJ:Djibouti DK:Denmark Dänemark Dinamarca Danimarca Denemarken
+Dania デンマーク Danmark DM:Dominica DO:Dominican-Republic DZ:Algeria EC:Ecuador EE:Estonia Estland Estonie エストニア EG:Egypt
+Ägypten Égypte Egipto Egitto Egito Egipt エジプト EH:Western-Sahara ER:Eritrea ES:Spain Spanien Espagne España Spagna
+Espanha Spanje Hiszpania スペイン ET:Ethiopia FI:Finland Finnland Finlande Finlandia フィンランド Suomi FJ:Fiji
+FK:Falkland-Islands FM:Micronesia FO:Faroe-Islands FR:France Frankreich Francia França Frankrijk Francja フランス GA:Gabon
+GB:United-Kingdom Vereinigtes-Königreich Royaume-Uni Reino-Unido Regno-Unito Verenigd-Koninkrijk Wielka-Brytania イギリス
+Great-Britain England Scotland Wales Northern-Ireland Großbritannien Grande-Bretagne Gran-Bretaña Gran-Bretagna
+Grã-Bretanha Groot-Brittannië Inglaterra Angleterre 英国 United-Kingdom-of-Great-Britain-and-Northern-Ireland GD:Grenada
+GE:Georgia GF:French-Guiana GG:Guernsey GH:Ghana GI:Gibraltar GL:Greenland GM:Gambia GN:Guinea GP:Guadeloupe
+GQ:Equatorial-Guinea GR:Greece Griechenland Grèce Grecia Griekenland Grecja ギリシャ Hellas Ελλάδα GT:Guatemala GU:Guam
+GW:Guinea-Bissau GY:Guyana HK:Hong-Kong R.A.S.-chinoise-de-Hong-Kong RAE-de-Hong-Kong RAS-di-Hong-Kong
+Hong-Kong-RAE-da-China SRA-Hongkong 中華人民共和国香港特別行政区 HN:Honduras HR:Croatia Kroatien Croatie Croacia Croazia Kroatië
+Chorwacja クロアチア Hrvatska HT:Haiti HU:Hungary Ungarn Hongrie Hungría Ungheria Hongarije Węgry ハンガリー Magyarország
+ID:Indonesia Indonesien Indonésie Indonezja インドネシア IE:Ireland Irland Irlande Irlanda Ierland Irlandia アイルランド Éire
+IL:Israel Israele Izrael イスラエル IM:Isle-of-Man IN:India Indien Inde Indie インド Bharat IO:British-Indian-Ocean-Territory
+IQ:Iraq IR:Iran Iran-Islamic-Republic-of IS:Iceland Island Islande Islandia Islanda IJsland アイスランド IT:Italy Italien
+Italie Italia Włochy イタリア JE:Jersey JM:Jamaica JO:Jordan JP:Japan Japon Giappone Japão Japonia 日本 KE:Kenya
+KG:Kyrgyzstan KH:Cambodia KI:Kiribati KM:Comoros KN:St.-Kitts-Nevis KP:North-Korea KR:South-Korea Korea-South Südkorea Corée-du-Sud
+Corea-del-Sur Corea-del-Sud Coreia-do-Sul Zuid-Korea Korea-Południowa 韓国 Republic-of-Korea KW:Kuwait KY:Cayman-Islands
+KZ:Kazakhstan LA:Laos Lao-People's-Democratic-Republic LB:Lebanon LC:St.-Lucia LI:Liechtenstein LK:Sri-Lanka LR:Liberia
+LS:Lesotho LT:Lithuania Litauen Lituanie Lituania Litouwen Litwa リトアニア LU:Luxembourg Luxemburg Luxemburgo Lussemburgo
+Luksemburg ルクセンブルク Lëtzebuerg LV:Latvia Lettland Lettonie Letonia Lettonia Letland Łotwa ラトビア LY:Libya MA:Morocco
+Marokko Maroc Marruecos Marocco Marrocos Maroko モロッコ MC:Monaco MD:Moldova ME:Montenegro MF:St.-Martin MG:Madagascar
+MH:Marshall-Islands MK:North-Macedonia Macedonia ML:Mali MM:Myanmar Burma MN:Mongolia MO:Macao Macau
+MP:Northern-Mariana-Islands MQ:Martinique MR:Mauritania MS:Montserrat MT:Malta Malte マルタ MU:Mauritius MV:Maldives
+MW:Malawi MX:Mexico Mexiko Mexique Messico Meksyk メキシコ MY:Malaysia Malaisie Malasia Maleisië Malezja マレーシア
+MZ:Mozambique NA:Namibia NC:New-Caledonia NE:Niger NF:Norfolk-Island NG:Nigeria ナイジェリア NI:Nicaragua NL:Netherlands
+Niederlande Pays-Bas Países-Bajos Paesi-Bassi Países-Baixos Nederland Holandia オランダ Holland Hollande Holanda Olanda
+NO:Norway Norwegen Norvège Noruega Norvegia Noorwegen Norwegia ノルウェー Norge NP:Nepal NR:Nauru NU:Niue NZ:New-Zealand
+Neuseeland Nouvelle-Zélande Nueva-Zelanda Nuova-Zelanda Nova-Zelândia Nieuw-Zeeland Nowa-Zelandia ニュージーランド OM:Oman
+PA:Panama PE:Peru Pérou ペルー PF:French-Polynesia PG:Papua-New-Guinea PH:Philippines Philippinen Filipinas Filippine
+Filipijnen Filipiny フィリピン PK:Pakistan PL:Poland Polen Pologne Polonia Polska ポーランド PM:St.-Pierre-Miquelon
+PR:Puerto-Rico PS:Palestinian-Territories Palestine PT:Portugal Portogallo Portugalia ポルトガル PW:Palau PY:Paraguay
+QA:Qatar RE:Réunion RO:Romania Rumänien Roumanie Rumanía Romênia Roemenië Rumunia ルーマニア RS:Serbia RU:Russia Russland
+Russie Rusia Rusland Rosja ロシア Russian-Federation RW:Rwanda SA:Saudi-Arabia Saudi-Arabien Arabie-saoudite Arabia-Saudí
+Arabia-Saudita Saoedi-Arabië Arabia-Saudyjska サウジアラビア SB:Solomon-Islands SC:Seychelles SD:Sudan SE:Sweden Schweden
+Suède Suecia Svezia Zweden Szwecja スウェーデン Sverige SG:Singapore Singapur Singapour Singapura シンガポール
+SH:St.-Helena-Ascension-Tristan-da-Cunha SI:Slovenia Slowenien Slovénie Eslovenia Słowenia スロベニア Slovenija
+SJ:Svalbard-Jan-Mayen SK:Slovakia Slowakei Slovaquie Eslovaquia Slovacchia Slowakije Słowacja スロバキア Slovak-Republic
+SL:Sierra-Leone SM:San-Marino SN:Senegal SO:Somalia SR:Suriname SS:South-Sudan ST:São-Tomé-Príncipe SV:El-Salvador
+SX:Sint-Maarten SY:Syria Syrian-Arab-Republic SZ:Eswatini Swaziland TA:Tristan-da-Cunha TC:Turks-Caicos-Islands TD:Chad
+TG:Togo TH:Thailand Thaïlande Tailandia Thailandia Tajlandia タイ TJ:Tajikistan TK:Tokelau TL:Timor-Leste TM:Turkmenistan
+TN:Tunisia TO:Tonga TR:Türkiye Türkei Turquie Turquía Turchia Turkije Turcja トルコ Turkey TT:Trinidad-Tobago TV:Tuvalu
+TW:Taiwan Tajwan 台湾 Taiwan-Province-of-China TZ:Tanzania United-Republic-of-Tanzania UA:Ukraine Ucrania Ucraina
+Oekraïne Ukraina ウクライナ Україна UG:Uganda US:United-States Vereinigte-Staaten États-Unis Estados-Unidos Stati-Uniti
+Verenigde-Staten Stany-Zjednoczone アメリカ合衆国 United-States-of-America America Vereinigte-Staaten-von-Amerika
+États-Unis-d'Amérique EUA EE.UU. Estados-Unidos-de-América 米国 Stati-Uniti-d'America Verenigde-Staten-van-Amerika
+UY:Uruguay UZ:Uzbekistan VA:Vatican-City VC:St.-Vincent-Grenadines VE:Venezuela Venezuela-Bolivarian-Republic-of
+VG:British-Virgin-Islands VI:U.S.-Virgin-Islands VN:Vietnam Vietnã Wietnam ベトナム Vietname VU:Vanuatu WF:Wallis-Futuna
+WS:Samoa XK:Kosovo YE:Yemen YT:Mayotte ZA:South-Africa Südafrika Afrique-du-Sud Sudáfrica África-do-Sul Zuid-Afrika
+Republika-Południowej-Afryki 南アフリカ ZM:Zambia ZW:Zimbabwe
+"""
+"""The English names of the countries that have phone numbers, with a hyphen for each blank, the first one behind its two
+letters. The sixty that are most often met have their names in German, French, Spanish, Italian, Portuguese, Dutch, Polish
+and Japanese as well.
+"""
+
+_OTHER_CODES: Final = {"UK": "GB", "EL": "GR"}
+_LINKS: Final = frozenset(
+    (
+        "and",
+        "und",
+        "et",
+        "y",
+        "e",
+        "i",
+        "en",
+        "the",
+        "of",
+        "republic",
+        "republik",
+        "republique",
+        "republica",
+        "repubblica",
+    )
+)
+"""Words that the names of a country differ in."""
 _CODES_KEPT: Final = 1_024
-_MOST_CHARACTERS: Final = 8
-_calling_code: Final = re.compile(r"(?:\+|00)?([1-9][0-9]{0,2})").fullmatch
+_MOST_CHARACTERS: Final = 60
+_calling_code: Final = re.compile(r"(?:\+ ?|00)?([1-9][0-9]{0,2})(?:\.0)?").fullmatch
+_is_dotted: Final = re.compile(r"(?:[A-Za-z]\. ?){2}(?:[A-Za-z]\.?)?").fullmatch
+_UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
+_is_subdivision: Final = re.compile("[A-Z]{2}-[A-Z0-9]{1,3}").fullmatch
+_parts: Final = re.compile(r"[()\[\]/,;:|]+|\s+[-\u2013]\s+").split
 
 
 def region_of(text: str) -> str | None:
-    """Returns the region that a trimmed text names: two or three letters of ISO 3166 in any case, or a
-    calling code (`49`, `+49`, `0049`), which stands for the main region that has it. None if it
-    names none that has phone numbers.
+    """Returns the region that a trimmed text names: two or three letters of ISO 3166 in any case, the name
+    of a country, or a calling code (`49`, `+49`, `0049`), which stands for the main region that has it;
+    or several of these for one region (`DE - Germany`). None if it names none that has phone numbers.
     """
     return _region_of(text) if len(text) <= _MOST_CHARACTERS else None
 
 
 @functools.lru_cache(_CODES_KEPT)
 def _region_of(text: str) -> str | None:
+    if (region := _region_of_one(text[:2] if _is_subdivision(text) else text)) is not None:
+        return region
+    found = {_region_of_one(part.strip()) for part in _parts(text) if part.strip()}
+    return found.pop() if len(found) == 1 else None
+
+
+def _region_of_one(text: str) -> str | None:
     import phonenumbers
 
     if (code := _calling_code(text)) is not None:
-        regions = phonenumbers.COUNTRY_CODE_TO_REGION_CODE.get(int(code[1]), ("",))
-        return regions[0] if regions[0] in phonenumbers.SUPPORTED_REGIONS else None
-    letters = text.upper()
-    letters = _OTHER_NAMES.get(letters, letters)
-    region = _by_alpha_3().get(letters, letters)
+        region = phonenumbers.COUNTRY_CODE_TO_REGION_CODE.get(int(code[1]), ("",))[0]
+    else:
+        words = _words_of(text.replace(".", "").replace(" ", "") if _is_dotted(text) else text)
+        letters = words[0].upper() if len(words) == 1 else ""
+        letters = _OTHER_CODES.get(letters, letters)
+        region = _by_alpha_3().get(letters) or _by_name().get("".join(words), letters)
     return region if region in phonenumbers.SUPPORTED_REGIONS else None
 
 
 @functools.cache
 def _by_alpha_3() -> dict[str, str]:
     return {pair[:3]: pair[3:] for pair in _ALPHA_3.split()}
+
+
+@functools.cache
+def _by_name() -> dict[str, str]:
+    found, region = dict[str, str](), ""
+    for entry in _NAMES.split():
+        first, _, name = entry.rpartition(":")
+        region = first or region
+        found |= {"".join(_words_of(each)): region for each in (name, name.translate(_UMLAUTS))}
+    return found
+
+
+def _words_of(name: str) -> list[str]:
+    return ["saint" if word == "st" else word for word in words_in(name).split() if word not in _LINKS]

@@ -94,6 +94,8 @@ _profile: Final = re.compile(
 ).fullmatch
 _NO_PROFILES: Final = frozenset(("home", "i", "intent", "search", "explore", "share", "hashtag", "login", "settings"))
 """Pages of the service whose addresses look like those of profiles."""
+UNKNOWN: Final = ""
+"""The region of rows whose country is not known."""
 _REGIONS_KEPT: Final = 256
 _LONGEST_WORD: Final = 15
 """Longer words have blanks, which no identifier has that a column hashes itself."""
@@ -172,15 +174,18 @@ def service_id(text: str) -> Normalized:
     return _sha256(text.encode()).hexdigest(), _in_words(cleaned.removed)
 
 
-def phone_number(text: str, region: str | None = None, phone_format: PhoneFormat = "auto") -> Normalized:
+def phone_number(
+    text: str, region: str | None = None, phone_format: PhoneFormat = "auto", *, is_region_sure: bool = True
+) -> Normalized:
     """Normalises a phone number to E.164. `region` (see `phone_numbers.check_region`) is that of a
-    number without a country code; `phone_format` says which numbers have none.
+    number without a country code, which has to be valid there unless `is_region_sure`; `phone_format`
+    says which numbers have none.
 
     Removes what exports leave around a number if one number is all that is left.
     """
     text = text.strip()
     if is_plain_phone_number(text) and not ("/" in text and phone_numbers.holds_several(text)):
-        number, remark = phone_numbers.number_in(text, region, phone_format)
+        number, remark = phone_numbers.number_in(text, region, phone_format, is_region_sure=is_region_sure)
         if number is not None:
             return _sha256(number.encode()).hexdigest(), remark
     cleaned = cleaned_phone_number(text)
@@ -192,7 +197,7 @@ def phone_number(text: str, region: str | None = None, phone_format: PhoneFormat
         raise Unusable(phone_numbers.why_not(text, region))
     if phone_numbers.holds_several(text):
         raise Unusable(phone_numbers.SEVERAL)
-    number, remark = phone_numbers.number_in(text, region, phone_format)
+    number, remark = phone_numbers.number_in(text, region, phone_format, is_region_sure=is_region_sure)
     if number is None:
         raise Unusable(remark)
     if (doubt := phone_numbers.doubt(text, region)) is not None:
@@ -261,9 +266,8 @@ class Normalizers(dict[IdentifierKind, Normalizer]):
         return lambda region: {**self, "phone_number": in_region(region)}
 
     def in_country(self, country: str) -> Mapping[IdentifierKind, Normalizer]:
-        """Returns the normalisers of rows of a country, as its cell has it; these for an unknown one."""
-        region = region_of(country) if self._in_region is not None else None
-        return self if region is None or self._in_region is None else self._in_region(region)
+        """Returns the normalisers of rows of a country, as its cell has it; these for an empty cell."""
+        return self if not country or self._in_region is None else self._in_region(region_of(country) or UNKNOWN)
 
 
 def normalizers(
@@ -285,8 +289,11 @@ def normalizers(
     taken = frozenset(kinds)
     region = None if default_region is None else phone_numbers.check_region(default_region)
 
-    def phone_number_in(region: str | None) -> Normalizer:
-        return functools.partial(phone_number, region=region, phone_format=phone_format)
+    def phone_number_in(of_row: str | None) -> Normalizer:
+        is_known = of_row != UNKNOWN
+        return functools.partial(
+            phone_number, region=of_row if is_known else region, phone_format=phone_format, is_region_sure=is_known
+        )
 
     every: dict[IdentifierKind, Normalizer] = {
         "email": email,

@@ -33,6 +33,7 @@ SCIENTIFIC: Final = (
 )
 WORDS_BEHIND: Final = "has letters behind a number that is possible without them"
 SEVERAL: Final = "holds more than one phone number"
+NOT_IN_REGION: Final = "is not valid in the default region, and the country of the row is not known"
 FOREIGN: Final = (
     "has no plus sign, and is valid with a country code of another country only: write the plus sign, give the row a "
     'column country, or say phone_format="international" (--phone-format international)'
@@ -296,11 +297,13 @@ def e164(text: str, region: str | None) -> str | None:
     return _without_punctuation(text, region) or _as_parsed(text, region)
 
 
-def number_in(text: str, region: str | None, phone_format: PhoneFormat = "auto") -> tuple[str | None, str]:
+def number_in(
+    text: str, region: str | None, phone_format: PhoneFormat = "auto", *, is_region_sure: bool = True
+) -> tuple[str | None, str]:
     """Returns the number in E.164 and a remark about how it was read; or None and the reason why there
     is none.
 
-    `text` and `region` are as for `e164`.
+    `text` and `region` are as for `e164`. A number of the region has to be valid there unless `is_region_sure`.
     """
     digits = text.translate(_PUNCTUATION)
     if not digits[1:].isdigit():
@@ -319,7 +322,13 @@ def number_in(text: str, region: str | None, phone_format: PhoneFormat = "auto")
         number, remark = e164(text, region), ""
     else:
         number, remark = _by_validity(text, digits, _home_plan(region), region)
-    return (number, remark) if number is not None else (None, remark or why_not(text, region))
+    if number is None:
+        return None, remark or why_not(text, region)
+    if not is_region_sure and region is not None and text[0] not in _PLUS_SIGNS:
+        prefix = _home_plan(region).prefix
+        if number.startswith(prefix) and not is_valid(prefix, number[len(prefix) :], region):
+            return None, NOT_IN_REGION
+    return number, remark
 
 
 def _by_validity(text: str, digits: str, home: _Plan, region: str) -> tuple[str | None, str]:

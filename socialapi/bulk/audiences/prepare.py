@@ -209,28 +209,28 @@ class Preparer:
 
     def _normalize_undecided(self, block: UserBlock, columns: Sequence[Column], done: PreparedBlock) -> None:
         """Decides the values of cells that are empty, or one text without a problem or remark."""
-        for (at, _, kind), (_, values) in zip(block.layout.identifiers, columns, strict=True):
+        for (at, field, kind), (_, values) in zip(block.layout.identifiers, columns, strict=True):
             if undecided := values.undecided():
                 cells = block.columns[at]
                 texts, several = texts_of_cells([cells[index] for index in undecided])
                 normalize, by_country = (
-                    self._normalizer(block, 0, kind),
+                    self._normalizer(block, 0, field, kind),
                     kind == "phone_number" and block.layout.countries,
                 )
                 for index, text in zip(undecided, texts, strict=True):
                     if by_country:
-                        normalize = self._normalizer(block, index, kind)
-                        _note_unknown_country(block, index, text, done)
+                        normalize = self._normalizer(block, index, field, kind)
+                        _note_unknown_country(block, index, field, text, done)
                     values[index] = plain_value(normalize, text) if SEPARATOR not in text else None
                 for place in several:
                     values[undecided[place]] = None
             for index in _misquoted(block, at):
                 values[index] = None
 
-    def _normalizer(self, block: UserBlock, index: int, kind: IdentifierKind) -> Normalizer:
+    def _normalizer(self, block: UserBlock, index: int, field: str, kind: IdentifierKind) -> Normalizer:
         """Returns what normalises the values of a kind in a row."""
         if kind == "phone_number" and block.layout.countries:
-            return self._normalizers.in_country(country_of(block, index)[1])[kind]
+            return self._normalizers.in_country(country_of(block, index, field)[1])[kind]
         return (self._of_models if block.layout.is_of_models else self._normalizers)[kind]
 
     def _complete(
@@ -255,7 +255,7 @@ class Preparer:
                 if self.observer is not None:
                     self.observer.saw_value(field, kind, "", "", block.doubts[index].reason)
             elif several == [None]:
-                normalize = self._normalizer(block, index, kind)
+                normalize = self._normalizer(block, index, field, kind)
                 several = self._values_of(block.columns[at][index], field, kind, normalize, problems, cleaned)
             same_kind = found.setdefault(kind, [])
             new = [value for value in dict.fromkeys(several) if value and value not in same_kind]
@@ -314,9 +314,9 @@ class Preparer:
         )
 
 
-def _note_unknown_country(block: UserBlock, index: int, text: str, done: PreparedBlock) -> None:
+def _note_unknown_country(block: UserBlock, index: int, phone: str, text: str, done: PreparedBlock) -> None:
     """Adds a warning if the country matters to a phone number and its cell names none."""
-    name, country = country_of(block, index)
+    name, country = country_of(block, index, phone)
     if country and text and "+" not in text and region_of(country) is None:
         done.cleaned.append(RowIssue(block.first_number + index, name, UNKNOWN_COUNTRY))
 

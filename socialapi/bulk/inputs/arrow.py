@@ -2,17 +2,18 @@
 
 import collections
 import contextlib
+import functools
 import re
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from io import BufferedReader
 from itertools import chain
 from typing import Any, Final, TypeVar
 
-from socialapi.bulk.inputs.columns import quoted
+from socialapi.bulk.inputs.columns import positions_of, quoted
 from socialapi.bulk.inputs.numbers import ShortFloat, Unreadable
+from socialapi.bulk.inputs.objects import advice_on_paths, value_at
 from socialapi.bulk.inputs.reader import (
     COLUMNS_LOOKED_AT,
-    ROWS_LOOKED_AT,
     ROWS_PER_BLOCK,
     ArrowStream,
     Block,
@@ -20,6 +21,7 @@ from socialapi.bulk.inputs.reader import (
     NoRows,
     Selection,
     ThreadedReader,
+    rows_looked_at,
 )
 from socialapi.errors import InvalidInput
 
@@ -50,11 +52,16 @@ class ArrowBlocks:
     selects.
     """
 
-    def __init__(self, schema: Any, layout: Layout) -> None:
+    def __init__(self, schema: Any, layout: Layout, names: Sequence[str] = ()) -> None:
         is_dictionary = pyarrow_for("a table").types.is_dictionary
         self._layout = layout
-        self._columns = [(at, _values_of(schema.types[at])) for at in layout.positions]
-        self._measured = [at for at in layout.positions if not is_dictionary(schema.types[at])]
+        self._columns = [
+            (at, _values_of(schema.types[at]))
+            if at < len(schema)
+            else (_root_of(schema, names[at]), functools.partial(_at_path, names[at].partition(".")[2]))
+            for at in layout.positions
+        ]
+        self._measured = [at for at, _ in self._columns if not is_dictionary(schema.types[at])]
 
     def blocks(self, batch: Any, first_number: int) -> Iterator[Block[Any]]:
         """The rows of a batch, numbered from `first_number`; slices of it are made without
@@ -94,6 +101,37 @@ class ArrowBlocks:
             return [values(batch.column(at)) for at, values in self._columns]
         except Exception as error:  # noqa: BLE001 - of a library whose words may quote values
             raise InvalidInput(f"the table cannot be read any further: {_why(error)}") from None
+
+
+def _names_of(schema: Any, selection: Selection[Any]) -> Sequence[str]:
+    """Returns the names of the columns, and the paths that were given into columns of structs or lists."""
+    is_nested = pyarrow_for("a table").types.is_nested
+    nested = {field.name for field in schema if is_nested(field.type)}
+    paths = (path for path in selection.paths if not positions_of((path,), schema.names))
+    return [*schema.names, *(path for path in paths if path.partition(".")[0] in nested)]
+
+
+def _root_of(schema: Any, path: str) -> int:
+    return int(schema.get_field_index(path.partition(".")[0]))
+
+
+def _at_path(path: str, array: Any) -> Sequence[Any]:
+    """Returns what the cells of an array of structs, lists or maps have at a path."""
+    is_map = pyarrow_for("a table").types.is_map(array.type)
+    return [value_at(dict(cell or ()) if is_map else cell, path) for cell in _other_values(array)]
+
+
+def _within(kind: Any) -> Any:
+    """Returns the names within a type as those of an object are."""
+    is_struct = pyarrow_for("a table").types.is_struct
+    return {field.name: _within(field.type) for field in kind} if is_struct(kind) else None
+
+
+def _layout_of(schema: Any, selection: Selection[L]) -> tuple[Sequence[str], L]:
+    """Returns the names of a table, and its layout."""
+    names = _names_of(schema, selection)
+    with advice_on_paths([{field.name: _within(field.type) for field in schema}], selection):
+        return names, selection.of_table(names)
 
 
 def _values_of(kind: Any) -> Values:
@@ -222,7 +260,8 @@ class ArrowReader(ThreadedReader[L]):
             raise InvalidInput(f"the table cannot be read: {_why_not_opened(self._table, error)}") from None
         with stream:
             _refuse_nothing(stream.schema)
-            rows = ArrowBlocks(stream.schema, self._selection.of_table(stream.schema.names))
+            names, layout = _layout_of(stream.schema, self._selection)
+            rows = ArrowBlocks(stream.schema, layout, names)
             for batch in _batches(stream):
                 if not self._rows_read:
                     _look_at(batch, self._selection)
@@ -248,30 +287,33 @@ def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Blo
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"the Parquet file cannot be read: {_why(error)}") from None
     _refuse_nothing(schema)
-    wanted = [schema.field(at) for at in selection.of_table(schema.names).positions]
-    names = list(dict.fromkeys(field.name for field in wanted))
+    names, layout = _layout_of(schema, selection)
+    roots = [at if at < len(schema) else _root_of(schema, names[at]) for at in layout.positions]
+    wanted = list(dict.fromkeys(schema.names[at] for at in roots))
     _look_at_texts(parquet, schema, selection)
-    batches = _batches(parquet.iter_batches(batch_size=_FEWEST_ROWS, columns=names, use_threads=False))
+    batches = _batches(parquet.iter_batches(batch_size=_FEWEST_ROWS, columns=wanted, use_threads=False))
     if (first := next(batches, None)) is None:
         raise NoRows("the file has no rows, only column names")
     # What the metadata say of a column is not asked: if that is damaged, pyarrow ends the process.
     size = _GATHERED_BYTES * first.num_rows // max(1, first.nbytes)
     if size > _FEWEST_ROWS:
         size = min(size, PARQUET_BATCH_ROWS)
-        batches = _batches(parquet.iter_batches(batch_size=size, columns=names, use_threads=False))
+        batches = _batches(parquet.iter_batches(batch_size=size, columns=wanted, use_threads=False))
     else:
         batches = chain((first,), batches)
-    yield from ArrowBlocks(first.schema, selection.of_table(first.schema.names)).gathered(batches)
+    names, layout = _layout_of(first.schema, selection)
+    yield from ArrowBlocks(first.schema, layout, names).gathered(batches)
 
 
 def _look_at_texts(parquet: Any, schema: Any, selection: Selection[Any]) -> None:
     """Shows the selection the first texts of a Parquet file, fewer of them if they are large."""
     texts = [field.name for field in schema if _is_text(field.type)][:COLUMNS_LOOKED_AT]
     with contextlib.suppress(Exception):  # whatever a damaged column raises
-        for size in (_FEWEST_ROWS, ROWS_LOOKED_AT):
+        size, more = 0, _FEWEST_ROWS
+        while size < more:
+            size = more
             batch = next(parquet.iter_batches(batch_size=size, columns=texts, use_threads=False))
-            if batch.nbytes > _LOOKED_AT_BYTES * _FEWEST_ROWS // ROWS_LOOKED_AT:
-                break
+            more = min(rows_looked_at(len(texts)), _LOOKED_AT_BYTES * size // max(1, batch.nbytes))
         _look_at(batch, selection)
 
 
@@ -281,7 +323,7 @@ def _look_at(batch: Any, selection: Selection[Any]) -> None:
     """
     with contextlib.suppress(Exception):  # whatever a damaged column raises
         selection.look_at(
-            (field.name, _texts(column.slice(0, ROWS_LOOKED_AT)) if _is_text(field.type) else ())
+            (field.name, _texts(column.slice(0, rows_looked_at(len(batch.columns)))) if _is_text(field.type) else ())
             for field, column in zip(batch.schema, batch.columns, strict=True)
         )
 

@@ -23,15 +23,16 @@ from socialapi.bulk.inputs.reader import (
     BYTES_PER_BLOCK,
     COLUMNS_LOOKED_AT,
     IS_BLANK,
-    ROWS_LOOKED_AT,
     ROWS_PER_BLOCK,
     Block,
     Fault,
     Layout,
     NoRows,
     Selection,
+    rows_looked_at,
 )
 from socialapi.errors import InvalidInput
+from socialapi.reports import RowIssue
 
 L = TypeVar("L", bound=Layout)
 
@@ -235,7 +236,7 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
 def _look_at(selection: Selection[Any], names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Shows the selection the first cells of all columns."""
     selection.look_at(
-        (name, [row[at] for row in rows[:ROWS_LOOKED_AT] if at < len(row)])
+        (name, [row[at] for row in rows[: rows_looked_at(len(names))] if at < len(row)])
         for at, name in enumerate(names[:COLUMNS_LOOKED_AT])
     )
 
@@ -353,10 +354,11 @@ def _say_what_is_skipped(above: Sequence[str], line: int, selection: Selection[A
             f"or --header-line {line}"
         )
     if len(selection.remarks) < MAX_NAMES_KEPT:
-        selection.remarks.append(
+        reason = (
             f"line {line} names the columns; what is above it is not read (header_line, --header-line says which line it "
             "is)"
         )
+        selection.remarks.append(RowIssue(0, "", reason))
 
 
 def _unmarked(names: Sequence[str]) -> Sequence[str]:

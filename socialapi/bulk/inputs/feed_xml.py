@@ -32,6 +32,7 @@ from xml.parsers.expat import errors
 from socialapi.bulk.inputs.objects import blocks_of_items
 from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, CUT, Block, Layout, NoRows, Selection
 from socialapi.errors import InvalidInput
+from socialapi.reports import RowIssue
 
 L = TypeVar("L", bound=Layout)
 
@@ -106,7 +107,7 @@ def looks_like_xml(head: bytes) -> bool:
     return _starts_as_xml(head) is not None
 
 
-def read_items(file: BufferedReader, remarks: list[str] | None = None) -> Iterator[tuple[Item, int] | tuple[()]]:
+def read_items(file: BufferedReader, remarks: list[RowIssue] | None = None) -> Iterator[tuple[Item, int] | tuple[()]]:
     """The items of a product feed, each with the line on which it begins, and `CUT` where a block
     has to end. Control characters that XML does not allow are left out, with a remark.
 
@@ -141,7 +142,7 @@ def read_items(file: BufferedReader, remarks: list[str] | None = None) -> Iterat
         raise feed.without_items()
 
 
-def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[str]) -> Iterator[bytes]:
+def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[RowIssue]) -> Iterator[bytes]:
     """Yields the text of a feed without control characters, and with a blank for those that break lines."""
     held = b""
     for chunk in chunks:
@@ -155,7 +156,8 @@ def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[str]) ->
         if may_have and (found := _forbidden.search(text)) is not None:
             if not remarks:
                 first = line + text.count(b"\n", 0, found.start())
-                remarks.append(f"line {first} has a control character, which XML does not allow: such are left out")
+                reason = f"line {first} has a control character, which XML does not allow: such are left out"
+                remarks.append(RowIssue(0, "", reason))
             text = _forbidden.sub(lambda each: b" " if _breaks_lines(each[0]) else b"", text)
         if text:
             yield text

@@ -470,10 +470,16 @@ class FilesReader(ThreadedReader[L]):
             raise NoRows(NO_ROWS)
 
     def _rows(self, file: InputFile) -> Generator[Block[L], None, None]:
-        with contextlib.suppress(NoRows), contextlib.closing(read_file(file, self._selection)) as blocks:
-            for block in blocks:
-                self._bytes_read = max(self._bytes_read, file.position)
-                yield block
+        remarks = self._selection.remarks
+        before = len(remarks)
+        try:
+            with contextlib.suppress(NoRows), contextlib.closing(read_file(file, self._selection)) as blocks:
+                for block in blocks:
+                    self._bytes_read = max(self._bytes_read, file.position)
+                    yield block
+        finally:
+            if len(self.paths) > 1:
+                remarks[before:] = [attrs.evolve(each, file=self._names[-1]) for each in remarks[before:]]
 
 
 def _matching(given: str | os.PathLike[str]) -> Iterable[str]:

@@ -18,7 +18,7 @@ from typing import Any, Final, Generic, Literal, TypeVar
 
 from socialapi.bulk.inputs.keyed_rows import KeyedRow, advice_for, keyed_row
 from socialapi.bulk.inputs.objects import ObjectBlocks, check_names, names_of, with_paths
-from socialapi.bulk.inputs.reader import ROWS_LOOKED_AT, ROWS_PER_BLOCK, Block, Layout, Reader, Selection
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, Block, Layout, Reader, Selection, rows_looked_at
 from socialapi.errors import InvalidInput
 
 L = TypeVar("L", bound=Layout)
@@ -179,7 +179,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
     def _keyed_block(self, names: tuple[str, ...], rows: Sequence[Sequence[Any]], number: int) -> Block[L]:
         layout = self._selection.of_keys(names)
         if number == 1:
-            looked_at = rows[:ROWS_LOOKED_AT]
+            looked_at = rows[: rows_looked_at(len(names))]
             self._selection.look_at((name, [row[at] for row in looked_at]) for at, name in enumerate(names))
         return Block(number, len(rows), layout, [list(map(itemgetter(at), rows)) for at in layout.positions])
 

@@ -84,13 +84,22 @@ def _line_item(file: BufferedReader, line: bytes) -> Any:
     if line.isspace():
         return IS_BLANK
     try:
-        return orjson.loads(line)
+        found = orjson.loads(line)
+        # More of these signs are in a text, or belong to a name that is there twice.
+        if found.__class__ is not dict or line.count(b'":') + line.count(b'" :') <= _count_names(found):
+            return found
     except orjson.JSONDecodeError:
         pass
+    return _carefully_decoded(line)
+
+
+def _carefully_decoded(line: bytes) -> Any:
     try:
         # Slower, and lets a value that is not UTF-8, or a number of any length, through: its
         # neighbours may be fine.
-        return _DECODER.decode(line.decode("utf-8", "surrogateescape"))
+        return _UNIQUE.decode(line.decode("utf-8", "surrogateescape"))
+    except _RepeatedName as problem:
+        return Fault(str(problem))
     except json.JSONDecodeError as problem:
         return Fault("is not JSON", problem.colno)
     except RecursionError:
@@ -101,7 +110,26 @@ def _whole_number(text: str) -> int | str:
     return int(text) if len(text) < _MAX_DIGITS else text
 
 
+class _RepeatedName(Exception):
+    """An object has a name twice, with different values."""
+
+
+def _with_unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs) and (name := next((name for name, value in pairs if found[name] != value), None)):
+        raise _RepeatedName(f"has the name {quoted(name)} twice, with different values")
+    return found
+
+
+def _count_names(value: Any) -> int:
+    """Returns how many names the objects within a value have."""
+    inner = value.values() if value.__class__ is dict else value
+    own = len(value) if value.__class__ is dict else 0
+    return own + sum(_count_names(each) for each in inner if each.__class__ is dict or each.__class__ is list)
+
+
 _DECODER: Final = json.JSONDecoder(parse_int=_whole_number)
+_UNIQUE: Final = json.JSONDecoder(parse_int=_whole_number, object_pairs_hook=_with_unique_names)
 
 
 _find_names: Final = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:').findall
@@ -268,7 +296,7 @@ class JsonWindow:
         line = self._line
         while True:
             try:
-                value, end = _DECODER.raw_decode(self._text, self._at)
+                value, end = self._decoded()
             except json.JSONDecodeError as problem:
                 self._read_on(problem)
             except RecursionError:
@@ -279,6 +307,12 @@ class JsonWindow:
                 if end < len(self._text) - (_TAIL if is_number else 0) or not self._more_of_item():
                     self._go_to(end - (start - self._at))
                     return value, line
+
+    def _decoded(self) -> tuple[Any, int]:
+        try:
+            return _UNIQUE.raw_decode(self._text, self._at)
+        except _RepeatedName as problem:
+            return Fault(str(problem)), _DECODER.raw_decode(self._text, self._at)[1]
 
     def _more_of_item(self) -> bool:
         """Reads on within an item. Raises InvalidInput when it is too long already."""

@@ -7,7 +7,7 @@ an integer if no digit can have been lost.
 import math
 import re
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from numbers import Rational, Real
 from typing import Any, Final, Self
@@ -21,6 +21,10 @@ _DIGEST_BYTES: Final = 32
 _MAX_DECIMALS: Final = 1_000
 """Of a decimal number that is looked at: one of a million takes as long as a file."""
 NOT_TEXT: Final = "is neither a text nor a whole number"
+NESTED: Final = (
+    'holds an object: name the value within it by its path, as in columns={"<field>": "<column>.value"} or '
+    "--column <field>=<column>.value"
+)
 INFINITE: Final = "is not a finite number"
 INEXACT: Final = (
     "is a floating-point number so large that digits were lost before it was read: export the column as text"
@@ -136,7 +140,7 @@ def digits_of(value: Any) -> str:
     may have been lost.
     """
     if not is_number(value):
-        raise NoDigits(NOT_TEXT)
+        raise NoDigits(NESTED if isinstance(value, Mapping) else NOT_TEXT)
     try:
         return str(_whole(value))
     except ValueError:  # more digits than Python is willing to write out

@@ -1,8 +1,9 @@
 """Makes blocks of mappings, whose keys may differ from one to the next."""
 
+import contextlib
 import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, islice
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, Generic, TypeVar, cast
 
@@ -10,13 +11,13 @@ from socialapi.bulk.inputs.columns import looks_personal
 from socialapi.bulk.inputs.reader import (
     COLUMNS_LOOKED_AT,
     IS_BLANK,
-    ROWS_LOOKED_AT,
     Block,
     Fault,
     Layout,
     NoRows,
     Selection,
     in_lists,
+    rows_looked_at,
 )
 from socialapi.errors import InvalidInput
 
@@ -68,7 +69,7 @@ class ObjectBlocks(Generic[L]):
         have such keys.
         """
         if first_number == 1:
-            self._look_at([each for each in objects[:ROWS_LOOKED_AT] if each.__class__ is dict])
+            self._look_at([each for each in objects if each.__class__ is dict])
         if (block := self._block_of_equal(objects, first_number, lines)) is not None:
             yield block
             return
@@ -96,7 +97,8 @@ class ObjectBlocks(Generic[L]):
 
     def _look_at(self, objects: Sequence[Any]) -> None:
         """Shows the selection the values of the first dictionaries by their keys."""
-        names = islice(names_of(objects), COLUMNS_LOOKED_AT)
+        names = names_of(objects[: rows_looked_at(COLUMNS_LOOKED_AT)])[:COLUMNS_LOOKED_AT]
+        objects = objects[: rows_looked_at(len(names))]
         self._selection.look_at((name, [each.get(name) for each in objects]) for name in names)
 
     def _block_of_equal(
@@ -178,10 +180,10 @@ def with_paths(objects: Sequence[Any], selection: Selection[Any]) -> Sequence[An
 
 
 def _at_paths(item: Mapping[Any, Any], paths: Sequence[str]) -> Mapping[str, Any]:
-    return {path: value for path in paths if path not in item and (value := _value_at(item, path)) is not None}
+    return {path: value for path in paths if path not in item and (value := value_at(item, path)) is not None}
 
 
-def _value_at(item: Any, path: str) -> Any:
+def value_at(item: Any, path: str) -> Any:
     """Returns what is at a path of names and indexes; of a list, what each of its items has there."""
     found = item
     for step in path.split("."):
@@ -197,12 +199,16 @@ def _value_at(item: Any, path: str) -> Any:
 
 
 def check_names(names: Sequence[str], objects: Iterable[Any], selection: Selection[Any]) -> None:
-    """Raises InvalidInput if the first objects, which have these names, show that the input cannot be used.
-
-    It says how to name what is within them.
-    """
-    try:
+    """Raises InvalidInput if the first objects, which have these names, show that the input cannot be used."""
+    with advice_on_paths(objects, selection):
         selection.check_keys(names)
+
+
+@contextlib.contextmanager
+def advice_on_paths(objects: Iterable[Any], selection: Selection[Any]) -> Iterator[None]:
+    """Adds to an InvalidInput how to name what is within the objects."""
+    try:
+        yield
     except InvalidInput as error:
         known = (path for each in objects for path in _paths_in(each) if selection.knows_any((_last(path),)))
         if (path := next(known, None)) is None:

@@ -21,6 +21,7 @@ import attrs
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.validation import invalid
+from socialapi.reports import RowIssue
 
 ROWS_PER_BLOCK: Final = 1_250
 """Rows read, or encoded, in one go: few enough that the event loop is not held for more than about
@@ -30,9 +31,8 @@ BYTES_PER_BLOCK: Final = 1_048_576
 """After so many bytes of a file a block ends, however few rows it has: a row may be as long as this
 itself.
 """
-ROWS_LOOKED_AT: Final = 100
-"""First rows of an input in which unread columns are looked at."""
 COLUMNS_LOOKED_AT: Final = 500
+_CELLS_LOOKED_AT: Final = 50_000
 ROWS_PER_STEP: Final = 250
 """Rows judged at a time: the slowest ones, with odd phone numbers, take 40 microseconds each."""
 
@@ -106,6 +106,11 @@ class Layout(Protocol):
         """Returns whether these cells, one for each name, are a row by themselves; None if they may be."""
 
 
+def rows_looked_at(columns: int) -> int:
+    """Returns in how many first rows of an input with so many columns those that are not read are looked at."""
+    return max(100, min(1_000, _CELLS_LOOKED_AT // max(1, columns)))
+
+
 L_co = TypeVar("L_co", bound=Layout, covariant=True)
 
 
@@ -174,8 +179,8 @@ class Selection(Protocol[L_co]):
         """Where a table names its columns."""
 
     @property
-    def remarks(self) -> list[str]:
-        """What a reader has to say about its input as a whole, for the report."""
+    def remarks(self) -> list[RowIssue]:
+        """What there is to say about the input as a whole or one of its columns, for the report. The row is 0."""
 
     @property
     def paths(self) -> Sequence[str]:

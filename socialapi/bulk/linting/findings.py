@@ -91,7 +91,6 @@ def findings_of(
     report: LintReport,
     broken_rows: Mapping[str, int],
     refused_rows: Mapping[str, int],
-    notes: Iterable[RowIssue],
     *,
     has_region: bool,
 ) -> Iterator[Finding]:
@@ -105,11 +104,17 @@ def findings_of(
         yield from _of_values(kind, has_region=has_region)
     for column in report.columns:
         yield from _of_column(column)
-    for note in notes:
-        yield Finding(f'the column "{note.field}" {note.reason}', "medium")
     for name in report.ignored_columns:
         if _SAYS_OTHER_DIGEST(name):
             yield Finding(f'the column "{name}" is ignored: only SHA-256 is taken', "low")
+
+
+def remarks_of(remarks: Iterable[RowIssue]) -> Iterator[Finding]:
+    """Yields what there is to say about an input as a whole, and about columns of it that are not read."""
+    for each in remarks:
+        file = f"{each.file}: " if each.file else ""
+        column = f'the column "{each.field}" ' if each.field else ""
+        yield Finding(f"{file}{column}{each.reason}", "medium" if each.field else "low")
 
 
 def _of_rows(report: LintReport, broken_rows: Mapping[str, int]) -> Iterator[Finding]:

@@ -22,7 +22,15 @@ from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, OVERRIDES, ColumnMappi
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.numbers import texts_of
 from socialapi.bulk.inputs.reader import NoRows, Reader, TableForm
-from socialapi.bulk.linting.findings import WELL_KNOWN, WORDS, count_reason, findings_of, is_placeholder, known_as
+from socialapi.bulk.linting.findings import (
+    WELL_KNOWN,
+    WORDS,
+    count_reason,
+    findings_of,
+    is_placeholder,
+    known_as,
+    remarks_of,
+)
 from socialapi.bulk.rows import Column, RowBlock
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
@@ -33,7 +41,6 @@ from socialapi.reports import (
     MAY_BE_FOREIGN,
     MENDED,
     ColumnLint,
-    Finding,
     KindLint,
     LintReport,
     RowIssue,
@@ -278,10 +285,8 @@ class Linter:
             findings=(),
             broken_off=broken_off,
         )
-        remarks = (Finding(remark, "low") for remark in self._selection.remarks)
-        overlooked = [note for note in self._selection.notes() if note.field]
-        findings = findings_of(report, self._broken_rows, self._refused_rows, overlooked, has_region=self._has_region)
-        return attrs.evolve(report, findings=(*remarks, *findings))
+        findings = findings_of(report, self._broken_rows, self._refused_rows, has_region=self._has_region)
+        return attrs.evolve(report, findings=(*remarks_of(self._selection.remarks), *findings))
 
 
 def _is_other_digest(kind: IdentifierKind, text: str) -> bool:

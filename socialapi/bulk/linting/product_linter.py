@@ -14,7 +14,7 @@ from socialapi.bulk.inputs.columns import ColumnMapping, shown_name
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.reader import NoRows, TableForm
 from socialapi.bulk.linting.duplicates import DuplicateCounter
-from socialapi.bulk.linting.findings import count_reason
+from socialapi.bulk.linting.findings import count_reason, remarks_of
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.feed import Constants, ProductColumns
 from socialapi.bulk.products.job import broken_fields
@@ -157,7 +157,7 @@ class ProductLinter:
         return attrs.evolve(report, findings=tuple(self._findings(report)))
 
     def _findings(self, report: LintReport) -> Iterator[Finding]:
-        yield from (Finding(remark, "low") for remark in self._selection.remarks)
+        yield from remarks_of(self._selection.remarks)
         if report.broken_off is not None:
             yield Finding("the input breaks off, and what comes after that is not looked at", "high", is_error=True)
         if not report.rows:

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from socialapi.bulk.inputs.columns import shown_name
+from socialapi.bulk.inputs.null_words import is_null_word
 from socialapi.bulk.inputs.numbers import NOT_TEXT, NoDigits, digits_of, is_missing, is_number, looks_like_float
 from socialapi.bulk.inputs.reader import IS_BLANK, Block
 from socialapi.bulk.products.feed import ProductColumn, ProductLayout
@@ -97,6 +98,8 @@ class _Reading:
         """Reads the cells of a column."""
         block, field, layout = self._block, column.field, self._block.layout
         cells, currencies = block.columns[column.index], None
+        if field in dict(layout.constants):
+            cells = ["" if _is_null_word(cell) else cell for cell in cells]
         if _EMPTY.issuperset(map(type, cells)):
             return
         if field in PRICES and (layout.currency is not None or layout.default_currency is not None):
@@ -281,7 +284,7 @@ def _currencies(block: Block[ProductLayout], prices: Sequence[Any]) -> Sequence[
     if default is None:
         return given
     return [
-        default if _says_nothing(code) and not has_currency(price) else code
+        default if (_says_nothing(code) or _is_null_word(code)) and not has_currency(price) else code
         for code, price in zip(given, prices, strict=True)
     ]
 
@@ -444,6 +447,10 @@ def _written(value: Any) -> Any:
         return str(value)
     except ValueError:  # of more digits than Python writes
         return value
+
+
+def _is_null_word(cell: Any) -> bool:
+    return isinstance(cell, str) and is_null_word(cell.strip())
 
 
 def _says_nothing(value: Any, depth: int = 0) -> bool:

@@ -101,7 +101,7 @@ class ProductColumns:
 
     given: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
     form: TableForm = ANY_FORM
-    remarks: list[str] = attrs.field(factory=list, repr=False)
+    remarks: list[RowIssue] = attrs.field(factory=list, repr=False)
     noted: dict[str, str] = attrs.field(factory=dict, repr=False)
     table_names: Sequence[str] = FIELDS
     constants: Mapping[str, str | int] = attrs.field(factory=dict)
@@ -196,7 +196,7 @@ class ProductColumns:
 
     def notes(self) -> Sequence[RowIssue]:
         """Returns the warnings about the input as a whole."""
-        return [RowIssue(0, "", remark) for remark in self.remarks]
+        return self.remarks
 
     def read_columns(self) -> Mapping[str, str]:
         """Returns what each column that is read is taken for."""

@@ -124,7 +124,7 @@ TEMPLATES = {
         "Phone": "phone_number",
         "Accepts Email Marketing": "",
     },
-    "WooCommerce": {"Username": "", "Email": "email", "Billing Phone": "phone_number", "Country / Region": ""},
+    "WooCommerce": {"Username": "", "Email": "email", "Billing Phone": "phone_number", "Country / Region": "region"},
     "Outlook": {
         "E-mail Address": "email",
         "E-mail 2 Address": "email",
@@ -157,7 +157,7 @@ TEMPLATES = {
     "French": {
         "Adresse e-mail": "email",
         "Téléphone": "phone_number",
-        "N° de téléphone portable": "",
+        "N° de téléphone portable": "phone_number",
         "Tél. mobile": "phone_number",
     },
     "Spanish": {"Correo": "email", "Correo electrónico": "email", "Móvil": "phone_number", "Teléfono": "phone_number"},
@@ -193,6 +193,45 @@ TEMPLATES = {
 def test_the_columns_of_templates_and_of_other_languages_are_known(template: str) -> None:
     wanted = TEMPLATES[template]
     assert {name: detected_as(name) for name in wanted} == wanted
+
+
+NAMES_BY_KIND = {
+    "email": (
+        "Adresse de courriel, Adresse de messagerie, 携帯メール, em, Adresse mail personnelle, E-mail du client, Correo-e, "
+        "Dirección de e-mail, Email de contacto, Indirizzo di posta, E-mail aziendale, Endereço de correio eletrónico, "
+        "E-mail do cliente, E-mailadres zakelijk, Adres poczty elektronicznej, E-mail służbowy, ご連絡先メールアドレス, "
+        "PC用メール, Account Email, email_lower, Mail ID, Firmen-E-Mail, E-Mail-Kontakt, emails[0], $email"
+    ),
+    "phone_number": (
+        "Nº de teléfono, Tfno, Tlf, Nr komórki, Mobiele telefoonnummer, Tel. cellulare, Número do celular, N° mobile, Fixe, "
+        "自宅電話番号, Contact Number, Contact No, Mob No, Ph, ph, Ph. No., Cell #, Patient mobile, SMS Phone, Fon, "
+        "Diensthandy, Privattelefon, Tél. domicile, No de portable, No. de teléfono, Número de teléfono móvil de contacto, "
+        "N. di telefono, Telefono ufficio, N.º de telemóvel, Fone residencial, Vast nummer, Telefoonnr. thuis, "
+        "Nr telefonu komórkowego, Telefon kontaktowy, 電話番号(携帯), 連絡先番号, \uff34\uff25\uff2c, Kontaktnummer"
+    ),
+    "region": (
+        "Default Address Country Code, Country/Region, Billing Country, Shipping Country, MailingCountryCode, CC, "
+        "MailingCountry, Address 1 - Country, Land, Pays, País, Paese, Kraj, 国, Landcode, Ländercode, Länderkürzel, "
+        "Código de país, Code pays, Country Code (Billing), Home Country/Region, Country ISO alpha-2, Phone Country Code, "
+        "Country of residence, Land/Region geschäftlich, Rechnungsland, Pays de facturation, Código del país, "
+        "Código do país, Codice paese, Land/regio, Kod kraju, Państwo, 国コード, 国/地域, Indicatif, Dial Code"
+    ),
+    "device_id": "IDFA/GAID, gaid_sha256, Apple IDFA",
+    "": (
+        "State/Province, Billing State, Bundesland, Island, Landing Page, Country of birth, Card Issue Country, IP Country, "
+        "Nationality, Phone Number Region, Email Type, Emails Sent, Number of emails, Number of phones, Phone Model, "
+        "Mobile App, SMS Consent, No Phone, Do Not Email, Emergency Contact Phone, Parent Email, Contact owner email, "
+        "Bounced Email, Customer number, Contact ID, Contact, Kundennummer, Numéro, N°, Nr, Number, Adresse, Dirección, "
+        "Mailing Address, Member ID, Code, Postal Code, Order No, System, Item ID, em_id, CC number, cc2, Mobile country code, "
+        "Messagerie, Poczta, Vorwahl, Domain, 連絡先, 会社, 国籍, Headphone, Phone code, Hotel"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", NAMES_BY_KIND)
+def test_words_around_a_name_do_not_hide_it_and_make_no_other_name_of_it(kind: str) -> None:
+    found = {name: detected_as(name) for name in NAMES_BY_KIND[kind].split(", ")}
+    assert found == dict.fromkeys(found, kind)
 
 
 ONE_WORD = "adid"

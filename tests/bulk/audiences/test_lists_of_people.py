@@ -16,6 +16,7 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
+from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.normalize import normalizers
 from socialapi.bulk.sync.job import SyncOptions, sync
 from socialapi.errors import InvalidInput
@@ -325,11 +326,65 @@ async def test_a_country_that_is_not_known_is_one_warning_and_the_default_holds(
     assert "2 rows" in report.warning_details[0].reason
 
 
+@pytest.mark.parametrize(
+    ("region", "names"),
+    [
+        (
+            "DE",
+            "Germany, deutschland, Allemagne, ALEMANIA, Germania, Alemanha, Duitsland, Niemcy, ドイツ, de, DEU, D.E.",
+        ),
+        ("DE", "49, +49, 0049, 49.0, DE - Germany, Germany (DE), Germany (+49), DE-BY, Deutschland / Germany"),
+        ("US", "USA, U.S.A., U.S., us, United States, the USA, United States of America, 1, +1, EE. UU., 米国, US-CA"),
+        ("GB", "UK, U.K., GBR, England, Great Britain, Royaume-Uni, United Kingdom (UK), Großbritannien"),
+        ("AT", "Austria, Österreich, Oesterreich, oesterreich, Autriche, Oostenrijk, AUT, 43"),
+        ("KR", "South Korea, Korea, Republic of Korea, 韓国"),
+        ("BA", "Bosnia and Herzegovina, Bosnia & Herzegovina"),
+        ("CI", "Côte d\u2019Ivoire, Cote d'Ivoire, Ivory Coast, CIV"),
+        ("CZ", "Czech Republic, Czechia, Česko, Tschechien"),
+        ("DO", "Dominican Republic, DOM"),
+        (None, "Atlantis, ZZ, n/a, N A, Europe, Bavaria, DE/FR, Germany France, 12345, 999, de-AT, -, +, the"),
+    ],
+)
+def test_a_country_is_read_by_its_codes_and_its_names(region: str | None, names: str) -> None:
+    found = {name: region_of(name) for name in names.split(", ")}
+    assert found == dict.fromkeys(found, region)
+
+
+async def test_a_national_number_of_an_unknown_country_is_taken_only_if_it_is_valid_in_the_default_region() -> None:
+    numbers = ("(415) 555-0132", "0412 345 678", "+61 412 345 679", "0061 412 345 680")
+    rows = [{"email": f"u{at}@example.com", "phone": number, "land": "Atlantis"} for at, number in enumerate(numbers)]
+    found, report = await uploaded(rows, default_region="US")
+    assert found - held("email", *(row["email"] for row in rows)) == held("phone_number", PHONE, "+61412345679")
+    unusable = [issue.row for issue in report.warning_details if issue.field == "phone"]
+    assert unusable == [2, 4]  # 00 is not dialled before numbers abroad in the United States
+    rows = [{"phone": "0412 345 678", "country": country} for country in ("Australia", "AU", "aus", "61")]
+    assert (await uploaded(rows, default_region="US"))[0] == held("phone_number", "+61412345678")
+
+
+@pytest.mark.parametrize(
+    ("row", "number"),
+    [
+        ({"Phone": "030 901820", "country": "DE", "Country": "FR"}, "+4930901820"),
+        ({"Phone": "030 901820", "Billing Country": "FR", "Country": "DE"}, "+4930901820"),
+        ({"Phone": "030 901820", "Country": "", "Billing Country": "DE"}, "+4930901820"),
+        ({"Shipping Phone": "030 901820", "Billing Country": "FR", "Shipping Country Code": "DE"}, "+4930901820"),
+        ({"Phone (Billing)": "030 901820", "Country": "FR", "Country (Billing)": "Germany"}, "+4930901820"),
+        ({"Phone": "30 901820", "Country": "FR", "Phone Country Code": "+49"}, "+4930901820"),
+        ({"Home Phone": "030 901820", "Country": "null", "Home Country/Region": "?", "Land": "DE"}, "+4930901820"),
+    ],
+)
+async def test_of_several_countries_a_number_takes_the_one_that_belongs_to_it(
+    row: dict[str, str], number: str, tmp_path: Path
+) -> None:
+    for records in (as_csv([row], tmp_path / "people.csv"), as_parquet([row], tmp_path / "people.parquet")):
+        assert (await uploaded(records))[0] == held("phone_number", number)
+
+
 async def test_another_column_can_be_the_country() -> None:
-    found, _ = await uploaded([{"phone": "0171 3920012", "land": "DE"}], columns={"region": "land"})
+    found, _ = await uploaded([{"phone": "0171 3920012", "where": "DE"}], columns={"region": "where"})
     assert found == held("phone_number", "+491713920012")
-    with pytest.raises(InvalidInput, match='there is no column "land" for region'):
-        await uploaded([{"phone": "0171 3920012"}], columns={"region": "land"})
+    with pytest.raises(InvalidInput, match='there is no column "where" for region'):
+        await uploaded([{"phone": "0171 3920012"}], columns={"region": "where"})
 
 
 async def test_with_require_hashed_no_raw_value_is_hashed_or_sent() -> None:
@@ -347,7 +402,7 @@ async def test_the_report_says_what_was_read_as_what_and_which_columns_were_over
     rows = [
         {
             "Mail": f"u{at}@example.com",
-            "Land": "x",
+            "Note": "x",
             "country": "US",
             "Kontakt": f"v{at}@example.com",
             "Nr": PHONE[:-1] + str(at),
@@ -357,13 +412,40 @@ async def test_the_report_says_what_was_read_as_what_and_which_columns_were_over
     for entrance, records in entrances(rows, tmp_path).items():
         _, report = await uploaded(records)
         assert report.columns == {"Mail": "email", "country": "region"}, entrance
-        assert set(report.ignored_columns) == {"Land", "Kontakt", "Nr"}
+        assert set(report.ignored_columns) == {"Note", "Kontakt", "Nr"}
         if entrance == "other mappings":  # mappings that are no dictionaries may do anything when they are asked twice
             continue
         said = {issue.field: issue.reason for issue in report.warning_details}
         assert said.keys() == {"Kontakt", "Nr"}, entrance
         assert "hold e-mail addresses" in said["Kontakt"]
         assert "hold phone numbers" in said["Nr"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "holds"),
+    [
+        ([*[""] * 500, "a@example.com; b@example.com", "n/a", "", "c@example.com"], "e-mail addresses"),
+        ([*["a@example.com"] * 19, "see notes"], "e-mail addresses"),
+        (["a@example.com", "see notes"], ""),
+        (["415-555-0132", "(415) 555-0132", "06 12 34 56 78", "", "0171/3920012"], "phone numbers"),
+        (["2026-01-02", "01-02-2026"], ""),
+        (["123-45-6789"], ""),
+        (["0012345678", "4155550132"], ""),
+        ([sha256("a"), "NULL", sha256("b").upper(), ""], "SHA-256 digests"),
+        ([hashlib.md5(b"a").hexdigest()], ""),
+        (["", "null", ";", "a@" + "b." * 50_000 + "<"], ""),
+    ],
+)
+async def test_a_column_that_is_not_read_is_reported_if_nearly_all_its_filled_cells_are_identifiers(
+    cells: list[str], holds: str, tmp_path: Path
+) -> None:
+    rows = [{"email": f"u{at}@example.com", "other": cell, "first_name": sha256("f")} for at, cell in enumerate(cells)]
+    for records in list(entrances(rows, tmp_path).values())[:-1]:
+        _, report = await uploaded(records)
+        reasons = [issue.reason for issue in report.warning_details if issue.field == "other"]
+        assert len(reasons) == bool(holds)
+        assert all(f"hold {holds}: columns=" in reason for reason in reasons)
+        assert not [issue for issue in report.warning_details if issue.field == "first_name"]
 
 
 async def test_a_do_not_reach_user_is_read_alike() -> None:

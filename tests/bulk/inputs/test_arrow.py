@@ -22,7 +22,7 @@ from pyarrow import parquet
 
 from socialapi.bulk.inputs.arrow import MAX_WORDS, ArrowReader
 from socialapi.bulk.inputs.formats import Records
-from socialapi.bulk.inputs.numbers import INEXACT, NOT_TEXT
+from socialapi.bulk.inputs.numbers import INEXACT, NESTED, NOT_TEXT
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import InvalidInput
 from socialapi.models.validation import NO_TIME, NO_TIME_ZONE
@@ -139,7 +139,6 @@ async def test_the_dictionaries_of_several_batches_are_told_apart() -> None:
         pyarrow.array([4.5, None]),
         pyarrow.array([True, None]),
         pyarrow.array([b"\xff\xfe", None]),
-        pyarrow.array([{"home": "+14155550101"}, None]),
         pyarrow.array([datetime.datetime(2026, 1, 31, tzinfo=datetime.UTC), None]),
         pyarrow.array([[4.5], None]),
         pyarrow.array(["1.5", None]).cast(pyarrow.decimal128(3, 1)),
@@ -406,6 +405,26 @@ async def test_columns_of_dictionaries_lists_and_dotted_names_in_parquet(tmp_pat
     parquet.write_table(table, tmp_path / "crm.parquet")
     rows = await read(tmp_path / "crm.parquet", columns={"email": "contact.e-mail"})
     assert values(rows) == [["a@b.example", "+1", "+2"], ["a@b.example"]]
+
+
+@pytest.mark.parametrize("make", [lambda table: table, in_parquet], ids=["a table", "Parquet"])
+async def test_a_path_leads_into_structs_lists_and_maps_of_tables(make: Any) -> None:
+    table = pyarrow.table(
+        {
+            "contact": [{"email": "a@b.example", "id": 1}, None],
+            "phones": [[{"value": "+14155550101"}, {"value": "+14155550102"}], []],
+            "tags": pyarrow.array([[("handle", "h")], None], pyarrow.map_(pyarrow.string(), pyarrow.string())),
+        }
+    )
+    columns = {"email": "contact.email", "phone_number": "phones.value", "handle": "tags.handle"}
+    rows = await read(make(table), columns=columns)
+    assert values(rows) == [["a@b.example", "h", "+14155550101", "+14155550102"], []]
+    with pytest.raises(InvalidInput, match=r"--column email=contact\.email"):
+        await read(make(table.select(["contact", "tags"])))
+    with pytest.raises(InvalidInput, match=r'there is no column "handle\.value"'):
+        await read(make(table), columns={"email": "contact.email", "handle": "handle.value"})
+    row, _ = await read(make(table), columns={"email": "contact", "phone_number": ""})
+    assert row.unusable == (("contact", NESTED),)
 
 
 async def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:

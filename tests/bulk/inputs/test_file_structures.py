@@ -51,7 +51,7 @@ async def reading(
                         found.rejected[row.number] = row.problem[1]
     except InvalidInput as error:
         found.error = error.message.removeprefix(f"{name}: ")
-    found.remarks = selection.remarks
+    found.remarks = [remark.reason for remark in selection.remarks]
     return found
 
 

@@ -106,6 +106,19 @@ async def test_a_file_of_column_names_alone_is_fine_beside_others(exports: Path)
     assert await why_empty([exports / "2026-01b.csv", exports / "2026-01c.csv"]) == "none of the files has any rows"
 
 
+async def test_what_is_said_of_a_file_as_a_whole_names_it_if_there_are_several(tmp_path: Path) -> None:
+    for name, other in (("1.csv", "Kontakt"), ("2.csv", "Ansprech")):
+        write(tmp_path / name, f"Export\n\nemail,{other}\na@b.example,c@d.example\n")
+    report = await job_of(ModelService(), f"{tmp_path}/*.csv").run()
+    said = [(issue.file, issue.field, issue.reason[:25]) for issue in report.warning_details]
+    assert said == [
+        (f"{tmp_path}/1.csv", "", "line 3 names the columns;"),
+        (f"{tmp_path}/1.csv", "Kontakt", "is not read, and its firs"),
+        (f"{tmp_path}/2.csv", "", "line 3 names the columns;"),
+        (f"{tmp_path}/2.csv", "Ansprech", "is not read, and its firs"),
+    ]
+
+
 async def test_what_is_wrong_with_a_file_is_said_with_its_name_after_the_rows_before_it(exports: Path) -> None:
     write(exports / "2026-01b.csv", "colour\nred\n")
     rows, error = await read_until_error(f"{exports}/2026-01*", InvalidInput)

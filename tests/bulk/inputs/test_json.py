@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.bulk.inputs.json import MAX_OBJECT_BYTES, JsonWindow
-from socialapi.bulk.inputs.numbers import INEXACT, INFINITE, NOT_TEXT
+from socialapi.bulk.inputs.numbers import INEXACT, INFINITE, NESTED, NOT_TEXT
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import InvalidInput
 from tests.bulk.input_files import Repeated, open_users, read, read_until_error, values, why_empty, write
@@ -53,7 +53,21 @@ async def test_whole_numbers_are_identifiers_and_other_types_are_not(path: Path)
     rows = await read(path)
     assert values(rows) == [["123456789012345"], ["1", "2"], ["1"]]
     reason = "is neither a text nor a whole number"
-    assert rows[2].unusable == (("email", reason), ("handle", reason), ("service_id", reason))
+    assert rows[2].unusable == (("email", NESTED), ("handle", reason), ("service_id", reason))
+
+
+@pytest.mark.parametrize(("name", "form"), [("crm.jsonl", "{}\n{}\n{}\n"), ("crm.json", "[{},{},{}]")])
+async def test_an_object_with_a_name_twice_is_rejected_unless_both_values_are_equal(
+    tmp_path: Path, name: str, form: str
+) -> None:
+    twice, same = (f'{{"email": "a@b.example", "email": "{other}"}}' for other in ("c@d.example", "a@b.example"))
+    nested = '{"handle": "h", "x": {"a": 1, "b": [{"a": 2}]}, "y": "{\\"a\\": 1}"}'
+    write(tmp_path / name, form.format(twice, same, nested))
+    rows = await read(tmp_path / name)
+    assert values(rows) == [[], ["a@b.example"], ["h"]]
+    assert rows[0].problem == ("", 'has the name "email" twice, with different values')
+    write(tmp_path / name, form.format(f'{{"handle": "h", "x": [{twice}]}}', same, nested))
+    assert [row.problem is None for row in await read(tmp_path / name)] == [False, True, True]
 
 
 async def test_a_number_with_a_point_is_a_whole_one_as_long_as_all_its_digits_are_sure(path: Path) -> None:

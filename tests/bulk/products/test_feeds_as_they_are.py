@@ -357,9 +357,17 @@ async def test_constants_are_the_values_of_products_that_have_none(written: Any,
 
 @pytest.mark.parametrize("written", [as_csv, as_xml, as_mappings])
 async def test_a_constant_fills_cells_that_are_empty_and_replaces_none(written: Any, tmp_path: Path) -> None:
-    rows = [product("a", condition="used"), product("b", condition=""), product("c", condition="")]
-    _, stored = await load(written(tmp_path, rows), constants={"condition": "new"})
-    assert [stored[each]["condition"] for each in "abc"] == ["used", "new", "new"]
+    rows = [
+        product(str(at), condition=condition, brand=condition, currency=word, price="9.99")
+        for at, (condition, word) in enumerate((("used", "USD"), ("", ""), ("null", "n/a"), (" N/A ", " null ")))
+    ]
+    report, stored = await load(
+        written(tmp_path, rows), constants={"condition": "new", "brand": "Acme", "currency": "EUR"}
+    )
+    assert report.rejected == 0
+    assert [each["condition"] for each in stored.values()] == ["used", "new", "new", "new"]
+    assert [each["brand"] for each in stored.values()] == ["used", "Acme", "Acme", "Acme"]
+    assert [each["price"] for each in stored.values()] == ["9.99 USD", "9.99 EUR", "9.99 EUR", "9.99 EUR"]
 
 
 @pytest.mark.parametrize(

@@ -311,7 +311,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "duplicates that wait for a batch": _places(
         """
-        bulk/audiences/waiting.py WaitingDuplicates.__init__ deque
+        bulk/audiences/dedup.py WaitingDuplicates.__init__ deque
         """
     ),
     "a request of an upload": _places(

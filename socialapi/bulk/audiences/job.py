@@ -2,11 +2,10 @@
 
 import asyncio
 import datetime
-import functools
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import compress
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
@@ -14,13 +13,12 @@ from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.batches import PACKINGS, Batch, Carriers, Packer, Packing
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.columns import IdentifierColumns
-from socialapi.bulk.audiences.dedup import RecentIdentifiers
+from socialapi.bulk.audiences.dedup import NumbersOf, RecentIdentifiers, WaitingDuplicates
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.audiences.resume import Recorder
 from socialapi.bulk.audiences.sender import BatchSender, OnAccept
-from socialapi.bulk.audiences.waiting import NumbersOf, WaitingDuplicates
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records, open_records
@@ -212,10 +210,10 @@ class UploadStage(Generic[C]):
             if (carriers := await self._place(block, index)) is not None:
                 found[index] = carriers
             start = index + 1
-        if start < len(block):
-            await self._place_new(block.part(start, len(block)))
+        if start < (size := len(block)):
+            await self._place_new(block.part(start, size))
         if found:
-            await self._wait_for(block.compress(_mask(len(block), found)), list(found.values()))
+            await self._wait_for(block.compress(_mask(size, found)), list(found.values()))
 
     async def _place_apart(self, block: RowBlock, duplicates: Sequence[int]) -> int:
         """Places the rows of a block whose rows are duplicates or have new identifiers only.
@@ -260,9 +258,9 @@ class UploadStage(Generic[C]):
 
     async def _place_new(self, block: RowBlock) -> None:
         """Places rows each of which has a new identifier."""
-        start = 0
-        while start < len(block) and self._dispatcher.failure is None:
-            rest = block.part(start, len(block))
+        start, size = 0, len(block)
+        while start < size and self._dispatcher.failure is None:
+            rest = block.part(start, size)
             if count := self._packer.add(self._open, rest):
                 self._recent.place_new(self._open.blocks[-1], self._open)
                 start += count
@@ -395,7 +393,21 @@ class UploadJob:
             rate, ignored_columns=selection.ignored_columns, read_columns=selection.read_columns, notes=selection.notes
         )
         sender = batch_sender(session, destination.target, options, call, self.counters)
-        prepare_at = functools.partial(_prepare_at, destination, options)
+
+        def prepare_at(now: datetime.datetime) -> Prepare[UserBlock]:
+            return Preparer(
+                operation=options.operation,
+                effective_at=options.effective_at,
+                expires_at=options.expires_at,
+                default_region=options.default_region,
+                phone_format=options.phone_format,
+                require_hashed=options.require_hashed,
+                kinds=destination.kinds,
+                expires_default=default_expiry(destination, now),
+                allow_effective=destination.takes_effective_at,
+                now=now,
+            ).prepare
+
         self.stage: UploadStage[UserBlock] = _UserStage(prepare_at, sender, self._context, dry_run=options.dry_run)
         self.reader: Reader[UserBlock] = open_records(records, selection)
         self._description = JobDescription(
@@ -406,25 +418,6 @@ class UploadJob:
         )
         prepare_input(session, self.reader, self._description, options)
 
-    async def run(self) -> UploadReport:
+    def run(self) -> Coroutine[Any, Any, UploadReport]:
         """Does the same as `run_job`."""
-        return await run_job(self.reader, self.stage, self.counters, self._description, self._options, self._context)
-
-
-def _prepare_at(destination: Destination, options: UploadOptions, now: datetime.datetime) -> Prepare[UserBlock]:
-    return _preparer(destination, options, now).prepare
-
-
-def _preparer(destination: Destination, options: UploadOptions, now: datetime.datetime) -> Preparer:
-    return Preparer(
-        operation=options.operation,
-        effective_at=options.effective_at,
-        expires_at=options.expires_at,
-        default_region=options.default_region,
-        phone_format=options.phone_format,
-        require_hashed=options.require_hashed,
-        kinds=destination.kinds,
-        expires_default=default_expiry(destination, now),
-        allow_effective=destination.takes_effective_at,
-        now=now,
-    )
+        return run_job(self.reader, self.stage, self.counters, self._description, self._options, self._context)

@@ -18,7 +18,7 @@ from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Settin
 from socialapi.bulk.rejects import RejectsFile, is_rejects_file, same_file
 from socialapi.config import Config
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
-from socialapi.internal.fairness import yield_to_others
+from socialapi.internal.fairness import yield_if_due, yield_to_others
 from socialapi.internal.file_lock import SUFFIX
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.validation import Faults, invalid
@@ -102,7 +102,7 @@ class JobOptions(FrozenRecord):
             yield invalid("max_reject_share", "must be a number from 0 to 1")
         if inspect.iscoroutinefunction(self.on_progress):
             yield invalid("on_progress", "is called, not awaited: give a plain function")
-        if not isinstance(self.journal, str | os.PathLike | Journal | None):
+        if self.journal is not None and not isinstance(self.journal, str | os.PathLike | Journal):
             yield invalid("journal", "must be a path, or an object with the methods of Journal")
         yield from same_files("journal", self.journal_path, {"the rejects file, too": self.rejects})
 
@@ -219,8 +219,9 @@ def prepare_input(session: Session, reader: Reader[Any], description: JobDescrip
         route = description.target.route
         session.plan(route)
         session.authenticators.choose(route.family)
-    reader.leave_out(options.own_files)
-    for path in (description.source, *reader.paths):
+    if own_files := options.own_files:
+        reader.leave_out(own_files)
+    for path in (description.source, *reader.paths) if options.journal is not None else ():
         Faults(same_files("journal", options.journal_path, {"the input itself": path})).refuse()
 
 
@@ -272,9 +273,17 @@ class JobRun(Generic[C, B, P]):
         fixed = None if options.concurrency == "auto" else options.concurrency
         self._concurrency = Concurrency(fixed, most=context.config.max_concurrency)
         settle = stage.settle if context.telemetry is None else self._settle_in_span
-        self.dispatcher: Dispatcher[B] = Dispatcher(settle, self._limit, budget=context.budget, on_settled=self._ended)
+        self.dispatcher: Dispatcher[B] = Dispatcher(
+            settle, self._limit, budget=context.budget, on_settled=self._look_again
+        )
         self._counted: Mapping[str, int] = {}
         """The rows that the telemetry knows of, by their outcome."""
+        self._reporting: list[Callable[[], None]] = []
+        """What tells others about the counts, if anybody listens."""
+        if context.telemetry is not None and not options.dry_run:  # which gives most rows no outcome
+            self._reporting.append(self._count_rows)
+        if options.on_progress is not None:
+            self._reporting.append(self.show)
         self.broken_input: Exception | None = None
         """Why reading the input has ended early, if it has."""
         self.journal: Journal | None = None
@@ -329,11 +338,16 @@ class JobRun(Generic[C, B, P]):
         """Does the same as `run_job`."""
         state: State = "stopped"
         try:
-            await self._begin()
-            try:
-                await self._read()
-            finally:
-                await self._close_reader()
+            if self._options.rejects is not None:
+                # Before the journal, so that a path that cannot be written does not count as a run of
+                # the job.
+                self._counters.rejects_file = RejectsFile(
+                    self._options.rejects, sources=(self._description.source, *self._reader.paths)
+                )
+            if self._options.journal is not None and not self._options.dry_run:
+                await self._open_journal(self._options.journal)
+            await self._stage.open(self)
+            await self._read()
             await self._send_rest()
             state = "finished"
         except asyncio.CancelledError:
@@ -350,59 +364,51 @@ class JobRun(Generic[C, B, P]):
                     await self._close()
                 finally:
                     await self._close_journal(state)
-            self._count_rows()
-            self.show()
+            for report in self._reporting:
+                report()
         return self._report_or_raise()
 
-    async def _begin(self) -> None:
-        if self._options.rejects is not None:
-            # Before the journal, so that a path that cannot be written does not count as a run of
-            # the job.
-            self._counters.rejects_file = RejectsFile(
-                self._options.rejects, sources=(self._description.source, *self._reader.paths)
-            )
-        if self._options.journal is not None and not self._options.dry_run:
-            await self._open_journal(self._options.journal)
-        await self._stage.open(self)
-
     async def _read(self) -> None:
-        blocks = aiter(self._reader)
-        while True:
-            await yield_to_others()  # an iterable is read without ever waiting, and others go on
-            if self.dispatcher.failure is not None:
-                return
+        """Reads until the end of the input, or until the job stops, and closes the reader."""
+        try:
+            await yield_if_due()
+            while self.dispatcher.failure is None:
+                try:
+                    # An input may be silent for as long as it likes, such as a pipe; the job ends
+                    # nevertheless when it stops.
+                    block = await self.dispatcher.unless_stopped(self._reader.read_block())
+                except Exception as problem:  # noqa: BLE001  # whatever a user's iterable raises ends the reading
+                    self.broken_input = problem
+                    return
+                if block is None:
+                    if not self._counters.read:
+                        self._refuse_nothing()
+                    return
+                try:
+                    self._counters.take_in(rows := len(block))
+                    if self._counters.read == rows:
+                        self.show()  # what is read as what is known now, and nothing was sent yet
+                    await yield_to_others()  # others were read to at the same time
+                    await self._stage.take(block)
+                except OURS as problem:
+                    self.dispatcher.stop(problem)
+                self._look_again()
+                await yield_to_others()  # an iterable is read without ever waiting, and others go on
+        finally:
             try:
-                # An input may be silent for as long as it likes, such as a pipe; the job ends
-                # nevertheless when it stops.
-                block = await self.dispatcher.unless_stopped(anext(blocks, None))
-            except Exception as problem:  # noqa: BLE001  # whatever a user's iterable raises ends the reading
-                self.broken_input = problem
-                return
-            if block is None:
-                self._refuse_nothing()
-                return
-            try:
-                self._counters.take_in(len(block))
-                if self._counters.read == len(block):
-                    self.show()  # what is read as what is known now, and nothing was sent yet
-                await yield_to_others()  # others were read to at the same time
-                await self._stage.take(block)
-            except OURS as problem:
-                self.dispatcher.stop(problem)
-            self._ended()
+                await self._reader.aclose()
+            except Exception as problem:  # noqa: BLE001  # a user's generator may fail as it is closed, too
+                self.broken_input = self.broken_input or problem
 
-    def _ended(self) -> None:
-        """Counts after a block is read, or a batch is settled or given up."""
+    def _look_again(self) -> None:
+        """Judges and reports the counts after a block is read, or a batch is settled or given up."""
         self.judge_rejects()
-        self._count_rows()
-        self.show()
+        for report in self._reporting:
+            report()
 
     def _count_rows(self) -> None:
-        """Tells the telemetry, if there is one, which rows have had their outcome since it was told
-        last. Of a dry run, which gives none to most rows, it is told nothing.
-        """
-        if self._context.telemetry is None or self._options.dry_run:
-            return
+        """Reports the rows to the telemetry that have had their outcome since the last call."""
+        assert self._context.telemetry is not None
         counts, before = self._counters.outcomes(), self._counted
         self._counted = counts
         new = {outcome: rows - before.get(outcome, 0) for outcome, rows in counts.items()}
@@ -421,8 +427,6 @@ class JobRun(Generic[C, B, P]):
 
     def _refuse_nothing(self) -> None:
         """Stops the job at the end of an input without rows, where there have to be some."""
-        if self._counters.read:
-            return
         says = self._reader.why_empty or "the input has no rows"
         if (reason := self._options.why_not_empty) is not None:
             self.broken_input = InvalidInput(f"{says}: {reason}")
@@ -477,12 +481,6 @@ class JobRun(Generic[C, B, P]):
         target = self._description.target
         key = target.limit_key(target.route.rate_limit)
         return self._concurrency.limit(self._context.pacer.requests_per_second(key, target.route.rate_limit))
-
-    async def _close_reader(self) -> None:
-        try:
-            await self._reader.aclose()
-        except Exception as problem:  # noqa: BLE001  # a user's generator may fail as it is closed, too
-            self.broken_input = self.broken_input or problem
 
     async def _close(self) -> None:
         rejects = self._counters.rejects_file

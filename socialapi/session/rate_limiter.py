@@ -118,17 +118,12 @@ class SlidingWindow:
             self._former_reset = self._reported_reset
         self._reported_remaining, self._reported_reset, self._unaccounted = reading.remaining, reset, 0
         if self.limit is not None and self.window_seconds is not None:
-            self._is_only_caller = self._accounts_for_usage(self.limit - reading.remaining, self.window_seconds)
-
-    def _accounts_for_usage(self, used: int, window_seconds: float) -> bool:
-        """Returns whether our own requests account for all that is used of the service's window.
-
-        If so, only our own count is applied. It is exact, while a reset is reported in whole
-        seconds, so that waiting for it would leave up to two seconds of every window unused.
-        """
-        opened = self._reported_reset - window_seconds - SAME_RESET_SECONDS
-        own = self.in_flight + len(self._replies) - bisect.bisect_left(self._replies, opened)
-        return used <= own
+            # If our own requests account for all that is used of the service's window, only our own
+            # count is applied. It is exact, while a reset is reported in whole seconds, so that waiting
+            # for it would leave up to two seconds of every window unused.
+            opened = self._reported_reset - self.window_seconds - SAME_RESET_SECONDS
+            own = self.in_flight + len(self._replies) - bisect.bisect_left(self._replies, opened)
+            self._is_only_caller = self.limit - reading.remaining <= own
 
     def _is_overtaken(self, now: float, remaining: int, reset: float) -> bool:
         """Returns whether a newer report arrived before this one: it had less remaining in the same

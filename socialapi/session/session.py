@@ -31,12 +31,11 @@ from socialapi.internal.statuses import RATE_LIMITED
 from socialapi.routes.route import OAUTH, Route, Target
 from socialapi.session.auth import Authenticator, OAuth1Authenticator, TokenRequester, refuses_token
 from socialapi.session.authenticators import Authenticators
-from socialapi.session.budget import InFlightBudget
+from socialapi.session.budget import ConnectionPlaces, InFlightBudget
 from socialapi.session.call import Call
 from socialapi.session.clock import Clock, run_with_timeout
 from socialapi.session.hints import hint_of
 from socialapi.session.options import CallOptions
-from socialapi.session.places import ConnectionPlaces
 from socialapi.session.rate_limiter import Pacer, SlidingWindowPacer, Slot
 from socialapi.session.token_cache import TokenCache
 from socialapi.session.transport import LiveReply, Transport, close_reply
@@ -321,7 +320,7 @@ class Session:
         if self._thread != threading.get_ident() or self._loop is None or not self._loop.is_running():
             self._enter_loop()
         request, telemetry = call.request, self.telemetry
-        options = call.options.after(call.waited)
+        options = call.options.after(call.waited) if call.waited else call.options
         waiting_since = self.clock.monotonic()
         acquiring = self.pacer.acquire(
             request.limit_key,

@@ -155,8 +155,8 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "waiting for a connection place": _places(
         """
-        session/places.py ConnectionPlaces.__init__ deque
-        session/places.py ConnectionPlaces.take timeout
+        session/budget.py ConnectionPlaces.__init__ deque
+        session/budget.py ConnectionPlaces.take timeout
         """
     ),
     "all waits of a call, for limits, tokens and the next attempt": _places(

@@ -3,11 +3,10 @@ job.
 """
 
 import asyncio
-import datetime
 import inspect
 import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Sized
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar
+from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 
 import attrs
 
@@ -24,15 +23,9 @@ from socialapi.internal.records import FrozenRecord
 from socialapi.models.validation import Faults, invalid
 from socialapi.reports import Progress, UploadReport
 from socialapi.routes.route import Target
-from socialapi.session.budget import InFlightBudget
-from socialapi.session.clock import Clock
 from socialapi.session.options import CallOptions
-from socialapi.session.rate_limiter import Pacer
 from socialapi.session.session import Session
 from socialapi.wire.retry import Attempt, RetryPolicy
-
-if TYPE_CHECKING:
-    from socialapi.session.telemetry import Telemetry
 
 OnProgress = Callable[[Progress], None]
 
@@ -63,8 +56,8 @@ class JobOptions(FrozenRecord):
     @property
     def form_settings(self) -> Mapping[str, Setting]:
         """For a journal, where the columns are named; nothing where earlier versions looked for the names."""
-        given = {"header": self.header, "header_line": self.header_line}
-        return {} if self.form == TableForm(guesses=self.form.guesses) else given
+        is_default = self.header and self.header_line is None
+        return {} if is_default else {"header": self.header, "header_line": self.header_line}
 
     @property
     def why_not_empty(self) -> str | None:
@@ -134,26 +127,6 @@ JUDGED_FROM_ROWS: Final = 10_000
 """Rows read before the share of rejected ones is judged; of fewer it is at the end."""
 OURS: Final = (InvalidInput, ConfigurationError)
 """What is said of files that cannot be written any more."""
-
-
-@attrs.frozen
-class JobContext(FrozenRecord):
-    """What a job uses of the session beside sending: time, configuration, limits and room."""
-
-    clock: Clock
-    config: Config
-    pacer: Pacer
-    budget: InFlightBudget
-    telemetry: "Telemetry | None" = None
-
-    @classmethod
-    def of(cls, session: Session) -> "JobContext":
-        """Returns the context of the jobs of a session."""
-        return cls(session.clock, session.config, session.pacer, session.budget, session.telemetry)
-
-    def now(self) -> datetime.datetime:
-        """Returns the wall time as an aware datetime."""
-        return datetime.datetime.fromtimestamp(self.clock.time(), datetime.UTC)
 
 
 @attrs.frozen(kw_only=True)
@@ -231,17 +204,17 @@ def run_job(
     counters: RowCounters,
     description: JobDescription,
     options: JobOptions,
-    context: JobContext,
+    session: Session,
 ) -> Coroutine[Any, Any, P]:
     """Reads the input, has the stage send it, and closes everything. To be awaited for the report.
 
     Raises InvalidInput when nothing of the input could be read, BulkError when the job stopped on
     the way.
     """
-    run = JobRun(reader, stage, counters, description, options, context)
-    if context.telemetry is None:
+    run = JobRun(reader, stage, counters, description, options, session)
+    if session.telemetry is None:
         return run.run()
-    return context.telemetry.job(description.telemetry_kind, run.run(), run.counts)
+    return session.telemetry.job(description.telemetry_kind, run.run(), run.counts)
 
 
 class JobRun(Generic[C, B, P]):
@@ -258,29 +231,29 @@ class JobRun(Generic[C, B, P]):
         counters: RowCounters,
         description: JobDescription,
         options: JobOptions,
-        context: JobContext,
+        session: Session,
     ) -> None:
         self._reader = reader
         self._stage = stage
         self._counters = counters
         self._description = description
         self._options = options
-        self._context = context
-        self._started = context.clock.monotonic()
+        self._session = session
+        self._started = session.clock.monotonic()
         self._on_progress = options.on_progress
         self._note: str | None = None
         self._is_reading = True
         fixed = None if options.concurrency == "auto" else options.concurrency
-        self._concurrency = Concurrency(fixed, most=context.config.max_concurrency)
-        settle = stage.settle if context.telemetry is None else self._settle_in_span
+        self._concurrency = Concurrency(fixed, most=session.config.max_concurrency)
+        settle = stage.settle if session.telemetry is None else self._settle_in_span
         self.dispatcher: Dispatcher[B] = Dispatcher(
-            settle, self._limit, budget=context.budget, on_settled=self._look_again
+            settle, self._limit, budget=session.budget, on_settled=self._look_again
         )
         self._counted: Mapping[str, int] = {}
         """The rows that the telemetry knows of, by their outcome."""
         self._reporting: list[Callable[[], None]] = []
         """What tells others about the counts, if anybody listens."""
-        if context.telemetry is not None and not options.dry_run:  # which gives most rows no outcome
+        if session.telemetry is not None and not options.dry_run:  # which gives most rows no outcome
             self._reporting.append(self._count_rows)
         if options.on_progress is not None:
             self._reporting.append(self.show)
@@ -297,7 +270,7 @@ class JobRun(Generic[C, B, P]):
         if attempt.failure is None:
             self._concurrency.succeeded(attempt.seconds)
         elif attempt.failure.executed != "yes":
-            self._concurrency.failed(self._context.clock.monotonic())
+            self._concurrency.failed(self._session.clock.monotonic())
             self._note = f"repeating after: {attempt.failure.summary}"
             self.show()
 
@@ -360,10 +333,7 @@ class JobRun(Generic[C, B, P]):
             try:
                 await self.dispatcher.cancel()
             finally:
-                try:
-                    await self._close()
-                finally:
-                    await self._close_journal(state)
+                await self._close(state)
             for report in self._reporting:
                 report()
         return self._report_or_raise()
@@ -408,18 +378,18 @@ class JobRun(Generic[C, B, P]):
 
     def _count_rows(self) -> None:
         """Reports the rows to the telemetry that have had their outcome since the last call."""
-        assert self._context.telemetry is not None
+        assert self._session.telemetry is not None
         counts, before = self._counters.outcomes(), self._counted
         self._counted = counts
         new = {outcome: rows - before.get(outcome, 0) for outcome, rows in counts.items()}
-        self._context.telemetry.count_rows(self._description.telemetry_kind, new)
+        self._session.telemetry.count_rows(self._description.telemetry_kind, new)
 
     async def _settle_in_span(self, batch: B) -> None:
-        assert self._context.telemetry is not None
+        assert self._session.telemetry is not None
         # Settled, it has no rows any more.
         number, rows, size_bytes = batch.number, batch.row_count, batch.size_bytes
         settling = self._stage.settle(batch)
-        await self._context.telemetry.batch(settling, number=number, rows=rows, size_bytes=size_bytes)
+        await self._session.telemetry.batch(settling, number=number, rows=rows, size_bytes=size_bytes)
 
     def counts(self) -> Mapping[str, int]:
         """Returns the counts of the report as they stand."""
@@ -452,48 +422,53 @@ class JobRun(Generic[C, B, P]):
         if not description.kind:
             raise InvalidInput(f"this {description.noun} keeps no journal")
         route = description.target.route
-        where = {"host": self._context.config.host(route.family.host), "path": route.path}
+        where = {"host": self._session.config.host(route.family.host), "path": route.path}
         identity = JobIdentity(
             kind=description.kind,
             target=where | {name: str(value) for name, value in description.target.path_parameters.items()},
             source=await fingerprint(list(self._reader.paths) or description.source),
             settings=description.settings,
         )
-        journal = _sqlite_journal(given) if isinstance(given, str | os.PathLike) else given
-        self.opened = await journal.open(identity, self._context.now())
-        self.journal = journal
+        if isinstance(given, str | os.PathLike):
+            from socialapi.bulk.journals.sqlite_journal import SqliteJournal  # jobs without a journal need no database
 
-    async def _close_journal(self, state: State) -> None:
-        """Records how the run ended, and closes the journal. A journal that cannot be written stops
-        the job, even now.
-        """
-        if self.journal is None:
-            return
-        failed = self.dispatcher.failure is not None or self.broken_input is not None
-        try:
-            await self.journal.finish("stopped" if failed else state, self._report().counts)
-        except OURS as problem:
-            self.dispatcher.stop(problem)
-        finally:
-            await self.journal.aclose()
+            given = SqliteJournal(given)
+        self.opened = await given.open(identity, self._session.now())
+        self.journal = given
 
     def _limit(self) -> int:
         target = self._description.target
         key = target.limit_key(target.route.rate_limit)
-        return self._concurrency.limit(self._context.pacer.requests_per_second(key, target.route.rate_limit))
+        return self._concurrency.limit(self._session.pacer.requests_per_second(key, target.route.rate_limit))
 
-    async def _close(self) -> None:
-        rejects = self._counters.rejects_file
+    async def _close(self, state: State) -> None:
+        """Closes the rejects file, the stage, and the journal, where it records how the run ended. What
+        cannot be written stops the job, even now.
+        """
+        rejects, journal = self._counters.rejects_file, self.journal
         try:
             if rejects is not None and not self._description.keeps_rejects_open:
                 rejects.close()
         except InvalidInput as problem:
             self.dispatcher.stop(problem)
         finally:
-            await self._stage.aclose()
+            try:
+                await self._stage.aclose()
+            finally:
+                if journal is not None:
+                    await self._close_journal(journal, state)
+
+    async def _close_journal(self, journal: Journal, state: State) -> None:
+        failed = self.dispatcher.failure is not None or self.broken_input is not None
+        try:
+            await journal.finish("stopped" if failed else state, self._report().counts)
+        except OURS as problem:
+            self.dispatcher.stop(problem)
+        finally:
+            await journal.aclose()
 
     def _report(self) -> P:
-        return self._stage.report(self._context.clock.monotonic() - self._started)
+        return self._stage.report(self._session.clock.monotonic() - self._started)
 
     def _report_or_raise(self) -> P:
         report = self._report()
@@ -507,9 +482,3 @@ class JobRun(Generic[C, B, P]):
         what = "the input broke off" if problem is self.broken_input else f"the {self._description.noun} stopped"
         says = str(problem) if isinstance(problem, SocialApiError) else type(problem).__name__
         raise BulkError(f"{what}: {says}", report) from problem
-
-
-def _sqlite_journal(path: str | os.PathLike[str]) -> Journal:
-    from socialapi.bulk.journals.sqlite_journal import SqliteJournal  # jobs without a journal need no database
-
-    return SqliteJournal(path)

@@ -92,7 +92,7 @@ class RecentIdentifiers:
 
     def repeated(self, block: RowBlock) -> Repeated:
         """Returns the rows that need a decision, since they repeat or contradict others or may do so."""
-        kinds = {kind for kind, _ in block.columns}
+        kinds = dict(block.columns)
         if self._differs or len(kinds) < len(block.columns):
             found = set[int]()
             for kind in kinds:
@@ -101,12 +101,11 @@ class RecentIdentifiers:
             return Repeated(sorted(found))
         # As long as all rows have the same action, one new identifier makes a row new.
         left, known = None, set[int]()
-        columns = [(set(values.gaps()), kind, values) for kind, values in block.columns]
-        for gaps, kind, values in sorted(columns, key=lambda column: len(column[0])):  # the first may leave none
-            found = set(self._young[kind].repeated((values,), (self._old[kind],)))
+        for _, kind, gaps in sorted([(len(gaps := values.gaps()), kind, gaps) for kind, values in block.columns]):
+            found = set(self._young[kind].repeated((kinds[kind],), (self._old[kind],)))
             known |= found
-            left = found | gaps if left is None else left & (found | gaps)
-            if not left:
+            left = found.union(gaps) if left is None else left & found.union(gaps)
+            if not left:  # the column with the fewest gaps may leave none
                 break
         return Repeated(sorted(left or ()), is_exact=known == left)
 

@@ -5,6 +5,7 @@ import datetime
 from bisect import bisect_left
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import compress
+from operator import itemgetter
 from typing import Any, Final, Generic, TypeVar
 
 import attrs
@@ -23,7 +24,7 @@ from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.reader import Reader
-from socialapi.bulk.job import JobContext, JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job
+from socialapi.bulk.job import JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job
 from socialapi.bulk.journals.journal import Setting, columns_setting
 from socialapi.bulk.rows import RowBlock
 from socialapi.config import Config
@@ -125,7 +126,6 @@ class UploadStage(Generic[C]):
         self,
         prepare_at: Callable[[datetime.datetime], Prepare[C]],
         sender: BatchSender,
-        context: JobContext,
         *,
         dry_run: bool = False,
         numbers_of: NumbersOf | None = None,
@@ -134,9 +134,8 @@ class UploadStage(Generic[C]):
         self._sender = sender
         self._packer = sender.packer
         self._counters = sender.counters
-        self._context = context
         self._dry_run = dry_run
-        self._prepare = prepare_at(context.now())
+        self._prepare = prepare_at(sender.session.now())
         self._recorder: Recorder | None = None
         self._recent = RecentIdentifiers()
         self._duplicates = WaitingDuplicates(sender.counters, numbers_of)
@@ -341,7 +340,7 @@ class _UserStage(UploadStage[UserBlock]):
 
     async def take(self, block: UserBlock) -> None:
         """Does the same as `UploadStage.take`."""
-        if not self._may_meet_phone_numbers and any(kind == "phone_number" for *_, kind in block.layout.identifiers):
+        if not self._may_meet_phone_numbers and "phone_number" in map(itemgetter(2), block.layout.identifiers):
             await asyncio.to_thread(phone_numbers.load)
             self._may_meet_phone_numbers = True
             await yield_to_others()  # all jobs that waited for it are resumed at the same time
@@ -381,18 +380,7 @@ class UploadJob:
     ) -> None:
         config, route = session.config, destination.target.route
         self._options = options
-        self._context = JobContext.of(session)
-        faults = Faults(options.problems())
-        with faults:
-            selection = IdentifierColumns.of(options.columns, destination.kinds, options.form)
-        with faults:
-            _preparer(destination, options, self._context.now())
-        faults.refuse()
-        rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
-        self.counters: RowCounters = RowCounters(
-            rate, ignored_columns=selection.ignored_columns, read_columns=selection.read_columns, notes=selection.notes
-        )
-        sender = batch_sender(session, destination.target, options, call, self.counters)
+        self._session = session
 
         def prepare_at(now: datetime.datetime) -> Prepare[UserBlock]:
             return Preparer(
@@ -408,7 +396,18 @@ class UploadJob:
                 now=now,
             ).prepare
 
-        self.stage: UploadStage[UserBlock] = _UserStage(prepare_at, sender, self._context, dry_run=options.dry_run)
+        faults = Faults(options.problems())
+        with faults:
+            selection = IdentifierColumns.of(options.columns, destination.kinds, options.form)
+        with faults:
+            prepare_at(session.now())
+        faults.refuse()
+        rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
+        self.counters: RowCounters = RowCounters(
+            rate, ignored_columns=selection.ignored_columns, read_columns=selection.read_columns, notes=selection.notes
+        )
+        sender = batch_sender(session, destination.target, options, call, self.counters)
+        self.stage: UploadStage[UserBlock] = _UserStage(prepare_at, sender, dry_run=options.dry_run)
         self.reader: Reader[UserBlock] = open_records(records, selection)
         self._description = JobDescription(
             kind=destination.kind,
@@ -420,4 +419,4 @@ class UploadJob:
 
     def run(self) -> Coroutine[Any, Any, UploadReport]:
         """Does the same as `run_job`."""
-        return run_job(self.reader, self.stage, self.counters, self._description, self._options, self._context)
+        return run_job(self.reader, self.stage, self.counters, self._description, self._options, self._session)

@@ -195,14 +195,13 @@ def _isolate(
         if index not in named:
             untouched += blocks
         elif sum(map(len, blocks)) == 1:
-            rejected.append((row := blocks[0].row(0), _issue(row, named[index])))
+            row, why = blocks[0].row(0), named[index]
+            reason = why.message or NO_REASON
+            if why.code is not None and why.message:
+                reason = f"{why.code}: {why.message}"
+            rejected.append((row, RowIssue(row.number, why.parameter or "", reason)))
         else:
             again += reversed(halves(blocks))
     if untouched:
         again.append(joined(untouched))
     return again, rejected
-
-
-def _issue(row: Row, why: OperationError) -> RowIssue:
-    reason = f"{why.code}: {why.message}" if why.code is not None and why.message else why.message or NO_REASON
-    return RowIssue(row.number, why.parameter or "", reason)

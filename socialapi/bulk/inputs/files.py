@@ -349,7 +349,9 @@ def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
         if head.startswith(magic):
             raise InvalidInput(f"this looks like a binary file, {says}")
     if FORMATS.get(file.extension) in (None, read_xml) and looks_like_xml(head):  # in any encoding
-        return _xml(selection)
+        if selection.why_no_xml is not None:
+            raise InvalidInput(selection.why_no_xml)
+        return read_xml
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InvalidInput("this looks like a binary file, or UTF-16 text: save it as UTF-8")
     if head.count(0) > max(MAX_NULS, MAX_NUL_SHARE * len(head)):
@@ -373,12 +375,6 @@ def _text_format(file: InputFile, head: bytes, selection: Selection[Any]) -> For
     return read_json_lines if path is None else functools.partial(read_json_array, path=path)
 
 
-def _xml(selection: Selection[Any]) -> Format:
-    if selection.why_no_xml is not None:
-        raise InvalidInput(selection.why_no_xml)
-    return read_xml
-
-
 NO_ROWS: Final = "none of the files has any rows"
 
 
@@ -397,7 +393,7 @@ def open_files(records: Any, selection: Selection[L]) -> ThreadedReader[L]:
     given = [records] if is_pattern(records) else records
     if isinstance(given, list | tuple):
         return FilesReader(given, selection)
-    if (fault := why_not_binary(records)) is not None:
+    if not isinstance(records, str | os.PathLike) and (fault := why_not_binary(records)) is not None:
         raise InvalidInput(fault)
     return FileReader(records, selection)
 

@@ -68,7 +68,9 @@ class ObjectBlocks(Generic[L]):
         have such keys.
         """
         if first_number == 1:
-            self._look_at([each for each in objects[:ROWS_LOOKED_AT] if each.__class__ is dict])
+            first: list[Any] = [each for each in objects[:ROWS_LOOKED_AT] if each.__class__ is dict]
+            names = islice(names_of(first), COLUMNS_LOOKED_AT)
+            self._selection.look_at((name, [each.get(name) for each in first]) for name in names)
         if (block := self._block_of_equal(objects, first_number, lines)) is not None:
             yield block
             return
@@ -93,11 +95,6 @@ class ObjectBlocks(Generic[L]):
                 layout = self._layout_of(())
             yield _block(part, layout, first_number + start, of_part)
             start = stop
-
-    def _look_at(self, objects: Sequence[Any]) -> None:
-        """Shows the selection the values of the first dictionaries by their keys."""
-        names = islice(names_of(objects), COLUMNS_LOOKED_AT)
-        self._selection.look_at((name, [each.get(name) for each in objects]) for name in names)
 
     def _block_of_equal(
         self, objects: Sequence[Object], first_number: int, lines: Sequence[int] | None

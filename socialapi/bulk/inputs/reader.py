@@ -14,7 +14,7 @@ from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
 from itertools import islice
 from types import TracebackType
-from typing import Any, Final, Generic, Protocol, Self, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import attrs
 
@@ -70,8 +70,7 @@ class ArrowStream(Protocol):
         """A capsule with the stream, as Arrow's PyCapsule interface defines it."""
 
 
-@attrs.frozen
-class TableForm(FrozenRecord):
+class TableForm(NamedTuple):
     """Where a CSV or TSV file names its columns.
 
     `header` is false if it does not: then they are numbered from 1. `header_line` is the line that does, if it is

@@ -20,7 +20,7 @@ from socialapi.bulk.counters import RowCounters, report_of
 from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.inputs.reader import Reader
-from socialapi.bulk.job import OURS, JobContext, JobDescription, JobOptions, run_job, same_files
+from socialapi.bulk.job import OURS, JobDescription, JobOptions, run_job, same_files
 from socialapi.bulk.rows import RowBlock
 from socialapi.bulk.sync.reading import ReadingJob, ReadingOptions
 from socialapi.bulk.sync.snapshot import Difference, Snapshot
@@ -373,14 +373,13 @@ class SyncJob:
         )
         accept = functools.partial(self._snapshot.accept, operation)
         sender = batch_sender(self._session, target, options, self._call, counters, accept)
-        context = JobContext.of(self._session)
         numbers_of = self._snapshot.numbers_of
-        stage = UploadStage(lambda _: prepared_blocks, sender, context, dry_run=options.dry_run, numbers_of=numbers_of)
+        stage = UploadStage(lambda _: prepared_blocks, sender, dry_run=options.dry_run, numbers_of=numbers_of)
         description = JobDescription(
             telemetry_kind=f"sync.{self._phase}", target=target, source=None, part_of=self._counts.reading
         )
         try:
-            report = await run_job(PageReader(read_page), stage, counters, description, options, context)
+            report = await run_job(PageReader(read_page), stage, counters, description, options, self._session)
         except BulkError as stopped:
             self._counts.take(self._phase, stopped.report)
             raise

@@ -153,7 +153,18 @@ class SlidingWindow:
             reserve = min(self.limit - 1, max(1, math.ceil(self.limit * self._reserve_share)))
         wait_seconds = max(0.0, self._blocked_until - now)
         if self.limit is not None and self.window_seconds is not None:
-            wait_seconds = max(wait_seconds, self._by_our_count(now, self.limit, self.window_seconds, reserve, ahead))
+            slots = self.limit - reserve
+            free = slots - self.in_flight - self._recent(now)
+            # Slots become free one window after their replies, in that order. Requests in flight are
+            # assumed to be answered now.
+            windows, slot = divmod(ahead, slots)
+            if slot < free:
+                first = 0.0
+            elif slot - free < len(self._replies):
+                first = self._replies[slot - free] + self.window_seconds - now
+            else:
+                first = self.window_seconds
+            wait_seconds = max(wait_seconds, first + windows * self.window_seconds)
         if self._reported_remaining is not None and not self._is_only_caller:
             wait_seconds = max(wait_seconds, self._by_report(now, reserve, ahead))
         return wait_seconds
@@ -171,20 +182,6 @@ class SlidingWindow:
         Sending earlier costs nothing but perhaps a 429.
         """
         return 0.0 if self._answered or self.in_flight == 0 else max(0.0, self._probed_until - now)
-
-    def _by_our_count(self, now: float, limit: int, window_seconds: float, reserve: int, ahead: int) -> float:
-        slots = limit - reserve
-        free = slots - self.in_flight - self._recent(now)
-        # Slots become free one window after their replies, in that order. Requests in flight are
-        # assumed to be answered now.
-        windows, slot = divmod(ahead, slots)
-        if slot < free:
-            first = 0.0
-        elif slot - free < len(self._replies):
-            first = self._replies[slot - free] + window_seconds - now
-        else:
-            first = window_seconds
-        return first + windows * window_seconds
 
     def _recent(self, now: float) -> int:
         """Returns how many requests were answered within the last window."""

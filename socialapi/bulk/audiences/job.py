@@ -299,7 +299,16 @@ class UploadStage(Generic[C]):
         if not batch.blocks:
             return has_forgotten
         if self._dispatcher.failure is None:  # after one, the batch is whatever it had got to
-            await self._number(batch)
+            self._positions += 1
+            recorder, broken = self._recorder, self._run.broken_input
+            if broken is None:
+                batch.position = self._positions
+                if recorder is not None:
+                    await recorder.take_over(batch)
+            elif recorder is not None and self._positions <= recorder.opened.last_batch:
+                # Part of a batch that may be confirmed: sent again, it would overtake what was
+                # confirmed after it.
+                self._dispatcher.stop(broken)
         if self._dry_run:
             self._counters.planned(batch.size_bytes)
             batch.release()
@@ -310,17 +319,6 @@ class UploadStage(Generic[C]):
             batch.number = self._sent
             await self._dispatcher.submit(batch)
         return has_forgotten
-
-    async def _number(self, batch: Batch) -> None:
-        self._positions += 1
-        if self._run.broken_input is None:
-            batch.position = self._positions
-            if self._recorder is not None:
-                await self._recorder.take_over(batch)
-        elif self._recorder is not None and self._positions <= self._recorder.opened.last_batch:
-            # Part of a batch that may be confirmed: sent again, it would overtake what was
-            # confirmed after it.
-            self._dispatcher.stop(self._run.broken_input)
 
 
 def _mask(size: int, indexes: Iterable[int], value: int = 1) -> bytearray:

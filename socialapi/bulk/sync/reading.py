@@ -142,7 +142,7 @@ class ReadingJob:
                 phone_format=options.phone_format,
                 require_hashed=options.require_hashed,
                 kinds=tuple(CODES),
-                now=self._context.now(),
+                now=session.now(),
             )
         faults.refuse()
         self._counters = RowCounters(

@@ -90,8 +90,8 @@ class RowFile(ScratchFile):
             if due < after.row:
                 description, packed = map(self._file.read, sizes)
                 block = _block(description, packed, count)
-                due = state[place.row : after.row]
-                blocks.append(block.compress(due) if UNCHANGED in due else block)
+                states = state[place.row : after.row]
+                blocks.append(block.compress(states) if UNCHANGED in states else block)
                 found += len(blocks[-1])
                 due = state.find(DUE, after.row)
             else:

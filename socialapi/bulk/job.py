@@ -251,12 +251,13 @@ class JobRun(Generic[C, B, P]):
         )
         self._counted: Mapping[str, int] = {}
         """The rows that the telemetry knows of, by their outcome."""
-        self._reporting: list[Callable[[], None]] = []
+        # A dry run gives most rows no outcome.
+        telemetry = () if session.telemetry is None or options.dry_run else (self._count_rows,)
+        self._reporting: Sequence[Callable[[], None]] = (
+            *telemetry,
+            *(() if options.on_progress is None else (self.show,)),
+        )
         """What tells others about the counts, if anybody listens."""
-        if session.telemetry is not None and not options.dry_run:  # which gives most rows no outcome
-            self._reporting.append(self._count_rows)
-        if options.on_progress is not None:
-            self._reporting.append(self.show)
         self.broken_input: Exception | None = None
         """Why reading the input has ended early, if it has."""
         self.journal: Journal | None = None

@@ -21,7 +21,7 @@ from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, OVERRIDES, ColumnMapping, shown_name
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.numbers import texts_of
-from socialapi.bulk.inputs.reader import NoRows, TableForm
+from socialapi.bulk.inputs.reader import NoRows, Reader, TableForm
 from socialapi.bulk.linting.findings import WELL_KNOWN, WORDS, count_reason, findings_of, is_placeholder, known_as
 from socialapi.bulk.rows import Column, RowBlock
 from socialapi.errors import InvalidInput
@@ -88,13 +88,7 @@ async def lint_records(
     linter = preparer.observer = Linter(selection, has_region=default_region is not None)
     try:
         async with open_records(records, selection) as reader:
-            async for block in reader:
-                some = block if sample is None else block.part(0, sample - linter.rows)
-                for prepared in preparer.prepare(some):  # as an upload does
-                    linter.take(prepared)
-                    await yield_if_due()
-                if linter.rows == sample:
-                    break
+            await _look_at(reader, preparer, linter, sample)
         if not (linter.rows or allow_empty):
             raise NoRows(reader.why_empty or "the input has no rows")
     except InvalidInput as error:
@@ -102,6 +96,17 @@ async def lint_records(
             raise
         return linter.report(str(error))
     return linter.report()
+
+
+async def _look_at(reader: Reader[UserBlock], preparer: Preparer, linter: "Linter", sample: int | None) -> None:
+    """Prepares the rows, or the first `sample` of them, as an upload does."""
+    async for block in reader:
+        some = block if sample is None else block.part(0, sample - linter.rows)
+        for prepared in preparer.prepare(some):
+            linter.take(prepared)
+            await yield_if_due()
+        if linter.rows == sample:
+            break
 
 
 @attrs.define

@@ -192,8 +192,8 @@ def prepare_input(session: Session, reader: Reader[Any], description: JobDescrip
         route = description.target.route
         session.plan(route)
         session.authenticators.choose(route.family)
-    if own_files := options.own_files:
-        reader.leave_out(own_files)
+    if reader.paths:
+        reader.leave_out(options.own_files)
     for path in (description.source, *reader.paths) if options.journal is not None else ():
         Faults(same_files("journal", options.journal_path, {"the input itself": path})).refuse()
 

@@ -133,12 +133,19 @@ class RowCounters:
 
     def sending(self, elapsed_seconds: float, *, dry_run: bool) -> Mapping[str, object]:
         """Returns the fields of a report that follow from several counts."""
-        groups = self._groups()
+        grouped = [
+            RowIssue(row, field, f"{reason} ({count:,} rows, of which this is the first)" if count > 1 else reason)
+            for (field, reason), (row, count) in self.grouped.items()
+        ]
+        groups = [*self.notes(), *self._placed(grouped)]
+        rate, used = self.rate, 0.0
+        if rate is not None:
+            used = self.attempts / (rate.requests * max(1.0, elapsed_seconds / rate.window_seconds))
         return {
             "requests": self.attempts,
             "retries": max(0, self.attempts - self.sent_first),
             "elapsed_seconds": elapsed_seconds,
-            "quota_used": self._quota_used(elapsed_seconds),
+            "quota_used": used,
             "rejects_path": str(self.rejects_file.path) if self.rejects_file is not None else None,
             "forecast": self._forecast() if dry_run else None,
             "columns": self.read_columns(),
@@ -146,19 +153,6 @@ class RowCounters:
             "warnings": self.warnings + len(groups),
             "warning_details": tuple((*groups, *self.warning_details)[:MAX_ISSUES_KEPT]),
         }
-
-    def _groups(self) -> Sequence[RowIssue]:
-        """Returns the warnings that are about more than one row."""
-        grouped = [
-            RowIssue(row, field, f"{reason} ({count:,} rows, of which this is the first)" if count > 1 else reason)
-            for (field, reason), (row, count) in self.grouped.items()
-        ]
-        return [*self.notes(), *self._placed(grouped)]
-
-    def _quota_used(self, elapsed_seconds: float) -> float:
-        if self.rate is None:
-            return 0.0
-        return self.attempts / (self.rate.requests * max(1.0, elapsed_seconds / self.rate.window_seconds))
 
     def _forecast(self) -> Forecast:
         minutes = 0.0

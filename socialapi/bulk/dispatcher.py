@@ -116,7 +116,7 @@ class Dispatcher(Generic[B]):
         while self.failure is None and (self._next is not None or (self._live and len(self._live) >= self._limit())):
             self._freed.clear()
             await self._freed.wait()
-        room = self._next = self._budget.room(self, batch.row_count, batch.size_bytes)
+        room = self._next = Room(self._budget, self, batch.row_count, batch.size_bytes)
         must_wait = any(not earlier.settled.is_set() for earlier in batch.after)
         if self.failure is not None or not (must_wait or await self._admitted(room)):
             self._next = None

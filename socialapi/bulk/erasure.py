@@ -52,7 +52,7 @@ def erase(path: str | os.PathLike[str], kind: Kind) -> bool:
     if lock.take() is not None:
         return False
     try:
-        if whole.exists() and not _is_of(kind, whole):
+        if whole.exists() and not (is_rejects_file(whole) if kind == "rejects file" else kind_of(whole) == kind):
             raise ConfigurationError(f"{whole} is no {kind} of a job")
         if kind == "rejects file":
             remove_file(whole)
@@ -65,10 +65,6 @@ def erase(path: str | os.PathLike[str], kind: Kind) -> bool:
     finally:
         lock.release()
     return True
-
-
-def _is_of(kind: Kind, path: Path) -> bool:
-    return is_rejects_file(path) if kind == "rejects file" else kind_of(path) == kind
 
 
 def _remove_scratch(snapshot: Path) -> None:

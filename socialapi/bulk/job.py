@@ -3,11 +3,10 @@ job.
 """
 
 import asyncio
-import datetime
 import inspect
 import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Sized
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, Protocol, TypeVar
+from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 
 import attrs
 
@@ -18,21 +17,15 @@ from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Settin
 from socialapi.bulk.rejects import RejectsFile, is_rejects_file, same_file
 from socialapi.config import Config
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
-from socialapi.internal.fairness import yield_to_others
+from socialapi.internal.fairness import yield_if_due, yield_to_others
 from socialapi.internal.file_lock import SUFFIX
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.validation import Faults, invalid
 from socialapi.reports import Progress, UploadReport
 from socialapi.routes.route import Target
-from socialapi.session.budget import InFlightBudget
-from socialapi.session.clock import Clock
 from socialapi.session.options import CallOptions
-from socialapi.session.rate_limiter import Pacer
 from socialapi.session.session import Session
 from socialapi.wire.retry import Attempt, RetryPolicy
-
-if TYPE_CHECKING:
-    from socialapi.session.telemetry import Telemetry
 
 OnProgress = Callable[[Progress], None]
 
@@ -63,8 +56,8 @@ class JobOptions(FrozenRecord):
     @property
     def form_settings(self) -> Mapping[str, Setting]:
         """For a journal, where the columns are named; nothing where earlier versions looked for the names."""
-        given = {"header": self.header, "header_line": self.header_line}
-        return {} if self.form == TableForm(guesses=self.form.guesses) else given
+        is_default = self.header and self.header_line is None
+        return {} if is_default else {"header": self.header, "header_line": self.header_line}
 
     @property
     def why_not_empty(self) -> str | None:
@@ -102,7 +95,7 @@ class JobOptions(FrozenRecord):
             yield invalid("max_reject_share", "must be a number from 0 to 1")
         if inspect.iscoroutinefunction(self.on_progress):
             yield invalid("on_progress", "is called, not awaited: give a plain function")
-        if not isinstance(self.journal, str | os.PathLike | Journal | None):
+        if self.journal is not None and not isinstance(self.journal, str | os.PathLike | Journal):
             yield invalid("journal", "must be a path, or an object with the methods of Journal")
         yield from same_files("journal", self.journal_path, {"the rejects file, too": self.rejects})
 
@@ -134,26 +127,6 @@ JUDGED_FROM_ROWS: Final = 10_000
 """Rows read before the share of rejected ones is judged; of fewer it is at the end."""
 OURS: Final = (InvalidInput, ConfigurationError)
 """What is said of files that cannot be written any more."""
-
-
-@attrs.frozen
-class JobContext(FrozenRecord):
-    """What a job uses of the session beside sending: time, configuration, limits and room."""
-
-    clock: Clock
-    config: Config
-    pacer: Pacer
-    budget: InFlightBudget
-    telemetry: "Telemetry | None" = None
-
-    @classmethod
-    def of(cls, session: Session) -> "JobContext":
-        """Returns the context of the jobs of a session."""
-        return cls(session.clock, session.config, session.pacer, session.budget, session.telemetry)
-
-    def now(self) -> datetime.datetime:
-        """Returns the wall time as an aware datetime."""
-        return datetime.datetime.fromtimestamp(self.clock.time(), datetime.UTC)
 
 
 @attrs.frozen(kw_only=True)
@@ -219,8 +192,9 @@ def prepare_input(session: Session, reader: Reader[Any], description: JobDescrip
         route = description.target.route
         session.plan(route)
         session.authenticators.choose(route.family)
-    reader.leave_out(options.own_files)
-    for path in (description.source, *reader.paths):
+    if reader.paths:
+        reader.leave_out(options.own_files)
+    for path in (description.source, *reader.paths) if options.journal is not None else ():
         Faults(same_files("journal", options.journal_path, {"the input itself": path})).refuse()
 
 
@@ -230,17 +204,17 @@ def run_job(
     counters: RowCounters,
     description: JobDescription,
     options: JobOptions,
-    context: JobContext,
+    session: Session,
 ) -> Coroutine[Any, Any, P]:
     """Reads the input, has the stage send it, and closes everything. To be awaited for the report.
 
     Raises InvalidInput when nothing of the input could be read, BulkError when the job stopped on
     the way.
     """
-    run = JobRun(reader, stage, counters, description, options, context)
-    if context.telemetry is None:
+    run = JobRun(reader, stage, counters, description, options, session)
+    if session.telemetry is None:
         return run.run()
-    return context.telemetry.job(description.telemetry_kind, run.run(), run.counts)
+    return session.telemetry.job(description.telemetry_kind, run.run(), run.counts)
 
 
 class JobRun(Generic[C, B, P]):
@@ -257,24 +231,33 @@ class JobRun(Generic[C, B, P]):
         counters: RowCounters,
         description: JobDescription,
         options: JobOptions,
-        context: JobContext,
+        session: Session,
     ) -> None:
         self._reader = reader
         self._stage = stage
         self._counters = counters
         self._description = description
         self._options = options
-        self._context = context
-        self._started = context.clock.monotonic()
+        self._session = session
+        self._started = session.clock.monotonic()
         self._on_progress = options.on_progress
         self._note: str | None = None
         self._is_reading = True
         fixed = None if options.concurrency == "auto" else options.concurrency
-        self._concurrency = Concurrency(fixed, most=context.config.max_concurrency)
-        settle = stage.settle if context.telemetry is None else self._settle_in_span
-        self.dispatcher: Dispatcher[B] = Dispatcher(settle, self._limit, budget=context.budget, on_settled=self._ended)
+        self._concurrency = Concurrency(fixed, most=session.config.max_concurrency)
+        settle = stage.settle if session.telemetry is None else self._settle_in_span
+        self.dispatcher: Dispatcher[B] = Dispatcher(
+            settle, self._limit, budget=session.budget, on_settled=self._look_again
+        )
         self._counted: Mapping[str, int] = {}
         """The rows that the telemetry knows of, by their outcome."""
+        # A dry run gives most rows no outcome.
+        telemetry = () if session.telemetry is None or options.dry_run else (self._count_rows,)
+        self._reporting: Sequence[Callable[[], None]] = (
+            *telemetry,
+            *(() if options.on_progress is None else (self.show,)),
+        )
+        """What tells others about the counts, if anybody listens."""
         self.broken_input: Exception | None = None
         """Why reading the input has ended early, if it has."""
         self.journal: Journal | None = None
@@ -288,7 +271,7 @@ class JobRun(Generic[C, B, P]):
         if attempt.failure is None:
             self._concurrency.succeeded(attempt.seconds)
         elif attempt.failure.executed != "yes":
-            self._concurrency.failed(self._context.clock.monotonic())
+            self._concurrency.failed(self._session.clock.monotonic())
             self._note = f"repeating after: {attempt.failure.summary}"
             self.show()
 
@@ -329,11 +312,16 @@ class JobRun(Generic[C, B, P]):
         """Does the same as `run_job`."""
         state: State = "stopped"
         try:
-            await self._begin()
-            try:
-                await self._read()
-            finally:
-                await self._close_reader()
+            if self._options.rejects is not None:
+                # Before the journal, so that a path that cannot be written does not count as a run of
+                # the job.
+                self._counters.rejects_file = RejectsFile(
+                    self._options.rejects, sources=(self._description.source, *self._reader.paths)
+                )
+            if self._options.journal is not None and not self._options.dry_run:
+                await self._open_journal(self._options.journal)
+            await self._stage.open(self)
+            await self._read()
             await self._send_rest()
             state = "finished"
         except asyncio.CancelledError:
@@ -346,74 +334,63 @@ class JobRun(Generic[C, B, P]):
             try:
                 await self.dispatcher.cancel()
             finally:
-                try:
-                    await self._close()
-                finally:
-                    await self._close_journal(state)
-            self._count_rows()
-            self.show()
+                await self._close(state)
+            for report in self._reporting:
+                report()
         return self._report_or_raise()
 
-    async def _begin(self) -> None:
-        if self._options.rejects is not None:
-            # Before the journal, so that a path that cannot be written does not count as a run of
-            # the job.
-            self._counters.rejects_file = RejectsFile(
-                self._options.rejects, sources=(self._description.source, *self._reader.paths)
-            )
-        if self._options.journal is not None and not self._options.dry_run:
-            await self._open_journal(self._options.journal)
-        await self._stage.open(self)
-
     async def _read(self) -> None:
-        blocks = aiter(self._reader)
-        while True:
-            await yield_to_others()  # an iterable is read without ever waiting, and others go on
-            if self.dispatcher.failure is not None:
-                return
+        """Reads until the end of the input, or until the job stops, and closes the reader."""
+        try:
+            await yield_if_due()
+            while self.dispatcher.failure is None:
+                try:
+                    # An input may be silent for as long as it likes, such as a pipe; the job ends
+                    # nevertheless when it stops.
+                    block = await self.dispatcher.unless_stopped(self._reader.read_block())
+                except Exception as problem:  # noqa: BLE001  # whatever a user's iterable raises ends the reading
+                    self.broken_input = problem
+                    return
+                if block is None:
+                    if not self._counters.read:
+                        self._refuse_nothing()
+                    return
+                try:
+                    self._counters.take_in(rows := len(block))
+                    if self._counters.read == rows:
+                        self.show()  # what is read as what is known now, and nothing was sent yet
+                    await yield_to_others()  # others were read to at the same time
+                    await self._stage.take(block)
+                except OURS as problem:
+                    self.dispatcher.stop(problem)
+                self._look_again()
+                await yield_to_others()  # an iterable is read without ever waiting, and others go on
+        finally:
             try:
-                # An input may be silent for as long as it likes, such as a pipe; the job ends
-                # nevertheless when it stops.
-                block = await self.dispatcher.unless_stopped(anext(blocks, None))
-            except Exception as problem:  # noqa: BLE001  # whatever a user's iterable raises ends the reading
-                self.broken_input = problem
-                return
-            if block is None:
-                self._refuse_nothing()
-                return
-            try:
-                self._counters.take_in(len(block))
-                if self._counters.read == len(block):
-                    self.show()  # what is read as what is known now, and nothing was sent yet
-                await yield_to_others()  # others were read to at the same time
-                await self._stage.take(block)
-            except OURS as problem:
-                self.dispatcher.stop(problem)
-            self._ended()
+                await self._reader.aclose()
+            except Exception as problem:  # noqa: BLE001  # a user's generator may fail as it is closed, too
+                self.broken_input = self.broken_input or problem
 
-    def _ended(self) -> None:
-        """Counts after a block is read, or a batch is settled or given up."""
+    def _look_again(self) -> None:
+        """Judges and reports the counts after a block is read, or a batch is settled or given up."""
         self.judge_rejects()
-        self._count_rows()
-        self.show()
+        for report in self._reporting:
+            report()
 
     def _count_rows(self) -> None:
-        """Tells the telemetry, if there is one, which rows have had their outcome since it was told
-        last. Of a dry run, which gives none to most rows, it is told nothing.
-        """
-        if self._context.telemetry is None or self._options.dry_run:
-            return
+        """Reports the rows to the telemetry that have had their outcome since the last call."""
+        assert self._session.telemetry is not None
         counts, before = self._counters.outcomes(), self._counted
         self._counted = counts
         new = {outcome: rows - before.get(outcome, 0) for outcome, rows in counts.items()}
-        self._context.telemetry.count_rows(self._description.telemetry_kind, new)
+        self._session.telemetry.count_rows(self._description.telemetry_kind, new)
 
     async def _settle_in_span(self, batch: B) -> None:
-        assert self._context.telemetry is not None
+        assert self._session.telemetry is not None
         # Settled, it has no rows any more.
         number, rows, size_bytes = batch.number, batch.row_count, batch.size_bytes
         settling = self._stage.settle(batch)
-        await self._context.telemetry.batch(settling, number=number, rows=rows, size_bytes=size_bytes)
+        await self._session.telemetry.batch(settling, number=number, rows=rows, size_bytes=size_bytes)
 
     def counts(self) -> Mapping[str, int]:
         """Returns the counts of the report as they stand."""
@@ -421,8 +398,6 @@ class JobRun(Generic[C, B, P]):
 
     def _refuse_nothing(self) -> None:
         """Stops the job at the end of an input without rows, where there have to be some."""
-        if self._counters.read:
-            return
         says = self._reader.why_empty or "the input has no rows"
         if (reason := self._options.why_not_empty) is not None:
             self.broken_input = InvalidInput(f"{says}: {reason}")
@@ -448,54 +423,53 @@ class JobRun(Generic[C, B, P]):
         if not description.kind:
             raise InvalidInput(f"this {description.noun} keeps no journal")
         route = description.target.route
-        where = {"host": self._context.config.host(route.family.host), "path": route.path}
+        where = {"host": self._session.config.host(route.family.host), "path": route.path}
         identity = JobIdentity(
             kind=description.kind,
             target=where | {name: str(value) for name, value in description.target.path_parameters.items()},
             source=await fingerprint(list(self._reader.paths) or description.source),
             settings=description.settings,
         )
-        journal = _sqlite_journal(given) if isinstance(given, str | os.PathLike) else given
-        self.opened = await journal.open(identity, self._context.now())
-        self.journal = journal
+        if isinstance(given, str | os.PathLike):
+            from socialapi.bulk.journals.sqlite_journal import SqliteJournal  # jobs without a journal need no database
 
-    async def _close_journal(self, state: State) -> None:
-        """Records how the run ended, and closes the journal. A journal that cannot be written stops
-        the job, even now.
-        """
-        if self.journal is None:
-            return
-        failed = self.dispatcher.failure is not None or self.broken_input is not None
-        try:
-            await self.journal.finish("stopped" if failed else state, self._report().counts)
-        except OURS as problem:
-            self.dispatcher.stop(problem)
-        finally:
-            await self.journal.aclose()
+            given = SqliteJournal(given)
+        self.opened = await given.open(identity, self._session.now())
+        self.journal = given
 
     def _limit(self) -> int:
         target = self._description.target
         key = target.limit_key(target.route.rate_limit)
-        return self._concurrency.limit(self._context.pacer.requests_per_second(key, target.route.rate_limit))
+        return self._concurrency.limit(self._session.pacer.requests_per_second(key, target.route.rate_limit))
 
-    async def _close_reader(self) -> None:
-        try:
-            await self._reader.aclose()
-        except Exception as problem:  # noqa: BLE001  # a user's generator may fail as it is closed, too
-            self.broken_input = self.broken_input or problem
-
-    async def _close(self) -> None:
-        rejects = self._counters.rejects_file
+    async def _close(self, state: State) -> None:
+        """Closes the rejects file, the stage, and the journal, where it records how the run ended. What
+        cannot be written stops the job, even now.
+        """
+        rejects, journal = self._counters.rejects_file, self.journal
         try:
             if rejects is not None and not self._description.keeps_rejects_open:
                 rejects.close()
         except InvalidInput as problem:
             self.dispatcher.stop(problem)
         finally:
-            await self._stage.aclose()
+            try:
+                await self._stage.aclose()
+            finally:
+                if journal is not None:
+                    await self._close_journal(journal, state)
+
+    async def _close_journal(self, journal: Journal, state: State) -> None:
+        failed = self.dispatcher.failure is not None or self.broken_input is not None
+        try:
+            await journal.finish("stopped" if failed else state, self._report().counts)
+        except OURS as problem:
+            self.dispatcher.stop(problem)
+        finally:
+            await journal.aclose()
 
     def _report(self) -> P:
-        return self._stage.report(self._context.clock.monotonic() - self._started)
+        return self._stage.report(self._session.clock.monotonic() - self._started)
 
     def _report_or_raise(self) -> P:
         report = self._report()
@@ -509,9 +483,3 @@ class JobRun(Generic[C, B, P]):
         what = "the input broke off" if problem is self.broken_input else f"the {self._description.noun} stopped"
         says = str(problem) if isinstance(problem, SocialApiError) else type(problem).__name__
         raise BulkError(f"{what}: {says}", report) from problem
-
-
-def _sqlite_journal(path: str | os.PathLike[str]) -> Journal:
-    from socialapi.bulk.journals.sqlite_journal import SqliteJournal  # jobs without a journal need no database
-
-    return SqliteJournal(path)

@@ -121,7 +121,7 @@ class RowBlock:
 
     def part(self, start: int, stop: int) -> "RowBlock":
         """Returns the rows from one index up to another."""
-        if start == 0 and stop >= len(self):
+        if start == 0 and stop >= len(self.numbers):
             return self
         columns = tuple([(kind, values[start:stop]) for kind, values in self.columns])
         users = None if self._users is None else self._users[start:stop]

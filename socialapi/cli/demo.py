@@ -14,7 +14,6 @@ from rich.table import Table
 from socialapi.cli import output
 from socialapi.cli.demo_data import (
     DEFAULT_REGION,
-    ExpectedCatalog,
     ExpectedOutcome,
     Member,
     write_crm_export,
@@ -62,7 +61,9 @@ async def show_catalog(client: Client, folder: Path, rows: int, console: Console
     held, wanted = await held_by(client, catalog), {**before, **expected.products}
     _show_load(console, report)
     console.print(f"emulator holds exactly the expected products: {'yes' if held == wanted else 'no'}")
-    proven = held == wanted and _counted(report, expected)
+    counted = (report.read, report.accepted, report.rejected, report.warnings)
+    true = (expected.read, expected.accepted, expected.rejected, expected.warnings)
+    proven = held == wanted and counted == true and report.adds_up and not report.pending
     if not proven:
         wrong = sum(held.get(each) != wanted.get(each) for each in held.keys() | wanted.keys())
         console.print(f"NOT PROVEN: {wrong:,} products are not as they should be; expected {expected}")
@@ -74,12 +75,6 @@ async def held_by(client: Client, catalog: str) -> Held:
     answer = await client.request("GET", f"/_emulator/catalogs/{catalog}/products")
     items = map(orjson.loads, answer.content.splitlines())
     return {item["id"]: {k: v for k, v in item.items() if k not in MADE_BY_THE_SERVICE} for item in items}
-
-
-def _counted(report: UpsertReport, expected: ExpectedCatalog) -> bool:
-    counted = (report.read, report.accepted, report.rejected, report.warnings)
-    true = (expected.read, expected.accepted, expected.rejected, expected.warnings)
-    return counted == true and report.adds_up and not report.pending
 
 
 def _show_load(console: Console, report: UpsertReport) -> None:
@@ -122,7 +117,9 @@ async def demo(
         console.print("Starting a private emulator of the service …")
         async with private_emulator() as ready, _client(ready) as client:
             report, held = await _upload(client, path, console)
-            is_proven = _proven(report, expected, held)
+            counted = (report.read, report.accepted, report.rejected, report.duplicate)
+            true = (expected.read, expected.accepted, expected.rejected, expected.duplicate)
+            is_proven = counted == true and report.adds_up and held == expected.members
             _show(console, report, expected, held, proven=is_proven)
             is_proven &= await show_catalog(client, Path(folder), products, console)
     console.print(NEXT, soft_wrap=True)
@@ -147,12 +144,6 @@ async def _upload(client: Client, path: Path, console: Console) -> tuple[UploadR
         report = await target.upload(path, default_region=DEFAULT_REGION, on_progress=display)
     members = await client.request("GET", f"/_emulator/audiences/{account}/{audience}/members")
     return report, {(item["kind"], item["value"]) for item in map(orjson.loads, members.content.splitlines())}
-
-
-def _proven(report: UploadReport, expected: ExpectedOutcome, held: set[Member]) -> bool:
-    counted = (report.read, report.accepted, report.rejected, report.duplicate)
-    true = (expected.read, expected.accepted, expected.rejected, expected.duplicate)
-    return counted == true and report.adds_up and held == expected.members
 
 
 def _show(

@@ -270,19 +270,21 @@ class _Export:
         """
         shares: dict[Callable[[], list[str]], int] = {
             self._email_and_phone: 141,
-            self._email_alone: 20,
-            self._phone_alone: 10,
+            lambda: self._accept(person := self._person(), self._dirty_email(person), ""): 20,
+            lambda: self._accept(person := self._person(), "", self._dirty_phone(person)): 10,
             self._hashed_email: 8,
             self._bad_email_good_phone: 3,
             self._good_email_bad_phone: 3,
             self._repeated: 4,
             self._written_again: 4,
-            self._both_bad: 2,
+            lambda: self._reject(
+                self._row(person := self._person(), self._bad_email(person), self._choose(_BAD_PHONES))
+            ): 2,
             self._one_bad: 1,
-            self._no_contact: 1,
-            self._empty_line: 1,
-            self._empty_cells: 1,
-            self._blank_cells: 1,
+            lambda: self._reject(self._row(self._person(), "", "")): 1,
+            lambda: self._reject([]): 1,
+            lambda: self._reject([""] * len(CRM_COLUMNS)): 1,
+            lambda: self._reject([" ", "", "", f" {_NBSP}", "\t", "", "", "", "  "]): 1,
         }
         return mixed(shares, count, self._random)
 
@@ -293,14 +295,6 @@ class _Export:
         row = self._accept(person, self._dirty_email(person), self._dirty_phone(person))
         self._recent.append((person, row))
         return row
-
-    def _email_alone(self) -> list[str]:
-        person = self._person()
-        return self._accept(person, self._dirty_email(person), "")
-
-    def _phone_alone(self) -> list[str]:
-        person = self._person()
-        return self._accept(person, "", self._dirty_phone(person))
 
     def _hashed_email(self) -> list[str]:
         """Returns a row whose address is already hashed, half of the time with upper-case
@@ -353,27 +347,11 @@ class _Export:
 
     # rows that are rejected
 
-    def _both_bad(self) -> list[str]:
-        person = self._person()
-        return self._reject(self._row(person, self._bad_email(person), self._choose(_BAD_PHONES)))
-
     def _one_bad(self) -> list[str]:
         person = self._person()
         if self._draw() < 0.5:
             return self._reject(self._row(person, self._bad_email(person), ""))
         return self._reject(self._row(person, "", self._choose(_BAD_PHONES)))
-
-    def _no_contact(self) -> list[str]:
-        return self._reject(self._row(self._person(), "", ""))
-
-    def _empty_line(self) -> list[str]:
-        return self._reject([])
-
-    def _empty_cells(self) -> list[str]:
-        return self._reject([""] * len(CRM_COLUMNS))
-
-    def _blank_cells(self) -> list[str]:
-        return self._reject([" ", "", "", f" {_NBSP}", "\t", "", "", "", "  "])
 
     def _reject(self, row: list[str]) -> list[str]:
         self.rejected += 1
@@ -530,11 +508,11 @@ class _Feed:
         shares: dict[Callable[[], Sequence[str]], int] = {
             self._good: 186,
             self._without_category: 2,
-            self._in_capitals: 2,
+            lambda: self._accept(self._product() | {"title": f"BARGAIN NO. {self._made}"}): 2,
             self._changed: 5,
-            self._same_again: 1,
-            self._wrong: 3,
-            self._wrong_change: 1,
+            lambda: self._good() if (product := self._repeated()) is None else self._accept(product): 1,
+            lambda: self._reject(self._product()): 3,
+            lambda: self._reject(self._repeated() or self._product()): 1,  # whose product stays unchanged
         }
         return mixed(shares, count, self._random)
 
@@ -549,12 +527,6 @@ class _Feed:
         del product["product_type"]
         return self._accept(product)
 
-    def _in_capitals(self) -> Sequence[str]:
-        """Returns a row that is accepted with a warning: with a title in capitals."""
-        product = self._product()
-        product["title"] = f"BARGAIN NO. {self._made}"
-        return self._accept(product)
-
     def _changed(self) -> Sequence[str]:
         """Returns a row with a known id and another price."""
         product = self._repeated()
@@ -562,11 +534,6 @@ class _Feed:
             return self._good()
         product.pop("sale_price", None)
         return self._accept(product | {"price": f"{self._made % 400 + 0.01:.2f} {_CURRENCY}"})
-
-    def _same_again(self) -> Sequence[str]:
-        """Returns a row with a known id and unchanged values."""
-        product = self._repeated()
-        return self._good() if product is None else self._accept(product)
 
     def _repeated(self) -> Fields | None:
         return dict(self.products[self._choose(self._recent)]) if self._recent else None
@@ -586,14 +553,6 @@ class _Feed:
         return self._row(product)
 
     # rows that are rejected
-
-    def _wrong(self) -> Sequence[str]:
-        """Returns an invalid row with a new id."""
-        return self._reject(self._product())
-
-    def _wrong_change(self) -> Sequence[str]:
-        """Returns an invalid row with a known id, whose product stays unchanged."""
-        return self._reject(self._repeated() or self._product())
 
     def _reject(self, product: Fields) -> Sequence[str]:
         fault = _FAULTS[self.rejected % len(_FAULTS)]
@@ -656,11 +615,8 @@ class _Feed:
 
     def _row(self, product: Fields) -> Sequence[str]:
         cells = {**product, _INVENTED: f"R{len(self.products) % 40}"}
-        return [self._choose(_NOTATIONS)(str(cells.get(_field(name), ""))) for name in FEED_COLUMNS]
-
-
-def _field(column: str) -> str:
-    return column.lower().replace(" ", "_")
+        fields = [name.lower().replace(" ", "_") for name in FEED_COLUMNS]
+        return [self._choose(_NOTATIONS)(str(cells.get(field, ""))) for field in fields]
 
 
 _FAULTS: Final[Sequence[Fields | None]] = (

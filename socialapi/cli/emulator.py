@@ -402,10 +402,17 @@ def _detach(flags: EmulatorFlags) -> int:
         sys.stderr.write(Path(log).read_text("utf-8", "replace"))
     if not line:
         Path(log).unlink()
-        return _why_not(process.wait())
+        if (status := process.wait()) > 0:  # it said why itself
+            return status
+        output.say(f"the emulator was ended before it served, for which it has {READY_TIMEOUT_SECONDS:g} seconds")
+        return output.USAGE
     process.returncode = 0  # or Python warns that it goes on
     print(line.decode(), end="", flush=True)  # nothing where standard output is closed
-    _say_where(orjson.loads(line)["base_url"], flags, log)
+    base_url = orjson.loads(line)["base_url"]
+    output.say(f"the emulator serves on {base_url}, with its log in {log}")
+    if flags.env_file is not None:
+        output.say(f"its addresses and credentials are in {flags.env_file}")
+    output.say(f"`socialapi emulator --stop --port {_port_of(base_url)}` ends it")
     return output.DONE
 
 
@@ -440,21 +447,6 @@ def _ready_line_within(process: "subprocess.Popen[bytes]", seconds: float) -> by
         raise
     finally:
         ceiling.cancel()
-
-
-def _why_not(status: int) -> int:
-    """Reports how an emulator ended before it served, unless it said so itself."""
-    if status > 0:
-        return status
-    output.say(f"the emulator was ended before it served, for which it has {READY_TIMEOUT_SECONDS:g} seconds")
-    return output.USAGE
-
-
-def _say_where(base_url: str, flags: EmulatorFlags, log: str) -> None:
-    output.say(f"the emulator serves on {base_url}, with its log in {log}")
-    if flags.env_file is not None:
-        output.say(f"its addresses and credentials are in {flags.env_file}")
-    output.say(f"`socialapi emulator --stop --port {_port_of(base_url)}` ends it")
 
 
 def _stop(port: int) -> int:

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from socialapi.bulk.erasure import Kind, erase, kind_of
 from socialapi.bulk.rejects import is_rejects_file, same_file
 from socialapi.cli import output
-from socialapi.cli.jobs import GONE, RUNNING, JobStatus, Registration, Registry, found_job, job_at
+from socialapi.cli.jobs import GONE, RUNNING, JobStatus, Registry, found_job, job_at
 from socialapi.cli.output import printable
 from socialapi.errors import InvalidInput
 
@@ -51,12 +51,16 @@ def forget(
     # The list comes last: while the job is in it, a deletion that failed can be repeated.
     is_whole = keep_rejects or _forget_rejects(found, registry)
     was_there = found.path.exists()
-    if not _erase_journal(found):
+    # Of a journal that is gone, what was beside it is erased.
+    if found.path.parent.is_dir() and not erase(found.path, "journal"):
         raise InvalidInput(f"the job {found.id} is running: end it first")
     output.say(f"deleted the journal {found.path}" if was_there else f"took the job {found.id} out of the list")
     if found.registration is not None:
         registry.forget(found.registration)
-        _say_what_stays(found.registration)
+        digests = found.registration.file_of("digests")
+        if digests is not None and digests.is_file():
+            command = f"socialapi jobs forget {shlex.quote(str(digests))}"
+            output.say(f"the digest file {digests} stays, as later loads need it; `{command}` deletes it")
     return output.DONE if is_whole else output.SOME_REJECTED
 
 
@@ -85,11 +89,6 @@ def _confirmed(question: str) -> bool:
     if not sys.stdin.isatty():
         return False
     return input(printable(f"{question} [y/N] ")).strip().lower() in ("y", "yes")
-
-
-def _erase_journal(job: JobStatus) -> bool:
-    """Deletes the journal; False while a job uses it. Of one that is gone, what stood beside it."""
-    return not job.path.parent.is_dir() or erase(job.path, "journal")
 
 
 def _forget_rejects(job: JobStatus, registry: Registry) -> bool:
@@ -124,10 +123,3 @@ def _later_job(rejects: Path, job: JobStatus, registry: Registry) -> str | None:
             if status.last_run_at > job.last_run_at:
                 return other.id
     return None
-
-
-def _say_what_stays(job: Registration) -> None:
-    digests = job.file_of("digests")
-    if digests is not None and digests.is_file():
-        command = f"socialapi jobs forget {shlex.quote(str(digests))}"
-        output.say(f"the digest file {digests} stays, as later loads need it; `{command}` deletes it")

@@ -215,14 +215,11 @@ def command_line(command: Sequence[str], files: Sequence[Path], options: Mapping
             words += [flag] * value
         elif value is not None:
             values = value if isinstance(value, list) else [value]
-            words += [f"{flag}={_word(name, each)}" for each in values]
+            absolute = [each.absolute() if isinstance(each, Path) else each for each in values]
+            words += [
+                f"{flag}={undated(each) if isinstance(each, Path) and name in DATED else each}" for each in absolute
+            ]
     return words
-
-
-def _word(name: str, value: object) -> str:
-    if not isinstance(value, Path):
-        return str(value)
-    return undated(value.absolute()) if name in DATED else str(value.absolute())
 
 
 GONE: Final = "gone"

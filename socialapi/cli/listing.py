@@ -16,7 +16,7 @@ from socialapi.cli.options import dated_path, whole_number
 from socialapi.cli.output import printable
 from socialapi.errors import ApiError, ConfigurationError, InvalidInput, SocialApiError
 from socialapi.models.pages import Page
-from socialapi.problems import InvalidRequest, Problem, ServiceError
+from socialapi.problems import InvalidRequest, ServiceError
 from socialapi.routes.route import FAMILIES
 from socialapi.session.pager import Pager
 from socialapi.wire.encode import json_shape
@@ -198,7 +198,8 @@ class _Walk:
                 if page is not seen:
                     seen = page
                     for error in page.errors:
-                        output.say(printable(_sentence(error)))
+                        code = f"error {error.code}" if isinstance(error, ServiceError) else ""
+                        output.say(printable(output.words_of(error) or code))
                 writer.add(join(item, page))
                 is_last = item is page.data[-1]
                 self.count += 1
@@ -226,10 +227,6 @@ def _is_about_the_page(problem: BaseException) -> bool:
             {name for error in each.errors for name in error.parameters} if isinstance(each, InvalidRequest) else set()
         )
     return not named.isdisjoint(_PAGE_TOKENS)
-
-
-def _sentence(error: Problem | ServiceError) -> str:
-    return output.words_of(error) or (f"error {error.code}" if isinstance(error, ServiceError) else "")
 
 
 def as_line(item: Any) -> str:

@@ -98,17 +98,14 @@ class ProgressDisplay:
         new = {name: read_as for name, read_as in report.columns.items() if name not in self._columns_shown}
         if report.read:
             self._columns_shown.update(new)
-        if self._is_quiet or not report.read or all(_is_called(*each) for each in new.items()):
+        called = {name: re.sub("[ .-]", "_", name.strip().lower()) for name in new}
+        if self._is_quiet or not report.read or called == new:
             return
         read = "; ".join(
             f"{'column ' * name.isdecimal()}{name} as {read_as}" for name, read_as in islice(new.items(), COLUMNS_SHOWN)
         )
         more = f"; and {len(new) - COLUMNS_SHOWN} more" if len(new) > COLUMNS_SHOWN else ""
         self._console.print(output.printable(f"reading {read}{more}"), markup=False, soft_wrap=True)
-
-
-def _is_called(name: str, read_as: str) -> bool:
-    return re.sub("[ .-]", "_", name.strip().lower()) == read_as
 
 
 def _fraction_done(progress: JobProgress) -> float | None:
@@ -172,7 +169,8 @@ async def run_job(
         _say_how_to_go_on(journal, snapshot, dry_run=dry_run)
         raise
     show(report, as_json=as_json)
-    return output.SOME_REJECTED if report.rejected or _not_removed(report) else output.DONE
+    not_removed = report.removals.rejected + report.held_back if isinstance(report, SyncReport) else 0
+    return output.SOME_REJECTED if report.rejected or not_removed else output.DONE
 
 
 def _show_so_far(report: UploadReport, *, as_json: bool) -> None:
@@ -251,10 +249,6 @@ def _show_removals(console: Console, report: SyncReport) -> None:
         )
 
 
-def _not_removed(report: UploadReport) -> int:
-    return report.removals.rejected + report.held_back if isinstance(report, SyncReport) else 0
-
-
 def _say(console: Console, text: str) -> None:
     console.print(output.printable(text), markup=False)
 
@@ -278,13 +272,18 @@ def _table(report: UploadReport) -> Table:
         table.add_row(name, f"{getattr(report, name):,}")
         if name == "accepted":
             for part in _OF_ACCEPTED.get(type(report), ()):
-                table.add_row(f"  {part}", f"{_count(report, part):,}")
+                of_sync = report.additions.accepted if isinstance(report, SyncReport) else 0
+                table.add_row(f"  {part}", f"{of_sync if part == 'added' else getattr(report, part):,}")
     _add_counts(table, [("repeated", report.repeated)] * bool(report.repeated))
     _add_counts(table, [("of earlier runs", report.resumed)] * bool(report.resumed))
     if is_load:
         _add_counts(table, [(name, getattr(report, name)) for name in _OF_THE_FEED])
     if isinstance(report, SyncReport):
-        _add_identifiers(table, report)
+        removed = report.removals.accepted + (report.removals.pending if report.forecast else 0)
+        table.add_row("identifiers before", f"{report.identifiers_before:,}")
+        table.add_row("  to remove" if report.forecast else "  removed", f"{removed:,}")
+        table.add_row("  held back", f"{report.held_back:,}")
+        table.add_row("identifiers after", f"{report.identifiers_after:,}")
     if report.forecast is not None:
         _add_forecast(table, report.forecast, has_quota=not is_load)
         return table
@@ -308,20 +307,3 @@ def _add_forecast(table: Table, forecast: Forecast, *, has_quota: bool) -> None:
         _add_counts(table, [(f"  {name}", getattr(forecast, name)) for name in names])
     if has_quota:
         table.add_row("minutes of quota", f"{forecast.quota_minutes:,.2f}")
-
-
-def _count(report: UploadReport, name: str) -> int:
-    if isinstance(report, SyncReport) and name == "added":
-        return report.additions.accepted
-    return int(getattr(report, name))
-
-
-def _add_identifiers(table: Table, report: SyncReport) -> None:
-    table.add_row("identifiers before", f"{report.identifiers_before:,}")
-    table.add_row("  to remove" if report.forecast else "  removed", f"{_removed(report):,}")
-    table.add_row("  held back", f"{report.held_back:,}")
-    table.add_row("identifiers after", f"{report.identifiers_after:,}")
-
-
-def _removed(report: SyncReport) -> int:
-    return report.removals.accepted + (report.removals.pending if report.forecast else 0)

@@ -218,7 +218,9 @@ async def listen(
         ended.callback(_say_what_was, receiver, is_kept=inbox is not None)
         output.say(f"listening on {address}")
         if receiver.waiting:
-            output.say(f"{_waiting(receiver.waiting)} in {inbox}")
+            output.say(
+                f"{'1 event waits' if receiver.waiting == 1 else f'{receiver.waiting:,} events wait'} in {inbox}"
+            )
         if register is not None:
             output.say(await _register(register))
         async with output.while_read():
@@ -275,10 +277,6 @@ async def _pass_on(forwarder: Forwarder, event: Event, secret: str) -> bool:
     if not is_taken:
         output.say(f"{forwarder.host} refuses {name_of(event)}: HTTP {status}")
     return is_taken
-
-
-def _waiting(count: int) -> str:
-    return "1 event waits" if count == 1 else f"{count:,} events wait"
 
 
 def _say_trouble(sentence: str) -> None:

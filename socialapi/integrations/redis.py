@@ -65,16 +65,13 @@ class RedisPacer:
         window = self._windows.pop(key, None)
         if window is None:
             if len(self._windows) >= MAX_WINDOWS:
-                self._forget_one()
+                unused = next((key for key, each in self._windows.items() if each.is_idle), None)
+                if unused is not None:
+                    self._windows.pop(unused).retire()
             limit = documented.configured(self._config.rate_limits) if documented else None
             window = SharedWindow(self._script, key, limit)
         self._windows[key] = window  # at the end, so that the order is that of use
         return window
-
-    def _forget_one(self) -> None:
-        unused = next((key for key, each in self._windows.items() if each.is_idle), None)
-        if unused is not None:
-            self._windows.pop(unused).retire()
 
     async def acquire(self, key: str, documented: RateLimit | None, *, bulk: bool, max_wait_seconds: float) -> Slot:
         """Waits for a place in the window of `key`.
@@ -93,14 +90,11 @@ class RedisPacer:
                 if share is None:
                     raise
             else:
-                self._renew()
+                if self._renewing is None or self._renewing.done():
+                    self._renewing = self._script.spawn(self._renew_leases())
                 return slot
         left_seconds = max(0.0, max_wait_seconds - (self._clock.monotonic() - began))
         return await window.acquire_by_share(share, max_wait_seconds=left_seconds)
-
-    def _renew(self) -> None:
-        if self._renewing is None or self._renewing.done():
-            self._renewing = self._script.spawn(self._renew_leases())
 
     async def _renew_leases(self) -> None:
         """Renews the leases of requests that take long, until none is on its way."""

@@ -69,11 +69,12 @@ class Outcome:
         told = self.reading or LimitReading(None, None, None)
         numbers = (told.limit, told.remaining, told.resets_in_seconds, self.refused_for_seconds)
         age_seconds = max(0.0, now - self.at)
-        return (f"{worker}:{self.place}", self.kind, f"{age_seconds:.6f}", *map(_text, numbers))
-
-
-def _text(number: float | None) -> str:
-    return "" if number is None else repr(number)
+        return (
+            f"{worker}:{self.place}",
+            self.kind,
+            f"{age_seconds:.6f}",
+            *("" if each is None else repr(each) for each in numbers),
+        )
 
 
 def _number(text: bytes | str) -> float | None:
@@ -310,14 +311,11 @@ class SharedWindow:
             self._fallback = SlidingWindowPacer(attrs.evolve(self._script.config, rate_limits={}), self._clock)
         if limit is not None:
             left = self._status.remaining
-            requests = limit.requests if left is None or not self._is_status_of_this_window() else left
+            is_old = self._clock.monotonic() - self._status_at >= limit.window_seconds
+            requests = limit.requests if left is None or is_old else left
             limit = attrs.evolve(limit, requests=max(1, int(requests * share)))
         slot = await self._fallback.acquire(self._key, limit, bulk=False, max_wait_seconds=max_wait_seconds)
         return _FallbackPlace(slot, self, share)
-
-    def _is_status_of_this_window(self) -> bool:
-        seconds = self._limit.window_seconds if self._limit else 0.0
-        return self._clock.monotonic() - self._status_at < seconds
 
     def settle(
         self,
@@ -405,10 +403,10 @@ class SharedWindow:
         self._changed.clear()
         question = self._question()
         asked = self._clock.monotonic()
+        until = min((each.until for callers in self._callers.values() for each in callers), default=math.inf)
+        within_seconds = min(REPLY_SECONDS, max(LEAST_REPLY_SECONDS, until - asked))
         try:
-            answer = await self._script.ask(
-                self._key, self._limit, question, within_seconds=self._shortest_wait_seconds(asked)
-            )
+            answer = await self._script.ask(self._key, self._limit, question, within_seconds=within_seconds)
         except FAILURES as problem:
             await self._outlast(problem)
             return False
@@ -422,10 +420,6 @@ class SharedWindow:
 
     def _is_waited_for(self) -> bool:
         return any(not each.place.done() for callers in self._callers.values() for each in callers)
-
-    def _shortest_wait_seconds(self, now: float) -> float:
-        until = min((each.until for callers in self._callers.values() for each in callers), default=math.inf)
-        return min(REPLY_SECONDS, max(LEAST_REPLY_SECONDS, until - now))
 
     def _question(self) -> Question:
         for lane, callers in self._callers.items():
@@ -504,7 +498,9 @@ class SharedWindow:
         known_seconds = wait_seconds if wait_seconds > POLL_SECONDS else 0.0
         waiting = [each for each in self._callers[bulk] if not each.place.done()]
         for position, each in enumerate(waiting):
-            seconds = known_seconds + self._further_windows_seconds(position)
+            seconds = known_seconds
+            if self._limit is not None and self._status.limit:  # those before it fill whole windows
+                seconds += position // self._status.limit * self._limit.window_seconds
             if now >= each.until and not each.is_last_attempt:
                 each.is_last_attempt = True
             elif now + seconds > each.until or now >= each.until:
@@ -513,14 +509,6 @@ class SharedWindow:
                 each.refuse(RateLimitTooLong(self._key, seconds, resets_at))
         until = [each.until for each in waiting if not each.place.done()]
         return max(0.0, min(wait_seconds, min(until) - now)) if until else math.inf
-
-    def _further_windows_seconds(self, position: int) -> float:
-        """Returns how much longer than the first a caller waits at least, because those before it
-        fill whole windows.
-        """
-        if self._limit is None or not self._status.limit:
-            return 0.0
-        return position // self._status.limit * self._limit.window_seconds
 
     async def _outlast(self, problem: BaseException) -> None:
         """Waits before Redis is asked again, or gives up."""

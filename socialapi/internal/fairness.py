@@ -26,16 +26,17 @@ class _Loop:
 
 
 _LOOPS: Final = WeakKeyDictionary[asyncio.AbstractEventLoop, _Loop]()
+"""By event loop, because an abandoned one must not block callers in the next one."""
 
 
 def is_due() -> bool:
     """Returns whether the budget is used up, so that the caller should yield to other tasks."""
     loop = asyncio.get_running_loop()
-    state = _state_of(loop)
+    state = _LOOPS.get(loop) or _LOOPS.setdefault(loop, _Loop())
     now = monotonic()
     if state.ends_at is None:
         state.ends_at = now + BUDGET_SECONDS
-        loop.call_soon(_renew, state)
+        loop.call_soon(setattr, state, "ends_at", None)
     return now >= state.ends_at
 
 
@@ -52,25 +53,13 @@ async def yield_to_others() -> None:
     all of them in the next one, one right after the other.
     """
     loop = asyncio.get_running_loop()
-    waiting = _state_of(loop).waiting
+    waiting = (_LOOPS.get(loop) or _LOOPS.setdefault(loop, _Loop())).waiting
     resumed = loop.create_future()
     waiting.append(resumed)
     if len(waiting) == 1:
         loop.call_soon(_resume_next, loop, waiting)
     await resumed
     is_due()  # starts the budget, so that the caller's first step counts
-
-
-def _state_of(loop: asyncio.AbstractEventLoop) -> _Loop:
-    # By event loop, because an abandoned one must not block callers in the next one.
-    state = _LOOPS.get(loop)
-    if state is None:
-        state = _LOOPS[loop] = _Loop()
-    return state
-
-
-def _renew(state: _Loop) -> None:
-    state.ends_at = None
 
 
 def _resume_next(loop: asyncio.AbstractEventLoop, waiting: deque[asyncio.Future[None]]) -> None:

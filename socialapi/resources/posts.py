@@ -45,7 +45,10 @@ class Posts(Resource):
                 page = Page(errors=(*refusal.problems, *refusal.errors))
             pages.append(page)
         if len(fruitless) == len(pages):
-            raise _joined(fruitless)
+            first = fruitless[0]  # with the problems of all parts of the lookup
+            first.problems = tuple(chain.from_iterable(each.problems for each in fruitless))
+            first.errors = tuple(chain.from_iterable(each.errors for each in fruitless))
+            raise first
         whole = pages[0] if len(pages) == 1 else _merged(pages)
         if [post.id for post in whole.data] != wanted:
             place = {post_id: index for index, post_id in enumerate(wanted)}
@@ -103,14 +106,6 @@ class Posts(Resource):
         check_argument("draft", PostDraft | Mapping | str, draft)
         body = {"text": draft} if isinstance(draft, str) else draft
         return await self._call(routes.POST_CREATE, body=body)
-
-
-def _joined(refusals: Sequence[ApiError]) -> ApiError:
-    """Returns one error with the problems of all parts of a lookup."""
-    first = refusals[0]
-    first.problems = tuple(chain.from_iterable(each.problems for each in refusals))
-    first.errors = tuple(chain.from_iterable(each.errors for each in refusals))
-    return first
 
 
 def _merged(pages: Sequence[Page[Post]]) -> Page[Post]:

@@ -71,7 +71,7 @@ def wanted_drafts(wanted: Any, now: datetime.datetime) -> dict[Key, RuleDraft]:
             raise InvalidInput(f"wanted[{number}] must be a text or a RuleDraft, not {type(rule).__name__}")
         rules.append({"value": rule} if isinstance(rule, str) else rule)
     shapes = check(RulesChange, {"add": rules}, now=now)["add"] if rules else []
-    drafts = [_without_empty_tag(RuleDraft(**shape)) for shape in shapes]
+    drafts = [RuleDraft(**shape) if shape.get("tag") else RuleDraft(shape["value"]) for shape in shapes]
     return {(draft.value, draft.tag or ""): draft for draft in drafts}
 
 
@@ -182,10 +182,6 @@ class WantedRules:
             except ApiError as problem:
                 if not problem.problems or not all(each.says_not_found for each in problem.problems):
                     raise
-
-
-def _without_empty_tag(draft: RuleDraft) -> RuleDraft:
-    return draft if draft.tag else RuleDraft(draft.value)
 
 
 def _key(rule: StreamRule | RuleDraft) -> Key:

@@ -190,7 +190,7 @@ class Target(Generic[R]):
         """
         name = limit.name if limit else f"{self.route.method} {self.route.shown}"
         per = limit.per if limit else tuple(p for p in COUNTED_BY if p in self.path_parameters)
-        return "/".join((name, *(str(self.path_parameters[p]) for p in per)))
+        return "/".join((name, *[str(self.path_parameters[p]) for p in per]))
 
 
 def _is_true(value: Any) -> bool:

@@ -1,6 +1,7 @@
-"""The room for batches in flight that all bulk jobs of a session share."""
+"""Limits what is in flight: the requests of a session, and the batches of all its bulk jobs."""
 
 import asyncio
+import contextlib
 from collections import Counter, deque
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -70,10 +71,6 @@ class InFlightBudget:
         # One per event loop: an abandoned loop must not keep its room in the next one.
         self._loops: WeakKeyDictionary[asyncio.AbstractEventLoop, _InUse] = WeakKeyDictionary()
 
-    def room(self, holder: object, rows: int, size_bytes: int) -> Room:
-        """Returns room for a batch of a job. It is not taken yet."""
-        return Room(self, holder, rows, size_bytes)
-
     @property
     def rows(self) -> int:
         """The rows in flight in the running event loop."""
@@ -106,7 +103,8 @@ class InFlightBudget:
             used.waiting.remove((room, granted))
             if not granted.done():
                 granted.set_result(False)
-        self._admit(used)
+        if used.waiting:
+            self._admit(used)
 
     def _here(self) -> _InUse:
         loop = asyncio.get_running_loop()
@@ -118,7 +116,13 @@ class InFlightBudget:
     def _admit(self, used: _InUse) -> None:
         for room, granted in list(used.waiting):
             has_some = room.holder in used.batches
-            if not granted.done() and self._fits(used, room, has_some=has_some):
+            is_alone = used.batches.keys() == {room.holder} and all(r.holder is room.holder for r, _ in used.waiting)
+            share = 1 - KEPT_FREE if has_some and not is_alone else 1
+            fits = not used.batches or (
+                used.rows + room.rows <= self._max_rows * share
+                and used.size_bytes + room.size_bytes <= self._max_bytes * share
+            )
+            if not granted.done() and fits:
                 used.waiting.remove((room, granted))
                 used.rows += room.rows
                 used.size_bytes += room.size_bytes
@@ -127,12 +131,48 @@ class InFlightBudget:
             elif not granted.done() and not has_some:
                 return  # later ones wait until this one fits
 
-    def _fits(self, used: _InUse, room: Room, *, has_some: bool) -> bool:
-        if not used.batches:
-            return True
-        is_alone = used.batches.keys() == {room.holder} and all(r.holder is room.holder for r, _ in used.waiting)
-        share = 1 - KEPT_FREE if has_some and not is_alone else 1
-        return (
-            used.rows + room.rows <= self._max_rows * share
-            and used.size_bytes + room.size_bytes <= self._max_bytes * share
-        )
+
+class ConnectionPlaces:
+    """The places for connections, taken in order of arrival.
+
+    aiohttp's own limit would count the wait for a connection as time for connecting. Waits are
+    bounded in real time, as those for sockets are.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free = count
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    def try_take(self) -> bool:
+        """Takes a place if one is free, and returns whether it was. No task waits while one is."""
+        if self._free < 1:
+            return False
+        self._free -= 1
+        return True
+
+    async def take(self, seconds: float) -> bool:
+        """Takes a place, waiting for it for at most `seconds`. Returns whether there was one."""
+        place = asyncio.get_running_loop().create_future()
+        self._waiting.append(place)
+        try:
+            async with asyncio.timeout(seconds):
+                await place
+        except BaseException as problem:
+            if place.done() and not place.cancelled():  # it was given to this task just before
+                self.give_back()
+            else:
+                with contextlib.suppress(ValueError):
+                    self._waiting.remove(place)
+            if isinstance(problem, TimeoutError):
+                return False
+            raise
+        return True
+
+    def give_back(self) -> None:
+        """Gives a place to the task that has waited longest, or frees it."""
+        while self._waiting:
+            place = self._waiting.popleft()
+            if not place.done():
+                place.set_result(None)
+                return
+        self._free += 1

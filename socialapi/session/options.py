@@ -38,7 +38,7 @@ class CallOptions:
 
     def after(self, waited_seconds: float) -> "CallOptions":
         """Returns the options that are left to a call that has waited for so long."""
-        if self.bulk or not waited_seconds:
+        if self.bulk:
             return self
         policy = attrs.evolve(self.policy, max_wait_seconds=max(0.0, self.policy.max_wait_seconds - waited_seconds))
         return attrs.evolve(self, policy=policy)

@@ -118,17 +118,12 @@ class SlidingWindow:
             self._former_reset = self._reported_reset
         self._reported_remaining, self._reported_reset, self._unaccounted = reading.remaining, reset, 0
         if self.limit is not None and self.window_seconds is not None:
-            self._is_only_caller = self._accounts_for_usage(self.limit - reading.remaining, self.window_seconds)
-
-    def _accounts_for_usage(self, used: int, window_seconds: float) -> bool:
-        """Returns whether our own requests account for all that is used of the service's window.
-
-        If so, only our own count is applied. It is exact, while a reset is reported in whole
-        seconds, so that waiting for it would leave up to two seconds of every window unused.
-        """
-        opened = self._reported_reset - window_seconds - SAME_RESET_SECONDS
-        own = self.in_flight + len(self._replies) - bisect.bisect_left(self._replies, opened)
-        return used <= own
+            # If our own requests account for all that is used of the service's window, only our own
+            # count is applied. It is exact, while a reset is reported in whole seconds, so that waiting
+            # for it would leave up to two seconds of every window unused.
+            opened = self._reported_reset - self.window_seconds - SAME_RESET_SECONDS
+            own = self.in_flight + len(self._replies) - bisect.bisect_left(self._replies, opened)
+            self._is_only_caller = self.limit - reading.remaining <= own
 
     def _is_overtaken(self, now: float, remaining: int, reset: float) -> bool:
         """Returns whether a newer report arrived before this one: it had less remaining in the same
@@ -158,7 +153,18 @@ class SlidingWindow:
             reserve = min(self.limit - 1, max(1, math.ceil(self.limit * self._reserve_share)))
         wait_seconds = max(0.0, self._blocked_until - now)
         if self.limit is not None and self.window_seconds is not None:
-            wait_seconds = max(wait_seconds, self._by_our_count(now, self.limit, self.window_seconds, reserve, ahead))
+            slots = self.limit - reserve
+            free = slots - self.in_flight - self._recent(now)
+            # Slots become free one window after their replies, in that order. Requests in flight are
+            # assumed to be answered now.
+            windows, slot = divmod(ahead, slots)
+            if slot < free:
+                first = 0.0
+            elif slot - free < len(self._replies):
+                first = self._replies[slot - free] + self.window_seconds - now
+            else:
+                first = self.window_seconds
+            wait_seconds = max(wait_seconds, first + windows * self.window_seconds)
         if self._reported_remaining is not None and not self._is_only_caller:
             wait_seconds = max(wait_seconds, self._by_report(now, reserve, ahead))
         return wait_seconds
@@ -176,20 +182,6 @@ class SlidingWindow:
         Sending earlier costs nothing but perhaps a 429.
         """
         return 0.0 if self._answered or self.in_flight == 0 else max(0.0, self._probed_until - now)
-
-    def _by_our_count(self, now: float, limit: int, window_seconds: float, reserve: int, ahead: int) -> float:
-        slots = limit - reserve
-        free = slots - self.in_flight - self._recent(now)
-        # Slots become free one window after their replies, in that order. Requests in flight are
-        # assumed to be answered now.
-        windows, slot = divmod(ahead, slots)
-        if slot < free:
-            first = 0.0
-        elif slot - free < len(self._replies):
-            first = self._replies[slot - free] + window_seconds - now
-        else:
-            first = window_seconds
-        return first + windows * window_seconds
 
     def _recent(self, now: float) -> int:
         """Returns how many requests were answered within the last window."""

@@ -31,12 +31,11 @@ from socialapi.internal.statuses import RATE_LIMITED
 from socialapi.routes.route import OAUTH, Route, Target
 from socialapi.session.auth import Authenticator, OAuth1Authenticator, TokenRequester, refuses_token
 from socialapi.session.authenticators import Authenticators
-from socialapi.session.budget import InFlightBudget
+from socialapi.session.budget import ConnectionPlaces, InFlightBudget
 from socialapi.session.call import Call
 from socialapi.session.clock import Clock, run_with_timeout
 from socialapi.session.hints import hint_of
 from socialapi.session.options import CallOptions
-from socialapi.session.places import ConnectionPlaces
 from socialapi.session.rate_limiter import Pacer, SlidingWindowPacer, Slot
 from socialapi.session.token_cache import TokenCache
 from socialapi.session.transport import LiveReply, Transport, close_reply
@@ -320,8 +319,8 @@ class Session:
         """
         if self._thread != threading.get_ident() or self._loop is None or not self._loop.is_running():
             self._enter_loop()
-        request, telemetry = call.request, self.telemetry
-        options = call.options.after(call.waited)
+        request, route, telemetry = call.request, call.request.target.route, self.telemetry
+        options = call.options.after(call.waited) if call.waited else call.options
         waiting_since = self.clock.monotonic()
         acquiring = self.pacer.acquire(
             request.limit_key,
@@ -333,7 +332,7 @@ class Session:
         outcome: A | TransportError | None = None
         started: float | None = None
         # A call holds its place while it asks for a token, so the token's request takes none.
-        places = self._places if request.target.route.family is not OAUTH else None
+        places = self._places if route.family is not OAUTH else None
         has_place = places is not None and places.try_take()
         try:
             if places is not None and not has_place:
@@ -344,7 +343,7 @@ class Session:
             call.waited += started - waiting_since
             signed = call.authorization.headers
             headers = {**options.headers, **signed} if options.headers else signed
-            self.usage.count_sent(request.target.route)
+            self.usage.count_sent(route)
             sending = send(request, headers, timeout_seconds=options.timeout_seconds)
             outcome = await (sending if telemetry is None else telemetry.attempt(call, sending))
         except TransportError as problem:

@@ -177,7 +177,7 @@ class Dispatcher:
             try:
                 await call_handler(handler, event)
             except asyncio.CancelledError as cancellation:
-                if _is_cancelled_from_outside():
+                if (current := asyncio.current_task()) is not None and current.cancelling():
                     raise
                 failed = True
                 problem = RuntimeError("the handler was cancelled from within")
@@ -195,7 +195,10 @@ class Dispatcher:
             self.counters.handled += 1
         else:
             self.counters.unhandled += 1
-            self._warn_once(event)
+            if not self._has_warned:
+                self._has_warned = True
+                says = "no handler takes %s; such events are counted as unhandled"
+                logger.warning(says, printable_name(_name_of(event)))
         if finishing is not None:
             await finishing.finish(event)
 
@@ -207,12 +210,6 @@ class Dispatcher:
             await call_handler(self._on_error, event, problem)
         except Exception as another:  # noqa: BLE001  # as above
             _log("on_error for", event, another)
-
-    def _warn_once(self, event: Any) -> None:
-        """Warns, once, that no handler takes an event."""
-        if not self._has_warned:
-            self._has_warned = True
-            logger.warning("no handler takes %s; such events are counted as unhandled", printable_name(_name_of(event)))
 
 
 def _checked_kinds(given: Iterable[Any]) -> Iterator[Any]:
@@ -253,11 +250,6 @@ async def _pull(events: AsyncIterator[Any], free: asyncio.Semaphore, begin: Call
     async for event in events:
         begin(event)
         await free.acquire()
-
-
-def _is_cancelled_from_outside() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
 
 
 async def _all(tasks: set[asyncio.Task[None]]) -> None:

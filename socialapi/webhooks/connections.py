@@ -55,16 +55,14 @@ class Connections:
         """Returns the protocol of a new connection, after closing others if there are too many."""
         assert self.server is not None
         while len(self._by_protocol) >= self._most:
-            self._first_to_close().abort()
+            head, idle, request = self._by_phase.values()
+            is_old = any(each.is_past_grace for each in itertools.islice(head, 1))
+            phases = (head, idle, request) if is_old or len(head) > self._most // 4 else (idle, request, head)
+            next(itertools.chain(*phases)).abort()
         protocol = self.server()
         connection = self._by_protocol[protocol] = _Connection(self, protocol)
         connection.enter(_Phase.HEAD)
         return connection
-
-    def _first_to_close(self) -> "_Connection":
-        head, idle, request = self._by_phase.values()
-        is_head_first = len(head) > self._most // 4 or any(each.is_past_grace for each in itertools.islice(head, 1))
-        return next(itertools.chain(head, idle, request) if is_head_first else itertools.chain(idle, request, head))
 
     @web.middleware
     async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:

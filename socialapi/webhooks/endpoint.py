@@ -117,17 +117,13 @@ class Bodies:
                 return BodyRefusal(400, "the body comes in too many chunks of a few bytes")
             if (refusal := self.too_large(reading.size)) is not None:
                 return refusal
-            self._make_room_for(reading)
+            while self._bytes > MAX_READING_BYTES and len(self._readings) > 1:
+                others = (each for each in self._readings if each is not reading)
+                self._give_up(max(others, key=lambda each: each.size))  # the oldest of those of equal size
             await self.feed_all(chunk, feed)
         if reading.is_given_up:
             raise TimeoutError
         return bytes(reading.content)
-
-    def _make_room_for(self, newcomer: _Reading) -> None:
-        while self._bytes > MAX_READING_BYTES and len(self._readings) > 1:
-            others = (each for each in self._readings if each is not newcomer)
-            # The oldest of those of equal size.
-            self._give_up(max(others, key=lambda each: each.size))
 
     def _give_up(self, reading: _Reading) -> None:
         reading.is_given_up = True
@@ -335,7 +331,11 @@ class Endpoint:
         signature = Signature(head.signature, self._secrets)
         if not signature.is_well_formed:
             return self._refuse_signature()
-        return self._refuse_encoding() if head.is_encoded else signature
+        if not head.is_encoded:
+            return signature
+        # The signature is that of the bytes sent, and servers decode them.
+        self._count("refused_body")
+        return _refusal(415, "the body must not have a Content-Encoding", **{"Accept-Encoding": "identity"})
 
     def _reply_to_challenge(self, query: Query) -> WebhookReply:
         if isinstance(query, str) and len(query) > MAX_QUERY_CHARACTERS:
@@ -347,7 +347,8 @@ class Endpoint:
             return _refusal(400, "crc_token is not a challenge" if token else "crc_token is missing")
         self._store.start()
         self._count("challenge")
-        return _json_reply({"response_token": sign_body(token, self._secrets[0])})
+        content = orjson.dumps({"response_token": sign_body(token, self._secrets[0])})
+        return WebhookReply(200, {"Content-Type": "application/json; charset=utf-8"}, content)
 
     async def _reply_to_event(self, signature: Signature, body: bytes) -> WebhookReply:
         if not signature.fits():
@@ -396,13 +397,6 @@ class Endpoint:
             return self._refuse_full(body.reason)
         self._count("refused_body")
         return _refusal(body.status, body.reason)
-
-    def _refuse_encoding(self) -> WebhookReply:
-        """Refuses an encoded body: the signature is that of the bytes sent, and servers decode
-        them.
-        """
-        self._count("refused_body")
-        return _refusal(415, "the body must not have a Content-Encoding", **{"Accept-Encoding": "identity"})
 
     def _refuse_full(self, sentence: str) -> WebhookReply:
         self._count("refused_full")
@@ -475,10 +469,6 @@ def _bytes(body: Any) -> bytes:
     if body is None or isinstance(body, bytes | bytearray | memoryview):
         return bytes(body or b"")
     raise InvalidInput(f"body must be bytes, as they were sent, not {type(body).__name__}")
-
-
-def _json_reply(content: Any) -> WebhookReply:
-    return WebhookReply(200, {"Content-Type": "application/json; charset=utf-8"}, orjson.dumps(content))
 
 
 def _refusal(status: int, sentence: str, **headers: str) -> WebhookReply:

@@ -267,7 +267,10 @@ class Inbox:
             outcome = await _within_time(first)
             return "duplicate" if outcome == "new" else outcome
         is_served = self._worker is not None or self._opening is not None
-        if self._is_full(len(content)) or self._stopped or not is_served:
+        is_full = len(self._arrivals) >= MAX_ARRIVING or (
+            self._arriving_bytes > 0 and self._arriving_bytes + len(content) > MAX_ARRIVING_BYTES
+        )
+        if is_full or self._stopped or not is_served:
             return "full"
         arrival = _Arrival(identity, content, asyncio.get_running_loop().create_future())
         self._arrivals.append(arrival)
@@ -277,10 +280,6 @@ class Inbox:
             self._arriving[identity] = arrival.outcome
         self._work.set()
         return await _within_time(arrival.outcome)
-
-    def _is_full(self, size: int) -> bool:
-        is_full = len(self._arrivals) >= MAX_ARRIVING
-        return is_full or (self._arriving_bytes > 0 and self._arriving_bytes + size > MAX_ARRIVING_BYTES)
 
     async def take(self, taker: "asyncio.Task[object] | None" = None) -> QueuedEvent | None:
         """Returns the next event once there is one; None after the end, or if opening has failed.
@@ -699,7 +698,9 @@ def _change(
 
     Returns the outcomes, the highest number, and how many were erased.
     """
-    erased = max(0, _delete(finished, connection))
+    attempts.forget(finished, connection)
+    deleted = connection.executemany("DELETE FROM waiting WHERE number = ?", ((each,) for each in finished))
+    erased = max(0, deleted.rowcount)
     newest, waiting = before = connection.execute("SELECT newest, waiting FROM state").fetchone()
     waiting -= erased
     outcomes: list[Outcome] = []
@@ -713,11 +714,6 @@ def _change(
         connection.execute("UPDATE state SET newest = ?, waiting = ?", (newest, waiting))
         connection.execute("DELETE FROM seen WHERE number <= ?", (newest - bounds.window,))
     return outcomes, newest, erased
-
-
-def _delete(finished: Sequence[int], connection: sqlite3.Connection) -> int:
-    attempts.forget(finished, connection)
-    return connection.executemany("DELETE FROM waiting WHERE number = ?", ((each,) for each in finished)).rowcount
 
 
 def _store(arrival: _Arrival, number: int, queue: int, connection: sqlite3.Connection, *, has_room: bool) -> Outcome:

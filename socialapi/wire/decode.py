@@ -168,7 +168,11 @@ def _structure_fn(cls: Any) -> Structure:
 
     def read(data: Any, kind: Any, path: str = "") -> Any:
         try:
-            return by_fields(scalars.only_object(data)) if kind is cls else structure(data, kind)
+            return (
+                by_fields(data if isinstance(data, dict) else scalars.only_object(data))
+                if kind is cls
+                else structure(data, kind)
+            )
         except DecodeError as problem:
             error = DecodeError(join_path(path, problem.path), problem.reason)
         raise error

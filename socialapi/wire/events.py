@@ -198,7 +198,8 @@ def _type_of(body: Mapping[str, Any]) -> str | None:
 
 def _name(value: Any) -> str | None:
     """Returns a string. Raises DecodeError for anything else; numbers are not converted."""
-    value = only(value)
+    if value.__class__ is list:
+        value = only(value)
     if value is None or isinstance(value, str):
         return value
     raise DecodeError("", "expected a string")

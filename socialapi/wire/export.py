@@ -150,10 +150,6 @@ def _page_shape(page: Page[Any]) -> dict[str, Any]:
     }
 
 
-def _items_shape(items: Items[Any]) -> dict[str, Any]:
-    return {"data": _each_shaped(items), "errors": json_shape(items.partial_errors)}
-
-
 def _each_shaped(items: Sequence[Any]) -> list[Any]:
     """Returns each item as its `to_dict` has it."""
     return [each.to_dict() if _has_own_form(each.__class__) else _shape_of(each) for each in items]
@@ -177,36 +173,20 @@ def _post_shape(post: MatchedPost) -> dict[str, Any]:
     return shape | {"errors": json_shape(post.errors)} if post.errors else shape
 
 
-def _notice_shape(notice: StreamNotice) -> dict[str, Any]:
-    return {"errors": json_shape(notice.problems)}
-
-
 _SHAPES: Final[Mapping[Any, Callable[[Any], Any]]] = {
-    Items: _items_shape,
+    Items: lambda items: {"data": _each_shaped(items), "errors": json_shape(items.partial_errors)},
     Page: _page_shape,
     MatchedPost: _post_shape,
-    StreamNotice: _notice_shape,
+    StreamNotice: lambda notice: {"errors": json_shape(notice.problems)},
     Undecoded: _undecoded_shape,
 }
 """How an instance is shaped that has something of which no field is sent."""
 
 
-def _read_post(data: dict[str, Any]) -> MatchedPost:
-    return matched_post(data, json_text(data).encode())
-
-
-def _read_event(data: dict[str, Any]) -> ActivityEvent:
-    return with_message(structure(data, ActivityEvent), json_text(data).encode())
-
-
-def _read_notice(data: dict[str, Any]) -> StreamNotice:
-    return StreamNotice(read_errors(data.get("errors")), json_text(data).encode())
-
-
 _READERS: Final[Mapping[Any, Callable[[dict[str, Any]], Any]]] = {
-    ActivityEvent: _read_event,
-    MatchedPost: _read_post,
+    ActivityEvent: lambda data: with_message(structure(data, ActivityEvent), json_text(data).encode()),
+    MatchedPost: lambda data: matched_post(data, json_text(data).encode()),
     ServiceError: read_service_error,
-    StreamNotice: _read_notice,
+    StreamNotice: lambda data: StreamNotice(read_errors(data.get("errors")), json_text(data).encode()),
 }
 """How a class is read that has something of which no field is sent."""

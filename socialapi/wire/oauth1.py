@@ -90,7 +90,10 @@ class OAuth1Signer:
         pairs.sort()
         # Their names and values are encoded already, so that nothing else needs encoding here.
         parameters = "&".join(map("=".join, pairs)).replace("%", "%25").replace("&", "%26").replace("=", "%3D")
-        signature = self._signature(f"{method.upper()}&{address}&{parameters}")
+        keyed = self._keyed.copy()
+        keyed.update(f"{method.upper()}&{address}&{parameters}".encode("ascii"))
+        signature = binascii.b2a_base64(keyed.digest(), newline=False).decode("ascii")
+        signature = signature.replace("+", "%2B").replace("/", "%2F").replace("=", "%3D")
         return (
             f'OAuth oauth_nonce="{nonce}", oauth_timestamp="{timestamp}", {self._header}, oauth_signature="{signature}"'
         )
@@ -103,13 +106,6 @@ class OAuth1Signer:
         if found is None:
             found = self._hosts[origin] = _encoded(_base_string_uri(f"{origin}/").removesuffix("/"))
         return found
-
-    def _signature(self, base: str) -> str:
-        """Returns the signature of a base string, percent-encoded."""
-        keyed = self._keyed.copy()
-        keyed.update(base.encode("ascii"))
-        signature = binascii.b2a_base64(keyed.digest(), newline=False).decode("ascii")
-        return signature.replace("+", "%2B").replace("/", "%2F").replace("=", "%3D")
 
 
 def _encoded(text: str) -> str:
@@ -169,17 +165,14 @@ def check_headers(headers: Mapping[str, str]) -> None:
     """Raises ConfigurationError, which shows no value, for a header value that is not printable
     ASCII.
     """
-    if _is_visible("".join(headers.values())):
+    together = "".join(headers.values())
+    if together.isascii() and together.isprintable():
         return
-    unusable = next(name for name, value in headers.items() if not _is_visible(value))
+    unusable = next(name for name, value in headers.items() if not (value.isascii() and value.isprintable()))
     raise ConfigurationError(
         f"the header {unusable} would hold characters that no header can: its parts (a credential, for example) "
         "must be visible ASCII"
     )
-
-
-def _is_visible(text: str) -> bool:
-    return text.isascii() and text.isprintable()
 
 
 def bearer_header(token: str) -> str:

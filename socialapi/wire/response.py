@@ -305,14 +305,14 @@ def with_partial_errors(result: R, body: Mapping[str, Any]) -> R:
     """Returns the result with the errors and other members beside its data, if it has attributes
     for them.
     """
-    errors = read_errors(body.get("errors"))
+    errors = read_errors(body["errors"]) if body.get("errors") is not None else ()
     if isinstance(result, tuple):
         return cast("R", Items.of(result, errors))
     if isinstance(result, Model):
         if errors:
             result.partial_errors = errors
-        if "data" in body and (beside := _without_envelope(body)):
-            result.extra = beside | result.extra
+        if "data" in body and not body.keys() <= _ENVELOPE:
+            result.extra = _without_envelope(body) | result.extra
     return result
 
 

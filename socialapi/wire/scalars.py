@@ -37,7 +37,8 @@ def only(value: Any) -> Any:
 
 def text(value: Any) -> str | None:
     """Returns a string; a number as its digits."""
-    value = only(value)
+    if value.__class__ is list:
+        value = only(value)
     if value is None or value.__class__ is str:
         found: str | None = value
         return found
@@ -50,7 +51,8 @@ def text(value: Any) -> str | None:
 
 def identifier(value: Any) -> str | None:
     """Returns an id as a string. It may be a whole number, but not a fraction."""
-    value = only(value)
+    if value.__class__ is list:
+        value = only(value)
     return str(_unchanged(value)) if value.__class__ is float else text(value)
 
 
@@ -187,7 +189,8 @@ def _unchanged(value: float) -> int:
 
 def only_object(value: Any) -> dict[str, Any] | None:
     """Returns an object, which may come as an array of one."""
-    value = only(value)
+    if value.__class__ is list:
+        value = only(value)
     if value.__class__ is dict:
         found: dict[str, Any] = value
         return found

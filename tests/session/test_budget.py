@@ -74,7 +74,7 @@ class Crowd:
         async with asyncio.TaskGroup() as tasks:
             for work in job.works:
                 await slots.acquire()
-                room = self.budget.room(job, work.rows, work.size_bytes)
+                room = Room(self.budget, job, work.rows, work.size_bytes)
                 await self._take(job, work, room)
                 tasks.create_task(self._send(job, work, room, slots))
 
@@ -129,7 +129,7 @@ def run_jobs(jobs: Sequence[Job]) -> None:
 
 
 async def taken(budget: InFlightBudget, job: object, rows: int, size_bytes: int = 1) -> Room:
-    room = budget.room(job, rows, size_bytes)
+    room = Room(budget, job, rows, size_bytes)
     assert await asyncio.wait_for(room.take(), 1)
     return room
 
@@ -150,7 +150,7 @@ async def test_the_room_of_one_job_is_all_there_is() -> None:
     for _ in range(10):
         await taken(budget, job, 10, 100)
     assert (budget.rows, budget.size_bytes) == (MAX_ROWS, MAX_BYTES)
-    assert not (await asking(budget.room(job, 1, 1))).done()
+    assert not (await asking(Room(budget, job, 1, 1))).done()
 
 
 async def test_a_job_without_a_batch_on_its_way_gets_what_is_kept_for_such_jobs() -> None:
@@ -158,7 +158,7 @@ async def test_a_job_without_a_batch_on_its_way_gets_what_is_kept_for_such_jobs(
     await taken(budget, "other", 1)
     for _ in range(7):
         await taken(budget, "greedy", 10)  # as if all of them waited for a rate limit
-    more = await asking(budget.room("greedy", 10, 1))
+    more = await asking(Room(budget, "greedy", 10, 1))
     assert not more.done()
     newcomer = await taken(budget, "newcomer", 20)
     newcomer.give_back()
@@ -169,7 +169,7 @@ async def test_a_job_without_a_batch_on_its_way_gets_what_is_kept_for_such_jobs(
 async def test_a_batch_larger_than_all_of_the_room_goes_alone_and_nobody_overtakes_it() -> None:
     budget = InFlightBudget(MAX_ROWS, MAX_BYTES)
     first = await taken(budget, "first", 1)
-    large, small = budget.room("large", 1_000, 1), budget.room("small", 1, 1)
+    large, small = Room(budget, "large", 1_000, 1), Room(budget, "small", 1, 1)
     going_large, going_small = await asking(large), await asking(small)
     assert not going_large.done()
     assert not going_small.done()
@@ -184,7 +184,7 @@ async def test_a_batch_larger_than_all_of_the_room_goes_alone_and_nobody_overtak
 async def test_who_gives_up_waiting_is_told_and_lets_others_go() -> None:
     budget = InFlightBudget(MAX_ROWS, MAX_BYTES)
     await taken(budget, "first", 90)
-    large, small = budget.room("large", 50, 1), budget.room("small", 5, 1)
+    large, small = Room(budget, "large", 50, 1), Room(budget, "small", 5, 1)
     going_large, going_small = await asking(large), await asking(small)
     large.give_back()
     assert not await going_large
@@ -197,7 +197,7 @@ async def test_who_gives_up_waiting_is_told_and_lets_others_go() -> None:
 async def test_who_is_cancelled_as_the_turn_comes_gives_the_room_back(turns_before: int) -> None:
     budget = InFlightBudget(MAX_ROWS, MAX_BYTES)
     first = await taken(budget, "first", 100)
-    waiting = await asking(budget.room("second", 60, 1))
+    waiting = await asking(Room(budget, "second", 60, 1))
     first.give_back()
     for _ in range(turns_before):
         await asyncio.sleep(0)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from socialapi import Client, errors
-from socialapi.session.places import ConnectionPlaces
+from socialapi.session.budget import ConnectionPlaces
 from tests.support.clients import client_of
 from tests.support.server import Endless, Server, answer
 

@@ -155,8 +155,8 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "waiting for a connection place": _places(
         """
-        session/places.py ConnectionPlaces.__init__ deque
-        session/places.py ConnectionPlaces.take timeout
+        session/budget.py ConnectionPlaces.__init__ deque
+        session/budget.py ConnectionPlaces.take timeout
         """
     ),
     "all waits of a call, for limits, tokens and the next attempt": _places(
@@ -311,7 +311,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "duplicates that wait for a batch": _places(
         """
-        bulk/audiences/waiting.py WaitingDuplicates.__init__ deque
+        bulk/audiences/dedup.py WaitingDuplicates.__init__ deque
         """
     ),
     "a request of an upload": _places(

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 import attrs
 
@@ -90,25 +90,12 @@ Carriers = tuple[Batch | None, ...]
 """The batches that carry the identifiers of a row last, by column; None for no identifier."""
 
 
-@attrs.frozen(eq=False, repr=False)
-class _Frame:
-    """The JSON text around the users of an operation."""
+class _Frame(NamedTuple):
+    """The JSON text around the users of an operation, and its length."""
 
     before: str
     behind: str
-
-    @property
-    def size(self) -> int:
-        return len(self.before) + len(self.behind)
-
-
-def _frame(action: Action) -> _Frame:
-    behind = "]"
-    if action.effective_at is not None:
-        behind += f',"effective_at":"{action.effective_at}"'
-    if action.expires_at is not None:
-        behind += f',"expires_at":"{action.expires_at}"'
-    return _Frame(f'{{"operation_type":"{action.operation_type}","params":{{"users":[', behind + "}}")
+    size: int
 
 
 class Packer:
@@ -130,7 +117,13 @@ class Packer:
         if frame is None:
             if len(self._frames) > ROWS_PER_BLOCK:
                 self._frames.clear()
-            frame = self._frames[action] = _frame(action)
+            before, behind = f'{{"operation_type":"{action.operation_type}","params":{{"users":[', "]"
+            if action.effective_at is not None:
+                behind += f',"effective_at":"{action.effective_at}"'
+            if action.expires_at is not None:
+                behind += f',"expires_at":"{action.expires_at}"'
+            behind += "}}"
+            frame = self._frames[action] = _Frame(before, behind, len(before) + len(behind))
         return frame
 
     def alone_fits(self, block: RowBlock, index: int) -> bool:
@@ -139,16 +132,6 @@ class Packer:
 
     def add(self, batch: Batch, block: RowBlock) -> int:
         """Adds rows of the block to the batch, from its first one on; returns how many have fitted."""
-        count, added = self._room(batch, block)
-        if count:
-            batch.actions.add(block.action)
-            batch.size_bytes += added
-            batch.row_count += count
-            batch.blocks.append(block.part(0, count))
-        return count
-
-    def _room(self, batch: Batch, block: RowBlock) -> tuple[int, int]:
-        """Returns how many rows of the block fit into the batch, and how many bytes they add."""
         frame, single = self._frame(block.action).size, self._packing == "single"
         if single:
             most = min(len(block), self._max_operations - batch.row_count)
@@ -157,13 +140,18 @@ class Packer:
             most = len(block) if joins or len(batch.actions) < self._max_operations else 0
             frame = 0 if joins else frame
         if not most:
-            return 0, 0
+            return 0
         # Every row is preceded by a comma but the first one of the request; every operation has its
         # frame.
         once, each = (0 if batch.row_count else -COMMA) + (0 if single else frame), COMMA + (frame if single else 0)
         room = self._max_bytes - batch.size_bytes - once
-        most, added = block.users.fitting(most, each, min(room, sys.maxsize))
-        return most, added + once
+        count, added = block.users.fitting(most, each, min(room, sys.maxsize))
+        if count:
+            batch.actions.add(block.action)
+            batch.size_bytes += added + once
+            batch.row_count += count
+            batch.blocks.append(block.part(0, count))
+        return count
 
     def operations(self, blocks: Iterable[RowBlock]) -> list[list[RowBlock]]:
         """Returns the rows of each operation of the request, so that an operation's index leads back

@@ -1,4 +1,5 @@
-"""Finds duplicate rows and conflicts between recent rows of an upload.
+"""Finds duplicate rows and conflicts between recent rows of an upload, and keeps the duplicates until
+the rows that they repeat have an outcome.
 
 It does no I/O and remembers a bounded number of identifiers, plus all identifiers of batches that
 are not settled.
@@ -8,15 +9,20 @@ batches are settled: a resumed job has to make the same batches again. Time deci
 waits for which.
 """
 
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 import attrs
 
 from socialapi._speedups import IdentifierTable
 from socialapi.bulk.audiences.batches import Batch, Carriers
-from socialapi.bulk.rows import Action, Row, RowBlock, Values
+from socialapi.bulk.counters import RowCounters
+from socialapi.bulk.rows import Action, Row, RowBlock
 from socialapi.internal.records import FrozenRecord
-from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
+from socialapi.models.audiences import IdentifierKind
+from socialapi.reports import RowIssue
 
 REMEMBERED: Final = 50_000
 """Identifiers in each of the two generations that the window is made of."""
@@ -36,9 +42,6 @@ class _Placement:
     def unsettled(self) -> tuple[Batch, ...]:
         return tuple(batch for batch in self.batches if not batch.settled.is_set())
 
-    def unsettled_but(self, one: Batch) -> tuple[Batch, ...]:
-        return tuple(batch for batch in self.unsettled if batch is not one)
-
 
 @attrs.frozen
 class Repeated(FrozenRecord):
@@ -51,27 +54,8 @@ class Repeated(FrozenRecord):
     is_exact: bool = False
 
 
-@attrs.define(eq=False, repr=False)
-class _Window:
-    """The last placement of each identifier, by kind and value."""
-
-    by_kind: dict[IdentifierKind, "IdentifierTable[_Placement]"] = attrs.field(
-        factory=lambda: {kind: IdentifierTable() for kind in IDENTIFIER_KINDS}
-    )
-
-    def __getitem__(self, kind: IdentifierKind) -> "IdentifierTable[_Placement]":
-        return self.by_kind[kind]
-
-    def __len__(self) -> int:
-        return sum(map(len, self.by_kind.values()))
-
-    def take_over_unsettled(self, other: "_Window") -> None:
-        """Copies the unsettled placements of another window, most often none. Looks at each
-        identifier only if there are some.
-        """
-        for kind, table in other.by_kind.items():
-            if unsettled := {each for each in table.placements() if each.unsettled}:
-                self[kind].take_over(table, unsettled)
+_Window = defaultdict[IdentifierKind, "IdentifierTable[_Placement]"]
+"""The last placement of each identifier, by kind and value."""
 
 
 class RecentIdentifiers:
@@ -81,9 +65,9 @@ class RecentIdentifiers:
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self._remembered = remembered
-        self._young = _Window()
-        self._old = _Window()
-        self._forgotten = _Window()
+        self._young = _Window(IdentifierTable)
+        self._old = _Window(IdentifierTable)
+        self._forgotten = _Window(IdentifierTable)
         """What has left the window and is not settled yet: it makes nothing a duplicate, but rows that
         conflict with it wait for it.
         """
@@ -108,27 +92,20 @@ class RecentIdentifiers:
 
     def repeated(self, block: RowBlock) -> Repeated:
         """Returns the rows that need a decision, since they repeat or contradict others or may do so."""
-        columns: dict[IdentifierKind, tuple[Values, ...]] = {}
-        for kind, values in block.columns:
-            columns[kind] = (*columns.get(kind, ()), values)
-        if not self._differs and len(columns) == len(block.columns):
-            return self._without_new_identifiers(block)
-        found = set[int]()
-        for kind, several in columns.items():
-            found.update(self._young[kind].repeated(several, (self._old[kind], self._forgotten[kind])))
-        return Repeated(sorted(found))
-
-    def _without_new_identifiers(self, block: RowBlock) -> Repeated:
-        """Returns the rows without a new identifier: as long as all rows have the same action, one new
-        identifier makes a row new. Every kind has one column.
-        """
+        kinds = dict(block.columns)
+        if self._differs or len(kinds) < len(block.columns):
+            found = set[int]()
+            for kind in kinds:
+                several = tuple([values for other, values in block.columns if other == kind])
+                found.update(self._young[kind].repeated(several, (self._old[kind], self._forgotten[kind])))
+            return Repeated(sorted(found))
+        # As long as all rows have the same action, one new identifier makes a row new.
         left, known = None, set[int]()
-        columns = [(set(values.gaps()), kind, values) for kind, values in block.columns]
-        for gaps, kind, values in sorted(columns, key=lambda column: len(column[0])):  # the first may leave none
-            found = set(self._young[kind].repeated((values,), (self._old[kind],)))
+        for _, kind, gaps in sorted([(len(gaps := values.gaps()), kind, gaps) for kind, values in block.columns]):
+            found = set(self._young[kind].repeated((kinds[kind],), (self._old[kind],)))
             known |= found
-            left = found | gaps if left is None else left & (found | gaps)
-            if not left:
+            left = found.union(gaps) if left is None else left & found.union(gaps)
+            if not left:  # the column with the fewest gaps may leave none
                 break
         return Repeated(sorted(left or ()), is_exact=known == left)
 
@@ -179,7 +156,7 @@ class RecentIdentifiers:
             if before is not None and before.does(row.action):
                 if before.batches[-1] is batch:
                     placement = before
-                elif others := before.unsettled_but(batch):
+                elif others := [each for each in before.unsettled if each is not batch]:
                     # A row with another action on this identifier has to wait for all of them.
                     placement = _Placement(row.action, (*others, batch))
             self._young[kind].put(value, placement)
@@ -203,10 +180,85 @@ class RecentIdentifiers:
         """Forgets the old generation if the young one is full, and returns whether it was. Call it
         between two batches only.
         """
-        if len(self._young) < self._remembered:
+        if sum(map(len, self._young.values())) < self._remembered:
             return False
-        forgotten = _Window()
-        forgotten.take_over_unsettled(self._forgotten)
-        forgotten.take_over_unsettled(self._old)
-        self._forgotten, self._old, self._young = forgotten, self._young, _Window()
+        forgotten = _Window(IdentifierTable)
+        for kind, table in (*self._forgotten.items(), *self._old.items()):
+            # Most often none: each identifier is looked at only if there are some.
+            if unsettled := {each for each in table.placements() if each.unsettled}:
+                forgotten[kind].take_over(table, unsettled)
+        self._forgotten, self._old, self._young = forgotten, self._young, _Window(IdentifierTable)
         return True
+
+
+NumbersOf = Callable[[Sequence[int]], Awaitable[Mapping[int, int]]]
+"""Returns the numbers that rows have in the input, where those of an upload are others."""
+
+
+@attrs.frozen(eq=False, repr=False)
+class _Duplicates:
+    rows: RowBlock
+    carriers: Sequence[Carriers]
+    batches: frozenset[Batch]
+
+
+class WaitingDuplicates:
+    """The duplicates that have no outcome yet, in the order of the input.
+
+    A duplicate is rejected if the service has refused the row that it repeats. Their identifiers are
+    kept in packed columns for that, about 100 bytes a row.
+    """
+
+    def __init__(self, counters: RowCounters, numbers_of: NumbersOf | None = None) -> None:
+        self._counters = counters
+        self._numbers_of = numbers_of
+        self._waiting = deque[_Duplicates]()
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def first_unsettled(self) -> Batch | None:
+        """A batch that the first duplicates wait for; None if nothing waits."""
+        batches = self._waiting[0].batches if self._waiting else ()
+        return next((batch for batch in batches if not batch.settled.is_set()), None)
+
+    async def add(self, rows: RowBlock, carriers: Sequence[Carriers]) -> None:
+        """Adds duplicates and the batches of the rows that they repeat."""
+        batches = frozenset(batch for batch in chain.from_iterable(set(carriers)) if batch is not None)
+        self._waiting.append(_Duplicates(rows, carriers, batches))
+        self._count += len(rows)
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Counts duplicates up to the first that repeats a row without an outcome."""
+        while self._waiting and self.first_unsettled is None:
+            duplicates = self._waiting.popleft()
+            self._count -= len(duplicates.rows)
+            if any(batch.failed or batch.refused for batch in duplicates.batches):
+                await self._settle_one_by_one(duplicates)
+            else:
+                self._counters.repeat(len(duplicates.rows))
+
+    async def _settle_one_by_one(self, duplicates: _Duplicates) -> None:
+        repeated, refusals = 0, dict[int, RowIssue]()
+        for row, carriers in zip(duplicates.rows, duplicates.carriers, strict=True):
+            batches = [batch for batch in carriers if batch is not None]
+            if any(batch.failed for batch in batches):
+                continue  # the job stops, and the row stays pending
+            pairs = zip(row.identifiers, batches, strict=True)
+            found = (batch.refusal_of(identifier, row.number) for identifier, batch in pairs)
+            if (refusal := next(filter(None, found), None)) is None:
+                repeated += 1
+            else:
+                refusals[row.number] = refusal
+        self._counters.repeat(repeated)
+        if refusals:
+            originals = [refusal.row for refusal in refusals.values()]
+            numbers = {} if self._numbers_of is None else await self._numbers_of(originals)
+            issues = [(number, each, numbers.get(each.row, each.row)) for number, each in refusals.items()]
+            says = "repeats row {}, which the service refused: {}"
+            self._counters.reject(
+                [RowIssue(number, each.field, says.format(original, each.reason)) for number, each, original in issues]
+            )

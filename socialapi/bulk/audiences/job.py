@@ -2,11 +2,11 @@
 
 import asyncio
 import datetime
-import functools
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence, Sized
 from itertools import compress
-from typing import Final, Generic, TypeVar
+from operator import itemgetter
+from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
@@ -14,18 +14,17 @@ from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.batches import PACKINGS, Batch, Carriers, Packer, Packing
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.columns import IdentifierColumns
-from socialapi.bulk.audiences.dedup import RecentIdentifiers
+from socialapi.bulk.audiences.dedup import NumbersOf, RecentIdentifiers, WaitingDuplicates
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.audiences.resume import Recorder
 from socialapi.bulk.audiences.sender import BatchSender, OnAccept
-from socialapi.bulk.audiences.waiting import NumbersOf, WaitingDuplicates
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.reader import Reader
-from socialapi.bulk.job import JobContext, JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job
+from socialapi.bulk.job import JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job
 from socialapi.bulk.journals.journal import Setting, columns_setting
 from socialapi.bulk.rows import RowBlock
 from socialapi.config import Config
@@ -127,7 +126,6 @@ class UploadStage(Generic[C]):
         self,
         prepare_at: Callable[[datetime.datetime], Prepare[C]],
         sender: BatchSender,
-        context: JobContext,
         *,
         dry_run: bool = False,
         numbers_of: NumbersOf | None = None,
@@ -136,9 +134,8 @@ class UploadStage(Generic[C]):
         self._sender = sender
         self._packer = sender.packer
         self._counters = sender.counters
-        self._context = context
         self._dry_run = dry_run
-        self._prepare = prepare_at(context.now())
+        self._prepare = prepare_at(sender.session.now())
         self._recorder: Recorder | None = None
         self._recent = RecentIdentifiers()
         self._duplicates = WaitingDuplicates(sender.counters, numbers_of)
@@ -212,10 +209,10 @@ class UploadStage(Generic[C]):
             if (carriers := await self._place(block, index)) is not None:
                 found[index] = carriers
             start = index + 1
-        if start < len(block):
-            await self._place_new(block.part(start, len(block)))
+        if start < (size := len(block)):
+            await self._place_new(block.part(start, size))
         if found:
-            await self._wait_for(block.compress(_mask(len(block), found)), list(found.values()))
+            await self._wait_for(block.compress(_mask(size, found)), list(found.values()))
 
     async def _place_apart(self, block: RowBlock, duplicates: Sequence[int]) -> int:
         """Places the rows of a block whose rows are duplicates or have new identifiers only.
@@ -260,9 +257,9 @@ class UploadStage(Generic[C]):
 
     async def _place_new(self, block: RowBlock) -> None:
         """Places rows each of which has a new identifier."""
-        start = 0
-        while start < len(block) and self._dispatcher.failure is None:
-            rest = block.part(start, len(block))
+        start, size = 0, len(block)
+        while start < size and self._dispatcher.failure is None:
+            rest = block.part(start, size)
             if count := self._packer.add(self._open, rest):
                 self._recent.place_new(self._open.blocks[-1], self._open)
                 start += count
@@ -302,7 +299,16 @@ class UploadStage(Generic[C]):
         if not batch.blocks:
             return has_forgotten
         if self._dispatcher.failure is None:  # after one, the batch is whatever it had got to
-            await self._number(batch)
+            self._positions += 1
+            recorder, broken = self._recorder, self._run.broken_input
+            if broken is None:
+                batch.position = self._positions
+                if recorder is not None:
+                    await recorder.take_over(batch)
+            elif recorder is not None and self._positions <= recorder.opened.last_batch:
+                # Part of a batch that may be confirmed: sent again, it would overtake what was
+                # confirmed after it.
+                self._dispatcher.stop(broken)
         if self._dry_run:
             self._counters.planned(batch.size_bytes)
             batch.release()
@@ -313,17 +319,6 @@ class UploadStage(Generic[C]):
             batch.number = self._sent
             await self._dispatcher.submit(batch)
         return has_forgotten
-
-    async def _number(self, batch: Batch) -> None:
-        self._positions += 1
-        if self._run.broken_input is None:
-            batch.position = self._positions
-            if self._recorder is not None:
-                await self._recorder.take_over(batch)
-        elif self._recorder is not None and self._positions <= self._recorder.opened.last_batch:
-            # Part of a batch that may be confirmed: sent again, it would overtake what was
-            # confirmed after it.
-            self._dispatcher.stop(self._run.broken_input)
 
 
 def _mask(size: int, indexes: Iterable[int], value: int = 1) -> bytearray:
@@ -343,7 +338,7 @@ class _UserStage(UploadStage[UserBlock]):
 
     async def take(self, block: UserBlock) -> None:
         """Does the same as `UploadStage.take`."""
-        if not self._may_meet_phone_numbers and any(kind == "phone_number" for *_, kind in block.layout.identifiers):
+        if not self._may_meet_phone_numbers and "phone_number" in map(itemgetter(2), block.layout.identifiers):
             await asyncio.to_thread(phone_numbers.load)
             self._may_meet_phone_numbers = True
             await yield_to_others()  # all jobs that waited for it are resumed at the same time
@@ -383,20 +378,34 @@ class UploadJob:
     ) -> None:
         config, route = session.config, destination.target.route
         self._options = options
-        self._context = JobContext.of(session)
+        self._session = session
+
+        def prepare_at(now: datetime.datetime) -> Prepare[UserBlock]:
+            return Preparer(
+                operation=options.operation,
+                effective_at=options.effective_at,
+                expires_at=options.expires_at,
+                default_region=options.default_region,
+                phone_format=options.phone_format,
+                require_hashed=options.require_hashed,
+                kinds=destination.kinds,
+                expires_default=default_expiry(destination, now),
+                allow_effective=destination.takes_effective_at,
+                now=now,
+            ).prepare
+
         faults = Faults(options.problems())
         with faults:
             selection = IdentifierColumns.of(options.columns, destination.kinds, options.form)
         with faults:
-            _preparer(destination, options, self._context.now())
+            prepare_at(session.now())
         faults.refuse()
         rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
         self.counters: RowCounters = RowCounters(
             rate, ignored_columns=selection.ignored_columns, read_columns=selection.read_columns, notes=selection.notes
         )
         sender = batch_sender(session, destination.target, options, call, self.counters)
-        prepare_at = functools.partial(_prepare_at, destination, options)
-        self.stage: UploadStage[UserBlock] = _UserStage(prepare_at, sender, self._context, dry_run=options.dry_run)
+        self.stage: UploadStage[UserBlock] = _UserStage(prepare_at, sender, dry_run=options.dry_run)
         self.reader: Reader[UserBlock] = open_records(records, selection)
         self._description = JobDescription(
             kind=destination.kind,
@@ -406,25 +415,6 @@ class UploadJob:
         )
         prepare_input(session, self.reader, self._description, options)
 
-    async def run(self) -> UploadReport:
+    def run(self) -> Coroutine[Any, Any, UploadReport]:
         """Does the same as `run_job`."""
-        return await run_job(self.reader, self.stage, self.counters, self._description, self._options, self._context)
-
-
-def _prepare_at(destination: Destination, options: UploadOptions, now: datetime.datetime) -> Prepare[UserBlock]:
-    return _preparer(destination, options, now).prepare
-
-
-def _preparer(destination: Destination, options: UploadOptions, now: datetime.datetime) -> Preparer:
-    return Preparer(
-        operation=options.operation,
-        effective_at=options.effective_at,
-        expires_at=options.expires_at,
-        default_region=options.default_region,
-        phone_format=options.phone_format,
-        require_hashed=options.require_hashed,
-        kinds=destination.kinds,
-        expires_default=default_expiry(destination, now),
-        allow_effective=destination.takes_effective_at,
-        now=now,
-    )
+        return run_job(self.reader, self.stage, self.counters, self._description, self._options, self._session)

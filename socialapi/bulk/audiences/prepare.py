@@ -22,7 +22,15 @@ from socialapi.bulk.audiences.cells import (
     texts_of_cells,
 )
 from socialapi.bulk.audiences.countries import region_of
-from socialapi.bulk.audiences.normalize import Normalized, Normalizer, Unusable, hashed_column, normalizers, plain_value
+from socialapi.bulk.audiences.normalize import (
+    Normalized,
+    Normalizer,
+    Unusable,
+    hashed_column,
+    normalizers,
+    partner_user_id_of_model,
+    plain_value,
+)
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.inputs.numbers import texts_of
 from socialapi.bulk.inputs.reader import ROWS_PER_STEP
@@ -120,12 +128,14 @@ class Preparer:
         kinds = tuple(kinds)
         self.observer: Observer | None = observer
         faults = Faults()
+        self._region: str | None = None
         with faults:
-            self._normalizers, self._of_models = (
-                normalizers(kinds, default_region, phone_format, require_hashed=require_hashed, of_models=of_models)
-                for of_models in (False, True)
-            )
-            self._region = phone_numbers.check_region(default_region) if phone_format != "international" else None
+            self._normalizers = normalizers(kinds, default_region, phone_format, require_hashed=require_hashed)
+            self._of_models: dict[IdentifierKind, Normalizer] = dict(self._normalizers)
+            if "partner_user_id" in kinds:
+                self._of_models["partner_user_id"] = partner_user_id_of_model
+            if default_region is not None and phone_format != "international":
+                self._region = phone_numbers.check_region(default_region)
         """That of numbers which are written as they are dialled, whatever `phone_format` is otherwise."""
         self._require_hashed = require_hashed
         self._hashed_kinds = frozenset(kinds) - {"partner_user_id"}
@@ -224,7 +234,7 @@ class Preparer:
                     values[index] = plain_value(normalize, text) if SEPARATOR not in text else None
                 for place in several:
                     values[undecided[place]] = None
-            for index in _misquoted(block, at):
+            for index in _misquoted(block, at) if block.doubts else ():
                 values[index] = None
 
     def _normalizer(self, block: UserBlock, index: int, field: str, kind: IdentifierKind) -> Normalizer:
@@ -324,7 +334,7 @@ def _note_unknown_country(block: UserBlock, index: int, phone: str, text: str, d
 def _misquoted(block: UserBlock, at: int) -> Sequence[int]:
     """Returns the rows whose cell in a column has doubtful quotation marks."""
     column = block.layout.positions[at] + 1
-    return [index for index, doubt in block.doubts.items() if column in doubt.columns] if block.doubts else ()
+    return [index for index, doubt in block.doubts.items() if column in doubt.columns]
 
 
 def _slow_rows(columns: Sequence[Column], rows: int) -> set[int]:

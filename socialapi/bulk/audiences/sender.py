@@ -40,8 +40,10 @@ async def send_until_counted(
     Raises ApiError (status 200) if the answer stays wrong, and whatever `Session.send` raises.
     """
     call = session.prepared(request, options=options, observer=observer)
-    call.accept = _Counting(request, users).why_not_accepted
-    return session.result_of(call, await session.send(call))
+    counting = _Counting(request, users)
+    call.accept = counting.why_not_accepted
+    reply = await session.send(call)
+    return session.result_of(call, reply) if counting.counts is None else counting.counts
 
 
 @attrs.define(eq=False, repr=False)
@@ -50,6 +52,8 @@ class _Counting:
 
     request: Request[UploadCounts]
     users: int
+    counts: UploadCounts | None = None
+    """What the last reply has counted, if it was accepted."""
     same: int = 0
     last: str | None = None
 
@@ -69,6 +73,7 @@ class _Counting:
         if found != (self.users, self.users):
             sent = "1 user was sent" if self.users == 1 else f"{self.users:,} users were sent"
             return self._wrong(reply, f"the service counted {found[0]:,} successes of {found[1]:,} where {sent}")
+        self.counts = counts
         return None
 
     def _wrong(self, reply: Reply, summary: str) -> Failure:
@@ -138,7 +143,9 @@ class BatchSender:
             part = waiting.pop()
             users = sum(map(len, part))
             try:
-                await self._send(first.pop() if first else await self._request(part), users)
+                request = first.pop() if first else await self._request(part)
+                self.counters.sent_first += 1
+                await send_until_counted(self.session, request, users, options=self.options, observer=self.observe)
             except ApiError as error:
                 if not error.operation_errors:
                     raise
@@ -153,10 +160,6 @@ class BatchSender:
                     await self.on_accept([block.numbers for block in part])
         if refused:
             await batch.note_refused(refused)
-
-    async def _send(self, request: Request[UploadCounts], users: int) -> None:
-        self.counters.sent_first += 1
-        await send_until_counted(self.session, request, users, options=self.options, observer=self.observe)
 
     async def _request(self, blocks: Sequence[RowBlock]) -> Request[UploadCounts]:
         parts: list[bytes] = []
@@ -192,14 +195,13 @@ def _isolate(
         if index not in named:
             untouched += blocks
         elif sum(map(len, blocks)) == 1:
-            rejected.append((row := blocks[0].row(0), _issue(row, named[index])))
+            row, why = blocks[0].row(0), named[index]
+            reason = why.message or NO_REASON
+            if why.code is not None and why.message:
+                reason = f"{why.code}: {why.message}"
+            rejected.append((row, RowIssue(row.number, why.parameter or "", reason)))
         else:
             again += reversed(halves(blocks))
     if untouched:
         again.append(joined(untouched))
     return again, rejected
-
-
-def _issue(row: Row, why: OperationError) -> RowIssue:
-    reason = f"{why.code}: {why.message}" if why.code is not None and why.message else why.message or NO_REASON
-    return RowIssue(row.number, why.parameter or "", reason)

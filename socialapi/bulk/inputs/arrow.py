@@ -189,13 +189,10 @@ def _texts(array: Any) -> Sequence[str | None]:
     try:
         found: Sequence[str | None] = array.to_pylist()
     except UnicodeDecodeError:
-        return [_decoded(scalar.as_buffer()) for scalar in array]
+        # As files are decoded: a byte that is not UTF-8 makes its cell unusable, and no other.
+        cells = (scalar.as_buffer() for scalar in array)
+        return [None if cell is None else cell.to_pybytes().decode("utf-8", "surrogateescape") for cell in cells]
     return found
-
-
-def _decoded(data: Any) -> str | None:
-    """As files are decoded: a byte that is not UTF-8 makes its cell unusable, and no other."""
-    return None if data is None else data.to_pybytes().decode("utf-8", "surrogateescape")
 
 
 def _times(array: Any) -> Sequence[Any]:

@@ -156,17 +156,13 @@ class InputFile:
     content: BufferedReader
     extension: str
     size: int | None
-    _stored: BufferedReader
-
-    @property
-    def is_archive(self) -> bool:
-        """Whether the content is unpacked while it is read."""
-        return self.content is not self._stored
+    stored: BufferedReader
+    """The file itself, also where the content is unpacked while it is read."""
 
     @property
     def position(self) -> int:
         """How many bytes of it are read, as it is stored."""
-        return self._stored.raw.tell() if self.size else 0
+        return self.stored.raw.tell() if self.size else 0
 
 
 @contextlib.contextmanager
@@ -176,12 +172,11 @@ def opened(source: Input, instead: str = "") -> Iterator[InputFile]:
     What goes wrong with it before then is said as InvalidInput, with its name unless that may be
     data; of an address that is given as a path, with what to give `instead`.
     """
-    name = name_of(source)
     try:
         with contextlib.closing(_open(source)) as stored:
             yield InputFile(unpacked(stored), _extension(source), _size(stored), stored)
     except NoRows as error:
-        raise NoRows(f"{name}: {error.message}") from None
+        raise NoRows(f"{name_of(source)}: {error.message}") from None
     except InvalidInput as error:
         fault = error.message
     except OSError as error:
@@ -189,7 +184,7 @@ def opened(source: Input, instead: str = "") -> Iterator[InputFile]:
     else:
         return
     # Out here, since an OSError holds the name, which may be data.
-    raise InvalidInput(f"{name}: {fault}")
+    raise InvalidInput(f"{name_of(source)}: {fault}")
 
 
 def _open(source: Input) -> BufferedReader:
@@ -354,7 +349,9 @@ def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
         if head.startswith(magic):
             raise InvalidInput(f"this looks like a binary file, {says}")
     if FORMATS.get(file.extension) in (None, read_xml) and looks_like_xml(head):  # in any encoding
-        return _xml(selection)
+        if selection.why_no_xml is not None:
+            raise InvalidInput(selection.why_no_xml)
+        return read_xml
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InvalidInput("this looks like a binary file, or UTF-16 text: save it as UTF-8")
     if head.count(0) > max(MAX_NULS, MAX_NUL_SHARE * len(head)):
@@ -364,7 +361,7 @@ def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
 
 def _text_format(file: InputFile, head: bytes, selection: Selection[Any]) -> Format:
     text = head.removeprefix(codecs.BOM_UTF8).lstrip()
-    is_whole = not head or (file.size is not None and not file.is_archive and len(head) >= file.size)
+    is_whole = not head or (file.size is not None and file.content is file.stored and len(head) >= file.size)
     if not text and is_whole:
         raise NoRows("the file is empty")
     if head.startswith(codecs.BOM_UTF8):
@@ -376,12 +373,6 @@ def _text_format(file: InputFile, head: bytes, selection: Selection[Any]) -> For
         return read_json_array
     path = None if file.extension in LINES_ONLY else path_of_rows(text, selection)
     return read_json_lines if path is None else functools.partial(read_json_array, path=path)
-
-
-def _xml(selection: Selection[Any]) -> Format:
-    if selection.why_no_xml is not None:
-        raise InvalidInput(selection.why_no_xml)
-    return read_xml
 
 
 NO_ROWS: Final = "none of the files has any rows"
@@ -402,7 +393,7 @@ def open_files(records: Any, selection: Selection[L]) -> ThreadedReader[L]:
     given = [records] if is_pattern(records) else records
     if isinstance(given, list | tuple):
         return FilesReader(given, selection)
-    if (fault := why_not_binary(records)) is not None:
+    if not isinstance(records, str | os.PathLike) and (fault := why_not_binary(records)) is not None:
         raise InvalidInput(fault)
     return FileReader(records, selection)
 

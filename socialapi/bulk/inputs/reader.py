@@ -14,7 +14,7 @@ from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
 from itertools import islice
 from types import TracebackType
-from typing import Any, Final, Generic, Protocol, Self, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import attrs
 
@@ -70,8 +70,7 @@ class ArrowStream(Protocol):
         """A capsule with the stream, as Arrow's PyCapsule interface defines it."""
 
 
-@attrs.frozen
-class TableForm(FrozenRecord):
+class TableForm(NamedTuple):
     """Where a CSV or TSV file names its columns.
 
     `header` is false if it does not: then they are numbered from 1. `header_line` is the line that does, if it is
@@ -381,7 +380,11 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
     async def read_block(self) -> Block[L] | None:
         """The next rows of the input. After a step that was cancelled, those that it was to return."""
         if self._step is None:
-            self._step = self._begin()
+            self._step = Future()
+            self._step.set_running_or_notify_cancel()
+            with self._lock:
+                self._at_work = True
+            threading.Thread(target=self._work, args=(self._step,), name=THREAD_NAME, daemon=True).start()
         step = asyncio.wrap_future(self._step)
         try:
             return await step
@@ -398,14 +401,6 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
             if not self._at_work:
                 self._blocks.close()
 
-    def _begin(self) -> "Future[Block[L] | None]":
-        step: Future[Block[L] | None] = Future()
-        step.set_running_or_notify_cancel()
-        with self._lock:
-            self._at_work = True
-        threading.Thread(target=self._work, args=(step,), name=THREAD_NAME, daemon=True).start()
-        return step
-
     def _work(self, step: "Future[Block[L] | None]") -> None:
         block: Block[L] | None = None
         fault: Exception | None = None
@@ -418,17 +413,14 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
         except BaseException as error:  # noqa: BLE001 - libraries that are not written in Python have some of their own
             fault = InvalidInput(f"reading broke off: {type(error).__name__}")
         try:
-            self._end_step(is_last=block is None)
+            with self._lock:
+                self._at_work = False
+                self._finished = self._finished or block is None
+                if self._closed:
+                    with contextlib.suppress(Exception):  # whoever would hear of it has left
+                        self._blocks.close()
         finally:
             if fault is not None:
                 step.set_exception(fault)
             else:
                 step.set_result(block)
-
-    def _end_step(self, *, is_last: bool) -> None:
-        with self._lock:
-            self._at_work = False
-            self._finished = self._finished or is_last
-            if self._closed:
-                with contextlib.suppress(Exception):  # whoever would hear of it has left
-                    self._blocks.close()

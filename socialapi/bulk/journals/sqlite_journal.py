@@ -106,7 +106,9 @@ class SqliteJournal:
         inspect(connection)
         before = job_of(connection)
         if before is None or not has_records(connection):
-            job_id = _id(self.path, said, time) if before is None else before.id
+            # Eight digits that tell a job from all others of a person.
+            digest = hashlib.sha256("\n".join((str(self.path.absolute()), said, time)).encode()).hexdigest()
+            job_id = digest[:8] if before is None else before.id
             connection.execute("DELETE FROM kept")
             _put_job(connection, JobLine(job_id, said, time, time))
             return Opened(job_id=job_id, started_at=now, is_new=True)
@@ -142,11 +144,6 @@ class JobLine:
     def job(self) -> JobIdentity:
         """What the job is."""
         return JobIdentity(**orjson.loads(self.identity))
-
-
-def _id(path: Path, identity: str, time: str) -> str:
-    """Eight digits that tell a job from all others of a person."""
-    return hashlib.sha256("\n".join((str(path.absolute()), identity, time)).encode()).hexdigest()[:8]
 
 
 # What follows runs on the thread of the database.

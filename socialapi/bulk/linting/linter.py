@@ -161,7 +161,11 @@ class Linter:
             self._reject(issue)
         for block in prepared.blocks:
             self.rows += len(block)
-            self._count_several(block)
+            identifiers = [len(block.columns)] * len(block)
+            for _, values in block.columns if len(block.columns) > 1 else ():
+                for gap in values.gaps():
+                    identifiers[gap] -= 1
+            self._rows_with_several += sum(count > 1 for count in identifiers)
             self._count_duplicates(block)
 
     def _reject(self, issue: RowIssue) -> None:
@@ -173,13 +177,6 @@ class Linter:
         self._unusable_rows += 1
         if not issue.field and issue.reason != NO_IDENTIFIER:
             count_reason(self._broken_rows, issue.reason)
-
-    def _count_several(self, block: RowBlock) -> None:
-        identifiers = [len(block.columns)] * len(block)
-        for _, values in block.columns if len(block.columns) > 1 else ():
-            for gap in values.gaps():
-                identifiers[gap] -= 1
-        self._rows_with_several += sum(count > 1 for count in identifiers)
 
     def _count_duplicates(self, block: RowBlock) -> None:
         """Counts duplicates as an upload does, which remembers as many identifiers."""

@@ -5,7 +5,7 @@ memory.
 import datetime
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 import attrs
@@ -113,15 +113,11 @@ class ProductLinter:
                 self._ids.add(row.known_id)
             broken = broken_fields(row, self._now)
             self._rejected_rows += bool(broken)
-            self._count(row, broken)
-
-    def _count(self, row: ProductRow, broken: Sequence[tuple[str, str]]) -> None:
-        for field, reason in broken:
-            counts = self._fields.get(field)
-            reasons = self._whole_rows if counts is None else counts.reasons
-            count_reason(reasons, reason)
-        for field in {field for field, _ in broken} & row.shape.keys():
-            self._fields[field].refused += 1
+            for field, reason in broken:
+                counts = self._fields.get(field)
+                count_reason(self._whole_rows if counts is None else counts.reasons, reason)
+            for field in {field for field, _ in broken} & row.shape.keys():
+                self._fields[field].refused += 1
 
     def report(self, broken_off: str | None = None) -> LintReport:
         """Returns what was found."""

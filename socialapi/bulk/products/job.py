@@ -2,25 +2,16 @@
 
 import datetime
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
 
 from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.reader import Block, Reader
-from socialapi.bulk.job import (
-    JobContext,
-    JobDescription,
-    JobOptions,
-    JobRun,
-    bulk_options,
-    prepare_input,
-    run_job,
-    same_files,
-)
+from socialapi.bulk.job import JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job, same_files
 from socialapi.bulk.journals.journal import Outcome, Setting, columns_setting
 from socialapi.bulk.products.batcher import ProductBatcher, RepeatedIds, WaitingProducts
 from socialapi.bulk.products.cells import product_rows
@@ -140,13 +131,13 @@ class UpsertOptions(JobOptions):
 class ProductStage:
     """Judges products, puts them into batches, sends these, and deletes what has vanished."""
 
-    def __init__(self, sender: ProductSender, catalog_id: str, options: UpsertOptions, context: JobContext) -> None:
+    def __init__(self, sender: ProductSender, catalog_id: str, options: UpsertOptions, session: Session) -> None:
         self._sender = sender
         self._catalog_id = catalog_id
         self._counters = sender.counters
         self._digests = sender.digests
         self._options = options
-        self._context = context
+        self._session = session
         self._batcher = ProductBatcher(self._submit, self._is_stopped)
         # What is judged as a whole before anything is sent has to wait somewhere: the input may not
         # be there twice.
@@ -249,7 +240,7 @@ class ProductStage:
         """Returns the products that may be sent and have no outcome yet, and counts the others."""
         opened = self._run.opened
         # As when the job was begun, so that a later run finds the same faults.
-        now, good = self._context.now() if opened is None else opened.started_at, list[ProductRow]()
+        now, good = self._session.now() if opened is None else opened.started_at, list[ProductRow]()
         refused: list[Refused] = []
         resumed: list[tuple[ProductRow, Outcome]] = []
         for row in rows:
@@ -335,7 +326,7 @@ class UpsertJob:
         self, session: Session, catalog_id: str, products: Records, options: UpsertOptions, call: CallOptions
     ) -> None:
         self._options = options
-        self._context = JobContext.of(session)
+        self._session = session
         target = routes.PRODUCTS_PUT.at(product_catalog_id=catalog_id)
         faults = Faults([*options.problems(), *same_files("digests", options.digests, {"the input itself": products})])
         with faults:
@@ -365,11 +356,11 @@ class UpsertJob:
         sender = ProductSender(
             session, target, bulk_options(session.config, call), self.counters, _digests(options, catalog_id)
         )
-        self.stage: ProductStage = ProductStage(sender, catalog_id, options, self._context)
+        self.stage: ProductStage = ProductStage(sender, catalog_id, options, session)
 
-    async def run(self) -> UpsertReport:
+    def run(self) -> Coroutine[Any, Any, UpsertReport]:
         """Does the same as `run_job`."""
-        return await run_job(self.reader, self.stage, self.counters, self._description, self._options, self._context)
+        return run_job(self.reader, self.stage, self.counters, self._description, self._options, self._session)
 
 
 def _settings(options: UpsertOptions) -> Mapping[str, Setting]:

@@ -3,7 +3,7 @@
 Answers are matched by id, and products without one are sent again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import attrs
@@ -57,26 +57,20 @@ class ProductSender:
         started, fruitless = self.session.clock.monotonic(), 0
         self.counters.sent_first += 1
         while waiting:
-            results = await self._put(waiting.values())
+            body = b",".join([row.json for row in waiting.values()]).join(ENVELOPE)
+            request = self.session.plan(self.target.route).assemble(self.target, {}, (body,))
+            call = self.session.prepared(request, options=self.options, observer=self.observe)
+            results = (await self.session.call(call)).products_response
             answered = [(waiting.pop(each.id), each) for each in results if each.id is not None and each.id in waiting]
             if answered:
                 await self._keep(batch, answered, is_settled=not waiting)
                 self._count(answered)
             fruitless = 0 if answered else fruitless + 1
-            if waiting:
-                await self._wait(fruitless + 1, self.session.clock.monotonic() - started, list(waiting))
-
-    async def _put(self, rows: Iterable[ProductRow]) -> Sequence[ProductResult]:
-        body = b",".join([row.json for row in rows]).join(ENVELOPE)
-        request = self.session.plan(self.target.route).assemble(self.target, {}, (body,))
-        call = self.session.prepared(request, options=self.options, observer=self.observe)
-        return (await self.session.call(call)).products_response
-
-    async def _wait(self, attempt: int, elapsed_seconds: float, missing: Sequence[str]) -> None:
-        if not await waited(self.session, self.options, attempt, elapsed_seconds):
-            shown = ", ".join(missing[:IDS_SHOWN]) + (", …" if len(missing) > IDS_SHOWN else "")
-            summary = f"{len(missing)} products of a request were not answered: {shown}"
-            raise ApiError(200, summary=summary, attempts=attempt)
+            elapsed_seconds = self.session.clock.monotonic() - started
+            if waiting and not await waited(self.session, self.options, fruitless + 1, elapsed_seconds):
+                shown = ", ".join(list(waiting)[:IDS_SHOWN]) + (", …" if len(waiting) > IDS_SHOWN else "")
+                summary = f"{len(waiting)} products of a request were not answered: {shown}"
+                raise ApiError(200, summary=summary, attempts=fruitless + 1)
 
     async def _keep(self, batch: ProductBatch, answered: Sequence[Answered], *, is_settled: bool) -> None:
         """Writes the answers down before they count: what is noted as done must have been, what is

@@ -20,7 +20,7 @@ from socialapi.bulk.counters import RowCounters, report_of
 from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.inputs.reader import Reader
-from socialapi.bulk.job import OURS, JobContext, JobDescription, JobOptions, run_job, same_files
+from socialapi.bulk.job import OURS, JobDescription, JobOptions, run_job, same_files
 from socialapi.bulk.rows import RowBlock
 from socialapi.bulk.sync.reading import ReadingJob, ReadingOptions
 from socialapi.bulk.sync.snapshot import Difference, Snapshot
@@ -111,23 +111,22 @@ class SyncCounts:
             "identifiers_before": self.before,
             "identifiers_after": self.after,
         }
+        parts = [each.forecast for each in self._parts.values() if each.forecast is not None]
         sending = {
             **counters.sending(self._clock.monotonic() - self._started, dry_run=False),
             "rejects_path": reading.rejects_path,
-            "forecast": self._forecast() if self._dry_run else None,
+            # Both parts are sent one after the other within one limit.
+            "forecast": Forecast(
+                requests=sum(each.requests for each in parts),
+                bytes=sum(each.bytes for each in parts),
+                quota_minutes=sum(each.quota_minutes for each in parts),
+            )
+            if self._dry_run
+            else None,
             "columns": reading.columns,
             "ignored_columns": reading.ignored_columns,
         }
         return report_of(SyncReport, counters, sending | computed)
-
-    def _forecast(self) -> Forecast:
-        """Returns the forecast of both parts, which are sent one after the other within one limit."""
-        parts = [each.forecast for each in self._parts.values() if each.forecast is not None]
-        return Forecast(
-            requests=sum(each.requests for each in parts),
-            bytes=sum(each.bytes for each in parts),
-            quota_minutes=sum(each.quota_minutes for each in parts),
-        )
 
 
 DEFAULT_REMOVAL_SHARE: Final = 0.1
@@ -279,10 +278,27 @@ class SyncJob:
 
     async def _sync(self) -> None:
         try:
-            await self._read()
-            await self._compare()
-            await self._add()
-            await self._remove()
+            try:
+                self._counts.reading = await self._reading.run()
+            except BulkError as stopped:
+                self._counts.reading = stopped.report
+                raise BulkError(f"{stopped.message}; nothing was sent", self._counts.report()) from stopped.__cause__
+            now = int(self._session.clock.time())
+            with self._stopping("before anything was sent"):
+                found = await self._snapshot.compare(now=now, soon=now + RENEWED_AHEAD_SECONDS)
+                self._counts.compared(found)
+                if found.removals:
+                    await self._check_share(found)
+            self._phase = "additions"
+            with self._stopping("while adding"):
+                if not self._options.dry_run:
+                    await self._snapshot.announce(now=int(self._session.clock.time()))
+                report = await self._upload("Update", self._snapshot.additions)
+                if not self._options.dry_run:
+                    await self._snapshot.confirm_additions(refused=report.rejected > 0, repeated=report.retries > 0)
+            self._phase = "removals"
+            with self._stopping("while removing"):
+                await self._upload("Delete", self._snapshot.removals)
             with self._stopping("at its end"):
                 self._close_rejects()
         except SocialApiError as stop:
@@ -301,21 +317,6 @@ class SyncJob:
         await self._snapshot.finish()
         self._counts.after = await self._snapshot.count()
 
-    async def _read(self) -> None:
-        try:
-            self._counts.reading = await self._reading.run()
-        except BulkError as stopped:
-            self._counts.reading = stopped.report
-            raise BulkError(f"{stopped.message}; nothing was sent", self._counts.report()) from stopped.__cause__
-
-    async def _compare(self) -> None:
-        now = int(self._session.clock.time())
-        with self._stopping("before anything was sent"):
-            found = await self._snapshot.compare(now=now, soon=now + RENEWED_AHEAD_SECONDS)
-            self._counts.compared(found)
-            if found.removals:
-                await self._check_share(found)
-
     async def _check_share(self, found: Difference) -> None:
         """Raises InvalidInput for more removals than are allowed.
 
@@ -326,46 +327,39 @@ class SyncJob:
         share, most = found.removals / found.known, self._options.max_removal_share
         if share > most:
             self._counts.hold_back()
+            then, now = self._snapshot.normalizer, NORMALIZER_VERSION
+            why_others = (
+                ""
+                if then == now
+                # digests may have changed though the input has not
+                else (
+                    f". The snapshot was made by version {then} of the normaliser, and this is version {now}: what it makes "
+                    "another digest of counts as removed and added"
+                )
+            )
             raise InvalidInput(
                 f"{found.removals:,} of the {found.known:,} identifiers in the snapshot are not desired any more, which is "
                 f"{share:.1%}, and {most:.1%} may be removed: is the input complete? max_removal_share=1.0 "
-                f"(--max-removal-share 1.0) allows it{self._said_of_normalizer()}"
+                f"(--max-removal-share 1.0) allows it{why_others}"
             )
         doubtful = self._reading.doubtful
         if doubtful and min(1.0, (found.removals + doubtful) / found.known) > most:
             self._counts.hold_back()
             await self._snapshot.hold_back()
 
-    def _said_of_normalizer(self) -> str:
-        """Returns why digests may have changed though the input has not."""
-        then, now = self._snapshot.normalizer, NORMALIZER_VERSION
-        if then == now:
-            return ""
-        return (
-            f". The snapshot was made by version {then} of the normaliser, and this is version {now}: what it makes another "
-            "digest of counts as removed and added"
-        )
-
-    async def _add(self) -> None:
-        self._phase = "additions"
-        with self._stopping("while adding"):
-            if not self._options.dry_run:
-                await self._snapshot.announce(now=int(self._session.clock.time()))
-            report = await self._upload("Update", self._snapshot.additions)
-            if not self._options.dry_run:
-                await self._snapshot.confirm_additions(refused=report.rejected > 0, repeated=report.retries > 0)
-
-    async def _remove(self) -> None:
-        self._phase = "removals"
-        with self._stopping("while removing"):
-            await self._upload("Delete", self._snapshot.removals)
-
     async def _upload(self, operation: OperationType, next_page: NextPage) -> UploadReport:
         async def read_page() -> Sequence[RowBlock]:
             await self._note_refused()
             return await next_page()
 
-        target, options = self._destination.target, self._sending_options()
+        target, given = self._destination.target, self._options
+        options = UploadOptions(  # without times: the rows carry their own
+            packing=given.packing,
+            concurrency=given.concurrency,
+            max_reject_share=given.max_reject_share if self._phase == "additions" else None,
+            dry_run=given.dry_run,
+            on_progress=None if given.on_progress is None else self._show,
+        )
         counters = RowCounters(
             self._counts.rate,
             on_reject=self._refused.extend,
@@ -373,14 +367,13 @@ class SyncJob:
         )
         accept = functools.partial(self._snapshot.accept, operation)
         sender = batch_sender(self._session, target, options, self._call, counters, accept)
-        context = JobContext.of(self._session)
         numbers_of = self._snapshot.numbers_of
-        stage = UploadStage(lambda _: prepared_blocks, sender, context, dry_run=options.dry_run, numbers_of=numbers_of)
+        stage = UploadStage(lambda _: prepared_blocks, sender, dry_run=options.dry_run, numbers_of=numbers_of)
         description = JobDescription(
             telemetry_kind=f"sync.{self._phase}", target=target, source=None, part_of=self._counts.reading
         )
         try:
-            report = await run_job(PageReader(read_page), stage, counters, description, options, context)
+            report = await run_job(PageReader(read_page), stage, counters, description, options, self._session)
         except BulkError as stopped:
             self._counts.take(self._phase, stopped.report)
             raise
@@ -424,17 +417,6 @@ class SyncJob:
             concurrency=options.concurrency,
             rejects=options.rejects,
             max_reject_share=options.max_reject_share,
-            dry_run=options.dry_run,
-            on_progress=None if options.on_progress is None else self._show,
-        )
-
-    def _sending_options(self) -> UploadOptions:
-        """Returns the options of a part that is sent. Its rows carry their own times."""
-        options = self._options
-        return UploadOptions(
-            packing=options.packing,
-            concurrency=options.concurrency,
-            max_reject_share=options.max_reject_share if self._phase == "additions" else None,
             dry_run=options.dry_run,
             on_progress=None if options.on_progress is None else self._show,
         )

@@ -83,21 +83,16 @@ def buckets_of(connection: sqlite3.Connection, scratch: Scratch, kind: int, firs
 def _divided(connection: sqlite3.Connection, scratch: Scratch, kind: int, first: int) -> Iterator[Bucket]:
     # Undivided rows of the table never hold more than DIGESTS_AT_ONCE.
     key = _key(bytes((first,)))
-    undivided = _by_second_byte(connection.execute(f"{_SEGMENTS} WHERE kind = ? AND bucket = ?", (kind, key)))
+    undivided: dict[int, list[Segment]] = {}
+    for _, sure, perhaps, packed in connection.execute(f"{_SEGMENTS} WHERE kind = ? AND bucket = ?", (kind, key)):
+        for second, digests in itertools.groupby(sorted(digests_of(packed)), key=lambda digest: digest[1]):
+            undivided.setdefault(second, []).append(Segment(None, sure, perhaps, b"".join(digests)))
     with scratch.finer(kind, first) as finer:
         for second in range(BUCKETS):
             key = _key(bytes((first, second)))
             found = connection.execute(f"{_SEGMENTS} WHERE kind = ? AND bucket = ?", (kind, key))
             segments = [*undivided.get(second, ()), *itertools.starmap(Segment, found)]
             yield Bucket(kind, bytes((first, second)), segments, finer.read(kind, second))
-
-
-def _by_second_byte(found: sqlite3.Cursor) -> Mapping[int, list[Segment]]:
-    parts: dict[int, list[Segment]] = {}
-    for _, sure, perhaps, packed in found:
-        for second, digests in itertools.groupby(sorted(digests_of(packed)), key=lambda digest: digest[1]):
-            parts.setdefault(second, []).append(Segment(None, sure, perhaps, b"".join(digests)))
-    return parts
 
 
 def _key(prefix: bytes) -> int:
@@ -119,8 +114,12 @@ def compare(bucket: Bucket, scratch: Scratch, *, now: int, soon: int) -> None:
     """
     distinct = set(digests := digests_of(bucket.desired.packed))
     gone, held, ending, found = list[bytes](), list[list[bytes]](), dict[bytes, int](), 0
-    for (sure, is_live), packed in _alike(bucket.segments, now, soon).items():
-        members = digests_of(packed)
+    # Segments are compared together if both are held beyond `soon`, or until the same times.
+    alike: dict[tuple[int, bool], list[bytes]] = {}
+    for segment in bucket.segments:
+        alike.setdefault((min(segment.sure, soon), segment.perhaps > now), []).append(segment.packed)
+    for (sure, is_live), packed in alike.items():
+        members = digests_of(b"".join(packed))
         left = list(itertools.filterfalse(distinct.__contains__, members))
         if is_live:
             gone += left
@@ -133,16 +132,6 @@ def compare(bucket: Bucket, scratch: Scratch, *, now: int, soon: int) -> None:
         _mark(scratch.state, bucket.desired, digests, distinct.difference(*held), ending, soon)
     if gone:
         scratch.removals.append(bucket.kind, sorted(gone))
-
-
-def _alike(segments: Sequence[Segment], now: int, soon: int) -> Mapping[tuple[int, bool], bytes]:
-    """Returns the packed digests of segments that are compared alike: of all that are held beyond
-    `soon`, and others by times.
-    """
-    found: dict[tuple[int, bool], list[bytes]] = {}
-    for segment in segments:
-        found.setdefault((min(segment.sure, soon), segment.perhaps > now), []).append(segment.packed)
-    return {times: b"".join(packed) for times, packed in found.items()}
 
 
 def _mark(
@@ -207,7 +196,11 @@ def take_over(connection: sqlite3.Connection, scratch: Scratch, outcomes: Outcom
 
 def _take_over(connection: sqlite3.Connection, bucket: Bucket, outcomes: Outcomes, scratch: Scratch) -> int:
     sent = _times_of_sent(bucket.desired, outcomes.rows)
-    asked = _asked(bucket, outcomes.removals, scratch)
+    asked: dict[bytes, int] = {}
+    if outcomes.removals:
+        first, digests = scratch.removals.of(bucket.kind, bucket.prefix)
+        of_removals = zip(digests, outcomes.removals[first : first + len(digests)], strict=True)
+        asked = {digest: outcome for digest, outcome in of_removals if outcome != NOT_SENT}
     touched = sent.keys() | asked.keys()
     new: dict[Times, list[bytes]] = {}
     stays = dict[Times, Segment]()
@@ -225,8 +218,11 @@ def _take_over(connection: sqlite3.Connection, bucket: Bucket, outcomes: Outcome
                 sent[digest] = (sure, max(perhaps, segment.perhaps))
             elif asked[digest] == IN_DOUBT:
                 new.setdefault((0, segment.perhaps), []).append(digest)
-    for times, digests in _by_times(sent).items():
-        new.setdefault(times, []).extend(digests)
+    if len(set(sent.values())) == 1:  # as nearly always
+        new.setdefault(next(iter(sent.values())), []).extend(sent)
+    else:
+        for digest, times in sent.items():
+            new.setdefault(times, []).append(digest)
     for times in stays.keys() & new.keys():
         _delete(connection, stays[times])
         new[times] += digests_of(stays[times].packed)
@@ -264,22 +260,3 @@ def _times_of_sent(desired: Entries, outcomes: bytearray) -> dict[bytes, Times]:
             ends[digest] = (min(shortest, expiry), max(longest, expiry))
     is_accepted = set(itertools.compress(digests, found.translate(_IS_ACCEPTED)))
     return {digest: (shortest if digest in is_accepted else 0, longest) for digest, (shortest, longest) in ends.items()}
-
-
-def _asked(bucket: Bucket, outcomes: bytearray, scratch: Scratch) -> dict[bytes, int]:
-    """Returns the digests whose removal was requested, with the outcomes."""
-    if not outcomes:
-        return {}
-    first, digests = scratch.removals.of(bucket.kind, bucket.prefix)
-    asked = zip(digests, outcomes[first : first + len(digests)], strict=True)
-    return {digest: outcome for digest, outcome in asked if outcome != NOT_SENT}
-
-
-def _by_times(sent: Mapping[bytes, Times]) -> Mapping[Times, list[bytes]]:
-    all_times = list(sent.values())
-    if all_times and all_times.count(all_times[0]) == len(all_times):  # as nearly always
-        return {all_times[0]: list(sent)}
-    found: dict[Times, list[bytes]] = {}
-    for digest, times in sent.items():
-        found.setdefault(times, []).append(digest)
-    return found

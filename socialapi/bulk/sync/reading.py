@@ -4,8 +4,8 @@ snapshot.
 
 import functools
 import os
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Coroutine, Sequence
+from typing import Any, Final
 
 import attrs
 
@@ -14,11 +14,11 @@ from socialapi.bulk.audiences.cells import UserBlock, overrides_of
 from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.audiences.job import Destination, UploadOptions
 from socialapi.bulk.audiences.normalize import NOT_TAKEN
-from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
+from socialapi.bulk.audiences.prepare import Preparer
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.null_words import NULL_WORD
-from socialapi.bulk.job import JobContext, JobDescription, JobRun, prepare_input, run_job
+from socialapi.bulk.job import JobDescription, JobRun, prepare_input, run_job
 from socialapi.bulk.rejects import RejectsFile
 from socialapi.bulk.rows import RowBlock
 from socialapi.bulk.sync.buckets import CODES
@@ -28,7 +28,7 @@ from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, months_later
 from socialapi.models.validation import Faults, parse_timestamp
-from socialapi.reports import RowIssue, UploadReport
+from socialapi.reports import UploadReport
 from socialapi.session.session import Session
 
 ROWS_AT_ONCE: Final = 2_500
@@ -64,12 +64,11 @@ class ReadingOptions(UploadOptions):
 class ReadingStage:
     """Reads the desired rows into a snapshot. In its report, the staged rows are the accepted ones."""
 
-    def __init__(self, snapshot: Snapshot, counters: RowCounters, preparer: Preparer, context: JobContext) -> None:
-        now = context.now()
+    def __init__(self, snapshot: Snapshot, counters: RowCounters, preparer: Preparer, session: Session) -> None:
+        now = session.now()
         self._preparer = preparer
         self._snapshot = snapshot
         self._counters = counters
-        self._context = context
         self._staged: list[tuple[RowBlock, int]] = []
         self.doubtful: int = 0
         """Rows and values that could not be used: each may mean somebody who seems to have left."""
@@ -83,10 +82,16 @@ class ReadingStage:
     async def take(self, block: UserBlock) -> None:
         """Adds the usable rows of a block to the snapshot."""
         _refuse_operations(block)
-        for prepared in map(_explained, self._preparer.prepare(block)):
+        for prepared in self._preparer.prepare(block):
+            for issues in (prepared.rejects, prepared.warnings):  # the reason for the one kind that cannot be synced
+                for index, each in enumerate(issues):
+                    if NOT_TAKEN in each.reason:
+                        issues[index] = attrs.evolve(each, reason=each.reason.replace(NOT_TAKEN, NOT_SYNCED))
             self._counters.reject(prepared.rejects)
             self._counters.warn([*prepared.warnings, *prepared.cleaned])
-            self.doubtful += len(prepared.rejects) + sum(map(_may_mean_somebody, prepared.warnings))
+            self.doubtful += len(prepared.rejects) + sum(
+                not (NOT_SYNCED in each.reason or NULL_WORD in each.reason) for each in prepared.warnings
+            )
             for rows in prepared.blocks:
                 self._staged.append((rows, self._expiry(rows.action.expires_at)))
                 self._counters.accept(len(rows))
@@ -124,7 +129,7 @@ class ReadingJob:
         self, session: Session, destination: Destination, desired: Records, snapshot: Snapshot, options: ReadingOptions
     ) -> None:
         self._options = options
-        self._context = JobContext.of(session)
+        self._session = session
         # Every kind is looked for: what cannot be synced is told rather than passed over.
         faults = Faults(options.problems())
         with faults:
@@ -137,13 +142,13 @@ class ReadingJob:
                 phone_format=options.phone_format,
                 require_hashed=options.require_hashed,
                 kinds=tuple(CODES),
-                now=self._context.now(),
+                now=session.now(),
             )
         faults.refuse()
         self._counters = RowCounters(
             None, ignored_columns=selection.ignored_columns, read_columns=selection.read_columns, notes=selection.notes
         )
-        self._stage = ReadingStage(snapshot, self._counters, preparer, self._context)
+        self._stage = ReadingStage(snapshot, self._counters, preparer, session)
         self._reader = open_records(desired, selection)
         # Nothing is sent before all is read, so that all of it can be judged.
         self._description = JobDescription(
@@ -166,9 +171,9 @@ class ReadingJob:
         """The open file, if there is one."""
         return self._counters.rejects_file
 
-    async def run(self) -> UploadReport:
+    def run(self) -> Coroutine[Any, Any, UploadReport]:
         """Does the same as `run_job`."""
-        return await run_job(self._reader, self._stage, self._counters, self._description, self._options, self._context)
+        return run_job(self._reader, self._stage, self._counters, self._description, self._options, self._session)
 
 
 def _epoch_seconds(expires_at: str | None, *, default: int) -> int:
@@ -187,19 +192,3 @@ def _refuse_operations(block: UserBlock) -> None:
                 'audience, and who is in none leaves it. Give rows without, ignore the column with columns={"operation_type": '
                 '""} or --column operation_type=, or use upload'
             )
-
-
-def _may_mean_somebody(warning: RowIssue) -> bool:
-    """Whether a value that was skipped may be somebody's identifier that is in the snapshot."""
-    return not (NOT_SYNCED in warning.reason or NULL_WORD in warning.reason)
-
-
-def _explained(prepared: PreparedBlock) -> PreparedBlock:
-    """Replaces the reason for the one kind that cannot be synced."""
-    for issues in (prepared.rejects, prepared.warnings):
-        issues[:] = [_renamed(issue) if NOT_TAKEN in issue.reason else issue for issue in issues]
-    return prepared
-
-
-def _renamed(issue: RowIssue) -> RowIssue:
-    return attrs.evolve(issue, reason=issue.reason.replace(NOT_TAKEN, NOT_SYNCED))

@@ -90,7 +90,8 @@ class RowFile(ScratchFile):
             if due < after.row:
                 description, packed = map(self._file.read, sizes)
                 block = _block(description, packed, count)
-                blocks.append(_chosen(block, state[place.row : after.row]))
+                states = state[place.row : after.row]
+                blocks.append(block.compress(states) if UNCHANGED in states else block)
                 found += len(blocks[-1])
                 due = state.find(DUE, after.row)
             else:
@@ -108,11 +109,6 @@ def _block(description: bytes, packed: bytes, rows: int) -> RowBlock:
         columns.append((kind, Digests.unpacked(packed[start:stop], gaps)))
         start = stop
     return RowBlock(Action("Update", *described["times"]), numbers, tuple(columns))
-
-
-def _chosen(block: RowBlock, state: bytearray) -> RowBlock:
-    """Returns the rows that are due."""
-    return block.compress(state) if UNCHANGED in state else block
 
 
 # What is to be removed -----------------------------------------------------------------------------------------------

@@ -1,11 +1,13 @@
 """Who waits for whom and who repeats whom, row by row."""
 
 import time
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from socialapi._speedups import IdentifierTable
 from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.audiences.dedup import RecentIdentifiers
 from socialapi.bulk.rows import Action, Identifier, Row
@@ -43,8 +45,8 @@ def waits_for(recent: RecentIdentifiers, row: Row) -> set[int]:
     return {each.number for each in recent.conflicts(row) if not each.settled.is_set()}
 
 
-def remembered(recent: RecentIdentifiers) -> int:
-    return len(recent._young) + len(recent._old)
+def size(*windows: "Mapping[IdentifierKind, IdentifierTable[Any]]") -> int:
+    return sum(len(table) for window in windows for table in window.values())
 
 
 def test_an_identifier_that_was_never_seen_waits_for_nobody() -> None:
@@ -194,8 +196,8 @@ def test_the_window_stays_bounded_however_many_identifiers_come() -> None:
         recent.place(row(UPDATE, f"person {number}"), current)
         settled(current)
         recent.turn()
-        assert remembered(recent) <= 202
-    assert not len(recent._forgotten)
+        assert size(recent._young, recent._old) <= 202
+    assert not size(recent._forgotten)
 
 
 def test_more_unsettled_identifiers_than_are_remembered_do_not_make_every_row_slow() -> None:
@@ -205,7 +207,7 @@ def test_more_unsettled_identifiers_than_are_remembered_do_not_make_every_row_sl
         recent.place(row(UPDATE, f"person {number}"), only)
         recent.turn()
     assert time.process_time() - started < 5  # a fraction of a second; minutes if every row turned the generations
-    assert remembered(recent) + len(recent._forgotten) == 50_000
+    assert size(recent._young, recent._old, recent._forgotten) == 50_000
 
 
 def test_the_places_of_rows_that_are_known_or_repeat_one_of_their_run() -> None:

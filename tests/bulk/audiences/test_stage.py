@@ -1,11 +1,9 @@
 """The stage of an upload takes rows that are ready to be sent, whoever has prepared them."""
 
 import asyncio
-import datetime
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-import attrs
 import pytest
 
 from socialapi._speedups import Digests
@@ -15,7 +13,7 @@ from socialapi.bulk.audiences.prepare import PreparedBlock
 from socialapi.bulk.audiences.sender import BatchSender
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.inputs.reader import Reader
-from socialapi.bulk.job import JobContext, JobDescription, bulk_options, run_job
+from socialapi.bulk.job import JobDescription, bulk_options, run_job
 from socialapi.bulk.rows import Action, RowBlock
 from socialapi.config import Config
 from socialapi.errors import BulkError
@@ -56,14 +54,14 @@ def already_prepared(block: RowBlock) -> Iterable[PreparedBlock]:
 
 async def uploaded(service: ModelService, reader: Blocks) -> UploadReport:
     session = session_of(service, max_operations=2)
-    context, target = JobContext.of(session), DESTINATION.target
+    target = DESTINATION.target
     options = bulk_options(session.config, CallOptions.interactive(Config()))
     packer = Packer("single", max_operations=2, max_bytes=10_000)
     counters = RowCounters(None)
     sender = BatchSender(session, target, options, packer, counters)
-    stage = UploadStage(lambda _: already_prepared, sender, context)
+    stage = UploadStage(lambda _: already_prepared, sender)
     description = JobDescription(target=target, source=None)
-    return await run_job(reader, stage, counters, description, UploadOptions(concurrency=1), context)
+    return await run_job(reader, stage, counters, description, UploadOptions(concurrency=1), session)
 
 
 async def test_rows_that_are_ready_are_sent_as_they_are() -> None:
@@ -79,12 +77,3 @@ async def test_a_job_that_stops_counts_such_rows_as_pending() -> None:
         await uploaded(ModelService([refusal(403)] * 3), Blocks([block_of(DIGESTS, 1)]))
     assert (caught.value.report.read, caught.value.report.pending) == (5, 5)
     assert asyncio.all_tasks() == {asyncio.current_task()}
-
-
-def test_the_context_of_a_job_is_what_it_uses_of_the_session() -> None:
-    session = session_of(ModelService())
-    context = JobContext.of(session)
-    assert context.now() == session.now()
-    assert context.now().tzinfo is datetime.UTC
-    with pytest.raises(attrs.exceptions.FrozenInstanceError):
-        context.config = Config()  # type: ignore[misc]

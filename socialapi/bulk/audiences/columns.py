@@ -7,12 +7,12 @@ from typing import Any, ClassVar, Final, Self
 import attrs
 
 from socialapi.bulk.audiences.column_names import REGION, detected_as, folded
+from socialapi.bulk.audiences.normalize import is_identifier
 from socialapi.bulk.inputs.columns import (
     MAX_NAMES_KEPT,
     OVERRIDES,
     ColumnMapping,
     ignored_names,
-    is_value,
     looks_personal,
     names_given,
     noted_as,
@@ -39,9 +39,6 @@ from socialapi.models.audiences import (
 from socialapi.models.validation import Faults
 from socialapi.reports import HOLDS_IDENTIFIERS, RowIssue
 
-_SHORTEST: Final[Mapping[IdentifierKind, int]] = {"email": 6, "phone_number": 7, "device_id": 32, "service_id": 1}
-"""Characters of the shortest value of the kinds whose values are told from other text."""
-_is_word: Final = re.compile(r"@?\w{1,15}").fullmatch
 _NAME_WORDS: Final = frozenset(
     {"account", "contact", "handle", "id", "login", "member", "name", "names", "nick", "profile", "screen", "twitter"}
     | {"user", "username", "users", "x"}
@@ -91,14 +88,8 @@ class IdentifierLayout(FrozenRecord):
 
     def is_row(self, cells: Sequence[str]) -> bool | None:
         """Returns whether an identifier among these cells is usable; None if any word may be one of its kind."""
-        may_be = False
-        for index, _, kind in self.identifiers:
-            cell = cells[self.positions[index]].strip()
-            if kind not in _SHORTEST:
-                may_be = may_be or _is_word(cell) is not None
-            elif len(cell) >= _SHORTEST[kind] and is_value(cell) and (kind != "email" or "@" in cell or len(cell) > 60):
-                return True
-        return None if may_be else False
+        found = {is_identifier(kind, cells[self.positions[at]].strip(' \t"')) for at, _, kind in self.identifiers}
+        return True if True in found else None if None in found else False
 
     @classmethod
     def of(cls, names: Sequence[str], found: Mapping[str, Sequence[int]], *, is_of_models: bool = False) -> Self:

@@ -47,7 +47,7 @@ def looks_personal(name: str) -> bool:
 _is_value: Final = re.compile(
     r"""(?:mailto:)?[^\s@]+@[^\s@]+\.\w+  # an address
     |[+(]?[\d\s()./,+-]*\d[\d\s()./,+-]*  # a number, of a telephone or any other
-    |(?:\\x|0x)?[0-9a-f]{32,128}  # a digest
+    |(?:\\x|0x)?[0-9a-f]{16,128}  # a digest, or the id of a device
     |[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}""",
     re.IGNORECASE | re.VERBOSE,
 ).fullmatch

@@ -145,7 +145,7 @@ class _Dialect:
 
     def are_rows(self, lines: Sequence[str], width: int) -> bool:
         """Returns whether the first of several lines and another one are as wide as rows: those of a cell are not."""
-        widths = [len(self.cells_of(line)) for line in lines]
+        widths = [_width_of(self.cells_of(line), width) for line in lines]
         return width == widths[0] > 1 and width in widths[1:]
 
     def prepared(self, lines: Iterator[str], line_end: str = "") -> Iterator[str]:
@@ -550,7 +550,7 @@ class _Table:
         self._layout, self._width = layout, width
         counts = Counter(widths)
         usual = {each for each, count in counts.items() if count > max(FEWEST_SHORT, counts.total() // 4)}
-        self._widths = {width, *(each for each in usual if 1 < each < width)}
+        self._widths = {width, *(each for each in usual if each > 1)}
         # Every row of a block gets a cell for each name.
         self._rows_per_block = max(1, min(ROWS_PER_BLOCK, CELLS_PER_BLOCK // max(1, width)))
 
@@ -637,20 +637,23 @@ class _Table:
     def _holds_rows(self, likely: Sequence[bool | None], raw: Sequence[str]) -> bool:
         """Returns whether some of the lines of a cell are other rows, as `likely` says.
 
-        A line between two others is one if it has as many cells as there are names, and an identifier or the like in
-        the right one. The first one is only if the last one is too.
+        A line between two others is one if it has as many cells as rows have, and an identifier or the like in the
+        right one. The first one is only if the last one is too. Words and short rows are if every line may be a row.
         """
         if True in likely[1:-1] or likely[0] is likely[-1] is True:
             return True
         if self._dialect.delimiter == "\t":
             return self._dialect.are_rows(raw, self._width)
-        return False not in likely and (len(raw) > 2 or self._width > 2)
+        return False not in likely and (len(raw) > 2 or self._width != 2)
 
     def _is_row(self, cells: Sequence[str]) -> bool | None:
         """Returns whether a line with these cells is a row by itself; None if it may be."""
-        if self._layout is None or len(cells) not in self._widths:
+        if self._layout is None or not _is_blank(cells[self._width :]):
             return False
-        return self._layout.is_row([*cells, *[""] * (self._width - len(cells))])
+        found = self._layout.is_row([*cells, *[""] * (self._width - len(cells))])
+        if len(cells) in self._widths or (found and len(cells) > self._width):
+            return found
+        return None if found and len(cells) > 1 else False
 
     def _add_doubtful(self, rows: _Rows, reason: str) -> InvalidInput | None:
         """Adds the row that is doubtful if the next one begins on the next line; else returns the error."""
@@ -743,6 +746,11 @@ def _line_ends(text: str) -> int:
 def _is_blank(cells: Sequence[str]) -> bool:
     """Returns whether there is nothing but blanks in a row."""
     return not any(cell and not cell.isspace() for cell in cells)
+
+
+def _width_of(cells: Sequence[str], width: int) -> int:
+    """Returns how many cells a row has, without surplus ones that are blank."""
+    return width if len(cells) > width and _is_blank(cells[width:]) else len(cells)
 
 
 def _block(rows: _Rows, layout: L, names: Sequence[str] | None, width: int, first_number: int) -> Block[L]:

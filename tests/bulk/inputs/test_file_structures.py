@@ -1,8 +1,11 @@
 """Tables, lists and documents in the structures that people have, as others reported them."""
 
+import base64
+import hashlib
 import io
 import json
 import random
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -127,12 +130,49 @@ async def test_names_with_a_lone_mark_are_a_fault_or_in_tab_separated_text_names
     assert found.rows == [[ANN], [BOB]]
 
 
-async def test_rows_without_their_last_empty_cells_are_known_as_rows_too() -> None:
-    """As Outlook leaves them out."""
-    rows = "".join(f"p{n}@example.com,Name\n" for n in range(9))
-    found = await reading(f'email,name,fax\n{rows}{ANN},"Ann\n{BOB},Bob\n{CYD},Cyd"\n')
-    assert len(found.rows) == 9
-    assert found.error.startswith("line 11, column 2: a quotation mark opens a cell that holds other rows")
+DIGEST = hashlib.sha256(b"x").digest()
+SWALLOWED = {
+    "a delimiter behind each row": ("note,email,x", "{note},p{n}@example.com,1,"),
+    "rows without their last empty cells, as Outlook leaves them": ("email,note,fax", "p{n}@example.com,{note}"),
+    "three rows alone without them": ("note,email,x,y", "{note},p{n}@example.com{full}"),
+    "a digest for a handle": ("note,handle", "{note}," + DIGEST.hex()),
+    "the address of a profile": ("note,handle", "{note},https://x.com/ann_{n}"),
+    "a digest in base64": ("note,email", "{note}," + base64.b64encode(DIGEST).decode()),
+    "a name around an address": ("note,email", "{note},Ann <p{n}@example.com>"),
+    "an Android id": ("note,android_id", "{note},9774d56d682e5{n:03}"),
+    "ids of a partner": ("note,partner_user_id", "{note},c-{n}"),
+    "a list of handles": ("handle", "{note}"),
+    "a list of digests": ("handle", "{mark}" + DIGEST.hex() + "{end}"),
+    "a mark before the identifier": ("handle,name", "{mark}ann_{n},Ann{end}"),
+}
+
+
+@pytest.mark.parametrize("name", SWALLOWED)
+async def test_whatever_rows_look_like_a_mark_that_swallows_them_ends_the_input(name: str) -> None:
+    names, row = SWALLOWED[name]
+    marks = {20: ('"', ""), 22: ("", '"')}
+    rows = []
+    for n in range(60):
+        mark, end = marks.get(n, ("", ""))
+        full = "" if n in (20, 21, 22) else ",1,2"
+        rows.append(row.format(n=n, note=f"{mark}N{n}{end}", mark=mark, end=end, full=full))
+    found = await reading("\n".join([names, *rows]))
+    assert len(found.rows) == 20
+    assert re.match("line 22, column [12]: .* quotation mark", found.error)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        'ann_lee,"Hi,\nthanks, x\nbye, y",1',
+        'ann_lee,"Main Street 1\n10115, Berlin",1',
+        'ann_lee,"Regards,\nBob, bob@example.com\n",1',
+    ],
+)
+async def test_words_and_numbers_within_a_cell_of_several_lines_are_no_rows(row: str) -> None:
+    for names in ("handle,note,x", "service_id,note,x", "email,note,x"):
+        found = await reading(f"{names}\n{row}\n")
+        assert (len(found.rows), found.error) == (1, "")
 
 
 # Backslashes ---------------------------------------------------------------------------------------------------------

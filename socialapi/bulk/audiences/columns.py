@@ -13,6 +13,7 @@ from socialapi.bulk.inputs.columns import (
     OVERRIDES,
     ColumnMapping,
     ignored_names,
+    is_value,
     looks_personal,
     names_given,
     noted_as,
@@ -44,6 +45,7 @@ _NAME_WORDS: Final = frozenset(
     | {"user", "username", "users", "x"}
 )
 """Words of names of columns that might be handles themselves."""
+_DIGITS_OF_DATE: Final = 8
 MAX_OVERLOOKED: Final = 50
 _USER_NAMES: Final = ("username", "login", "userlogin", "loginname", "nickname")
 _looks_like_email: Final = re.compile(r"(?:mailto:)?[^@\s,;<>\"]+@[^@\s,;<>\"]+\.[^@\s,;<>\"]{2,}").fullmatch
@@ -192,16 +194,18 @@ class IdentifierColumns(FrozenRecord):
         return layout
 
     def _refuse_row(self, names: Sequence[str], layout: IdentifierLayout, line: int) -> None:
-        """Raises InvalidInput where names were given that are values: the first row would be lost."""
-        words = set(re.split("[^a-z]+", names[0].lower()))
-        is_list = len(names) == 1 and bool(self.given.get("handle")) and not detected_as(names[0])
-        is_personal = any(looks_personal(name) for _, name, kind in layout.identifiers if self.given.get(kind))
-        if (
-            is_personal
+        """Raises InvalidInput where names are values: the first row would be lost."""
+        given = [(name, kind) for _, name, kind in layout.identifiers if self.given.get(kind)]
+        found = [(at, kind) for at, name in enumerate(names, 1) if (kind := _kind_of_value(name)) is not None]
+        is_word = len(names) == len(given) == 1 and not {*re.split("[^a-z]+", names[0].lower())} & _NAME_WORDS
+        if not found and (
+            any(looks_personal(name) for name, _ in given)
             or layout.is_row(names)
-            or (is_list and layout.is_row(names) is None and not words & _NAME_WORDS)
+            or (is_word and given[0][1] == "handle" and not detected_as(names[0]) and layout.is_row(names) is None)
         ):
-            raise InvalidInput(f"line {line} looks like data: {_no_header(layout.identifiers[0][2])}")
+            found = [(1, layout.identifiers[0][2])]
+        if found:
+            raise InvalidInput(f"line {line} looks like data: {_no_header(found[0][1], found[0][0])}")
 
     def of_keys(self, names: Sequence[str]) -> IdentifierLayout:
         """The columns among these names. Raises InvalidInput when two are equally good for an
@@ -351,8 +355,20 @@ class IdentifierColumns(FrozenRecord):
         return f"is or holds {kind}, where an AudienceUser, an Operation or a mapping is expected"
 
 
-def _no_header(kind: str) -> str:
+def _kind_of_value(name: str) -> IdentifierKind | None:
+    """Returns the kind of which a name looks like a value; None if it looks like a name, or may be a date."""
+    text = name.strip()
+    if is_value(text) and not any(map(str.isalpha, text)):
+        is_number = sum(map(str.isdigit, text)) > _DIGITS_OF_DATE or LOOKS["phone_number"](text)
+        return "phone_number" if is_number else None
+    if text.startswith("@"):
+        return "handle"
+    kinds: tuple[IdentifierKind, ...] = ("email", "handle", "device_id")
+    return next((kind for kind in kinds if is_identifier(kind, text)), None)
+
+
+def _no_header(kind: str, column: int = 1) -> str:
     return (
-        f'a file without names of columns is read by number, with header=False and columns={{"{kind}": 1}}, or '
-        f"--no-header --column {kind}=1; header_line or --header-line says that a line does name them"
+        f'a file without names of columns is read by number, with header=False and columns={{"{kind}": {column}}}, or '
+        f"--no-header --column {kind}={column}; header_line or --header-line says that a line does name them"
     )

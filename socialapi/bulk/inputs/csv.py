@@ -13,12 +13,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from io import BufferedReader, StringIO
 from itertools import accumulate, chain, islice, pairwise, tee
-from operator import itemgetter
-from typing import Any, Final, Literal, Protocol, Self, TypeVar
+from operator import eq, itemgetter
+from typing import Any, Final, Generic, Literal, Protocol, Self, TypeVar
 
 import attrs
 
-from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, is_value
+from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, folded_name, is_value
 from socialapi.bulk.inputs.reader import (
     BYTES_PER_BLOCK,
     COLUMNS_LOOKED_AT,
@@ -59,6 +59,8 @@ FEW_MARKS: Final = 2
 """Quotation marks without a backslash that do not mean that cells are quoted."""
 FEWEST_SHORT: Final = 3
 """Of the first rows, more that have the same number of cells below that of the names are no accident."""
+NAMES_SOUGHT: Final = 3
+"""Columns in which names of another file are sought: in such a line each cell is one."""
 FEW_ROWS: Final = 32
 """Rows that are parsed at a time after a doubtful quotation mark: those behind the next one are parsed again."""
 
@@ -73,6 +75,10 @@ _LONG_CELL: Final = f"a cell has more than {MAX_CELL_CHARACTERS:,} characters"
 _LONG_LINE: Final = f"the line has more than {MAX_LINE_CHARACTERS:,} characters"
 _LONG_ROW: Final = f"the row has more than {MAX_ROW_CHARACTERS:,} characters"
 _PROBABLY: Final = "; probably a quotation mark is not closed"
+_QUOTE_CELL: Final = "quote cells that have a delimiter"
+_OTHER_NAMES: Final = (
+    "names columns again, and not as the first names do: give files with different columns one by one, not joined"
+)
 _REPEATS_NAMES: Final = Fault("repeats the names of the columns")
 _UNEXPECTED_END: Final = "unexpected end of data"
 """What the parser says of a quotation mark that is not closed."""
@@ -226,10 +232,12 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
         raise InvalidInput(f"line {line}: there are {len(names):,} columns, and at most {MAX_COLUMNS:,} are read")
     shown = _unmarked(names) if form.header and _is_comment(names) else names
     layout = selection.of_table(shown, line)
-    _refuse_wider_rows(records, len(names), line)
+    columns = _Columns(layout, names if form.header else None, len(names))
+    if form.header:
+        _refuse_rows_of_other_columns(records[1:], names, layout, dialect.delimiter, line)
     table.expect(layout, len(names), map(len, records))
     look_at = functools.partial(_look_at, selection, shown)
-    yield from _unless_blank(table, layout, names if form.header else None, len(names), look_at)
+    yield from _unless_blank(table, columns, look_at)
 
 
 def _look_at(selection: Selection[Any], names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -364,13 +372,25 @@ def _unmarked(names: Sequence[str]) -> Sequence[str]:
     return [names[0].lstrip("# "), *names[1:]]
 
 
-def _refuse_wider_rows(records: Sequence[Sequence[str]], width: int, line: int) -> None:
-    """Raises InvalidInput if all of the first rows have more cells than there are names: nobody knows whose they are."""
-    rows = [each for each in records[1:] if not _is_blank(each)]
+def _refuse_rows_of_other_columns(
+    records: Sequence[Sequence[str]], names: Sequence[str], layout: Layout, delimiter: str, line: int
+) -> None:
+    """Raises InvalidInput if the first rows show that the names are not theirs."""
+    rows, width = [each for each in records if not _is_blank(each)], len(names)
     if len(rows) > 1 and all(not _is_blank(each[width:]) for each in rows):
         raise InvalidInput(
             f"line {line}: there are {width} names, and each row below has more cells: add the names that are missing"
         )
+    if any(len(rows) > 1 and all(each[at : at + 1] == [names[at]] for each in rows) for at in layout.positions):
+        raise InvalidInput(
+            f"line {line} looks like data: in a column that is read, each row has the same word as its name. A file "
+            "without names is read with header=False or --no-header; header_line or --header-line says that a line names them"
+        )
+    for other in DELIMITERS if rows and width > 1 and all(len(each) == 1 for each in rows) else ():
+        if all(each[0].count(other) == width - 1 for each in rows):
+            raise InvalidInput(
+                f"line {line}: the names are separated by {delimiter!r}, and the rows below by {other!r}: use one of them"
+            )
 
 
 def _sample_with_escapes(file: BufferedReader) -> bytes:
@@ -452,13 +472,12 @@ def _parsed(parser: "_Parser") -> Iterator[list[str] | csv.Error]:
 
 
 def _unless_blank(
-    table: "_Table",
-    layout: L,
-    names: Sequence[str] | None,
-    width: int,
-    look_at: Callable[[Sequence[Sequence[str]]], None],
-) -> Iterator[Block[L]]:
-    """Yields the rows in blocks; blank ones at the beginning are counted, and yielded only if there are others."""
+    table: "_Table", columns: "_Columns", look_at: Callable[[Sequence[Sequence[str]]], None]
+) -> Iterator[Block[Any]]:
+    """Yields the rows in blocks; blank ones at the beginning are counted, and yielded only if there are others.
+
+    Raises InvalidInput, after the rows before it, at a line that names the columns of another file.
+    """
     number, blank = 0, True
     first_line = table.line
     for rows in table.blocks():
@@ -471,8 +490,13 @@ def _unless_blank(
             for start in range(0, number, ROWS_PER_BLOCK):
                 records: list[list[str]] = [[]] * min(ROWS_PER_BLOCK, number - start)
                 lines = range(first_line + start, first_line + start + len(records))
-                yield _block(_Rows(records, lines), layout, names, width, start + 1)
-        yield _block(rows, layout, names, width, number + 1)
+                yield columns.block(_Rows(records, lines), start + 1)
+        block = columns.block(rows, number + 1)
+        if (end := columns.end_of(block, rows)) is not None:
+            if end:
+                yield block.part(0, end)
+            raise InvalidInput(f"line {rows.lines[end]}: {_OTHER_NAMES}")
+        yield block
         number += len(rows.records)
     if blank:
         raise NoRows("the file has no rows, only column names")
@@ -667,7 +691,9 @@ class _Table:
         column, misquoted, _ = self._walk(raw)
         says = _LONG_LINE if self._is_cut(raw, reason) else reason
         fault = Fault(says, column, columns=tuple(misquoted))
-        problems = rows.faults if reason == _LONG_CELL else rows.doubts
+        # With fewer cells or more, those after the mark may be under the names of others.
+        is_fault = reason == _LONG_CELL or _width_of(cells, self._width) not in self._widths
+        problems = rows.faults if is_fault else rows.doubts
         problems[len(rows.records)] = fault
         rows.extend([cells], [line])
         return None
@@ -753,26 +779,51 @@ def _width_of(cells: Sequence[str], width: int) -> int:
     return width if len(cells) > width and _is_blank(cells[width:]) else len(cells)
 
 
-def _block(rows: _Rows, layout: L, names: Sequence[str] | None, width: int, first_number: int) -> Block[L]:
-    records, doubts = rows.records, rows.doubts
-    if not set(map(len, records)) <= {width}:
-        padded = []
-        for index, record in enumerate(records):
-            if len(record) > width and not _is_blank(record[width:]):
-                says = f"has {len(record)} cells where there are {width} columns: quote cells that have a delimiter"
-                doubts.setdefault(index, Fault(says, width + 1, tuple(record[width:])))
-            padded.append([*record, *[""] * (width - len(record))] if len(record) < width else record)
-        records = padded
-    columns = [list(map(itemgetter(at), records)) for at in layout.positions]
-    faults = rows.faults
-    first = columns[0] if columns else [""] * len(records)
-    if not all(first) or any(map(str.isspace, first)):
-        for index, cell in enumerate(first):
-            if (not cell or cell.isspace()) and index not in faults and _is_blank(records[index]):
-                faults[index] = IS_BLANK
-    if names is not None and columns and names[layout.positions[0]] in first:  # files that were joined
-        faults.update({index: _REPEATS_NAMES for index, record in enumerate(records) if record[:width] == names})
-    return Block(first_number, len(records), layout, columns, faults, doubts, rows.lines, is_text=True)
+class _Columns(Generic[L]):
+    """The columns of a table, of which `names` are None if it has none."""
+
+    def __init__(self, layout: L, names: Sequence[str] | None, width: int) -> None:
+        self.layout = layout
+        self.width = width
+        self._read = [] if names is None else [names[at] for at in layout.positions]
+        self._folded = list(map(folded_name, self._read))
+        variants = (str, str.lower, str.upper, str.capitalize, str.title)
+        self._spellings = frozenset(variant(name) for name in self._read for variant in variants)
+
+    def block(self, rows: _Rows, first_number: int) -> Block[L]:
+        """Returns the columns that are read. A row with surplus cells that are not blank has a doubt."""
+        records, faults, width = rows.records, rows.faults, self.width
+        if not set(map(len, records)) <= {width}:
+            padded = []
+            for index, record in enumerate(records):
+                if len(record) > width and not _is_blank(record[width:]):
+                    says = f"has {len(record)} cells where there are {width} columns: {_QUOTE_CELL}"
+                    rows.doubts[index] = Fault(says, width + 1, tuple(record[width:]))
+                padded.append([*record, *[""] * (width - len(record))] if len(record) < width else record)
+            records = padded
+        columns = [list(map(itemgetter(at), records)) for at in self.layout.positions]
+        first = columns[0] if columns else [""] * len(records)
+        if not all(first) or any(map(str.isspace, first)):
+            for index, cell in enumerate(first):
+                if (not cell or cell.isspace()) and index not in faults and _is_blank(records[index]):
+                    faults[index] = IS_BLANK
+        return Block(first_number, len(records), self.layout, columns, faults, rows.doubts, rows.lines, is_text=True)
+
+    def end_of(self, block: Block[L], rows: _Rows) -> int | None:
+        """Returns the index of the first row that names the columns of another file, as joined files have it, and
+        makes those that repeat the names of this one faults. None if there is no such row.
+        """
+        found = [cells for cells in block.columns[:NAMES_SOUGHT] if not self._spellings.isdisjoint(cells)]
+        candidates = {at for cells in found for at, cell in enumerate(cells) if cell in self._spellings}
+        for index in sorted(candidates):
+            names = [folded_name(cells[index]) for cells in block.columns]
+            in_place = sum(map(eq, names, self._folded))
+            is_elsewhere = len({*names} & {*self._folded}) > in_place
+            if in_place == len(names):
+                rows.faults[index] = _REPEATS_NAMES
+            elif (is_elsewhere or in_place > 1) and not any(map(is_value, rows.records[index])):
+                return index
+        return None
 
 
 class _Parts:

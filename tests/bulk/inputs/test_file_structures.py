@@ -1,6 +1,7 @@
 """Tables, lists and documents in the structures that people have, as others reported them."""
 
 import base64
+import datetime
 import hashlib
 import io
 import json
@@ -13,12 +14,14 @@ import pytest
 
 from socialapi.bulk.audiences.cells import user_rows
 from socialapi.bulk.audiences.columns import IdentifierColumns
+from socialapi.bulk.audiences.prepare import Preparer
 from socialapi.bulk.inputs.formats import open_records
 from socialapi.bulk.inputs.reader import TableForm
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.feed import ProductColumns
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS
+from socialapi.reports import RowIssue
 from tests.bulk.products.model_catalog import product
 from tests.bulk.written_tables import WRITERS, damaged, table, wrong_of, wrong_of_damaged
 
@@ -296,10 +299,76 @@ async def test_rows_that_all_have_more_cells_than_names_are_refused() -> None:
     assert found.error == "line 1: there are 2 names, and each row below has more cells: add the names that are missing"
 
 
-async def test_the_names_again_are_no_row() -> None:
+@pytest.mark.parametrize("again", ["handle,name", "HANDLE,Name", "Handle,NAME"])
+async def test_the_names_again_are_no_row(again: str) -> None:
     """As files that were joined have them."""
-    found = await reading("handle,name\nann_lee,Ann\nhandle,name\nbob_ray,Bob\n")
+    found = await reading(f"handle,name\nann_lee,Ann\n{again}\nbob_ray,Bob\n")
     assert found.rejected == {2: "repeats the names of the columns"}
+
+
+@pytest.mark.parametrize("again", ["Email,Handle", "name,handle", "email,HANDLE,name"])
+async def test_other_names_in_the_middle_end_the_input_there(again: str) -> None:
+    found = await reading(f"handle,email\nann_lee,{ANN}\nbob_ray,{BOB}\n{again}\n{CYD},cyd_lee\n")
+    assert found.rows == [[ANN, "ann_lee"], [BOB, "bob_ray"]]
+    assert found.error.startswith("line 4: names columns again, and not as the first names do")
+
+
+async def test_somebody_who_is_called_as_a_column_is_a_row() -> None:
+    found = await reading(f"handle,name,email\nemail,Ann,{ANN}\nHandle,Bob,\nemail,email,{BOB}\n")
+    assert found.rows == [[ANN, "email"], ["Handle"], [BOB, "email"]]
+    assert (found.error, found.rejected) == ("", {})
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "option"),
+    [
+        (f"Mobile,{ANN}", f"Work,{BOB}", "email=2"),
+        ("+14155550132,Email", "+14155550133,Phone", "phone_number=1"),
+        ("Twitter,@ann_lee", "X,@bob_ray", "handle=2"),
+        ("Twitter,https://x.com/ann_lee", "X,https://x.com/bob_ray", "handle=2"),
+        (f"Email,{DIGEST.hex()}", f"Phone,{DIGEST.hex()}", "email=2"),
+        ("IDFA,5d1c1a1e-7b3f-4c52-9a64-20f8c3e6b7d9", "IDFA,6d1c1a1e-7b3f-4c52-9a64-20f8c3e6b7d9", "device_id=2"),
+        ("ann_lee,Twitter,2026", "bob_ray,Twitter,2026", "--no-header"),
+    ],
+)
+async def test_a_first_row_with_a_word_that_is_a_name_elsewhere_is_not_lost(
+    first: str, second: str, option: str
+) -> None:
+    found = await reading(f"{first}\n{second}\n{second}\n")
+    assert found.rows == []
+    assert found.error.startswith("line 1 looks like data: ")
+    assert option in found.error
+
+
+async def test_dates_and_years_are_names_of_columns() -> None:
+    found = await reading(f"email,2025,2026-01-31,31.01.2026\n{ANN},1,2,3\n")
+    assert (found.rows, found.error) == ([[ANN]], "")
+
+
+async def test_a_row_with_a_delimiter_in_a_cell_is_rejected_since_its_cells_are_under_other_names() -> None:
+    text = "name,handle,x\nLee, Bob,bob_ray,1\nAnn,ann_lee,1,\nCyd,cyd_lee\n"
+    async with open_records(io.BytesIO(text.encode()), IdentifierColumns.of(None, IDENTIFIER_KINDS)) as reader:
+        (block,) = [each async for each in reader]
+    (prepared,) = Preparer(now=datetime.datetime.now(datetime.UTC)).prepare(block)
+    assert prepared.rejects == [
+        RowIssue(
+            1,
+            "",
+            "has 4 cells where there are 3 columns: put quotation marks around a cell that has the delimiter in it",
+        )
+    ]
+    (accepted,) = prepared.blocks
+    assert list(accepted.columns[0][1]) == [hashlib.sha256(name).hexdigest() for name in (b"ann_lee", b"cyd_lee")]
+
+
+async def test_a_column_without_a_name_at_the_end_is_a_column() -> None:
+    found = await reading(f"email,name,\n{ANN},Ann,x\n{BOB},Bob,y\n")
+    assert (found.rows, found.rejected, found.error) == ([[ANN], [BOB]], {}, "")
+
+
+async def test_rows_with_another_delimiter_than_the_names_are_refused() -> None:
+    found = await reading(f"email;phone\n{ANN},+14155550132\n{BOB},\n")
+    assert found.error == "line 1: the names are separated by ';', and the rows below by ',': use one of them"
 
 
 # JSON ----------------------------------------------------------------------------------------------------------------

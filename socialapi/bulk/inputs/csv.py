@@ -30,6 +30,8 @@ from socialapi.bulk.inputs.reader import (
     Layout,
     NoRows,
     Selection,
+    convert_from,
+    has_undecoded,
 )
 from socialapi.errors import InvalidInput
 
@@ -59,8 +61,11 @@ FEW_MARKS: Final = 2
 """Quotation marks without a backslash that do not mean that cells are quoted."""
 FEWEST_SHORT: Final = 3
 """Of the first rows, more that have the same number of cells below that of the names are no accident."""
-NAMES_SOUGHT: Final = 3
-"""Columns in which names of another file are sought: in such a line each cell is one."""
+NAMES_SOUGHT: Final = (
+    *("id", "sku", "title", "name", "first_name", "email", "e-mail", "mail", "phone", "mobile", "handle", "twitter"),
+    *("username", "user_id", "country", "date", "created_at", "first name", "customer_id", "link", "price", "brand"),
+)
+"""Names that another file may have for its column where this one has the first one that is read."""
 FEW_ROWS: Final = 32
 """Rows that are parsed at a time after a doubtful quotation mark: those behind the next one are parsed again."""
 
@@ -231,13 +236,26 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     if len(names) > MAX_COLUMNS:
         raise InvalidInput(f"line {line}: there are {len(names):,} columns, and at most {MAX_COLUMNS:,} are read")
     shown = _unmarked(names) if form.header and _is_comment(names) else names
-    layout = selection.of_table(shown, line)
+    layout = _layout_of(shown, selection, line)
     columns = _Columns(layout, names if form.header else None, len(names))
     if form.header:
         _refuse_rows_of_other_columns(records[1:], names, layout, dialect.delimiter, line)
     table.expect(layout, len(names), map(len, records))
     look_at = functools.partial(_look_at, selection, shown)
     yield from _unless_blank(table, columns, look_at)
+
+
+def _layout_of(names: Sequence[str], selection: Selection[L], line: int) -> L:
+    """Returns what the columns hold. Notes names that are not UTF-8, or raises InvalidInput where none is known then."""
+    if has_undecoded("".join(names)) is None:
+        return selection.of_table(names, line)
+    says = f"the names on line {line} are not UTF-8, and such names are not known: {convert_from('WINDOWS-1252')}"
+    try:
+        layout = selection.of_table(names, line)
+    except InvalidInput:
+        raise InvalidInput(says) from None
+    selection.remarks.append(says)
+    return layout
 
 
 def _look_at(selection: Selection[Any], names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -788,7 +806,8 @@ class _Columns(Generic[L]):
         self._read = [] if names is None else [names[at] for at in layout.positions]
         self._folded = list(map(folded_name, self._read))
         variants = (str, str.lower, str.upper, str.capitalize, str.title)
-        self._spellings = frozenset(variant(name) for name in self._read for variant in variants)
+        names = (*self._read, *NAMES_SOUGHT) if self._read else ()
+        self._spellings = frozenset(variant(name) for name in names for variant in variants)
 
     def block(self, rows: _Rows, first_number: int) -> Block[L]:
         """Returns the columns that are read. A row with surplus cells that are not blank has a doubt."""
@@ -813,9 +832,10 @@ class _Columns(Generic[L]):
         """Returns the index of the first row that names the columns of another file, as joined files have it, and
         makes those that repeat the names of this one faults. None if there is no such row.
         """
-        found = [cells for cells in block.columns[:NAMES_SOUGHT] if not self._spellings.isdisjoint(cells)]
-        candidates = {at for cells in found for at, cell in enumerate(cells) if cell in self._spellings}
-        for index in sorted(candidates):
+        first = block.columns[0] if block.columns else ()
+        if self._spellings.isdisjoint(first):
+            return None
+        for index in [index for index, cell in enumerate(first) if cell in self._spellings]:
             names = [folded_name(cells[index]) for cells in block.columns]
             in_place = sum(map(eq, names, self._folded))
             is_elsewhere = len({*names} & {*self._folded}) > in_place

@@ -306,7 +306,7 @@ async def test_the_names_again_are_no_row(again: str) -> None:
     assert found.rejected == {2: "repeats the names of the columns"}
 
 
-@pytest.mark.parametrize("again", ["Email,Handle", "name,handle", "email,HANDLE,name"])
+@pytest.mark.parametrize("again", ["Email,Handle", "name,handle", "email,HANDLE,name", "id,handle"])
 async def test_other_names_in_the_middle_end_the_input_there(again: str) -> None:
     found = await reading(f"handle,email\nann_lee,{ANN}\nbob_ray,{BOB}\n{again}\n{CYD},cyd_lee\n")
     assert found.rows == [[ANN, "ann_lee"], [BOB, "bob_ray"]]
@@ -371,7 +371,58 @@ async def test_rows_with_another_delimiter_than_the_names_are_refused() -> None:
     assert found.error == "line 1: the names are separated by ';', and the rows below by ',': use one of them"
 
 
+# Encodings -----------------------------------------------------------------------------------------------------------
+
+PEOPLE = f"email\tville\r\n{ANN}\tKöln 東京\r\n{BOB}\t\r\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
+@pytest.mark.parametrize("name", ["people.txt", "people.csv", "people"])
+async def test_text_with_a_byte_order_mark_is_read_as_spreadsheets_save_it(encoding: str, name: str) -> None:
+    content = io.BytesIO(("\ufeff" * (encoding == "utf-16-be") + PEOPLE).encode(encoding))
+    content.name = name
+    found = await reading(content)
+    assert (found.rows, found.lines, found.error) == ([[ANN], [BOB]], [2, 3], "")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32"])
+async def test_text_with_nothing_that_says_its_encoding_is_refused_by_name(encoding: str) -> None:
+    found = await reading(io.BytesIO(PEOPLE.encode(encoding)))
+    assert "or UTF-16 or UTF-32 text" in found.error
+    assert "iconv -f UTF-16LE -t UTF-8 <file>" in found.error
+
+
+async def test_a_half_of_a_character_at_the_end_of_a_file_that_was_cut_off_is_not_a_letter() -> None:
+    found = await reading(io.BytesIO("handle\nann\nbob".encode("utf-16")[:-1]))
+    assert found.rows == [["ann"], ["bo\udcff"]]
+
+
+@pytest.mark.parametrize(("names", "encoding"), [("メール,電話番号", "cp932"), ("Téléphone;Prénom", "latin-1")])
+async def test_names_in_another_encoding_are_the_reason_that_is_said(names: str, encoding: str) -> None:
+    found = await reading(io.BytesIO(f"{names}\n{ANN},x\n".encode(encoding)))
+    assert found.error.startswith("the BytesIO: the names on line 1 are not UTF-8")
+    assert found.error.endswith("iconv -f WINDOWS-1252 -t UTF-8 <file>")
+
+
+async def test_of_names_in_another_encoding_those_in_ascii_are_read_and_the_report_warns() -> None:
+    found = await reading(io.BytesIO(f"Email;Téléphone\n{ANN};0171 3920012\n".encode("latin-1")))
+    assert found.rows == [[ANN]]
+    assert found.remarks[0].startswith("the names on line 1 are not UTF-8, and such names are not known")
+
+
 # JSON ----------------------------------------------------------------------------------------------------------------
+
+
+async def test_lines_of_json_that_end_in_commas_are_named_as_that() -> None:
+    found = await reading(f'{{"email":"{ANN}"}},\n{{"email":"{BOB}"}}\n', name="people.jsonl")
+    assert found.rejected == {1: COMMA}
+    found = await reading(f'{{"email":"{ANN}"}},\n{{"email":"{BOB}"}},\n', name="people.jsonl")
+    assert found.error.endswith(f"The first one {COMMA}")
+
+
+COMMA = (
+    "is not JSON: the line ends in a comma, which JSON Lines do not have: remove it, or write one array of all objects"
+)
 
 NESTED = [{"id": 1, "properties": {"email": ANN}}, {"id": 2, "properties": {"email": BOB}}, {"id": 3}]
 PATH = {"email": "properties.email"}

@@ -355,7 +355,7 @@ def is_identifier(kind: IdentifierKind, text: str) -> bool | None:
     try:
         value, _ = _OF_NO_REGION[kind](text)
     except Unusable as unusable:
-        return unusable.reason == phone_numbers.NO_REGION and len(text) > _SHORTEST_TOLD
+        return unusable.reason == phone_numbers.NO_REGION and len(text) > _SHORTEST_TOLD and is_value(text)
     if not value:
         return False
     is_told = (

@@ -55,8 +55,8 @@ NAMES_COMPARED: Final = 500
 """Cells of such a line that are looked up."""
 ESCAPES_SOUGHT: Final = 1_048_576
 """Bytes that decide whether a backslash escapes what follows it."""
-CLEARLY: Final = 2
-"""By how many rows more that are even, or fewer that are not, escapes are chosen if some are not even with them."""
+LINES_READ_ANEW: Final = 8
+"""For each line that is looked at for escapes."""
 FEW_MARKS: Final = 2
 """Quotation marks without a backslash that do not mean that cells are quoted."""
 FEWEST_SHORT: Final = 3
@@ -88,6 +88,8 @@ _REPEATS_NAMES: Final = Fault("repeats the names of the columns")
 _UNEXPECTED_END: Final = "unexpected end of data"
 """What the parser says of a quotation mark that is not closed."""
 _maybe_escape: Final = re.compile(rb"\\[\"\r\n,;\t|]").search
+_find_doubled: Final = re.compile(r'(?<=[^\\",;\t|\r\n])""').finditer
+"""Finds marks within a cell that are written twice, and so not with a backslash."""
 _SEPARATOR: Final = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]*', re.IGNORECASE).fullmatch
 """The line that Excel puts before a table, with its delimiter."""
 _FILLER: Final = "x" * (MAX_CELL_CHARACTERS + 1)
@@ -154,9 +156,9 @@ class _Dialect:
         cells = [cell[2].lstrip(" ") if cell[1] is None else cell[1].replace('""', '"') for cell in found]
         return [_ESCAPED.sub(r"\1", cell) for cell in cells] if self.joins_lines else cells
 
-    def are_rows(self, lines: Sequence[str], width: int) -> bool:
+    def are_rows(self, lines: Sequence[Sequence[str]], width: int) -> bool:
         """Returns whether the first of several lines and another one are as wide as rows: those of a cell are not."""
-        widths = [_width_of(self.cells_of(line), width) for line in lines]
+        widths = [_width_of(cells, width) for cells in lines]
         return width == widths[0] > 1 and width in widths[1:]
 
     def prepared(self, lines: Iterator[str], line_end: str = "") -> Iterator[str]:
@@ -434,48 +436,56 @@ def _sample_with_escapes(file: BufferedReader) -> bytes:
 
 
 def _with_escapes(dialect: _Dialect, sample: bytes, line: int) -> _Dialect:
-    """Returns the dialect with the escapes with which the rows from this line on are even, or are so for longer.
-
-    Of a table that is damaged before it matters, more rows have to be even.
-    """
+    """Returns the dialect with the escapes with which most lines from this one on are as wide as the names."""
     text = sample.decode("utf-8", "surrogateescape")
     lines = list(StringIO(text, newline=""))[line - 1 :]
     if is_cut := len(sample) >= ESCAPES_SOUGHT:
         del lines[-1:]
-    may_be_unquoted = dialect.delimiter == "\t" or text.count('"') <= text.count('\\"') + FEW_MARKS
-    best = _evenness(dialect, lines, is_cut=is_cut)
-    for escapes in _ESCAPES if best[0] < len(lines) else ():
-        if escapes == "unquoted" and ('"' in lines[0] or not may_be_unquoted):
+    escaped, is_tab = text.count('\\"'), dialect.delimiter == "\t"
+    is_quoted = '"' in lines[0] or (not is_tab and text.count('"') > escaped + FEW_MARKS)
+    skipped = {"unquoted"} if is_quoted else set[str]()
+    if sum(1 for _ in _find_doubled(text)) > escaped:
+        skipped |= {"quotes", "everything"}
+    most, chosen = _evenness(dialect, lines, is_cut=is_cut), dialect
+    for escapes in _ESCAPES if most[1] else ():
+        if escapes in skipped:
             continue
         other = attrs.evolve(dialect, escapes=escapes)
         found = _evenness(other, lines, is_cut=is_cut)
-        if found[1] > 0 and (found[0] > best[0] or (found[0] == best[0] and found[1] > best[1] + CLEARLY)):
-            dialect, best = other, found
-    return dialect
+        if found > most and found[0] > 1:
+            chosen, most = other, found
+    return chosen
 
 
 def _evenness(dialect: _Dialect, lines: Sequence[str], *, is_cut: bool) -> tuple[int, int]:
-    """Returns how many lines come before a row that is faulty or not as wide as the names, and how many more rows are
-    even than are not.
+    """Returns how many lines begin a row that is as wide as the names, and the negative number of those that do not.
+
+    What comes behind the first line of such a row is read anew, so that damage costs no row but its own.
     """
     line_end = "\n" if dialect.escapes == "unquoted" and lines[0].endswith("\n") else ""
     given = list(dialect.prepared(iter(lines), line_end))
-    parser, widths, start, first = dialect.reader(given), list[int](), 0, len(lines)
-    for record in _parsed(parser):
-        raw = given[start : parser.line_num]
-        is_error, is_first = isinstance(record, csv.Error), not widths
-        if dialect.delimiter == "\t" and not is_first and (is_error or dialect.are_rows(raw, widths[0])):
-            found = [len(dialect.cells_of(line)) for line in raw]  # a quotation mark is none
-        elif isinstance(record, list):
-            found = [len(record)]
-        else:
-            found = [] if is_cut and str(record) == _UNEXPECTED_END else [0]  # which may go on behind the sample
-        widths += found
-        if first == len(lines) and found and found != widths[:1] * len(found):
-            first = sum(map(_line_ends, given[:start]))
-        start = parser.line_num
-    even = widths.count(widths[0]) if widths else 0
-    return first, 2 * even - len(widths)
+    lines_left = LINES_READ_ANEW * len(given)
+    start = width = even = uneven = 0
+    while start < len(given):
+        begin, parser = start, dialect.reader(map(given.__getitem__, range(start, len(given))))
+        for record in _parsed(parser):
+            raw = given[start : begin + parser.line_num]
+            if is_cut and isinstance(record, csv.Error) and str(record) == _UNEXPECTED_END:
+                start = len(given)  # the row may go on behind the sample
+                break
+            cells = [] if isinstance(record, csv.Error) else record
+            width = width or len(cells)
+            is_even, alone = len(cells) == width > 0, [dialect.cells_of(text) for text in raw if len(raw) > 1]
+            if dialect.delimiter == "\t" and alone and (not is_even or dialect.are_rows(alone, width)):
+                is_even, raw = len(alone[0]) == width, raw[:1]  # a quotation mark is none
+            elif not is_even or width in map(len, alone[1:-1]):
+                is_even, raw = False, raw[: None if lines_left < 0 else 1]
+            even, uneven = even + is_even, uneven + (not is_even)
+            lines_left -= len(alone)
+            start += len(raw)
+            if start < begin + parser.line_num:
+                break
+    return even, -uneven
 
 
 def _parsed(parser: "_Parser") -> Iterator[list[str] | csv.Error]:
@@ -664,29 +674,33 @@ class _Table:
             cells = [*record, *[""] * (self._width - len(record))][: self._width]
             if not _is_blank(record[self._width :]) or (self._layout and self._layout.is_row(cells) is False):
                 return _GOES_ON
-        likely = [self._is_row(self._dialect.cells_of(line)) for line in raw]
-        if likely[0] is True and self._is_row(record) is not True:
+        lines = [self._dialect.cells_of(line) for line in raw]
+        if self._is_row(lines[0]) is True and self._is_row(record) is not True:
             return _HOLDS_ROWS
         first, sizes = 0, [size for cell in record if (size := _line_ends(cell))]
         if self._dialect.joins_lines:  # by which lines are not told apart
             sizes = [len(raw) - 1] if len(sizes) == 1 < len(raw) else []
         for size in sizes:
-            if self._holds_rows(likely[first : first + size + 1], raw[first : first + size + 1]):
+            if self._holds_rows(lines[first : first + size + 1]):
                 return _HOLDS_ROWS
             first += size
         return None
 
-    def _holds_rows(self, likely: Sequence[bool | None], raw: Sequence[str]) -> bool:
-        """Returns whether some of the lines of a cell are other rows, as `likely` says.
+    def _holds_rows(self, lines: Sequence[Sequence[str]]) -> bool:
+        """Returns whether some of the lines of a cell, taken by themselves, are other rows.
 
         A line between two others is one if it has as many cells as rows have, and an identifier or the like in the
         right one. The first one is only if the last one is too. Words and short rows are if every line may be a row.
         """
+        likely = list(map(self._is_row, lines))
         if True in likely[1:-1] or likely[0] is likely[-1] is True:
             return True
         if self._dialect.delimiter == "\t":
-            return self._dialect.are_rows(raw, self._width)
-        return False not in likely and (len(raw) > 2 or self._width != 2)
+            return self._dialect.are_rows(lines, self._width)
+        if len(lines) == 2 and self._width > 1:
+            is_short = [len(cells) < min(self._widths) for cells in lines]
+            return False not in likely and self._width > 2 and is_short[0] is is_short[1]
+        return False not in likely
 
     def _is_row(self, cells: Sequence[str]) -> bool | None:
         """Returns whether a line with these cells is a row by itself; None if it may be."""

@@ -55,8 +55,8 @@ NAMES_COMPARED: Final = 500
 """Cells of such a line that are looked up."""
 ESCAPES_SOUGHT: Final = 1_048_576
 """Bytes that decide whether a backslash escapes what follows it."""
-LINES_READ_ANEW: Final = 8
-"""For each line that is looked at for escapes."""
+LINES_READ_ANEW: Final = 50_000
+"""Of those that are looked at for escapes."""
 FEW_MARKS: Final = 2
 """Quotation marks without a backslash that do not mean that cells are quoted."""
 FEWEST_SHORT: Final = 3
@@ -241,7 +241,8 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     layout = _layout_of(shown, selection, line)
     columns = _Columns(layout, names if form.header else None, len(names))
     if form.header:
-        _refuse_rows_of_other_columns(records[1:], names, layout, dialect.delimiter, line)
+        sought = layout.positions if form.header_line is None else ()
+        _refuse_rows_of_other_columns(records[1:], names, sought, dialect.delimiter, line)
     table.expect(layout, len(names), map(len, records))
     look_at = functools.partial(_look_at, selection, shown)
     yield from _unless_blank(table, columns, look_at)
@@ -393,15 +394,17 @@ def _unmarked(names: Sequence[str]) -> Sequence[str]:
 
 
 def _refuse_rows_of_other_columns(
-    records: Sequence[Sequence[str]], names: Sequence[str], layout: Layout, delimiter: str, line: int
+    records: Sequence[Sequence[str]], names: Sequence[str], read: Sequence[int], delimiter: str, line: int
 ) -> None:
-    """Raises InvalidInput if the first rows show that the names are not theirs."""
+    """Raises InvalidInput if the first rows, and their cells in the columns that are `read`, show that the names are not
+    theirs.
+    """
     rows, width = [each for each in records if not _is_blank(each)], len(names)
     if len(rows) > 1 and all(not _is_blank(each[width:]) for each in rows):
         raise InvalidInput(
             f"line {line}: there are {width} names, and each row below has more cells: add the names that are missing"
         )
-    if any(len(rows) > 1 and all(each[at : at + 1] == [names[at]] for each in rows) for at in layout.positions):
+    if any(len(rows) > 1 and all(each[at : at + 1] == [names[at]] for each in rows) for at in read):
         raise InvalidInput(
             f"line {line} looks like data: in a column that is read, each row has the same word as its name. A file "
             "without names is read with header=False or --no-header; header_line or --header-line says that a line names them"
@@ -464,8 +467,7 @@ def _evenness(dialect: _Dialect, lines: Sequence[str], *, is_cut: bool) -> tuple
     """
     line_end = "\n" if dialect.escapes == "unquoted" and lines[0].endswith("\n") else ""
     given = list(dialect.prepared(iter(lines), line_end))
-    lines_left = LINES_READ_ANEW * len(given)
-    start = width = even = uneven = 0
+    lines_left, start, width, even, uneven = LINES_READ_ANEW, 0, 0, 0, 0
     while start < len(given):
         begin, parser = start, dialect.reader(map(given.__getitem__, range(start, len(given))))
         for record in _parsed(parser):
@@ -476,13 +478,14 @@ def _evenness(dialect: _Dialect, lines: Sequence[str], *, is_cut: bool) -> tuple
             cells = [] if isinstance(record, csv.Error) else record
             width = width or len(cells)
             is_even, alone = len(cells) == width > 0, [dialect.cells_of(text) for text in raw if len(raw) > 1]
+            is_whole = is_even and width not in map(len, alone[1:-1])
             if dialect.delimiter == "\t" and alone and (not is_even or dialect.are_rows(alone, width)):
-                is_even, raw = len(alone[0]) == width, raw[:1]  # a quotation mark is none
-            elif not is_even or width in map(len, alone[1:-1]):
-                is_even, raw = False, raw[: None if lines_left < 0 else 1]
+                is_even, is_whole = len(alone[0]) == width, False  # a quotation mark is none
+            else:
+                is_even = is_whole
             even, uneven = even + is_even, uneven + (not is_even)
             lines_left -= len(alone)
-            start += len(raw)
+            start += len(raw) if is_whole or lines_left < 0 else 1
             if start < begin + parser.line_num:
                 break
     return even, -uneven
@@ -500,8 +503,8 @@ def _parsed(parser: "_Parser") -> Iterator[list[str] | csv.Error]:
 
 
 def _unless_blank(
-    table: "_Table", columns: "_Columns", look_at: Callable[[Sequence[Sequence[str]]], None]
-) -> Iterator[Block[Any]]:
+    table: "_Table", columns: "_Columns[L]", look_at: Callable[[Sequence[Sequence[str]]], None]
+) -> Iterator[Block[L]]:
     """Yields the rows in blocks; blank ones at the beginning are counted, and yielded only if there are others.
 
     Raises InvalidInput, after the rows before it, at a line that names the columns of another file.

@@ -354,7 +354,7 @@ async def test_a_row_with_a_delimiter_in_a_cell_is_rejected_since_its_cells_are_
         RowIssue(
             1,
             "",
-            "has 4 cells where there are 3 columns: put quotation marks around a cell that has the delimiter in it",
+            "has 4 cells where there are 3 columns: quote cells that have a delimiter",
         )
     ]
     (accepted,) = prepared.blocks

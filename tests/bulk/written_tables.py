@@ -246,11 +246,12 @@ class Damaged:
     text: str
     rows: frozenset[int]
     lines: range
+    is_small: bool
 
     @property
     def is_ambiguous(self) -> bool:
-        """Whether backslashes before what is special leave more than one way to read the rest."""
-        return re.search(r'\\["\r\n,;\t|]', self.text) is not None
+        """Whether there are backslashes before what is special, and too few other rows to tell what they are."""
+        return self.is_small and re.search(r'\\["\r\n,;\t|]', self.text) is not None
 
 
 def damaged(text: str, given: Table, chance: random.Random) -> Damaged:
@@ -272,7 +273,7 @@ def damaged(text: str, given: Table, chance: random.Random) -> Damaged:
     first = min(rows)
     stop_at = starts[max(rows) + 1] if max(rows) + 1 < len(starts) else len(text)
     lines = range(1 + _line_ends(text[: starts[first]]), 2 + _line_ends(text[:stop_at]) + new.count("\n") + 1)
-    return Damaged(text[:at] + new + text[stop:], frozenset(rows), lines)
+    return Damaged(text[:at] + new + text[stop:], frozenset(rows), lines, len(given.rows) < 3)
 
 
 def _start(text: str, mark: str | None) -> int:

@@ -10,23 +10,17 @@ from tests.bulk.written_tables import WRITERS, damaged, table, wrong_of, wrong_o
 pytestmark = [pytest.mark.timeout(1_800)]
 
 TABLES: Final = 20_007
-MOST_MISREAD: Final = 0.01
-"""Of damaged tables in which a backslash may be an escape or not: which one it is, is told by the rows that are whole."""
 
 
 @pytest.mark.parametrize("program", WRITERS)
 def test_tables_of_a_program_are_read_whole_and_damaged_ones_never_lose_another_row_in_silence(
     program: str, proof_scale: float
 ) -> None:
-    each, misread = int(TABLES // len(WRITERS) * proof_scale), 0
+    each = int(TABLES // len(WRITERS) * proof_scale)
     for number in range(each):
         chance = random.Random(f"{program}, proof {number}")
         given = table(chance)
         text = WRITERS[program](given, chance)
         assert wrong_of(given, text) is None, text
         hurt = damaged(text, given, chance)
-        if (wrong := wrong_of_damaged(given, hurt)) is not None:
-            assert hurt.is_ambiguous, f"{wrong}: {hurt.text}"
-            misread += 1
-    print(f"\n{program}: {each:,} tables, {misread} of the damaged ones misread")
-    assert misread <= each * MOST_MISREAD
+        assert hurt.is_ambiguous or wrong_of_damaged(given, hurt) is None, hurt.text

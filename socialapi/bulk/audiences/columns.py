@@ -9,6 +9,7 @@ import attrs
 
 from socialapi.bulk.audiences.cleanup import digest_in
 from socialapi.bulk.audiences.column_names import REGION, detected_as, folded
+from socialapi.bulk.audiences.normalize import is_identifier
 from socialapi.bulk.inputs.columns import (
     MAX_NAMES_KEPT,
     OVERRIDES,
@@ -42,14 +43,12 @@ from socialapi.models.audiences import (
 from socialapi.models.validation import Faults
 from socialapi.reports import HOLDS_IDENTIFIERS, RowIssue
 
-_SHORTEST: Final[Mapping[IdentifierKind, int]] = {"email": 6, "phone_number": 7, "device_id": 32, "service_id": 1}
-"""Characters of the shortest value of the kinds whose values are told from other text."""
-_is_word: Final = re.compile(r"@?\w{1,15}").fullmatch
 _NAME_WORDS: Final = frozenset(
     {"account", "contact", "handle", "id", "login", "member", "name", "names", "nick", "profile", "screen", "twitter"}
     | {"user", "username", "users", "x"}
 )
 """Words of names of columns that might be handles themselves."""
+_DIGITS_OF_DATE: Final = 8
 MAX_OVERLOOKED: Final = 50
 _USER_NAMES: Final = ("username", "login", "userlogin", "loginname", "nickname")
 _VALUES_LOOKED_AT: Final = 100
@@ -113,14 +112,8 @@ class IdentifierLayout(FrozenRecord):
 
     def is_row(self, cells: Sequence[str]) -> bool | None:
         """Returns whether an identifier among these cells is usable; None if any word may be one of its kind."""
-        may_be = False
-        for index, _, kind in self.identifiers:
-            cell = cells[self.positions[index]].strip()
-            if kind not in _SHORTEST:
-                may_be = may_be or _is_word(cell) is not None
-            elif len(cell) >= _SHORTEST[kind] and is_value(cell) and (kind != "email" or "@" in cell or len(cell) > 60):
-                return True
-        return None if may_be else False
+        found = {is_identifier(kind, cells[self.positions[at]].strip(' \t"')) for at, _, kind in self.identifiers}
+        return True if True in found else None if None in found else False
 
     @classmethod
     def of(cls, names: Sequence[str], found: Mapping[str, Sequence[int]], *, is_of_models: bool = False) -> Self:
@@ -222,16 +215,18 @@ class IdentifierColumns(FrozenRecord):
         return layout
 
     def _refuse_row(self, names: Sequence[str], layout: IdentifierLayout, line: int) -> None:
-        """Raises InvalidInput where names were given that are values: the first row would be lost."""
-        words = set(re.split("[^a-z]+", names[0].lower()))
-        is_list = len(names) == 1 and bool(self.given.get("handle")) and not detected_as(names[0])
-        is_personal = any(looks_personal(name) for _, name, kind in layout.identifiers if self.given.get(kind))
-        if (
-            is_personal
+        """Raises InvalidInput where names are values: the first row would be lost."""
+        given = [(name, kind) for _, name, kind in layout.identifiers if self.given.get(kind)]
+        found = [(at, kind) for at, name in enumerate(names, 1) if (kind := _kind_of_value(name)) is not None]
+        is_word = len(names) == len(given) == 1 and not {*re.split("[^a-z]+", names[0].lower())} & _NAME_WORDS
+        if not found and (
+            any(looks_personal(name) for name, _ in given)
             or layout.is_row(names)
-            or (is_list and layout.is_row(names) is None and not words & _NAME_WORDS)
+            or (is_word and given[0][1] == "handle" and not detected_as(names[0]) and layout.is_row(names) is None)
         ):
-            raise InvalidInput(f"line {line} looks like data: {_no_header(layout.identifiers[0][2])}")
+            found = [(1, layout.identifiers[0][2])]
+        if found:
+            raise InvalidInput(f"line {line} looks like data: {_no_header(found[0][1], found[0][0])}")
 
     def of_keys(self, names: Sequence[str]) -> IdentifierLayout:
         """The columns among these names. Raises InvalidInput when two are equally good for an
@@ -386,8 +381,20 @@ class IdentifierColumns(FrozenRecord):
         return f"is or holds {kind}, where an AudienceUser, an Operation or a mapping is expected"
 
 
-def _no_header(kind: str) -> str:
+def _kind_of_value(name: str) -> IdentifierKind | None:
+    """Returns the kind of which a name looks like a value; None if it looks like a name, or may be a date."""
+    text = name.strip()
+    if is_value(text) and not any(map(str.isalpha, text)):
+        is_number = sum(map(str.isdigit, text)) > _DIGITS_OF_DATE or _looks_like_phone_number(text) is not None
+        return "phone_number" if is_number else None
+    if text.startswith("@"):
+        return "handle"
+    kinds: tuple[IdentifierKind, ...] = ("email", "handle", "device_id")
+    return next((kind for kind in kinds if is_identifier(kind, text)), None)
+
+
+def _no_header(kind: str, column: int = 1) -> str:
     return (
-        f'a file without names of columns is read by number, with header=False and columns={{"{kind}": 1}}, or '
-        f"--no-header --column {kind}=1; header_line or --header-line says that a line does name them"
+        f'a file without names of columns is read by number, with header=False and columns={{"{kind}": {column}}}, or '
+        f"--no-header --column {kind}={column}; header_line or --header-line says that a line does name them"
     )

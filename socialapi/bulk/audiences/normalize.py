@@ -36,6 +36,7 @@ from socialapi.bulk.audiences.cleanup import (
 )
 from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
+from socialapi.bulk.inputs.columns import is_value
 from socialapi.bulk.inputs.null_words import NULL_WORD, NULL_WORDS, is_null_word
 from socialapi.bulk.inputs.numbers import looks_like_float
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
@@ -349,3 +350,24 @@ def plain_value(normalize: Normalizer, text: str) -> str | None:
     except Unusable:
         return None
     return None if remark else value
+
+
+_SHORTEST_TOLD: Final = 6
+"""Characters of an identifier that is told from a word or a number in other text."""
+_OF_NO_REGION: Final = normalizers(IDENTIFIER_KINDS)
+
+
+def is_identifier(kind: IdentifierKind, text: str) -> bool | None:
+    """Returns whether a text is usable as an identifier of a kind; None if any other word would be, too."""
+    try:
+        value, _ = _OF_NO_REGION[kind](text)
+    except Unusable as unusable:
+        return unusable.reason == phone_numbers.NO_REGION and len(text) > _SHORTEST_TOLD and is_value(text)
+    if not value:
+        return False
+    is_told = (
+        kind in ("email", "phone_number") or (kind == "handle" and "/" in text) or is_value(text) or digest_in(text)
+    )
+    if is_told and len(text) >= _SHORTEST_TOLD:
+        return True
+    return False if any(map(str.isspace, text)) else None

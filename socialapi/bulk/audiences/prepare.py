@@ -184,7 +184,8 @@ class Preparer:
     def _prepare(self, block: UserBlock, columns: Sequence[Column]) -> PreparedBlock:
         done = PreparedBlock()
         skipped: set[int] = set()
-        for index, fault in block.faults.items():
+        shifted = {index: doubt for index, doubt in block.doubts.items() if doubt.surplus}
+        for index, fault in {**shifted, **block.faults}.items():
             done.rejects.append(RowIssue(block.first_number + index, "", fault.reason))
             skipped.add(index)
         actions = self._actions_of(block, done, skipped) if block.layout.has_overrides else None

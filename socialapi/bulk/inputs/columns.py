@@ -24,7 +24,8 @@ _LONGEST_SHOWN: Final = 60
 _SEPARATORS: Final = re.compile(r"[\s_.\-\ufeff\u200b]+")
 
 
-def _squeezed(name: str) -> str:
+def folded_name(name: str) -> str:
+    """Returns the name without the differences of case and punctuation in which names are the same."""
     return _SEPARATORS.sub("", name).casefold()
 
 
@@ -35,7 +36,7 @@ def positions_of(wanted: Iterable[str], names: Sequence[str]) -> list[int]:
     found: list[int] = []
     for each in wanted:
         exact = [position for position, name in enumerate(names) if name == each]
-        found += exact or [position for position, name in enumerate(names) if _squeezed(name) == _squeezed(each)]
+        found += exact or [position for position, name in enumerate(names) if folded_name(name) == folded_name(each)]
     return found
 
 
@@ -47,7 +48,7 @@ def looks_personal(name: str) -> bool:
 _is_value: Final = re.compile(
     r"""(?:mailto:)?[^\s@]+@[^\s@]+\.\w+  # an address
     |[+(]?[\d\s()./,+-]*\d[\d\s()./,+-]*  # a number, of a telephone or any other
-    |(?:\\x|0x)?[0-9a-f]{32,128}  # a digest
+    |(?:\\x|0x)?[0-9a-f]{16,128}  # a digest, or the id of a device
     |[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}""",
     re.IGNORECASE | re.VERBOSE,
 ).fullmatch

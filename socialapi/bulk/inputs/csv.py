@@ -13,12 +13,12 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from io import BufferedReader, StringIO
 from itertools import accumulate, chain, islice, pairwise, tee
-from operator import itemgetter
-from typing import Any, Final, Literal, Protocol, Self, TypeVar
+from operator import eq, itemgetter
+from typing import Any, Final, Generic, Literal, Protocol, Self, TypeVar
 
 import attrs
 
-from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, is_value
+from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, folded_name, is_value
 from socialapi.bulk.inputs.reader import (
     BYTES_PER_BLOCK,
     COLUMNS_LOOKED_AT,
@@ -29,6 +29,8 @@ from socialapi.bulk.inputs.reader import (
     Layout,
     NoRows,
     Selection,
+    convert_from,
+    has_undecoded,
     rows_looked_at,
 )
 from socialapi.errors import InvalidInput
@@ -54,12 +56,17 @@ NAMES_COMPARED: Final = 500
 """Cells of such a line that are looked up."""
 ESCAPES_SOUGHT: Final = 1_048_576
 """Bytes that decide whether a backslash escapes what follows it."""
-CLEARLY: Final = 2
-"""By how many rows more that are even, or fewer that are not, escapes are chosen if some are not even with them."""
+LINES_READ_ANEW: Final = 50_000
+"""Of those that are looked at for escapes."""
 FEW_MARKS: Final = 2
 """Quotation marks without a backslash that do not mean that cells are quoted."""
 FEWEST_SHORT: Final = 3
 """Of the first rows, more that have the same number of cells below that of the names are no accident."""
+NAMES_SOUGHT: Final = (
+    *("id", "sku", "title", "name", "first_name", "email", "e-mail", "mail", "phone", "mobile", "handle", "twitter"),
+    *("username", "user_id", "country", "date", "created_at", "first name", "customer_id", "link", "price", "brand"),
+)
+"""Names that another file may have for its column where this one has the first one that is read."""
 FEW_ROWS: Final = 32
 """Rows that are parsed at a time after a doubtful quotation mark: those behind the next one are parsed again."""
 
@@ -74,10 +81,16 @@ _LONG_CELL: Final = f"a cell has more than {MAX_CELL_CHARACTERS:,} characters"
 _LONG_LINE: Final = f"the line has more than {MAX_LINE_CHARACTERS:,} characters"
 _LONG_ROW: Final = f"the row has more than {MAX_ROW_CHARACTERS:,} characters"
 _PROBABLY: Final = "; probably a quotation mark is not closed"
+_QUOTE_CELL: Final = "quote cells that have a delimiter"
+_OTHER_NAMES: Final = (
+    "names columns again, and not as the first names do: give files with different columns one by one, not joined"
+)
 _REPEATS_NAMES: Final = Fault("repeats the names of the columns")
 _UNEXPECTED_END: Final = "unexpected end of data"
 """What the parser says of a quotation mark that is not closed."""
 _maybe_escape: Final = re.compile(rb"\\[\"\r\n,;\t|]").search
+_find_doubled: Final = re.compile(r'(?<=[^\\",;\t|\r\n])""').finditer
+"""Finds marks within a cell that are written twice, and so not with a backslash."""
 _SEPARATOR: Final = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]*', re.IGNORECASE).fullmatch
 """The line that Excel puts before a table, with its delimiter."""
 _FILLER: Final = "x" * (MAX_CELL_CHARACTERS + 1)
@@ -144,9 +157,9 @@ class _Dialect:
         cells = [cell[2].lstrip(" ") if cell[1] is None else cell[1].replace('""', '"') for cell in found]
         return [_ESCAPED.sub(r"\1", cell) for cell in cells] if self.joins_lines else cells
 
-    def are_rows(self, lines: Sequence[str], width: int) -> bool:
+    def are_rows(self, lines: Sequence[Sequence[str]], width: int) -> bool:
         """Returns whether the first of several lines and another one are as wide as rows: those of a cell are not."""
-        widths = [len(self.cells_of(line)) for line in lines]
+        widths = [_width_of(cells, width) for cells in lines]
         return width == widths[0] > 1 and width in widths[1:]
 
     def prepared(self, lines: Iterator[str], line_end: str = "") -> Iterator[str]:
@@ -226,11 +239,27 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     if len(names) > MAX_COLUMNS:
         raise InvalidInput(f"line {line}: there are {len(names):,} columns, and at most {MAX_COLUMNS:,} are read")
     shown = _unmarked(names) if form.header and _is_comment(names) else names
-    layout = selection.of_table(shown, line)
-    _refuse_wider_rows(records, len(names), line)
+    layout = _layout_of(shown, selection, line)
+    columns = _Columns(layout, names if form.header else None, len(names))
+    if form.header:
+        sought = layout.positions if form.header_line is None else ()
+        _refuse_rows_of_other_columns(records[1:], names, sought, dialect.delimiter, line)
     table.expect(layout, len(names), map(len, records))
     look_at = functools.partial(_look_at, selection, shown)
-    yield from _unless_blank(table, layout, names if form.header else None, len(names), look_at)
+    yield from _unless_blank(table, columns, look_at)
+
+
+def _layout_of(names: Sequence[str], selection: Selection[L], line: int) -> L:
+    """Returns what the columns hold. Notes names that are not UTF-8, or raises InvalidInput where none is known then."""
+    if has_undecoded("".join(names)) is None:
+        return selection.of_table(names, line)
+    says = f"the names on line {line} are not UTF-8, and such names are not known: {convert_from('WINDOWS-1252')}"
+    try:
+        layout = selection.of_table(names, line)
+    except InvalidInput:
+        raise InvalidInput(says) from None
+    selection.remarks.append(RowIssue(0, "", says))
+    return layout
 
 
 def _look_at(selection: Selection[Any], names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -366,13 +395,27 @@ def _unmarked(names: Sequence[str]) -> Sequence[str]:
     return [names[0].lstrip("# "), *names[1:]]
 
 
-def _refuse_wider_rows(records: Sequence[Sequence[str]], width: int, line: int) -> None:
-    """Raises InvalidInput if all of the first rows have more cells than there are names: nobody knows whose they are."""
-    rows = [each for each in records[1:] if not _is_blank(each)]
+def _refuse_rows_of_other_columns(
+    records: Sequence[Sequence[str]], names: Sequence[str], read: Sequence[int], delimiter: str, line: int
+) -> None:
+    """Raises InvalidInput if the first rows, and their cells in the columns that are `read`, show that the names are not
+    theirs.
+    """
+    rows, width = [each for each in records if not _is_blank(each)], len(names)
     if len(rows) > 1 and all(not _is_blank(each[width:]) for each in rows):
         raise InvalidInput(
             f"line {line}: there are {width} names, and each row below has more cells: add the names that are missing"
         )
+    if any(len(rows) > 1 and all(each[at : at + 1] == [names[at]] for each in rows) for at in read):
+        raise InvalidInput(
+            f"line {line} looks like data: in a column that is read, each row has the same word as its name. A file "
+            "without names is read with header=False or --no-header; header_line or --header-line says that a line names them"
+        )
+    for other in DELIMITERS if rows and width > 1 and all(len(each) == 1 for each in rows) else ():
+        if all(each[0].count(other) == width - 1 for each in rows):
+            raise InvalidInput(
+                f"line {line}: the names are separated by {delimiter!r}, and the rows below by {other!r}: use one of them"
+            )
 
 
 def _sample_with_escapes(file: BufferedReader) -> bytes:
@@ -398,48 +441,56 @@ def _sample_with_escapes(file: BufferedReader) -> bytes:
 
 
 def _with_escapes(dialect: _Dialect, sample: bytes, line: int) -> _Dialect:
-    """Returns the dialect with the escapes with which the rows from this line on are even, or are so for longer.
-
-    Of a table that is damaged before it matters, more rows have to be even.
-    """
+    """Returns the dialect with the escapes with which most lines from this one on are as wide as the names."""
     text = sample.decode("utf-8", "surrogateescape")
     lines = list(StringIO(text, newline=""))[line - 1 :]
     if is_cut := len(sample) >= ESCAPES_SOUGHT:
         del lines[-1:]
-    may_be_unquoted = dialect.delimiter == "\t" or text.count('"') <= text.count('\\"') + FEW_MARKS
-    best = _evenness(dialect, lines, is_cut=is_cut)
-    for escapes in _ESCAPES if best[0] < len(lines) else ():
-        if escapes == "unquoted" and ('"' in lines[0] or not may_be_unquoted):
+    escaped, is_tab = text.count('\\"'), dialect.delimiter == "\t"
+    is_quoted = '"' in lines[0] or (not is_tab and text.count('"') > escaped + FEW_MARKS)
+    skipped = {"unquoted"} if is_quoted else set[str]()
+    if sum(1 for _ in _find_doubled(text)) > escaped:
+        skipped |= {"quotes", "everything"}
+    most, chosen = _evenness(dialect, lines, is_cut=is_cut), dialect
+    for escapes in _ESCAPES if most[1] else ():
+        if escapes in skipped:
             continue
         other = attrs.evolve(dialect, escapes=escapes)
         found = _evenness(other, lines, is_cut=is_cut)
-        if found[1] > 0 and (found[0] > best[0] or (found[0] == best[0] and found[1] > best[1] + CLEARLY)):
-            dialect, best = other, found
-    return dialect
+        if found > most and found[0] > 1:
+            chosen, most = other, found
+    return chosen
 
 
 def _evenness(dialect: _Dialect, lines: Sequence[str], *, is_cut: bool) -> tuple[int, int]:
-    """Returns how many lines come before a row that is faulty or not as wide as the names, and how many more rows are
-    even than are not.
+    """Returns how many lines begin a row that is as wide as the names, and the negative number of those that do not.
+
+    What comes behind the first line of such a row is read anew, so that damage costs no row but its own.
     """
     line_end = "\n" if dialect.escapes == "unquoted" and lines[0].endswith("\n") else ""
     given = list(dialect.prepared(iter(lines), line_end))
-    parser, widths, start, first = dialect.reader(given), list[int](), 0, len(lines)
-    for record in _parsed(parser):
-        raw = given[start : parser.line_num]
-        is_error, is_first = isinstance(record, csv.Error), not widths
-        if dialect.delimiter == "\t" and not is_first and (is_error or dialect.are_rows(raw, widths[0])):
-            found = [len(dialect.cells_of(line)) for line in raw]  # a quotation mark is none
-        elif isinstance(record, list):
-            found = [len(record)]
-        else:
-            found = [] if is_cut and str(record) == _UNEXPECTED_END else [0]  # which may go on behind the sample
-        widths += found
-        if first == len(lines) and found and found != widths[:1] * len(found):
-            first = sum(map(_line_ends, given[:start]))
-        start = parser.line_num
-    even = widths.count(widths[0]) if widths else 0
-    return first, 2 * even - len(widths)
+    lines_left, start, width, even, uneven = LINES_READ_ANEW, 0, 0, 0, 0
+    while start < len(given):
+        begin, parser = start, dialect.reader(map(given.__getitem__, range(start, len(given))))
+        for record in _parsed(parser):
+            raw = given[start : begin + parser.line_num]
+            if is_cut and isinstance(record, csv.Error) and str(record) == _UNEXPECTED_END:
+                start = len(given)  # the row may go on behind the sample
+                break
+            cells = [] if isinstance(record, csv.Error) else record
+            width = width or len(cells)
+            is_even, alone = len(cells) == width > 0, [dialect.cells_of(text) for text in raw if len(raw) > 1]
+            is_whole = is_even and width not in map(len, alone[1:-1])
+            if dialect.delimiter == "\t" and alone and (not is_even or dialect.are_rows(alone, width)):
+                is_even, is_whole = len(alone[0]) == width, False  # a quotation mark is none
+            else:
+                is_even = is_whole
+            even, uneven = even + is_even, uneven + (not is_even)
+            lines_left -= len(alone)
+            start += len(raw) if is_whole or lines_left < 0 else 1
+            if start < begin + parser.line_num:
+                break
+    return even, -uneven
 
 
 def _parsed(parser: "_Parser") -> Iterator[list[str] | csv.Error]:
@@ -454,13 +505,12 @@ def _parsed(parser: "_Parser") -> Iterator[list[str] | csv.Error]:
 
 
 def _unless_blank(
-    table: "_Table",
-    layout: L,
-    names: Sequence[str] | None,
-    width: int,
-    look_at: Callable[[Sequence[Sequence[str]]], None],
+    table: "_Table", columns: "_Columns[L]", look_at: Callable[[Sequence[Sequence[str]]], None]
 ) -> Iterator[Block[L]]:
-    """Yields the rows in blocks; blank ones at the beginning are counted, and yielded only if there are others."""
+    """Yields the rows in blocks; blank ones at the beginning are counted, and yielded only if there are others.
+
+    Raises InvalidInput, after the rows before it, at a line that names the columns of another file.
+    """
     number, blank = 0, True
     first_line = table.line
     for rows in table.blocks():
@@ -473,8 +523,13 @@ def _unless_blank(
             for start in range(0, number, ROWS_PER_BLOCK):
                 records: list[list[str]] = [[]] * min(ROWS_PER_BLOCK, number - start)
                 lines = range(first_line + start, first_line + start + len(records))
-                yield _block(_Rows(records, lines), layout, names, width, start + 1)
-        yield _block(rows, layout, names, width, number + 1)
+                yield columns.block(_Rows(records, lines), start + 1)
+        block = columns.block(rows, number + 1)
+        if (end := columns.end_of(block, rows)) is not None:
+            if end:
+                yield block.part(0, end)
+            raise InvalidInput(f"line {rows.lines[end]}: {_OTHER_NAMES}")
+        yield block
         number += len(rows.records)
     if blank:
         raise NoRows("the file has no rows, only column names")
@@ -552,7 +607,7 @@ class _Table:
         self._layout, self._width = layout, width
         counts = Counter(widths)
         usual = {each for each, count in counts.items() if count > max(FEWEST_SHORT, counts.total() // 4)}
-        self._widths = {width, *(each for each in usual if 1 < each < width)}
+        self._widths = {width, *(each for each in usual if each > 1)}
         # Every row of a block gets a cell for each name.
         self._rows_per_block = max(1, min(ROWS_PER_BLOCK, CELLS_PER_BLOCK // max(1, width)))
 
@@ -624,35 +679,42 @@ class _Table:
             cells = [*record, *[""] * (self._width - len(record))][: self._width]
             if not _is_blank(record[self._width :]) or (self._layout and self._layout.is_row(cells) is False):
                 return _GOES_ON
-        likely = [self._is_row(self._dialect.cells_of(line)) for line in raw]
-        if likely[0] is True and self._is_row(record) is not True:
+        lines = [self._dialect.cells_of(line) for line in raw]
+        if self._is_row(lines[0]) is True and self._is_row(record) is not True:
             return _HOLDS_ROWS
         first, sizes = 0, [size for cell in record if (size := _line_ends(cell))]
         if self._dialect.joins_lines:  # by which lines are not told apart
             sizes = [len(raw) - 1] if len(sizes) == 1 < len(raw) else []
         for size in sizes:
-            if self._holds_rows(likely[first : first + size + 1], raw[first : first + size + 1]):
+            if self._holds_rows(lines[first : first + size + 1]):
                 return _HOLDS_ROWS
             first += size
         return None
 
-    def _holds_rows(self, likely: Sequence[bool | None], raw: Sequence[str]) -> bool:
-        """Returns whether some of the lines of a cell are other rows, as `likely` says.
+    def _holds_rows(self, lines: Sequence[Sequence[str]]) -> bool:
+        """Returns whether some of the lines of a cell, taken by themselves, are other rows.
 
-        A line between two others is one if it has as many cells as there are names, and an identifier or the like in
-        the right one. The first one is only if the last one is too.
+        A line between two others is one if it has as many cells as rows have, and an identifier or the like in the
+        right one. The first one is only if the last one is too. Words and short rows are if every line may be a row.
         """
+        likely = list(map(self._is_row, lines))
         if True in likely[1:-1] or likely[0] is likely[-1] is True:
             return True
         if self._dialect.delimiter == "\t":
-            return self._dialect.are_rows(raw, self._width)
-        return False not in likely and (len(raw) > 2 or self._width > 2)
+            return self._dialect.are_rows(lines, self._width)
+        if len(lines) == 2 and self._width > 1:
+            is_short = [len(cells) < min(self._widths) for cells in lines]
+            return False not in likely and self._width > 2 and is_short[0] is is_short[1]
+        return False not in likely
 
     def _is_row(self, cells: Sequence[str]) -> bool | None:
         """Returns whether a line with these cells is a row by itself; None if it may be."""
-        if self._layout is None or len(cells) not in self._widths:
+        if self._layout is None or not _is_blank(cells[self._width :]):
             return False
-        return self._layout.is_row([*cells, *[""] * (self._width - len(cells))])
+        found = self._layout.is_row([*cells, *[""] * (self._width - len(cells))])
+        if len(cells) in self._widths or (found and len(cells) > self._width):
+            return found
+        return None if found and len(cells) > 1 else False
 
     def _add_doubtful(self, rows: _Rows, reason: str) -> InvalidInput | None:
         """Adds the row that is doubtful if the next one begins on the next line; else returns the error."""
@@ -666,7 +728,9 @@ class _Table:
         column, misquoted, _ = self._walk(raw)
         says = _LONG_LINE if self._is_cut(raw, reason) else reason
         fault = Fault(says, column, columns=tuple(misquoted))
-        problems = rows.faults if reason == _LONG_CELL else rows.doubts
+        # With fewer cells or more, those after the mark may be under the names of others.
+        is_fault = reason == _LONG_CELL or _width_of(cells, self._width) not in self._widths
+        problems = rows.faults if is_fault else rows.doubts
         problems[len(rows.records)] = fault
         rows.extend([cells], [line])
         return None
@@ -747,26 +811,58 @@ def _is_blank(cells: Sequence[str]) -> bool:
     return not any(cell and not cell.isspace() for cell in cells)
 
 
-def _block(rows: _Rows, layout: L, names: Sequence[str] | None, width: int, first_number: int) -> Block[L]:
-    records, doubts = rows.records, rows.doubts
-    if not set(map(len, records)) <= {width}:
-        padded = []
-        for index, record in enumerate(records):
-            if len(record) > width and not _is_blank(record[width:]):
-                says = f"has {len(record)} cells where there are {width} columns: quote cells that have a delimiter"
-                doubts.setdefault(index, Fault(says, width + 1, tuple(record[width:])))
-            padded.append([*record, *[""] * (width - len(record))] if len(record) < width else record)
-        records = padded
-    columns = [list(map(itemgetter(at), records)) for at in layout.positions]
-    faults = rows.faults
-    first = columns[0] if columns else [""] * len(records)
-    if not all(first) or any(map(str.isspace, first)):
-        for index, cell in enumerate(first):
-            if (not cell or cell.isspace()) and index not in faults and _is_blank(records[index]):
-                faults[index] = IS_BLANK
-    if names is not None and columns and names[layout.positions[0]] in first:  # files that were joined
-        faults.update({index: _REPEATS_NAMES for index, record in enumerate(records) if record[:width] == names})
-    return Block(first_number, len(records), layout, columns, faults, doubts, rows.lines, is_text=True)
+def _width_of(cells: Sequence[str], width: int) -> int:
+    """Returns how many cells a row has, without surplus ones that are blank."""
+    return width if len(cells) > width and _is_blank(cells[width:]) else len(cells)
+
+
+class _Columns(Generic[L]):
+    """The columns of a table, of which `names` are None if it has none."""
+
+    def __init__(self, layout: L, names: Sequence[str] | None, width: int) -> None:
+        self.layout = layout
+        self.width = width
+        self._read = [] if names is None else [names[at] for at in layout.positions]
+        self._folded = list(map(folded_name, self._read))
+        variants = (str, str.lower, str.upper, str.capitalize, str.title)
+        names = (*self._read, *NAMES_SOUGHT) if self._read else ()
+        self._spellings = frozenset(variant(name) for name in names for variant in variants)
+
+    def block(self, rows: _Rows, first_number: int) -> Block[L]:
+        """Returns the columns that are read. A row with surplus cells that are not blank has a doubt."""
+        records, faults, width = rows.records, rows.faults, self.width
+        if not set(map(len, records)) <= {width}:
+            padded = []
+            for index, record in enumerate(records):
+                if len(record) > width and not _is_blank(record[width:]):
+                    says = f"has {len(record)} cells where there are {width} columns: {_QUOTE_CELL}"
+                    rows.doubts[index] = Fault(says, width + 1, tuple(record[width:]))
+                padded.append([*record, *[""] * (width - len(record))] if len(record) < width else record)
+            records = padded
+        columns = [list(map(itemgetter(at), records)) for at in self.layout.positions]
+        first = columns[0] if columns else [""] * len(records)
+        if not all(first) or any(map(str.isspace, first)):
+            for index, cell in enumerate(first):
+                if (not cell or cell.isspace()) and index not in faults and _is_blank(records[index]):
+                    faults[index] = IS_BLANK
+        return Block(first_number, len(records), self.layout, columns, faults, rows.doubts, rows.lines, is_text=True)
+
+    def end_of(self, block: Block[L], rows: _Rows) -> int | None:
+        """Returns the index of the first row that names the columns of another file, as joined files have it, and
+        makes those that repeat the names of this one faults. None if there is no such row.
+        """
+        first = block.columns[0] if block.columns else ()
+        if self._spellings.isdisjoint(first):
+            return None
+        for index in [index for index, cell in enumerate(first) if cell in self._spellings]:
+            names = [folded_name(cells[index]) for cells in block.columns]
+            in_place = sum(map(eq, names, self._folded))
+            is_elsewhere = len({*names} & {*self._folded}) > in_place
+            if in_place == len(names):
+                rows.faults[index] = _REPEATS_NAMES
+            elif (is_elsewhere or in_place > 1) and not any(map(is_value, rows.records[index])):
+                return index
+        return None
 
 
 class _Parts:

@@ -25,10 +25,10 @@ import attrs
 
 from socialapi.bulk.inputs.arrow import read_parquet
 from socialapi.bulk.inputs.columns import looks_personal
-from socialapi.bulk.inputs.csv import read_csv
+from socialapi.bulk.inputs.csv import READ_BYTES, read_csv
 from socialapi.bulk.inputs.feed_xml import looks_like_xml, read_xml
 from socialapi.bulk.inputs.json import path_of_rows, read_json_array, read_json_lines
-from socialapi.bulk.inputs.reader import BinaryFile, Block, Layout, NoRows, Selection, ThreadedReader
+from socialapi.bulk.inputs.reader import BinaryFile, Block, Layout, NoRows, Selection, ThreadedReader, convert_from
 from socialapi.bulk.rejects import same_file
 from socialapi.errors import InvalidInput
 from socialapi.internal.file_lock import is_lock_file
@@ -147,6 +147,31 @@ class _Given(io.RawIOBase):
             raise InvalidInput(f"reading gives {type(data).__name__}, not bytes: open it in binary mode")
         view[: len(data)] = data
         return len(data)
+
+
+class _FromUtf16(io.RawIOBase):
+    """UTF-16 text with a byte order mark, as spreadsheets save `Unicode Text`, in UTF-8.
+
+    A character that is none becomes a byte that is not UTF-8, so that only its cell is unusable.
+    """
+
+    def __init__(self, file: BufferedReader) -> None:
+        self._file = file
+        self._decoder = codecs.getincrementaldecoder("utf-16")("replace")
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        view, data = memoryview(buffer), b"-"
+        while data and not self._rest:
+            data = self._file.read1(READ_BYTES)
+            text = self._decoder.decode(data, final=not data)
+            self._rest = text.replace("\ufffd", "\udcff").encode("utf-8", "surrogateescape")
+        given, self._rest = self._rest[: len(view)], self._rest[len(view) :]
+        view[: len(given)] = given
+        return len(given)
 
 
 @attrs.frozen(eq=False)
@@ -281,6 +306,7 @@ MAX_NUL_SHARE: Final = 0.01
 MAX_NULS: Final = 3
 """NUL bytes that a small file of text may have: they are faults of their cells."""
 
+_UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NESTED: Final = "an archive within an archive: unpack it first"
 _BINARY: Final = (
     (b"PK\x03\x04", "an Excel workbook or a zip archive: export the sheet as CSV, or unpack the archive"),
@@ -323,6 +349,9 @@ def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], N
     """The rows of a file, in blocks. Raises InvalidInput when it cannot be used, or not any
     further.
     """
+    head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
+    if head.startswith(_UTF16) and not head.startswith(codecs.BOM_UTF32_LE) and not looks_like_xml(head):
+        file = attrs.evolve(file, content=BufferedReader(_FromUtf16(file.content), BUFFER_BYTES))
     read, form = _format_of(file, selection), selection.form
     if read is not read_csv and (form.header_line is not None or not form.header):
         raise InvalidInput(
@@ -352,9 +381,11 @@ def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
         if selection.why_no_xml is not None:
             raise InvalidInput(selection.why_no_xml)
         return read_xml
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise InvalidInput("this looks like a binary file, or UTF-16 text: save it as UTF-8")
     if head.count(0) > max(MAX_NULS, MAX_NUL_SHARE * len(head)):
+        if head.count(0) > len(head) // 3:
+            raise InvalidInput(
+                f"this looks like a binary file, or UTF-16 or UTF-32 text: if it is text, {convert_from('UTF-16LE')}"
+            )
         raise InvalidInput("this looks like a binary file: give CSV, JSON, XML or Parquet, text in UTF-8")
     return _text_format(file, head, selection)
 

@@ -30,6 +30,7 @@ or an escape.
 
 TOO_LONG: Final = Fault(f"is longer than {MAX_OBJECT_BYTES:,} bytes", MAX_OBJECT_BYTES + 1)
 NOT_READABLE: Final = "is nested too deeply"
+_COMMA: Final = ": the line ends in a comma, which JSON Lines do not have: remove it, or write one array of all objects"
 _LONG_ITEM: Final = f"an item is longer than {MAX_OBJECT_BYTES:,} characters"
 
 
@@ -101,7 +102,8 @@ def _carefully_decoded(line: bytes) -> Any:
     except _RepeatedName as problem:
         return Fault(str(problem))
     except json.JSONDecodeError as problem:
-        return Fault("is not JSON", problem.colno)
+        is_comma = problem.msg == "Extra data" and line[problem.pos :].strip() == b","
+        return Fault(f"is not JSON{_COMMA if is_comma else ''}", problem.colno)
     except RecursionError:
         return Fault(NOT_READABLE, 1)
 

@@ -246,7 +246,8 @@ def blocks_of_items(items: Iterator[Item | tuple[()]], selection: Selection[L], 
         if not is_checked and any(item is not IS_BLANK for item in found):
             is_checked = True
             if all(isinstance(item, Fault) for item in found):
-                raise InvalidInput(f"none of the first {expected}")
+                first = next(item.reason for item in found if isinstance(item, Fault) and item is not IS_BLANK)
+                raise InvalidInput(f"none of the first {expected}. The first one {first}")
             check_names(names_of(found), found, selection)
         yield from objects.blocks(found, number, [line for _, line in some])
         number += len(some)

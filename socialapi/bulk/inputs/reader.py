@@ -8,6 +8,7 @@ import abc
 import asyncio
 import contextlib
 import os
+import re
 import threading
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
@@ -255,6 +256,15 @@ class Selection(Protocol[L_co]):
 L = TypeVar("L", bound=Layout)
 C = TypeVar("C", bound=Sized)
 T = TypeVar("T")
+
+
+has_undecoded: Final = re.compile("[\udc80-\udcff]").search
+"""Finds what a byte that is not UTF-8 is read as."""
+
+
+def convert_from(encoding: str) -> str:
+    """Returns how a text file becomes UTF-8, for a message."""
+    return f"save the file as UTF-8, or convert it, for example with iconv -f {encoding} -t UTF-8 <file>"
 
 
 class NoRows(InvalidInput):

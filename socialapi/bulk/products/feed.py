@@ -83,7 +83,7 @@ class ProductLayout(FrozenRecord):
 
     def is_row(self, cells: Sequence[str]) -> bool:
         """Returns whether these cells are a product by themselves: they have an id, and a link or a price."""
-        values = {column.field: cells[column.number - 1].strip() for column in self.columns}
+        values = {column.field: cells[column.number - 1].strip(' \t"') for column in self.columns}
         is_usable = _is_link(values.get("link", "")) or _is_price(values.get("price", ""))
         return bool(values.get("id")) and is_usable is not None
 

@@ -9,6 +9,7 @@ import attrs
 
 from socialapi.bulk.inputs.null_words import NULL_WORD, NULL_WORDS, is_null_word
 from socialapi.bulk.inputs.numbers import looks_like_float
+from socialapi.bulk.inputs.reader import has_undecoded
 from socialapi.bulk.products.merchant_values import (
     PRICES,
     TOO_PRECISE,
@@ -69,8 +70,6 @@ _MOST_DIGITS: Final = 18
 _MOST_DIGITS_OF_FLOAT: Final = 15
 has_invisible: Final = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]").search
 """Finds what shows nothing in any script."""
-_has_undecoded: Final = re.compile("[\udc80-\udcff]").search
-"""Finds what a byte that is not UTF-8 is read as."""
 _is_taken: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
 """Matches a price that the service takes as it is."""
 
@@ -151,7 +150,7 @@ def _fault(text: str) -> str | None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return NOT_UTF8 if _has_undecoded(text) is not None else NOT_UNICODE
+        return NOT_UTF8 if has_undecoded(text) is not None else NOT_UNICODE
     return None
 
 

@@ -1,8 +1,12 @@
 """Tables, lists and documents in the structures that people have, as others reported them."""
 
+import base64
+import datetime
+import hashlib
 import io
 import json
 import random
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -10,12 +14,14 @@ import pytest
 
 from socialapi.bulk.audiences.cells import user_rows
 from socialapi.bulk.audiences.columns import IdentifierColumns
+from socialapi.bulk.audiences.prepare import Preparer
 from socialapi.bulk.inputs.formats import open_records
 from socialapi.bulk.inputs.reader import TableForm
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.feed import ProductColumns
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS
+from socialapi.reports import RowIssue
 from tests.bulk.products.model_catalog import product
 from tests.bulk.written_tables import WRITERS, damaged, table, wrong_of, wrong_of_damaged
 
@@ -127,12 +133,49 @@ async def test_names_with_a_lone_mark_are_a_fault_or_in_tab_separated_text_names
     assert found.rows == [[ANN], [BOB]]
 
 
-async def test_rows_without_their_last_empty_cells_are_known_as_rows_too() -> None:
-    """As Outlook leaves them out."""
-    rows = "".join(f"p{n}@example.com,Name\n" for n in range(9))
-    found = await reading(f'email,name,fax\n{rows}{ANN},"Ann\n{BOB},Bob\n{CYD},Cyd"\n')
-    assert len(found.rows) == 9
-    assert found.error.startswith("line 11, column 2: a quotation mark opens a cell that holds other rows")
+DIGEST = hashlib.sha256(b"x").digest()
+SWALLOWED = {
+    "a delimiter behind each row": ("note,email,x", "{note},p{n}@example.com,1,"),
+    "rows without their last empty cells, as Outlook leaves them": ("email,note,fax", "p{n}@example.com,{note}"),
+    "three rows alone without them": ("note,email,x,y", "{note},p{n}@example.com{full}"),
+    "a digest for a handle": ("note,handle", "{note}," + DIGEST.hex()),
+    "the address of a profile": ("note,handle", "{note},https://x.com/ann_{n}"),
+    "a digest in base64": ("note,email", "{note}," + base64.b64encode(DIGEST).decode()),
+    "a name around an address": ("note,email", "{note},Ann <p{n}@example.com>"),
+    "an Android id": ("note,android_id", "{note},9774d56d682e5{n:03}"),
+    "ids of a partner": ("note,partner_user_id", "{note},c-{n}"),
+    "a list of handles": ("handle", "{note}"),
+    "a list of digests": ("handle", "{mark}" + DIGEST.hex() + "{end}"),
+    "a mark before the identifier": ("handle,name", "{mark}ann_{n},Ann{end}"),
+}
+
+
+@pytest.mark.parametrize("name", SWALLOWED)
+async def test_whatever_rows_look_like_a_mark_that_swallows_them_ends_the_input(name: str) -> None:
+    names, row = SWALLOWED[name]
+    marks = {20: ('"', ""), 22: ("", '"')}
+    rows = []
+    for n in range(60):
+        mark, end = marks.get(n, ("", ""))
+        full = "" if n in (20, 21, 22) else ",1,2"
+        rows.append(row.format(n=n, note=f"{mark}N{n}{end}", mark=mark, end=end, full=full))
+    found = await reading("\n".join([names, *rows]))
+    assert len(found.rows) == 20
+    assert re.match("line 22, column [12]: .* quotation mark", found.error)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        'ann_lee,"Hi,\nthanks, x\nbye, y",1',
+        'ann_lee,"Main Street 1\n10115, Berlin",1',
+        'ann_lee,"Regards,\nBob, bob@example.com\n",1',
+    ],
+)
+async def test_words_and_numbers_within_a_cell_of_several_lines_are_no_rows(row: str) -> None:
+    for names in ("handle,note,x", "service_id,note,x", "email,note,x"):
+        found = await reading(f"{names}\n{row}\n")
+        assert (len(found.rows), found.error) == (1, "")
 
 
 # Backslashes ---------------------------------------------------------------------------------------------------------
@@ -256,13 +299,130 @@ async def test_rows_that_all_have_more_cells_than_names_are_refused() -> None:
     assert found.error == "line 1: there are 2 names, and each row below has more cells: add the names that are missing"
 
 
-async def test_the_names_again_are_no_row() -> None:
+@pytest.mark.parametrize("again", ["handle,name", "HANDLE,Name", "Handle,NAME"])
+async def test_the_names_again_are_no_row(again: str) -> None:
     """As files that were joined have them."""
-    found = await reading("handle,name\nann_lee,Ann\nhandle,name\nbob_ray,Bob\n")
+    found = await reading(f"handle,name\nann_lee,Ann\n{again}\nbob_ray,Bob\n")
     assert found.rejected == {2: "repeats the names of the columns"}
 
 
+@pytest.mark.parametrize("again", ["Email,Handle", "name,handle", "email,HANDLE,name", "id,handle"])
+async def test_other_names_in_the_middle_end_the_input_there(again: str) -> None:
+    found = await reading(f"handle,email\nann_lee,{ANN}\nbob_ray,{BOB}\n{again}\n{CYD},cyd_lee\n")
+    assert found.rows == [[ANN, "ann_lee"], [BOB, "bob_ray"]]
+    assert found.error.startswith("line 4: names columns again, and not as the first names do")
+
+
+async def test_somebody_who_is_called_as_a_column_is_a_row() -> None:
+    found = await reading(f"handle,name,email\nemail,Ann,{ANN}\nHandle,Bob,\nemail,email,{BOB}\n")
+    assert found.rows == [[ANN, "email"], ["Handle"], [BOB, "email"]]
+    assert (found.error, found.rejected) == ("", {})
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "option"),
+    [
+        (f"Mobile,{ANN}", f"Work,{BOB}", "email=2"),
+        ("+14155550132,Email", "+14155550133,Phone", "phone_number=1"),
+        ("Twitter,@ann_lee", "X,@bob_ray", "handle=2"),
+        ("Twitter,https://x.com/ann_lee", "X,https://x.com/bob_ray", "handle=2"),
+        (f"Email,{DIGEST.hex()}", f"Phone,{DIGEST.hex()}", "email=2"),
+        ("IDFA,5d1c1a1e-7b3f-4c52-9a64-20f8c3e6b7d9", "IDFA,6d1c1a1e-7b3f-4c52-9a64-20f8c3e6b7d9", "device_id=2"),
+        ("ann_lee,Twitter,2026", "bob_ray,Twitter,2026", "--no-header"),
+    ],
+)
+async def test_a_first_row_with_a_word_that_is_a_name_elsewhere_is_not_lost(
+    first: str, second: str, option: str
+) -> None:
+    found = await reading(f"{first}\n{second}\n{second}\n")
+    assert found.rows == []
+    assert found.error.startswith("line 1 looks like data: ")
+    assert option in found.error
+
+
+async def test_dates_and_years_are_names_of_columns() -> None:
+    found = await reading(f"email,2025,2026-01-31,31.01.2026\n{ANN},1,2,3\n")
+    assert (found.rows, found.error) == ([[ANN]], "")
+
+
+async def test_a_row_with_a_delimiter_in_a_cell_is_rejected_since_its_cells_are_under_other_names() -> None:
+    text = "name,handle,x\nLee, Bob,bob_ray,1\nAnn,ann_lee,1,\nCyd,cyd_lee\n"
+    async with open_records(io.BytesIO(text.encode()), IdentifierColumns.of(None, IDENTIFIER_KINDS)) as reader:
+        (block,) = [each async for each in reader]
+    (prepared,) = Preparer(now=datetime.datetime.now(datetime.UTC)).prepare(block)
+    assert prepared.rejects == [
+        RowIssue(
+            1,
+            "",
+            "has 4 cells where there are 3 columns: quote cells that have a delimiter",
+        )
+    ]
+    (accepted,) = prepared.blocks
+    assert list(accepted.columns[0][1]) == [hashlib.sha256(name).hexdigest() for name in (b"ann_lee", b"cyd_lee")]
+
+
+async def test_a_column_without_a_name_at_the_end_is_a_column() -> None:
+    found = await reading(f"email,name,\n{ANN},Ann,x\n{BOB},Bob,y\n")
+    assert (found.rows, found.rejected, found.error) == ([[ANN], [BOB]], {}, "")
+
+
+async def test_rows_with_another_delimiter_than_the_names_are_refused() -> None:
+    found = await reading(f"email;phone\n{ANN},+14155550132\n{BOB},\n")
+    assert found.error == "line 1: the names are separated by ';', and the rows below by ',': use one of them"
+
+
+# Encodings -----------------------------------------------------------------------------------------------------------
+
+PEOPLE = f"email\tville\r\n{ANN}\tKöln 東京\r\n{BOB}\t\r\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
+@pytest.mark.parametrize("name", ["people.txt", "people.csv", "people"])
+async def test_text_with_a_byte_order_mark_is_read_as_spreadsheets_save_it(encoding: str, name: str) -> None:
+    content = io.BytesIO(("\ufeff" * (encoding == "utf-16-be") + PEOPLE).encode(encoding))
+    content.name = name
+    found = await reading(content)
+    assert (found.rows, found.lines, found.error) == ([[ANN], [BOB]], [2, 3], "")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32"])
+async def test_text_with_nothing_that_says_its_encoding_is_refused_by_name(encoding: str) -> None:
+    found = await reading(io.BytesIO(PEOPLE.encode(encoding)))
+    assert "or UTF-16 or UTF-32 text" in found.error
+    assert "iconv -f UTF-16LE -t UTF-8 <file>" in found.error
+
+
+async def test_a_half_of_a_character_at_the_end_of_a_file_that_was_cut_off_is_not_a_letter() -> None:
+    found = await reading(io.BytesIO("handle\nann\nbob".encode("utf-16")[:-1]))
+    assert found.rows == [["ann"], ["bo\udcff"]]
+
+
+@pytest.mark.parametrize(("names", "encoding"), [("メール,電話番号", "cp932"), ("Téléphone;Prénom", "latin-1")])
+async def test_names_in_another_encoding_are_the_reason_that_is_said(names: str, encoding: str) -> None:
+    found = await reading(io.BytesIO(f"{names}\n{ANN},x\n".encode(encoding)))
+    assert found.error.startswith("the BytesIO: the names on line 1 are not UTF-8")
+    assert found.error.endswith("iconv -f WINDOWS-1252 -t UTF-8 <file>")
+
+
+async def test_of_names_in_another_encoding_those_in_ascii_are_read_and_the_report_warns() -> None:
+    found = await reading(io.BytesIO(f"Email;Téléphone\n{ANN};0171 3920012\n".encode("latin-1")))
+    assert found.rows == [[ANN]]
+    assert found.remarks[0].startswith("the names on line 1 are not UTF-8, and such names are not known")
+
+
 # JSON ----------------------------------------------------------------------------------------------------------------
+
+
+async def test_lines_of_json_that_end_in_commas_are_named_as_that() -> None:
+    found = await reading(f'{{"email":"{ANN}"}},\n{{"email":"{BOB}"}}\n', name="people.jsonl")
+    assert found.rejected == {1: COMMA}
+    found = await reading(f'{{"email":"{ANN}"}},\n{{"email":"{BOB}"}},\n', name="people.jsonl")
+    assert found.error.endswith(f"The first one {COMMA}")
+
+
+COMMA = (
+    "is not JSON: the line ends in a comma, which JSON Lines do not have: remove it, or write one array of all objects"
+)
 
 NESTED = [{"id": 1, "properties": {"email": ANN}}, {"id": 2, "properties": {"email": BOB}}, {"id": 3}]
 PATH = {"email": "properties.email"}

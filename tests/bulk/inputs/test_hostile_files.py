@@ -307,7 +307,7 @@ ENCODINGS: Final = (
     "utf-8-sig",
     "utf-7",
 )
-UNREADABLE: Final = frozenset({"utf-16", "utf-16-le", "utf-16-be", "utf-32"})
+UNREADABLE: Final = frozenset({"utf-16-le", "utf-16-be", "utf-32"})
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)

@@ -16,6 +16,7 @@ from socialapi.bulk.audiences.cells import (
     SEPARATOR,
     UserBlock,
     When,
+    countries_of,
     country_of,
     overrides_of,
     texts_in,
@@ -125,7 +126,8 @@ class Preparer:
                 normalizers(kinds, default_region, phone_format, require_hashed=require_hashed, of_models=of_models)
                 for of_models in (False, True)
             )
-            self._region = phone_numbers.check_region(default_region) if phone_format != "international" else None
+            self._reads_national = phone_format != "international"
+            self._region = phone_numbers.check_region(default_region) if self._reads_national else None
         """That of numbers which are written as they are dialled, whatever `phone_format` is otherwise."""
         self._require_hashed = require_hashed
         self._hashed_kinds = frozenset(kinds) - {"partner_user_id"}
@@ -163,9 +165,11 @@ class Preparer:
         columns = list[Column]()
         for at, _, kind in block.layout.identifiers:
             if kind in self._hashed_kinds:
-                region = None if block.layout.countries else self._region
-                found = hashed_column(kind, block.columns[at], region, require_hashed=self._require_hashed)
-                columns.append((kind, found))
+                by_country = kind == "phone_number" and self._reads_national and block.layout.countries
+                countries = countries_of(block) if by_country else ()
+                region = self._region if countries or not block.layout.countries else None
+                cells, require_hashed = block.columns[at], self._require_hashed
+                columns.append((kind, hashed_column(kind, cells, region, countries, require_hashed=require_hashed)))
             else:
                 values = [None] * len(block)
                 columns.append((kind, Texts(values) if kind == "partner_user_id" else Digests(values)))

@@ -5,9 +5,17 @@ from typing import Any, ClassVar, Final, Literal, TypeVar
 
 import attrs
 
-from socialapi.bulk.inputs.null_words import NULL_DIGEST, NULL_WORD
 from socialapi.bulk.rejects import PLACE, RejectsFile
-from socialapi.reports import MAX_ISSUES_KEPT, MAY_BE_FOREIGN, UNKNOWN_COUNTRY, Forecast, RowIssue, UploadReport
+from socialapi.reports import (
+    MAX_ISSUES_KEPT,
+    MAY_BE_FOREIGN,
+    NULL_DIGEST,
+    NULL_WORD,
+    UNKNOWN_COUNTRY,
+    Forecast,
+    RowIssue,
+    UploadReport,
+)
 from socialapi.routes.route import RateLimit
 from socialapi.wire.retry import Attempt
 

@@ -36,11 +36,11 @@ from socialapi.bulk.audiences.cleanup import (
 from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.inputs.leftovers import BLANKS, ZERO_WIDTH, in_words, unwrapped
-from socialapi.bulk.inputs.null_words import NAMES, NULL_DIGEST, NULL_DIGESTS, NULL_WORD, is_null_word
+from socialapi.bulk.inputs.null_words import NAMES, NULL_DIGESTS, is_null_word
 from socialapi.bulk.inputs.numbers import looks_like_float
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.models.validation import invalid
-from socialapi.reports import LOOKS_LIKE_FLOAT
+from socialapi.reports import LOOKS_LIKE_FLOAT, NULL_DIGEST, NULL_WORD
 
 NORMALIZER_VERSION: Final = 4
 """Raised whenever the text that is sent for some value is another one than before: journals and

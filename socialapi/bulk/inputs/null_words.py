@@ -45,10 +45,6 @@ no_email noemail noemailaddress nomail pasdemail sememail senzaemail sincorreo s
 NO_ADDRESS: Final = frozenset(_NO_ADDRESS.split())
 """What stands before the @ of addresses that are none, whatever their domain."""
 
-NULL_WORD: Final = 'stands for no value, as "null" and "n/a" do'
-"""The reason why such a word is skipped."""
-NULL_DIGEST: Final = f"is a digest of an empty text or of a word that {NULL_WORD}, or zeros alone"
-
 _PEOPLE: Final = NULL_WORDS | NO_PERSON
 NAMES: Final = _PEOPLE | NO_ADDRESS | {"test"}
 """Handles, and what stands before the @ of addresses, that may stand for no value."""

@@ -8,7 +8,7 @@ from typing import Final
 import attrs
 
 from socialapi.bulk.inputs.leftovers import unwrapped
-from socialapi.bulk.inputs.null_words import NULL_WORD, NULL_WORDS, is_null_word
+from socialapi.bulk.inputs.null_words import NULL_WORDS, is_null_word
 from socialapi.bulk.inputs.numbers import looks_like_float
 from socialapi.bulk.products.merchant_values import (
     PRICES,
@@ -24,7 +24,7 @@ from socialapi.bulk.products.merchant_values import (
 )
 from socialapi.bulk.products.rows import FIELDS, REQUIRED
 from socialapi.internal.records import FrozenRecord
-from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED
+from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, NULL_WORD
 
 IDENTIFIERS: Final = frozenset({"id", "gtin", "mpn", "item_group_id", "product_key", "item_group_key"})
 CATEGORY: Final = "product_type"

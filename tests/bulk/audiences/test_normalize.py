@@ -13,9 +13,9 @@ from socialapi.bulk.audiences import normalize as normalizing
 from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.normalize import Unusable, normalizers
 from socialapi.bulk.audiences.phone_numbers import check_region
-from socialapi.bulk.inputs.null_words import NULL_WORD
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
+from socialapi.reports import NULL_WORD
 
 HASHED_KINDS: tuple[IdentifierKind, ...] = tuple(kind for kind in IDENTIFIER_KINDS if kind != "partner_user_id")
 DEVICES = ("6D92078A-8246-4BA4-AE5B-76104861E7DC", "6D92078A82464BA4AE5B76104861E7DC", "9774D56D682E549C")

@@ -12,10 +12,9 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from socialapi.bulk.inputs.null_words import NULL_WORD
 from socialapi.bulk.linting.product_linter import lint_products
 from socialapi.errors import InvalidInput
-from socialapi.reports import UpsertReport
+from socialapi.reports import NULL_WORD, UpsertReport
 from tests.bulk.products.model_catalog import ModelCatalog, job_of, product, read
 
 Shape = Mapping[str, Any]

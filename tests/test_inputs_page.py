@@ -41,7 +41,7 @@ from sqlalchemy import orm
 
 from socialapi import AudienceUser, Client, Operation, Product
 from socialapi.bulk.audiences import column_names
-from socialapi.bulk.inputs.null_words import NULL_WORDS
+from socialapi.bulk.inputs.null_words import NO_ADDRESS, NO_PERSON, NULL_WORDS
 from socialapi.emulator import Emulator
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.resources.audiences import CustomAudience, DoNotReachListResource
@@ -681,7 +681,11 @@ LISTS: Final[Mapping[str, Sequence[tuple[str, str]]]] = {
         *((f"after that of `{kind}`", listed(words)) for kind, words in column_names.AFTER.items()),
         ("between the two", listed(filter(None, column_names.LINKS))),
     ),
-    "| Words for no value | |": (("in any case", listed(sorted(NULL_WORDS))),),
+    "| Words for no value | |": (
+        ("in any case", listed(sorted(NULL_WORDS))),
+        ("also of people", listed(sorted(NO_PERSON))),
+        ("before the `@` of an address", listed(sorted(NO_ADDRESS))),
+    ),
 }
 """The lists of words that the page prints, by the first lines of their tables."""
 

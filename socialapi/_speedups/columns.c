@@ -7,11 +7,70 @@
 
 #include <string.h>
 
+/* What stands for no value --------------------------------------------------------------------- */
+
+#define MAX_NULL_WORD 15
+#define MAX_NULL_WORDS 32 /* of each size */
+#define NULL_SLOTS 2048
+
+/* Words that stand for no value, by their size. */
+static struct {
+    int count;
+    uint8_t letters[MAX_NULL_WORDS][MAX_NULL_WORD];
+} null_words[MAX_NULL_WORD + 1];
+
+static uint16_t null_sizes[1024]; /* of the words with each first and last letter: a bit for each size */
+
+static uint16_t *
+sizes_of_words(const uint8_t *letters, size_t size)
+{
+    return &null_sizes[(letters[0] & 31) << 5 | (letters[size - 1] & 31)];
+}
+
+static int
+is_null_word(const uint8_t *letters, size_t size)
+{
+    if (size > MAX_NULL_WORD || !(*sizes_of_words(letters, size) >> size & 1)) {
+        return 0;
+    }
+    for (int each = 0; each < null_words[size].count; each++) {
+        if (memcmp(null_words[size].letters[each], letters, size) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The digests of such words and of an empty text. A quarter of the slots stays free. */
+static struct {
+    int count;
+    uint8_t starts[1 << 13]; /* a bit for the first two bytes of each */
+    uint8_t is_used[NULL_SLOTS];
+    uint8_t digests[NULL_SLOTS][DIGEST_BYTES];
+} null_digests;
+
+static int
+may_be_null(const uint8_t *digest)
+{
+    return null_digests.starts[digest[0] << 5 | digest[1] >> 3] >> (digest[1] & 7) & 1;
+}
+
+/* Returns the slot of a digest, which is free if the digest is not there. */
+static size_t
+null_slot(const uint8_t *digest)
+{
+    size_t slot = ((size_t)digest[0] << 8 | digest[1]) % NULL_SLOTS;
+    while (null_digests.is_used[slot] && memcmp(null_digests.digests[slot], digest, DIGEST_BYTES) != 0) {
+        slot = (slot + 1) % NULL_SLOTS;
+    }
+    return slot;
+}
+
 /* E-mail addresses ---------------------------------------------------------------------------- */
 
-enum { IN_LOCAL_PART = 1, IN_LABEL = 2 };
+enum { IN_LOCAL_PART = 1, IN_LABEL = 2, IN_HEX = 4 };
 
-static uint8_t email_roles[256]; /* of each letter, in either case */
+static uint8_t letter_roles[256]; /* of each letter, in either case */
 static uint8_t lower_case[256];
 
 static void
@@ -21,12 +80,13 @@ fill_letters(void)
         lower_case[letter] = (uint8_t)(letter >= 'A' && letter <= 'Z' ? letter + 'a' - 'A' : letter);
     }
     for (const char *letter = "!#$%&'*+/=?^`{|}~."; *letter != '\0'; letter++) {
-        email_roles[(uint8_t)*letter] = IN_LOCAL_PART;
+        letter_roles[(uint8_t)*letter] = IN_LOCAL_PART;
     }
     for (int letter = 0; letter < 128; letter++) {
         int low = lower_case[letter];
         if ((low >= 'a' && low <= 'z') || (low >= '0' && low <= '9') || low == '_' || low == '-') {
-            email_roles[letter] = IN_LOCAL_PART | IN_LABEL;
+            int is_hex = (low >= 'a' && low <= 'f') || (low >= '0' && low <= '9');
+            letter_roles[letter] = (uint8_t)(IN_LOCAL_PART | IN_LABEL | (is_hex ? IN_HEX : 0));
         }
     }
 }
@@ -35,12 +95,15 @@ fill_letters(void)
 static Py_ssize_t
 copy_letters(const uint8_t *text, Py_ssize_t at, Py_ssize_t size, int role, uint8_t *to)
 {
-    while (at < size && email_roles[text[at]] & role) {
+    while (at < size && letter_roles[text[at]] & role) {
         to[at] = lower_case[text[at]];
         at++;
     }
     return at;
 }
+
+#define NEVER ".invalid"
+#define NEVER_SIZE 8
 
 /* A local part, one @, and at least two labels. */
 static int
@@ -50,7 +113,7 @@ plain_email(const uint8_t *text, Py_ssize_t size, Message *message)
         return 0;
     }
     Py_ssize_t at = copy_letters(text, 0, size, IN_LOCAL_PART, message->bytes);
-    if (at == 0 || at == size || text[at] != '@') {
+    if (at == 0 || at == size || text[at] != '@' || is_null_word(message->bytes, (size_t)at)) {
         return 0;
     }
     int labels = 0;
@@ -64,11 +127,13 @@ plain_email(const uint8_t *text, Py_ssize_t size, Message *message)
         at = end;
     }
     message->size = (size_t)size;
-    return labels >= 2;
+    /* Nobody has an address in a domain that is never there. */
+    return labels >= 2 && (size < NEVER_SIZE || memcmp(message->bytes + size - NEVER_SIZE, NEVER, NEVER_SIZE) != 0);
 }
 
 /* Phone numbers ------------------------------------------------------------------------------- */
 
+#define ONE_DIGIT 5 /* so many digits at the end that are the same */
 #define STARTS 1000 /* three digits behind a plus sign */
 #define MAX_PREFIXES 10
 #define MAX_PREFIX_DIGITS 6
@@ -107,6 +172,9 @@ plain_phone_number(const uint8_t *text, Py_ssize_t size, Message *message)
             return 0;
         }
     }
+    if (size > ONE_DIGIT && memcmp(text + size - ONE_DIGIT, text + size - ONE_DIGIT + 1, ONE_DIGIT - 1) == 0) {
+        return 0; /* it may be one that stands for none */
+    }
     const PhonePlan *plan = &phone_plans[(text[1] - '0') * 100 + (text[2] - '0') * 10 + text[3] - '0'];
     Py_ssize_t national = size - 1 - plan->code_digits;
     if (plan->code_digits == 0 || !(plan->lengths >> national & 1)) {
@@ -124,74 +192,29 @@ plain_phone_number(const uint8_t *text, Py_ssize_t size, Message *message)
 
 #define UUID_CHARACTERS 36
 #define MAX_HANDLE 15
-#define MAX_NULL_WORD 15
-#define MAX_NULL_WORDS 32 /* of each size */
 
-/* Words that stand for no value, by their size. */
-static struct {
-    int count;
-    uint8_t letters[MAX_NULL_WORDS][MAX_NULL_WORD];
-} null_words[MAX_NULL_WORD + 1];
-
-static int
-is_null_word(const uint8_t *letters, size_t size)
-{
-    for (int each = 0; size <= MAX_NULL_WORD && each < null_words[size].count; each++) {
-        if (memcmp(null_words[size].letters[each], letters, size) == 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-enum { IN_DEVICE_ID = 1, IN_UUID = 2, IS_SOME = 4 };
-
-static uint8_t device_roles[256];
-
-static void
-fill_device_letters(void)
-{
-    for (int letter = 0; letter < 128; letter++) {
-        int low = lower_case[letter];
-        if (email_roles[letter] & IN_LABEL || letter == '.' || letter == ':') {
-            int is_hexadecimal = (low >= '0' && low <= '9') || (low >= 'a' && low <= 'f');
-            device_roles[letter] = (uint8_t)(IN_DEVICE_ID | (is_hexadecimal || letter == '-' ? IN_UUID : 0) |
-                                             (letter == '0' || letter == '-' ? 0 : IS_SOME));
-        }
-    }
-}
-
-/* Letters, digits, `_`, `-`, `.` and `:`, not all of them zeros and hyphens. A UUID in lower case. */
+/* A UUID with hyphens or without, or the 16 digits of an Android id, in lower case. Not one of zeros alone. */
 static int
 plain_device_id(const uint8_t *text, Py_ssize_t size, Message *message)
 {
-    int all = IN_DEVICE_ID | IN_UUID, any = 0, hyphens = 0;
-    for (Py_ssize_t at = 0; at < size; at++) {
-        int role = device_roles[text[at]];
-        all &= role;
-        any |= role;
-        hyphens += text[at] == '-';
-        message->bytes[at] = text[at];
-    }
-    message->size = (size_t)size;
-    if (!(all & IN_DEVICE_ID) || !(any & IS_SOME)) {
+    if (size != UUID_CHARACTERS && size != 32 && size != 16) {
         return 0;
     }
-    if (size == UUID_CHARACTERS && all & IN_UUID && hyphens == 4 && text[8] == '-' && text[13] == '-' &&
-        text[18] == '-' && text[23] == '-') {
-        for (Py_ssize_t at = 0; at < UUID_CHARACTERS; at++) {
-            message->bytes[at] |= 'a' - 'A'; /* which digits and hyphens have already */
-        }
-        return 1;
-    }
-    if (size > MAX_NULL_WORD) {
-        return 1;
-    }
-    uint8_t lower[MAX_NULL_WORD];
+    int is_some = 0;
     for (Py_ssize_t at = 0; at < size; at++) {
-        lower[at] = lower_case[text[at]];
+        message->bytes[at] = lower_case[text[at]];
+        if (size == UUID_CHARACTERS && (at == 8 || at == 13 || at == 18 || at == 23)) {
+            if (text[at] != '-') {
+                return 0;
+            }
+        } else if (!(letter_roles[text[at]] & IN_HEX)) {
+            return 0;
+        } else {
+            is_some |= text[at] != '0';
+        }
     }
-    return !is_null_word(lower, (size_t)size);
+    message->size = (size_t)size;
+    return is_some;
 }
 
 /* A name in any case, with or without an @ before it. */
@@ -203,7 +226,7 @@ plain_handle(const uint8_t *text, Py_ssize_t size, Message *message)
         return 0;
     }
     for (Py_ssize_t at = marks; at < size; at++) {
-        if (!(email_roles[text[at]] & IN_LABEL) || text[at] == '-') {
+        if (!(letter_roles[text[at]] & IN_LABEL) || text[at] == '-') {
             return 0;
         }
         message->bytes[at - marks] = lower_case[text[at]];
@@ -215,14 +238,16 @@ plain_handle(const uint8_t *text, Py_ssize_t size, Message *message)
 static int
 plain_service_id(const uint8_t *text, Py_ssize_t size, Message *message)
 {
+    int is_some = 0;
     for (Py_ssize_t at = 0; at < size; at++) {
         if (text[at] < '0' || text[at] > '9') {
             return 0;
         }
+        is_some |= text[at] != '0';
         message->bytes[at] = text[at];
     }
     message->size = (size_t)size;
-    return 1;
+    return is_some;
 }
 
 /* Of a kind of which digests alone are taken. */
@@ -321,6 +346,9 @@ hash_text(Hasher *hasher, Py_ssize_t index, const uint8_t *text, Py_ssize_t size
     if (size == DIGEST_DIGITS) {
         uint8_t given[DIGEST_BYTES];
         if (digest_from_hex(text, given) != HEX_NOT) {
+            if (may_be_null(given) && null_digests.is_used[null_slot(given)]) {
+                return CELL_UNDECIDED;
+            }
             memcpy(place_of(hasher, index), given, DIGEST_BYTES);
             return CELL_DIGEST;
         }
@@ -437,7 +465,24 @@ add_phone_plan(PyObject *Py_UNUSED(module), PyObject *arguments)
 
 PyDoc_STRVAR(add_null_word_doc,
 "add_null_word(word)\n\n"
-"Has every handle and device id that is this word, which is in lower case, left to Python.");
+"Has every handle that is this word, which is in lower case, and every address that begins so left to Python.\n"
+"A word of 64 hexadecimal digits is a digest: it is left to Python in every column.");
+
+static int
+add_null_digest(const uint8_t *letters)
+{
+    uint8_t digest[DIGEST_BYTES];
+    if (digest_from_hex(letters, digest) == HEX_NOT || null_digests.count == NULL_SLOTS * 3 / 4) {
+        PyErr_SetString(PyExc_ValueError, "there is no room for the digest, or it is none");
+        return -1;
+    }
+    size_t slot = null_slot(digest);
+    null_digests.count += !null_digests.is_used[slot];
+    null_digests.is_used[slot] = 1;
+    null_digests.starts[digest[0] << 5 | digest[1] >> 3] |= (uint8_t)(1 << (digest[1] & 7));
+    memcpy(null_digests.digests[slot], digest, DIGEST_BYTES);
+    return 0;
+}
 
 static PyObject *
 add_null_word(PyObject *Py_UNUSED(module), PyObject *word)
@@ -448,8 +493,11 @@ add_null_word(PyObject *Py_UNUSED(module), PyObject *word)
     }
     Py_ssize_t size;
     const char *letters = PyUnicode_AsUTF8AndSize(word, &size);
-    if (letters == NULL) {
+    if (letters == NULL || (size == DIGEST_DIGITS && add_null_digest((const uint8_t *)letters) < 0)) {
         return NULL;
+    }
+    if (size == DIGEST_DIGITS) {
+        Py_RETURN_NONE;
     }
     if (size < 1 || size > MAX_NULL_WORD || null_words[size].count == MAX_NULL_WORDS) {
         PyErr_SetString(PyExc_ValueError, "there is no room for the word");
@@ -457,6 +505,7 @@ add_null_word(PyObject *Py_UNUSED(module), PyObject *word)
     }
     if (!is_null_word((const uint8_t *)letters, (size_t)size)) {
         memcpy(null_words[size].letters[null_words[size].count++], letters, (size_t)size);
+        *sizes_of_words((const uint8_t *)letters, (size_t)size) |= (uint16_t)(1 << size);
     }
     Py_RETURN_NONE;
 }
@@ -518,7 +567,6 @@ int
 add_columns(PyObject *module)
 {
     fill_letters();
-    fill_device_letters();
     sha256 = sha256_fastest();
     return PyModule_AddFunctions(module, functions);
 }

@@ -18,6 +18,7 @@ DIGEST_BYTES: Final = 32
 DIGEST_DIGITS: Final = 64
 MAX_NULL_WORD: Final = 15
 MAX_NULL_WORDS: Final = 32
+MAX_NULL_DIGESTS: Final = 1_536
 
 _is_digest: Final = re.compile("[0-9a-fA-F]{64}").fullmatch
 _is_lower_digest: Final = re.compile("[0-9a-f]{64}").fullmatch
@@ -28,10 +29,12 @@ _is_email: Final = re.compile(
     r"(?!')[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]++@(?:[A-Za-z0-9_-]++\.)++[A-Za-z0-9_-]++"
 ).fullmatch
 _is_e164: Final = re.compile(r"\+[0-9]{3,31}").fullmatch
-_is_device_id: Final = re.compile("(?![0-]*$)[0-9A-Za-z_.:-]+").fullmatch  # not all of it zeros and hyphens
-_is_uuid: Final = re.compile("[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}").fullmatch
+_is_device_id: Final = re.compile(
+    "(?![0-]*$)[0-9A-Fa-f]{8}(?:(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|[0-9A-Fa-f]{8}|[0-9A-Fa-f]{24})"
+).fullmatch
+_has_one_digit: Final = re.compile(r"\+[0-9]*([0-9])\1{4}").fullmatch
 _handle: Final = re.compile("@?([A-Za-z0-9_]{1,15})").fullmatch
-_is_decimal: Final = re.compile("[0-9]+").fullmatch
+_is_decimal: Final = re.compile("(?!0*$)[0-9]+").fullmatch
 
 _phone_plans: Final = dict[int, tuple[int, int, tuple[str, ...]]]()
 
@@ -47,27 +50,37 @@ def add_phone_plan(start: int, code_digits: int, lengths: int, prefixes: tuple[s
 
 
 _null_words: Final = set[str]()
+_null_digests: Final = set[str]()
 
 
 def add_null_word(word: str, /) -> None:
-    """Has every handle and device id that is this word, which is in lower case, left to the caller.
+    """Has every handle that is this word, which is in lower case, and every e-mail address of this name left
+    to the caller. A word of 64 hexadecimal digits is a digest: it is left to the caller in every column.
 
-    A word has at most 15 bytes, and there are at most 32 of each size.
+    Other words have at most 15 bytes, and there are at most 32 of each size; of digests there are at most
+    1,536.
     """
     if not isinstance(word, str):
         raise TypeError("a word is a text")
     size = len(word.encode())
+    if size == DIGEST_DIGITS:
+        if not _is_digest(word) or len(_null_digests) == MAX_NULL_DIGESTS:
+            raise ValueError("there is no room for the digest, or it is none")
+        _null_digests.add(word.lower())
+        return
     if not 1 <= size <= MAX_NULL_WORD or sum(len(each.encode()) == size for each in _null_words) >= MAX_NULL_WORDS:
         raise ValueError("there is no room for the word")
     _null_words.add(word)
 
 
 def _plain_email(text: str) -> str | None:
-    return text.lower() if _is_email(text) else None
+    address = text.lower()
+    is_plain = _is_email(address) and not address.endswith(".invalid")
+    return address if is_plain and address.partition("@")[0] not in _null_words else None
 
 
 def _plain_phone_number(text: str) -> str | None:
-    if not _is_e164(text) or (plan := _phone_plans.get(int(text[1:4]))) is None:
+    if not _is_e164(text) or _has_one_digit(text) or (plan := _phone_plans.get(int(text[1:4]))) is None:
         return None
     code_digits, lengths, prefixes = plan
     national = text[1 + code_digits :]
@@ -75,9 +88,7 @@ def _plain_phone_number(text: str) -> str | None:
 
 
 def _plain_device_id(text: str) -> str | None:
-    if not _is_device_id(text) or text.lower() in _null_words:
-        return None
-    return text.lower() if _is_uuid(text) else text
+    return text.lower() if _is_device_id(text) else None
 
 
 def _plain_handle(text: str) -> str | None:
@@ -115,7 +126,7 @@ def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, /) -> list[str | N
         elif type(cell) is str and cell.isascii():  # subclasses of str may mean anything
             text = cell.strip(" \t")
             if len(text) == DIGEST_DIGITS and _is_digest(text):
-                digest = text.lower()
+                digest = text.lower() if text.lower() not in _null_digests else None
             elif not text:
                 digest = ""
             elif len(text) <= MAX_BYTES and (hashed := plain(text)) is not None:

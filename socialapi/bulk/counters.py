@@ -6,14 +6,23 @@ from typing import Any, ClassVar, Final, Literal, TypeVar
 import attrs
 
 from socialapi.bulk.rejects import PLACE, RejectsFile
-from socialapi.reports import MAX_ISSUES_KEPT, MAY_BE_FOREIGN, UNKNOWN_COUNTRY, Forecast, RowIssue, UploadReport
+from socialapi.reports import (
+    MAX_ISSUES_KEPT,
+    MAY_BE_FOREIGN,
+    NULL_DIGEST,
+    NULL_WORD,
+    UNKNOWN_COUNTRY,
+    Forecast,
+    RowIssue,
+    UploadReport,
+)
 from socialapi.routes.route import RateLimit
 from socialapi.wire.retry import Attempt
 
 P = TypeVar("P", bound=UploadReport)
 
 MAX_GROUPS: Final = 100
-_GROUPED: Final = (MAY_BE_FOREIGN, UNKNOWN_COUNTRY)
+_GROUPED: Final = (MAY_BE_FOREIGN, UNKNOWN_COUNTRY, NULL_WORD, NULL_DIGEST)
 """The reasons of which a report has one warning for each column, with the count of the rows."""
 
 
@@ -100,15 +109,17 @@ class RowCounters:
 
     def warn(self, issues: Sequence[RowIssue]) -> None:
         """Counts warnings about values of rows that are sent."""
-        single = [issue for issue in issues if issue.reason not in _GROUPED]
+        single = list[RowIssue]()
+        for issue in issues:
+            group = (issue.field, issue.reason)
+            if issue.reason not in _GROUPED or issue.product_id is not None:
+                single.append(issue)
+            elif group in self.grouped or len(self.grouped) < MAX_GROUPS:
+                first, count = self.grouped.get(group, (issue.row, 0))
+                self.grouped[group] = (first, count + 1)
         self.warnings += len(single)
         room = MAX_ISSUES_KEPT - len(self.warning_details)
         self.warning_details.extend(self._placed(single[:room]))
-        for issue in issues if len(single) < len(issues) else ():
-            group = (issue.field, issue.reason)
-            if issue.reason in _GROUPED and (group in self.grouped or len(self.grouped) < MAX_GROUPS):
-                first, count = self.grouped.get(group, (issue.row, 0))
-                self.grouped[group] = (first, count + 1)
 
     def _placed(self, issues: Sequence[RowIssue]) -> Sequence[RowIssue]:
         """Returns the issues with the file that each is about, if there are several files."""

@@ -138,7 +138,7 @@ SPELLED: Final = (
     Spelled("phone_number", "+1 (415) 555-2671", digest("+14155552671")),
     Spelled("phone_number", "+447911123456", digest("+447911123456")),
     Spelled("handle", "@AdsAPI", digest("adsapi")),
-    Spelled("device_id", " Device-AB-1 ", digest("Device-AB-1")),
+    Spelled("device_id", " 9774D56D682E549C ", digest("9774d56d682e549c")),
     Spelled("service_id", "918273645546", digest("918273645546")),
     Spelled("partner_user_id", " crm-Seven ", "crm-Seven"),
 )

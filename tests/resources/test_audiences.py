@@ -45,7 +45,7 @@ async def test_send_is_one_request_with_raw_identifiers_normalised_and_hashed(
         email=[" Jane@Example.com ", ADSAPI.upper()],
         phone_number="(415) 555-2671",
         handle="@AdsAPI",
-        device_id="AB-1",
+        device_id="9774D56D682E549C",
         service_id="12",
         partner_user_id=" Crm-7 ",
     )
@@ -56,7 +56,7 @@ async def test_send_is_one_request_with_raw_identifiers_normalised_and_hashed(
         ("email", ADSAPI),
         ("phone_number", digest("+14155552671")),
         ("handle", ADSAPI),
-        ("device_id", digest("AB-1")),
+        ("device_id", digest("9774d56d682e549c")),
         ("service_id", digest("12")),
         ("partner_user_id", "Crm-7"),
         ("email", digest("bob@example.com")),

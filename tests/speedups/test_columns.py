@@ -16,7 +16,7 @@ from socialapi.bulk.audiences import normalize, phone_numbers, prepare
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
-from socialapi.bulk.inputs.null_words import NULL_WORDS
+from socialapi.bulk.inputs.null_words import NAMES, NULL_DIGESTS, NULL_WORDS
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from tests.bulk.audiences.test_prepare_blocks import EXAMPLES, NOW, blocks
 from tests.bulk.blocks import prepared_of, rows_of, user_block
@@ -33,12 +33,33 @@ NEAR: Final = st.builds(
     "{}{}{}".format,
     st.sampled_from(("", " ", " \t ", '"', "<", "mailto:", "@", "\ufeff", "A", ".")),
     st.sampled_from(
-        ("Ada.Lovelace+x@Mail.Example", "a@b.c", "a@b", "a@b..c", "+14155550123", "00491", "Ada_1", "12345")
+        (
+            "Ada.Lovelace+x@Mail.Example",
+            "Null@x.de",
+            "a@b.INVALID",
+            "+1999999999",
+            "a@b.c",
+            "a@b",
+            "a@b..c",
+            "+14155550123",
+            "00491",
+            "Ada_1",
+            "12345",
+        )
     ),
     st.sampled_from(("", " ", "\t  ", '"', ">", ".", "@x.y", "\n", "\0", "7", ".0", "x" * 260)),
 )
 HEX: Final = st.text("0123456789abcdefABCDEF", min_size=63, max_size=65) | st.sampled_from(
-    (DIGEST, DIGEST.upper(), "@" + DIGEST, "1" * 64, " " + DIGEST, DIGEST[:-1] + "g")
+    (
+        *sorted(NULL_DIGESTS)[:9],
+        DIGEST,
+        DIGEST.upper(),
+        "@" + DIGEST,
+        "1" * 64,
+        "0" * 64,
+        " " + DIGEST,
+        DIGEST[:-1] + "g",
+    )
 )
 PHONE: Final = st.sampled_from(EXAMPLES) | st.from_regex(r"\+[0-9]{1,18}", fullmatch=True)
 UUIDS: Final = (
@@ -108,9 +129,8 @@ def phone_plans() -> None:
         for speedups in filter(None, (REFERENCE, NATIVE)):
             patch.setattr(phone_numbers, "_PLANS", phone_numbers._Plans())
             patch.setattr(phone_numbers, "add_phone_plan", speedups.add_phone_plan)
-            for word in NULL_WORDS:
-                if word.isascii() and len(word) <= 15:
-                    speedups.add_null_word(word)
+            for word in (*NULL_DIGESTS, *(name for name in NAMES if name.isascii() and len(name) <= 15)):
+                speedups.add_null_word(word)
             for start in range(1_000):
                 phone_numbers._PLANS[f"{start:03}"]
 
@@ -139,7 +159,10 @@ PLAIN: Final[dict[IdentifierKind, list[tuple[str, str]]]] = {
         ("+4930901820", "+4930901820"),
         ("+8613912345678", "+8613912345678"),
     ],
-    "device_id": [("AEBE52E7-03EE-455A-B3C4-E57283966239", "aebe52e7-03ee-455a-b3c4-e57283966239"), ("aB1", "aB1")],
+    "device_id": [
+        ("AEBE52E7-03EE-455A-B3C4-E57283966239", "aebe52e7-03ee-455a-b3c4-e57283966239"),
+        ("9774D56D682E549C", "9774d56d682e549c"),
+    ],
     "handle": [("@Ada", "ada"), ("Ada_1", "ada_1"), ("a" * 15, "a" * 15)],
     "service_id": [("0012", "0012"), ("9" * 63, "9" * 63)],
 }
@@ -227,6 +250,7 @@ def test_of_a_column_of_digests_no_raw_value_is_hashed(cells: list[str | None]) 
         for cell, value in zip(cells, found, strict=True):
             text = (cell or "").strip(" \t")
             is_digest = len(text) == 64 and set(text.lower()) <= set("0123456789abcdef")
+            is_digest = is_digest and text.lower() not in NULL_DIGESTS
             assert value == (text.lower() if is_digest else None if text else "")
 
 
@@ -235,7 +259,7 @@ def test_what_is_no_column_or_kind_is_refused() -> None:
     for cells, kind in (("a@b.example", "email"), ({"a": 1}, "email"), (None, "email"), ([], 7), ([], b"email")):
         with pytest.raises(TypeError):
             NATIVE.hash_column(cells, kind)
-    for word, error in ((7, TypeError), ("", ValueError), ("a" * 16, ValueError)):
+    for word, error in ((7, TypeError), ("", ValueError), ("a" * 16, ValueError), ("g" * 64, ValueError)):
         for speedups in (NATIVE, REFERENCE):
             with pytest.raises(error):
                 speedups.add_null_word(word)

@@ -97,7 +97,7 @@ DIGESTS: Final = [hashlib.sha256(b"a@b.example").hexdigest(), "", "", None]
 FIPS: Final = "import _hashlib; _hashlib.get_fips_mode = lambda: 1\n"
 BROKEN_HASHING: Final = """
 import sys, types
-native = types.SimpleNamespace(INTERFACE=7, hash_column=lambda cells, kind: ["0" * 64 for _ in cells])
+native = types.SimpleNamespace(INTERFACE=8, hash_column=lambda cells, kind: ["0" * 64 for _ in cells])
 sys.modules["socialapi._speedups._native"] = native
 """
 

@@ -411,6 +411,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "values that are looked up once": _places(
         """
+        _speedups/reference.py - _null_digests
         _speedups/reference.py - _null_words
         _speedups/reference.py - _phone_plans
         bulk/audiences/column_names.py _by_name cache
@@ -691,7 +692,7 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "It has an entry for each constant of its module that it is called with.": _places(
         """
-        bulk/audiences/cleanup.py - cache
+        bulk/inputs/leftovers.py - cache
         """
     ),
     "It has an entry for each event loop, or for each task, file or connection that lives.": _places(

@@ -27,7 +27,7 @@ PEOPLE: Final = {
     "phone_number": "+15550147180",
     "partner_user_id": "PlantedPartner4719",
     "handle": "planted_ann4720",
-    "device_id": "PlantedDevice4721",
+    "device_id": "d4721d47-21de-4c0e-a472-d14721d47210",
     "bad_email": "planted.bad.4722",
     "bad_phone": "0555014723x",
 }

@@ -103,6 +103,20 @@ def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:
     return found
 
 
+def countries_of(block: UserBlock, phone: str) -> Sequence[str]:
+    """Returns the cell that says the country of each row for its numbers in the column `phone`, as
+    `country_of` does; an empty sequence if there is no such column, or if the cells are more than texts.
+    """
+    columns = [block.columns[column] for column, _ in block.layout.countries]
+    if not all(_TEXTS.issuperset(map(type, column)) for column in columns):
+        return ()
+    cells, known = list(zip(*columns, strict=True)), dict[tuple[Any, ...], str]()
+    for index, key in enumerate(cells):
+        if key not in known:
+            known[key] = country_of(block, index, phone)[1]
+    return [known[key] for key in cells]
+
+
 def overrides_of(block: UserBlock) -> tuple[Sequence[str | None], Sequence[When], Sequence[When]]:
     """The operation type, the time of effect and the expiry that each row says."""
     layout, nothing = block.layout, (None,) * len(block)

@@ -7,31 +7,38 @@ may be part of an e-mail address and is kept, and so are quotation marks around 
 
 import base64
 import binascii
-import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-import attrs
-
-# For character classes: what shows nothing and has no width, what is blank, and what has no
-# business within a value.
-ZERO_WIDTH: Final = (
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
-    "\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f\U000e0100-\U000e01ef"
+from socialapi.bulk.inputs.leftovers import (
+    BLANKS,
+    FORMULA,
+    MARKS,
+    MAX_CHARACTERS,
+    TYPOGRAPHIC_QUOTES,
+    ZERO_WIDTH,
+    Cleaned,
+    Layer,
+    compiled,
+    is_quote,
+    peeled,
+    without_apostrophe,
+    without_formula,
+    without_two_marks,
+    without_zero_width,
 )
-BLANKS: Final = "\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+
 INVISIBLE: Final = "\x00-\x20\x7f-\xa0" + BLANKS + ZERO_WIDTH
 SURROGATES: Final = "\ud800-\udfff"
 _NEVER: Final = INVISIBLE + SURROGATES + "\ufffd"
 
-_TYPOGRAPHIC_QUOTES: Final = "\u00ab\u00b4\u00bb\u2018-\u201f\u2039\u203a\u300c-\u300f\u301d-\u301f\uff02\uff07"
 _WIDE_PUNCTUATION: Final = "\u3001\u3002\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1c\uff1e"
 
 # Possessive: no text, however long or odd, is looked at more than once.
 # A spreadsheet puts an apostrophe before what it is not to calculate.
-_LOCAL: Final = rf'(?:(?!\'|[\'`=.]*[{_TYPOGRAPHIC_QUOTES}])[^@,<>"()\[\]:;\\{_NEVER}]++|"[^@<>"\\{_NEVER}]++")'
-_LABEL: Final = rf"[^\x00-,./:-@\[-^`{{-\x7f{_TYPOGRAPHIC_QUOTES}{_WIDE_PUNCTUATION}{_NEVER}]++"
+_LOCAL: Final = rf'(?:(?!\'|[\'`=.]*[{TYPOGRAPHIC_QUOTES}])[^@,<>"()\[\]:;\\{_NEVER}]++|"[^@<>"\\{_NEVER}]++")'
+_LABEL: Final = rf"[^\x00-,./:-@\[-^`{{-\x7f{TYPOGRAPHIC_QUOTES}{_WIDE_PUNCTUATION}{_NEVER}]++"
 EMAIL: Final = rf"{_LOCAL}@(?:{_LABEL}\.)++{_LABEL}"
 """Matches a plausible e-mail address in lower case."""
 _ASCII_LABEL: Final = "[a-z0-9_-]++"
@@ -39,142 +46,103 @@ _ASCII_EMAIL: Final = rf"(?!')[a-z0-9!#$%&'*+/=?^_`{{|}}~.-]++@(?:{_ASCII_LABEL}
 """Matches those of ASCII alone and without quotation marks, which are nearly all, in less time."""
 
 is_ascii_email: Final = re.compile(_ASCII_EMAIL).fullmatch
-_hexadecimal_digest: Final = re.compile(r"(?:\\{1,2}x|0x)?([0-9a-fA-F]{64})").fullmatch
+_names_sha256: Final = re.compile(r"\{?sha-?256(?:\}|[:=$-])\s*(?=[^\s])", re.IGNORECASE).match
+_hexadecimal: Final = re.compile(r"(?:\\{1,2}x|0x)?([0-9a-fA-F]{32,128})|[bx]'([0-9a-f]{64})'", re.IGNORECASE).fullmatch
 DIGEST_BYTES: Final = 32
-_BASE64_CHARACTERS: Final = (44, 88)
-
-
-# What only unusual cells need is compiled for the first of them: a pattern with large character classes
-# takes a millisecond.
-_compiled: Final = functools.cache(re.compile)
+DIGEST_DIGITS: Final = 64
+_BASE64_CHARACTERS: Final = (43, 44, 86, 88)
+_OTHER_DIGESTS: Final[Mapping[int, str]] = {
+    **{digits: f"{digits} hexadecimal digits" for digits in (*range(60, 64), *range(65, 69))},
+    **dict(zip((32, 40, 56, 96, 128), ("MD5", "SHA-1", "SHA-224", "SHA-384", "SHA-512"), strict=True)),
+}
+"""By the number of hexadecimal digits. Digests that lost a few digits, or have some too many, are among them."""
+_OTHERS_IN_BASE64: Final = (24, 28)
+DIGEST_LENGTHS: Final = frozenset((*_OTHER_DIGESTS, DIGEST_DIGITS, *_BASE64_CHARACTERS))
+"""Of texts that are digests, or look like digests of another kind."""
 
 
 def is_email(text: str) -> bool:
     """Returns whether a text in lower case is a plausible e-mail address."""
-    return _compiled(EMAIL).fullmatch(text) is not None
+    return compiled(EMAIL).fullmatch(text) is not None
 
 
 def digest_in(text: str) -> str:
     r"""Returns a SHA-256 digest in lower-case hexadecimal digits; an empty text if the text is none.
 
-    Databases write one as 64 hexadecimal digits, also after `\x` or `0x`, or as 32 bytes in base64;
-    some programs write the hexadecimal digits in base64.
+    Databases write one as 64 hexadecimal digits, also after `\x` or `0x` or as `X'…'`, or as 32 bytes in
+    base64; some programs write the hexadecimal digits in base64, or `sha256:` before a digest.
     """
-    if (found := _hexadecimal_digest(text)) is not None:
-        return found[1].lower()
-    if len(text) not in _BASE64_CHARACTERS or text[-1] != "=":
+    if (named := _names_sha256(text)) is not None:
+        text = text[named.end() :]
+    if (found := _hexadecimal(text)) is not None:
+        digits = found[1] or found[2]
+        return digits.lower() if len(digits) == DIGEST_DIGITS else ""
+    # Without padding, other texts may be as long; hardly any digest has letters in one case alone.
+    if len(text) not in _BASE64_CHARACTERS or (text[-1] != "=" and (text.islower() or text.isupper())):
         return ""
-    try:
-        data = base64.b64decode(text.replace("-", "+").replace("_", "/"), validate=True)
-    except (binascii.Error, ValueError):
-        return ""
+    data = _from_base64(text)
     if len(data) == DIGEST_BYTES:
         return data.hex()
-    found = _hexadecimal_digest(data.decode("latin-1"))
-    return found[1].lower() if found is not None else ""
+    found = _hexadecimal(data.decode("latin-1"))
+    return found[1].lower() if found is not None and found[1] and len(found[1]) == DIGEST_DIGITS else ""
+
+
+def _from_base64(text: str) -> bytes:
+    try:
+        return base64.b64decode(text.replace("-", "+").replace("_", "/") + "=" * (-len(text) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        return b""
+
+
+def why_no_digest(text: str) -> str | None:
+    """Returns what a text is that looks like a digest of another kind than SHA-256, or like a part of one;
+    None for other texts.
+    """
+    if len(text) in _OTHERS_IN_BASE64 and text[-1] == "=":
+        digits = _from_base64(text).hex()
+    else:
+        digits = found[1] if (found := _hexadecimal(text.rpartition(":")[2])) is not None else ""
+    if digits.isdecimal() or digits.isalpha() or (name := _OTHER_DIGESTS.get(len(digits or ""))) is None:
+        return None
+    return f"looks like a digest ({name}): only SHA-256 is taken, as 64 hexadecimal digits or in base64"
 
 
 def _find_emails(text: str) -> Iterator[re.Match[str]]:
-    return _compiled(EMAIL).finditer(text)
+    return compiled(EMAIL).finditer(text)
 
 
-MAX_CHARACTERS: Final = 1_000
-"""What is longer is no address in any packing, and is left as it is."""
-
-_ANY_ZERO_WIDTH: Final = f"[{ZERO_WIDTH}]"
-# A joiner beside a letter of a script that uses it may be part of a word.
-_JOINER: Final = "(?<=[^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?=[^\x00-\x7f])"
-_ANY_BLANK: Final = f"[{BLANKS}]"
-
-_QUOTE: Final = rf'["\\{_TYPOGRAPHIC_QUOTES}]'
-_ANY_QUOTE: Final = rf"""["'`\\{_TYPOGRAPHIC_QUOTES}]"""
+_QUOTE: Final = rf'["\\{TYPOGRAPHIC_QUOTES}]'
 _SEPARATORS: Final = ",;:.\u3001\u3002\uff0c\uff0e\uff1a\uff1b"
 _BRACKETED: Final = r"\(([^()]*)\)|\[([^\[\]]*)\]|\{([^{}]*)\}"
 _NAMED: Final = r"([^<>]*)<([^<>]*)>"
 _MAILTO: Final = r"(?i:mailto|smtp|e-?mail)\s*:\s*(?://)?"
-_LABELS: Final = "|".join(
-    (
-        *(
-            "mobile",
-            "mob",
-            "cell",
-            "cellular",
-            "cellphone",
-            "phone",
-            "tel",
-            "telephone",
-            "home",
-            "work",
-            "office",
-            "business",
-        ),
-        *("private", "personal", "main", "direct", "landline", "whatsapp", "sms", "m", "h", "w", "c", "p", "o", "t"),
-        *(
-            "handy",
-            "mobil",
-            "privat",
-            "dienstlich",
-            "geschäftlich",
-            "gesch",
-            "beruflich",
-            "büro",
-            "zuhause",
-            "festnetz",
-        ),
-        *(
-            "portable",
-            "domicile",
-            "bureau",
-            "travail",
-            "fixe",
-            "móvil",
-            "movil",
-            "celular",
-            "casa",
-            "trabajo",
-            "oficina",
-            "fijo",
-        ),
-        *("cellulare", "ufficio", "fisso", "telemóvel", "trabalho", "escritório", "fixo", "mobiel", "thuis", "werk"),
-        *("komórka", "dom", "praca", "telefon", "téléphone", "tél", "teléfono", "telefono", "telefone", "telefoon"),
-    )
-)
+_LABEL_WORDS: Final = """
+mobile mob cell cellular cellphone phone tel telephone home work office business private personal main direct
+landline whatsapp sms m h w c p o t handy mobil privat dienstlich geschäftlich gesch beruflich büro zuhause
+festnetz portable domicile bureau travail fixe móvil movil celular casa trabajo oficina fijo cellulare ufficio
+fisso telemóvel trabalho escritório fixo mobiel thuis werk number nummer nr num numéro numero número phonenumber
+telefonnummer rufnummer mobilnummer handynummer telefonnr handynr mobilnr telnr 電話 携帯 kom тел телефон komórka
+dom praca telefon téléphone tél teléfono telefono telefone telefoon
+"""
 """Words that say which number it is."""
-_WORDS_BEHIND: Final = rf"([^A-Za-z]*[0-9)])\s*(?:\((?!(?i:fax))[^()0-9]+\)|[\s,/-]\s*(?i:{_LABELS})\.?)"
-_TEL: Final = rf"(?i:callto|{_LABELS})\.?\s*:\s*(?://)?"
+_LABELS: Final = "|".join(_LABEL_WORDS.split())
+_SOME_LABELS: Final = rf"(?i:(?:{_LABELS})(?:[\s./-]+(?:{_LABELS}))*)"
+_WORDS_BEHIND: Final = rf"([^A-Za-z]*[0-9)])\s*(?:\(\s*{_SOME_LABELS}\.?\s*\)|[\s,/-]\s*{_SOME_LABELS}\.?)"
+_TEL: Final = rf"\(?(?i:callto|{_LABELS})\)?(?:\s*(?:[.:#/-]\s*)+|\s+)(?!$)"
 _MAX_DIGITS_IN_NAMES: Final = 4
 
 _plain_phone_number: Final = re.compile(r"[+(]?[0-9](?:[0-9 ()/.-]*[0-9])?").fullmatch
 # What a phone number is not written with: where there is none of it, there is nothing to be
 # removed.
-_DEBRIS: Final = rf"[\"'`\\<>\[\]{{}}={_TYPOGRAPHIC_QUOTES}{BLANKS}{ZERO_WIDTH}]|[,;:.][\s,;:.]*$|^[\s(]*[,;:.]|^\((?s:.*)\)$|^[^\W\d_]+\.?\s*:|[0-9)]\s*(?:\([^()0-9]+\)|[\s,/-]\s*[^\W\d_]+\.?)$"
-_MARK: Final = rf"[\"`<>@{_TYPOGRAPHIC_QUOTES}]"
-
-_INVISIBLE_CHARACTERS: Final = "invisible characters"
-_MARKS: Final = "quotation marks"
-_FORMULA: Final = "a formula"
-_APOSTROPHE: Final = "an apostrophe"
-
-
-@attrs.frozen(repr=False)
-class Cleaned:
-    """A value without what exports leave around it. `removed` describes what was removed; it is empty
-    if nothing was.
-    """
-
-    text: str
-    removed: tuple[str, ...] = ()
-
-
-Layer = Callable[[str], tuple[str, str]]
-"""Removes something from a text: returns the rest and a word for what it was, or the text itself."""
+_DEBRIS: Final = rf"[\"'`\\<>\[\]{{}}={TYPOGRAPHIC_QUOTES}{BLANKS}{ZERO_WIDTH}]|[,;:.][\s,;:.]*$|^[\s(]*[,;:.]|^\((?s:.*)\)$|^\(?[^\W\d_]|[0-9)]\s*(?:\([^()0-9]+\)|[\s,/-]\s*[^\W\d_]+\.?)$"
+_MARK: Final = rf"[\"`<>@{TYPOGRAPHIC_QUOTES}]"
 
 
 def cleaned_email(text: str) -> Cleaned:
     """Returns the e-mail address (or digest of one) in a trimmed text; the text itself if there is not
     exactly one.
     """
-    return _cleaned(text, _EMAIL_LAYERS, lambda rest: is_email(rest.lower()) or bool(digest_in(rest)))
+    return peeled(text, _EMAIL_LAYERS, lambda rest: is_email(rest.lower()) or bool(digest_in(rest)))
 
 
 def is_plain_phone_number(text: str) -> bool:
@@ -186,11 +154,11 @@ def has_marks(text: str) -> bool:
     """Returns whether a text has characters that no phone number has, and that a search for a number
     in a text would skip.
     """
-    return _compiled(_MARK).search(text) is not None
+    return compiled(_MARK).search(text) is not None
 
 
 def _has_debris(text: str) -> bool:
-    return _compiled(_DEBRIS).search(text) is not None
+    return compiled(_DEBRIS).search(text) is not None
 
 
 def cleaned_phone_number(text: str) -> Cleaned:
@@ -199,19 +167,8 @@ def cleaned_phone_number(text: str) -> Cleaned:
     """
     if not _has_debris(text):
         return Cleaned(text)
-    found = _cleaned(text, _PHONE_LAYERS, lambda rest: bool(digest_in(rest)) or not _has_debris(rest), keep=True)
+    found = peeled(text, _PHONE_LAYERS, lambda rest: bool(digest_in(rest)) or not _has_debris(rest), keep=True)
     return found if any(map(str.isdigit, found.text)) else Cleaned(text)
-
-
-def cleaned_opaque(text: str) -> Cleaned:
-    """Returns an id in a trimmed text without what a spreadsheet puts around it so that it stays text:
-    `="…"`, or an apostrophe before it.
-    """
-    if len(text) > 3 and text.startswith('="') and text.endswith('"'):
-        return Cleaned(text[2:-1], (_FORMULA,))
-    if text.startswith("'") and not text.endswith("'"):
-        return Cleaned(text[1:], (_APOSTROPHE,))
-    return Cleaned(text)
 
 
 def holds_several_emails(text: str) -> bool:
@@ -219,71 +176,30 @@ def holds_several_emails(text: str) -> bool:
     return text.count("@") > 1 and len(text) <= MAX_CHARACTERS and len(list(_find_emails(text.lower()))) > 1
 
 
-def _cleaned(text: str, layers: tuple[Layer, ...], is_clean: Callable[[str], bool], *, keep: bool = False) -> Cleaned:
-    """Removes one layer after another until the rest is clean. If it never is, returns the text itself,
-    or with `keep` what is left.
-    """
-    if len(text) > MAX_CHARACTERS:
-        return Cleaned(text)
-    rest, removed = text, dict[str, None]()
-    while not is_clean(rest):
-        for layer in layers:
-            less, what = layer(rest)
-            if less != rest:
-                break
-        else:
-            return Cleaned(rest, tuple(removed)) if keep else Cleaned(text)
-        rest = less.strip()
-        if what:
-            removed[what] = None
-    return Cleaned(rest, tuple(removed))
-
-
-def _without_zero_width(text: str) -> tuple[str, str]:
-    if _compiled(_JOINER).search(text):
-        return text, ""
-    return _compiled(_ANY_ZERO_WIDTH).sub("", text), _INVISIBLE_CHARACTERS
-
-
 def _with_plain_blanks(text: str) -> tuple[str, str]:
-    return _compiled(_ANY_BLANK).sub(" ", text), ""
-
-
-def _is_quote(text: str) -> bool:
-    return _compiled(_ANY_QUOTE).fullmatch(text) is not None
-
-
-def _without_formula(text: str) -> tuple[str, str]:
-    """A spreadsheet's `="text"`, of which the quotation marks are another layer."""
-    return (text[1:], _FORMULA) if text[:1] == "=" and _is_quote(text[1:2]) else (text, "")
+    return compiled(f"[{BLANKS}]").sub(" ", text), ""
 
 
 def _without_equals(text: str) -> tuple[str, str]:
-    return (text[1:], _FORMULA) if text[:1] == "=" else (text, "")
+    return (text[1:], FORMULA) if text[:1] == "=" else (text, "")
 
 
 def _without_two_marks(text: str) -> tuple[str, str]:
-    if len(text) < 2 or not (_is_quote(text[0]) and _is_quote(text[-1])):
-        return text, ""
-    if text[-1] == '"' and is_email(text[:-1].lower()):  # the first one belongs to a quoted local part
-        return text[:-1], _MARKS
-    return text[1:-1], _MARKS
-
-
-def _without_apostrophe(text: str) -> tuple[str, str]:
-    return (text[1:], _APOSTROPHE) if text[:1] == "'" else (text, "")
+    if text[-1:] == '"' and is_quote(text[0]) and is_email(text[:-1].lower()):  # the first is that of a local part
+        return text[:-1], MARKS
+    return without_two_marks(text)
 
 
 def _without_last_mark(text: str) -> tuple[str, str]:
-    return (text[:-1], _MARKS) if _is_quote(text[-1:]) else (text, "")
+    return (text[:-1], MARKS) if is_quote(text[-1:]) else (text, "")
 
 
 def _without_first_mark(text: str) -> tuple[str, str]:
-    return (text[1:], _MARKS) if _compiled(_QUOTE).match(text) else (text, "")
+    return (text[1:], MARKS) if compiled(_QUOTE).match(text) else (text, "")
 
 
 def _without_any_first_mark(text: str) -> tuple[str, str]:
-    return (text[1:], _MARKS) if _is_quote(text[:1]) else (text, "")
+    return (text[1:], MARKS) if is_quote(text[:1]) else (text, "")
 
 
 def _without_separators(text: str) -> tuple[str, str]:
@@ -291,7 +207,7 @@ def _without_separators(text: str) -> tuple[str, str]:
 
 
 def _without_brackets(text: str) -> tuple[str, str]:
-    found = _compiled(_BRACKETED).fullmatch(text)
+    found = compiled(_BRACKETED).fullmatch(text)
     return (text, "") if found is None else (text[1:-1], "brackets")
 
 
@@ -303,7 +219,7 @@ def _without_stray_brackets(text: str) -> tuple[str, str]:
 
 def _out_of_name(text: str, is_name: Callable[[str, str], bool]) -> tuple[str, str]:
     """Removes a name before angle brackets, and these, if it can be nothing but a name."""
-    found = _compiled(_NAMED).fullmatch(text)
+    found = compiled(_NAMED).fullmatch(text)
     if found is None or not is_name(found[1], found[2]):
         return text, ""
     return found[2], "a name and brackets" if found[1].strip() else "brackets"
@@ -325,7 +241,7 @@ def _without_name_of_phone(text: str) -> tuple[str, str]:
 
 def _without_mailto(text: str) -> tuple[str, str]:
     """The address of a link, without its subject and the like."""
-    found = _compiled(_MAILTO).match(text)
+    found = compiled(_MAILTO).match(text)
     if found is None:
         return text, ""
     rest, _, query = text[found.end() :].partition("?")
@@ -335,23 +251,23 @@ def _without_mailto(text: str) -> tuple[str, str]:
 
 
 def _without_words(text: str) -> tuple[str, str]:
-    """The number alone, if words behind it say no more than which one it is."""
-    found = _compiled(_WORDS_BEHIND).fullmatch(text)
+    """The number alone, if words after it say no more than which one it is."""
+    found = compiled(_WORDS_BEHIND).fullmatch(text)
     return (text, "") if found is None else (found[1], "words")
 
 
 def _without_tel(text: str) -> tuple[str, str]:
-    found = _compiled(_TEL).match(text)
-    return (text, "") if found is None else (text[found.end() :], "tel:")
+    found = compiled(_TEL).match(text)
+    return (text, "") if found is None else (text[found.end() :], "tel:" if ":" in found[0] else "words")
 
 
 _EMAIL_LAYERS: Final[tuple[Layer, ...]] = (
-    *(_without_zero_width, _without_formula, _without_two_marks, _without_separators, _without_name_of_email),
-    *(_without_brackets, _without_mailto, _without_last_mark, _without_first_mark, _without_apostrophe),
+    *(without_zero_width, without_formula, _without_two_marks, _without_separators, _without_name_of_email),
+    *(_without_brackets, _without_mailto, _without_last_mark, _without_first_mark, without_apostrophe),
     _without_stray_brackets,
 )
 _PHONE_LAYERS: Final[tuple[Layer, ...]] = (
-    *(_without_zero_width, _with_plain_blanks, _without_equals, _without_two_marks, _without_separators),
+    *(without_zero_width, _with_plain_blanks, _without_equals, _without_two_marks, _without_separators),
     *(_without_name_of_phone, _without_brackets, _without_tel, _without_last_mark, _without_any_first_mark),
     *(_without_stray_brackets, _without_words),
 )

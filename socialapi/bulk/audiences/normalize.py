@@ -20,12 +20,10 @@ from typing import Any, Final
 from socialapi._speedups import Digests, add_null_word, hash_column
 from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.cleanup import (
-    BLANKS,
+    DIGEST_DIGITS,
     INVISIBLE,
     SURROGATES,
-    ZERO_WIDTH,
     cleaned_email,
-    cleaned_opaque,
     cleaned_phone_number,
     digest_in,
     has_marks,
@@ -33,17 +31,19 @@ from socialapi.bulk.audiences.cleanup import (
     is_ascii_email,
     is_email,
     is_plain_phone_number,
+    why_no_digest,
 )
 from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.inputs.columns import is_value
-from socialapi.bulk.inputs.null_words import NULL_WORD, NULL_WORDS, is_null_word
+from socialapi.bulk.inputs.leftovers import BLANKS, ZERO_WIDTH, in_words, unwrapped
+from socialapi.bulk.inputs.null_words import NAMES, NULL_DIGESTS, is_null_word
 from socialapi.bulk.inputs.numbers import looks_like_float
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.models.validation import invalid
-from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED
+from socialapi.reports import LOOKS_LIKE_FLOAT, NULL_DIGEST, NULL_WORD
 
-NORMALIZER_VERSION: Final = 3
+NORMALIZER_VERSION: Final = 4
 """Raised whenever the text that is sent for some value is another one than before: journals and
 snapshots have it.
 """
@@ -57,6 +57,7 @@ BLANK_INSIDE: Final = "contains a blank or an invisible character"
 IMPLAUSIBLE_EMAIL: Final = "is not a plausible e-mail address"
 SEVERAL_EMAILS: Final = "holds more than one e-mail address"
 NOT_A_HANDLE: Final = "is not a handle (at most 15 of A to Z and 0 to 9 and _)"
+NOT_A_DEVICE_ID: Final = "is not the id of a device (a UUID, or 32 or 16 hexadecimal digits)"
 NOT_DECIMAL: Final = "is not a decimal number"
 LONG_FLOAT: Final = (
     "ends in .0 as numbers from a spreadsheet do, and has more digits than these keep: export the column as text"
@@ -87,7 +88,9 @@ _float: Final = re.compile("([0-9]+)[.]0+").fullmatch
 _MAX_DIGITS_KEPT: Final = 15
 _scientific: Final = re.compile("[+-]?[0-9]+(?:[.,][0-9]*)?[eE][+-]?[0-9]+").fullmatch
 
-_is_uuid: Final = re.compile("[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}").fullmatch
+_is_device_id: Final = re.compile(
+    "[0-9a-fA-F]{8}(?:(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{8}|[0-9a-fA-F]{24})"
+).fullmatch
 _is_handle: Final = re.compile("[A-Za-z0-9_]{1,15}").fullmatch
 _profile: Final = re.compile(
     r"(?:https?://)?(?:(?:www|m|mobile)\.)?(?:twitter|x)\.com/(?:#!/)?@?([A-Za-z0-9_]{1,15})/?(?:[?#].*)?",
@@ -103,9 +106,8 @@ _LONGEST_WORD: Final = 15
 
 _sha256: Final = hashlib.sha256
 
-for _word in NULL_WORDS:
-    if _word.isascii() and len(_word) <= _LONGEST_WORD:
-        add_null_word(_word)
+for _word in (*NULL_DIGESTS, *(name for name in NAMES if name.isascii() and len(name) <= _LONGEST_WORD)):
+    add_null_word(_word)
 
 
 def trimmed(text: str) -> str:
@@ -132,47 +134,54 @@ def email(text: str) -> Normalized:
             if holds_several_emails(text):
                 raise Unusable(SEVERAL_EMAILS)
             return _digest_or(trimmed(cleaned.text), IMPLAUSIBLE_EMAIL, removed)
-    return _sha256(address.encode()).hexdigest(), _in_words(removed)
+    if is_null_word(address):
+        raise Unusable(NULL_WORD)
+    return _sha256(address.encode()).hexdigest(), in_words(removed)
 
 
 def device_id(text: str) -> Normalized:
-    """Normalises a device identifier: trimmed, and in lower case if it is a UUID. Of others, the case
-    is part of the identifier.
+    """Normalises the id of a device, which is a UUID or 32 or 16 hexadecimal digits: trimmed and in lower
+    case.
     """
-    cleaned = cleaned_opaque(trimmed(text))
-    text = cleaned.text
-    if not text or digest_in(text) or is_null_word(text) or _find_invisible(text):
-        return _digest_or(text, BLANK_INSIDE, cleaned.removed)
-    text = text.lower() if _is_uuid(text) else text
-    return _sha256(text.encode()).hexdigest(), _in_words(cleaned.removed)
+    cleaned = unwrapped(trimmed(text))
+    text = cleaned.text.strip("{}")
+    if not _is_device_id(text) or is_null_word(text):
+        return _digest_or(text, NOT_A_DEVICE_ID, cleaned.removed)
+    return _sha256(text.lower().encode()).hexdigest(), in_words(cleaned.removed)
 
 
 def handle(text: str) -> Normalized:
     """Normalises a handle: trimmed, without the address of a profile or the @ before it, and in lower
     case.
     """
-    cleaned = cleaned_opaque(trimmed(text))
+    cleaned = unwrapped(trimmed(text))
     text = cleaned.text
     if (profile := _profile(text)) is not None and profile[1].lower() not in _NO_PROFILES:
         text = profile[1]
-    name = text.removeprefix("@")
+    name = text.removeprefix("@").removeprefix("\uff20")
     if not _is_handle(name) or is_null_word(name):
         return _digest_or(name or text, NOT_A_HANDLE, cleaned.removed)
-    return _sha256(name.lower().encode()).hexdigest(), _in_words(cleaned.removed)
+    return _sha256(name.lower().encode()).hexdigest(), in_words(cleaned.removed)
 
 
 def service_id(text: str) -> Normalized:
     """Normalises an id of the service: trimmed decimal digits, without the `.0` that a spreadsheet adds."""
-    cleaned = cleaned_opaque(trimmed(text))
+    cleaned = unwrapped(trimmed(text))
     text = cleaned.text
     if (number := _float(text)) is not None and text.isascii():
         if len(number[1]) > _MAX_DIGITS_KEPT:
             raise Unusable(LONG_FLOAT)
         text = number[1]
-    if not (text.isascii() and text.isdigit()) or digest_in(text) or is_null_word(text):
-        reason = phone_numbers.SCIENTIFIC if _scientific(text) else NOT_DECIMAL
+    if not (text.isascii() and text.isdigit()) or digest_in(text) or not text.strip("0"):
+        reason = (
+            NULL_WORD
+            if text and not text.strip("0")
+            else phone_numbers.SCIENTIFIC
+            if _scientific(text)
+            else NOT_DECIMAL
+        )
         return _digest_or(text, reason, cleaned.removed)
-    return _sha256(text.encode()).hexdigest(), _in_words(cleaned.removed)
+    return _sha256(text.encode()).hexdigest(), in_words(cleaned.removed)
 
 
 def phone_number(
@@ -185,25 +194,26 @@ def phone_number(
     Removes what exports leave around a number if one number is all that is left.
     """
     text = text.strip()
-    if is_plain_phone_number(text) and not ("/" in text and phone_numbers.holds_several(text)):
-        number, remark = phone_numbers.number_in(text, region, phone_format, is_region_sure=is_region_sure)
-        if number is not None:
-            return _sha256(number.encode()).hexdigest(), remark
-    cleaned = cleaned_phone_number(text)
-    text = trimmed(cleaned.text)
-    is_text = text.isascii() or not _find_surrogate(text)
-    if not text or digest_in(text) or is_null_word(text) or not is_text:
-        return _digest_or(text, phone_numbers.NOT_POSSIBLE, cleaned.removed)
-    if has_marks(text):
-        raise Unusable(phone_numbers.why_not(text, region))
-    if phone_numbers.holds_several(text):
+    removed: tuple[str, ...] = ()
+    is_plain = is_plain_phone_number(text) and len(text) != DIGEST_DIGITS
+    if not is_plain:
+        cleaned = cleaned_phone_number(text)
+        text, removed = trimmed(cleaned.text), cleaned.removed
+        is_text = text.isascii() or not _find_surrogate(text)
+        if not text or digest_in(text) or is_null_word(text) or why_no_digest(text) or not is_text:
+            return _digest_or(text, phone_numbers.NOT_POSSIBLE, removed)
+        if has_marks(text):
+            raise Unusable(phone_numbers.why_not(text, region))
+    if (not is_plain or "/" in text) and phone_numbers.holds_several(text, region):
         raise Unusable(phone_numbers.SEVERAL)
     number, remark = phone_numbers.number_in(text, region, phone_format, is_region_sure=is_region_sure)
+    if phone_numbers.has_one_digit(text, number):
+        raise Unusable(NULL_WORD)
     if number is None:
         raise Unusable(remark)
-    if (doubt := phone_numbers.doubt(text, region)) is not None:
+    if not is_plain and (doubt := phone_numbers.doubt(text, region)) is not None:
         raise Unusable(doubt)
-    return _sha256(number.encode()).hexdigest(), _in_words(cleaned.removed) or remark
+    return _sha256(number.encode()).hexdigest(), in_words(removed) or remark
 
 
 def partner_user_id(text: str) -> Normalized:
@@ -230,16 +240,14 @@ def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normali
     if not text:
         return "", ""
     if digest := digest_in(text):
-        return digest, _in_words(removed)
+        if digest in NULL_DIGESTS:
+            raise Unusable(NULL_DIGEST)
+        return digest, in_words(removed)
     if is_null_word(text):
         raise Unusable(NULL_WORD)
     if _find_surrogate(text):
         raise Unusable(NOT_UTF8)
-    raise Unusable(BLANK_INSIDE if _find_invisible(text) else reason)
-
-
-def _in_words(removed: tuple[str, ...]) -> str:
-    return f"{MENDED}: {', '.join(removed)} removed" if removed else ""
+    raise Unusable(BLANK_INSIDE if _find_invisible(text) else why_no_digest(text) or reason)
 
 
 def _not_taken(text: str) -> Normalized:
@@ -250,7 +258,7 @@ def _not_taken(text: str) -> Normalized:
 
 def _digest_only(text: str) -> Normalized:
     """Takes a digest and nothing else."""
-    cleaned = cleaned_opaque(trimmed(text))
+    cleaned = unwrapped(trimmed(text))
     return _digest_or(cleaned.text, NOT_HASHED, cleaned.removed)
 
 
@@ -315,11 +323,16 @@ _MANY: Final = 8
 
 
 def hashed_column(
-    kind: IdentifierKind, cells: Sequence[Any], region: str | None = None, *, require_hashed: bool = False
+    kind: IdentifierKind,
+    cells: Sequence[Any],
+    region: str | None = None,
+    countries: Sequence[str] = (),
+    *,
+    require_hashed: bool = False,
 ) -> Digests:
     """Returns the digests of the plain cells of a kind that is hashed; None for each other cell. Phone
-    numbers are plain, too, that are written with punctuation or as they are dialled in the region.
-    With `require_hashed`, cells are plain only if they are digests.
+    numbers are plain, too, that are written with punctuation or as they are dialled in the region, or in
+    the country of their row, if there are any. With `require_hashed`, cells are plain only if they are digests.
     """
     cells = cells if isinstance(cells, list | tuple) else list(cells)
     if require_hashed:
@@ -327,16 +340,22 @@ def hashed_column(
     values = hash_column(cells, kind)
     if kind != "phone_number" or not (undecided := values.undecided()):
         return values
-    others = [cells[index] for index in undecided]
-    if len(others) >= _MANY and any(numbers := phone_numbers.in_e164(others, region)):
-        cells = list(cells)
-        for index, number in zip(undecided, numbers, strict=True):
-            cells[index] = number or cells[index]
-        others = [cells[index] for index in undecided]
-        values = hash_column(cells, kind)
-    if phone_numbers.load_plans(each for each in others if isinstance(each, str)):
-        return hash_column(cells, kind)
-    return values
+    groups = {"": undecided}
+    if countries:
+        groups = {}
+        for index in undecided:
+            groups.setdefault(countries[index], []).append(index)
+    cells, is_changed = list(cells), False
+    for country, indexes in groups.items():
+        home = region_of(country) if country else region
+        if len(indexes) < _MANY or (country and home is None):  # an unknown country is a warning of its row
+            continue
+        for index, number in zip(indexes, phone_numbers.in_e164([cells[at] for at in indexes], home), strict=True):
+            if number:
+                cells[index], is_changed = number, True
+    others = [cell for cell in (cells[index] for index in undecided) if isinstance(cell, str)]
+    values = hash_column(cells, kind) if is_changed else values
+    return hash_column(cells, kind) if phone_numbers.load_plans(others) else values
 
 
 def plain_value(normalize: Normalizer, text: str) -> str | None:

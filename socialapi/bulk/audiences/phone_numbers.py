@@ -9,7 +9,6 @@ takes about ten times as long.
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from typing import Final, Literal, get_args
 
 import attrs
@@ -32,6 +31,11 @@ SCIENTIFIC: Final = (
     "is in scientific notation, as spreadsheets write long numbers; its digits may be lost: export the column as text"
 )
 WORDS_BEHIND: Final = "has letters behind a number that is possible without them"
+WORDS_BEFORE: Final = "has words before a number, which may say that it is another one: give the number alone"
+CODE_TWICE: Final = (
+    "begins with the country code of its region, and is valid neither with it nor without: write the plus sign before a "
+    "country code, and the digit that is dialled before a national number"
+)
 SEVERAL: Final = "holds more than one phone number"
 NOT_IN_REGION: Final = "is not valid in the default region, and the country of the row is not known"
 FOREIGN: Final = (
@@ -39,6 +43,9 @@ FOREIGN: Final = (
     'column country, or say phone_format="international" (--phone-format international)'
 )
 
+_ABROAD: Final = "(?:00|011(?=[1-9][0-9]{9}))"
+"""What is dialled before a country code in most countries, and in North America."""
+_starts_abroad: Final = re.compile(_ABROAD).match
 _PUNCTUATION: Final = str.maketrans("", "", " -.()/")
 _PLUS_SIGNS: Final = ("+", "\uff0b")
 # Shorter texts have special rules, longer ones are no phone numbers: the library decides both.
@@ -48,11 +55,16 @@ _LONGEST_PLAIN: Final = 32
 # exponent.
 _FLOAT: Final = re.compile(r"\+?[0-9][0-9 ()/-]*(?:[.,]0+|(?:[.,][0-9]*)?[eE]\+?[0-9]+)").fullmatch
 _SHORTEST_SECOND_NUMBER: Final = 7
-_may_be_doubtful: Final = re.compile("[A-Za-z,;]").search
+_may_be_doubtful: Final = re.compile(r"[^\W\d_]|[,;]").search
+_starts_with_letters: Final = re.compile(r"[^\d+\uff0b]*[^\W\d_]").match
+_shared_stem: Final = re.compile(r"(.*[0-9])\s*/\s*-?\s*[0-9]{1,4}").fullmatch
+_replace_non_digits: Final = re.compile(r"\D+").sub
+_FEWEST_ALIKE: Final = 5
 _first_letter: Final = re.compile("[0-9][^A-Za-z]*+([A-Za-z])").search
 _has_parameters: Final = re.compile(";(?:phone-context|ext|isub)=", re.IGNORECASE).search
 _extension: Final = re.compile(
-    r"([+(]?[0-9][0-9 ()/.-]*[0-9])\s*[,;-]?\s*(?:;ext=|(?:extension|extn?|x|#|int|dw)\.?:?)\s*[0-9]{1,6}",
+    r"([+(]?[0-9][0-9 ()/.-]*[0-9])\s*[,;-]?\s*(?:;ext=|(?:extension|extn?|x|#|int(?:erno)?|dw|durchwahl"
+    r"|nebenstelle|nst|app(?:arat)?|poste|anexo|ramal|toestel|tst|wewn?|内線|доб)\.?:?)\s*[0-9]{1,6}",
     re.IGNORECASE,
 ).fullmatch
 _separated: Final = re.compile(r"[/;,|&\n]|:::|\b(?:or|and|oder|und|ou|et|o|y|e|of|en|lub|i)\b", re.IGNORECASE).split
@@ -276,7 +288,7 @@ def _dialled(region: str) -> re.Pattern[str] | None:
         return None
     lengths = "|".join(f"[0-9]{{{length}}}" for length in sorted(home.full & home.possible) if length > 0)
     return re.compile(
-        f"^(?=[0-9]{{{_SHORTEST_PLAIN}}})(?={data.national_prefix})(?!{home.prefix[1:]})"
+        f"^(?=[0-9]{{{_SHORTEST_PLAIN}}})(?={data.national_prefix})(?!{home.prefix[1:]})(?!{_ABROAD})"
         + (f"(?!{abroad})" if abroad else "")
         + f"(?>{strip})(?=(?:{lengths})$)(?=(?:{general.national_number_pattern})$)",
         re.MULTILINE,
@@ -318,10 +330,10 @@ def number_in(
     elif phone_format == "international" and (not digits.startswith("0") or digits.startswith("00")):
         number = e164("+" + digits.removeprefix("00"), None)
         remark = "" if number is not None else NOT_POSSIBLE
-    elif phone_format != "auto" or region is None:
+    elif region is None:
         number, remark = e164(text, region), ""
     else:
-        number, remark = _by_validity(text, digits, _home_plan(region), region)
+        number, remark = _in_region(text, digits, region, phone_format)
     if number is None:
         return None, remark or why_not(text, region)
     if not is_region_sure and region is not None and text[0] not in _PLUS_SIGNS:
@@ -331,19 +343,43 @@ def number_in(
     return number, remark
 
 
-def _by_validity(text: str, digits: str, home: _Plan, region: str) -> tuple[str | None, str]:
-    """Reads digits without a plus sign as what they are valid as: first as a number of the region."""
-    if (home.trunk and digits.startswith(home.trunk)) or (
-        home.starts_abroad is not None and home.starts_abroad(digits)
-    ):
-        return e164(text, region), ""
-    abroad = _PLANS[digits[:3]]
-    is_valid_abroad = abroad is not None and is_valid(abroad.prefix, digits[len(abroad.prefix) - 1 :])
-    if len(digits) <= home.longest_mobile and is_valid(home.prefix, digits, region):
-        return home.prefix + digits, MAY_BE_FOREIGN if is_valid_abroad else ""
-    if is_valid_abroad and abroad is not None:
-        return (f"+{digits}", "") if abroad.prefix == home.prefix else (None, FOREIGN)
-    return e164(text, region), ""
+def _in_region(text: str, digits: str, region: str, phone_format: PhoneFormat) -> tuple[str | None, str]:
+    """Reads digits without a plus sign in a region."""
+    home = _home_plan(region)
+    read = _by_validity(digits, home, region) if phone_format == "auto" else None
+    number, remark = read or (e164(text, region), "")
+    prefix = home.prefix
+    if read is None and number == prefix + digits and digits.startswith(prefix[1:]):
+        # With its country code before it again, it would be the number of somebody else.
+        return (number, "") if is_valid(prefix, digits, region) else (None, CODE_TWICE)
+    return number, remark
+
+
+def _by_validity(digits: str, home: _Plan, region: str) -> tuple[str | None, str] | None:
+    """Reads digits without a plus sign as what they are valid as: first as a number of the region. None for
+    those that are valid as nothing, and for those that say what they are.
+    """
+    has_trunk = home.trunk != "" and digits.startswith(home.trunk)
+    if (start := _starts_abroad(digits)) is not None:
+        number = _if_valid(e164(f"+{digits[start.end() :]}", None))
+        is_national = has_trunk and start[0] != "00" and _if_valid(e164(digits, region)) is not None
+        return (number, "") if number is not None and not is_national else None
+    if has_trunk or (home.starts_abroad is not None and home.starts_abroad(digits)):
+        return None
+    # As after a plus sign, a trunk prefix between the country code and the number is dropped.
+    number = _if_valid(e164(f"+{digits}", None))
+    is_own = number is not None and number.startswith(home.prefix)
+    is_dropped = is_own and number != f"+{digits}"
+    if len(digits) <= home.longest_mobile and not is_dropped and is_valid(home.prefix, digits, region):
+        return home.prefix + digits, MAY_BE_FOREIGN if number is not None else ""
+    if number is None:
+        return None
+    return (number, "") if is_own else (None, FOREIGN)
+
+
+def _if_valid(number: str | None) -> str | None:
+    plan = _PLANS[number[1:4]] if number is not None else None
+    return number if number and plan is not None and is_valid(plan.prefix, number[len(plan.prefix) :]) else None
 
 
 def is_valid(prefix: str, national: str, region: str = "") -> bool:
@@ -382,10 +418,27 @@ def _valid_in(region: str, prefix: str) -> Callable[[str], object]:
     return re.compile(f"(?=(?:{general.national_number_pattern})\\Z)(?:{'|'.join(patterns) or '(?!)'})").fullmatch
 
 
-def holds_several(text: str) -> bool:
-    """Returns whether a text has two numbers with a separator between them."""
-    numbers = (part for part in _separated(text) if sum(map(str.isdigit, part)) >= _SHORTEST_SECOND_NUMBER)
-    return len(_pluses(text)) > 1 or len(list(islice(numbers, 2))) == 2
+def holds_several(text: str, region: str | None) -> bool:
+    """Returns whether a text has two numbers with a separator between them, or the end of a second one after
+    a slash.
+    """
+    parts = (_replace_non_digits("", part).removeprefix("00") for part in _separated(text))
+    if len(_pluses(text)) > 1 or sum(len(digits) >= _SHORTEST_SECOND_NUMBER for digits in parts) > 1:
+        return True
+    stem = _shared_stem(text)
+    return stem is not None and _if_valid(e164(stem[1], region)) is not None
+
+
+def has_one_digit(text: str, number: str | None) -> bool:
+    """Returns whether a number, or a text that is none, consists of one digit again and again, as what people
+    type who do not want to give theirs.
+    """
+    if number is None:
+        digits = _replace_non_digits("", text)
+        return digits != "" and len(set(digits)) == 1 and (digits[0] == "0" or len(digits) >= _FEWEST_ALIKE)
+    plan = _PLANS[number[1:4]] if len(set(number[-_FEWEST_ALIKE:])) == 1 else None
+    national = number[len(plan.prefix) :] if plan is not None else ""
+    return len(national) >= _FEWEST_ALIKE and len(set(national)) == 1
 
 
 def _without_punctuation(text: str, region: str | None) -> str | None:
@@ -448,8 +501,10 @@ def doubt(text: str, region: str | None) -> str | None:
     The library reads words as digits, as on the keys of a telephone, and a second number as an
     extension.
     """
-    if _may_be_doubtful(text) is None:
+    if _may_be_doubtful(text) is None or _extension(text) is not None:
         return None
+    if _starts_with_letters(text) is not None:
+        return WORDS_BEFORE
     import phonenumbers
 
     try:

@@ -16,6 +16,7 @@ from socialapi.bulk.audiences.cells import (
     SEPARATOR,
     UserBlock,
     When,
+    countries_of,
     country_of,
     overrides_of,
     texts_in,
@@ -134,7 +135,8 @@ class Preparer:
             self._of_models: dict[IdentifierKind, Normalizer] = dict(self._normalizers)
             if "partner_user_id" in kinds:
                 self._of_models["partner_user_id"] = partner_user_id_of_model
-            if default_region is not None and phone_format != "international":
+            self._reads_national = phone_format != "international"
+            if default_region is not None and self._reads_national:
                 self._region = phone_numbers.check_region(default_region)
         """That of numbers which are written as they are dialled, whatever `phone_format` is otherwise."""
         self._require_hashed = require_hashed
@@ -171,11 +173,13 @@ class Preparer:
     def _hashed_columns(self, block: UserBlock) -> list[Column]:
         """Returns the columns of identifiers, in which every value that takes time is undecided."""
         columns = list[Column]()
-        for at, _, kind in block.layout.identifiers:
+        for at, field, kind in block.layout.identifiers:
             if kind in self._hashed_kinds:
-                region = None if block.layout.countries else self._region
-                found = hashed_column(kind, block.columns[at], region, require_hashed=self._require_hashed)
-                columns.append((kind, found))
+                by_country = kind == "phone_number" and self._reads_national and block.layout.countries
+                countries = countries_of(block, field) if by_country else ()
+                region = self._region if countries or not block.layout.countries else None
+                cells, require_hashed = block.columns[at], self._require_hashed
+                columns.append((kind, hashed_column(kind, cells, region, countries, require_hashed=require_hashed)))
             else:
                 values = [None] * len(block)
                 columns.append((kind, Texts(values) if kind == "partner_user_id" else Digests(values)))

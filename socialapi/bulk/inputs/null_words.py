@@ -1,8 +1,9 @@
-"""The words that databases, programs and spreadsheets write where there is no value.
+"""The words that databases, programs, spreadsheets and people write where there is no value.
 
-Such a word is never hashed or sent. docs/inputs.md prints the list.
+Such a word is never hashed or sent. docs/inputs.md prints the lists.
 """
 
+import hashlib
 import re
 from typing import Final
 
@@ -17,17 +18,75 @@ NULL_WORDS: Final = frozenset(
         *("unbekannt", "k.a.", "k. a.", "keine angabe", "inconnu", "desconocido", "sconosciuto", "desconhecido"),
     )
 )
-"""In lower case."""
+"""In lower case, in any column."""
 
-NULL_WORD: Final = 'stands for no value, as "null" and "n/a" do'
-"""The reason why such a word is skipped."""
+_NO_PERSON: Final = r"""
+nul | tbd | tba | n/d | n.d. | n\a | s/d | s/n | [none] | [empty] | [deleted] | (deleted) | not given |
+not known | no data | no value | no number | no phone number | no email address | no e-mail | no mail |
+no handle | no twitter | kein | keine | keiner | ohne | ohne angabe | keine angaben | keine email | keine e-mail
+| keine mail | kein telefon | nicht angegeben | nicht bekannt | nicht vorhanden | k.a | (leer) | aucun | aucune
+| inconnue | néant | non renseigné | non renseignée | non communiqué | pas de mail | pas d'email |
+pas de téléphone | sans email | n.c. | (vide) | ninguno | ninguna | desconocida | sin correo | sin email |
+sin teléfono | sin telefono | sin dato | sin datos | no tiene | no disponible | no aplica | (en blanco) |
+nessuno | nessuna | sconosciuta | non disponibile | non specificato | senza email | (vuoto) | nenhum | nenhuma |
+desconhecida | não informado | nao informado | não tem | nao tem | sem email | sem e-mail | sem telefone |
+(vazio) | geen | onbekend | niet bekend | n.v.t. | n.v.t | nvt | niet van toepassing | geen email | geen e-mail
+| geen telefoon | (leeg) | brak | nieznany | nieznana | nieznane | nie dotyczy | nie podano | brak danych |
+(puste) | なし | 無し | 無 | ナシ | 不明 | 未設定 | 未入力 | 該当なし | 无 | 暂无 | 未知 | 없음 | okänd | saknas | ukjent | ukendt | нет |
+н/д | неизвестно | не указано
+"""
+NO_PERSON: Final = frozenset(word.strip() for word in _NO_PERSON.split("|"))
+"""In lower case, in columns of people alone: of a product they may be said."""
 
-_MOST_CHARACTERS: Final = 36
-_is_zero_uuid: Final = re.compile("0{8}-?0{4}-?0{4}-?0{4}-?0{12}").fullmatch
+_NO_ADDRESS: Final = """
+brakemaila brakmaila geen-email geenemail keine-email keine-mail keineemail keinemail no-email no-mail no.email
+no_email noemail noemailaddress nomail pasdemail sememail senzaemail sincorreo sinemail
+"""
+NO_ADDRESS: Final = frozenset(_NO_ADDRESS.split())
+"""What stands before the @ of addresses that are none, whatever their domain."""
+
+_PEOPLE: Final = NULL_WORDS | NO_PERSON
+NAMES: Final = _PEOPLE | NO_ADDRESS | {"test"}
+"""Handles, and what stands before the @ of addresses, that may stand for no value."""
+_NAMES: Final = NAMES - {"nan", "nat", "nil"}
+"""Those that are hardly the names of people."""
+_NOWHERE: Final = frozenset(("example", "test", "invalid", "localhost"))
+"""The domains of RFC 2606 at the top, and `example` below .com, .net and .org."""
+_MOST_CHARACTERS: Final = 64
+_is_zeros: Final = re.compile("[0-]{16,}").fullmatch
 
 
 def is_null_word(text: str) -> bool:
-    """Returns whether a trimmed text stands for no value. An all-zero UUID does, too: telephones give
-    it for people who do not want to be tracked.
+    """Returns whether a trimmed text in a column of people stands for no value. All-zero ids of devices do,
+    too: telephones give them for people who do not want to be tracked. And so do addresses such as
+    `null@null.com` and `noemail@shop.example`.
     """
-    return len(text) <= _MOST_CHARACTERS and (text.lower() in NULL_WORDS or _is_zero_uuid(text) is not None)
+    if len(text) > _MOST_CHARACTERS:
+        return False
+    word = text.lower()
+    name, mark, domain = word.partition("@")
+    if not mark:
+        return word in _PEOPLE or _is_zeros(word) is not None
+    labels = domain.split(".")
+    return (
+        name in NO_ADDRESS
+        or labels[-1] == "invalid"
+        or (name in _NAMES and (labels[0] in _NAMES or not _NOWHERE.isdisjoint((labels[0], labels[-1]))))
+    )
+
+
+def _written_forms(word: str) -> set[str]:
+    return {word, word.upper(), word.capitalize(), word.title()}
+
+
+NULL_DIGESTS: Final = frozenset(
+    (
+        "0" * 64,
+        *(
+            hashlib.sha256(form.encode()).hexdigest()
+            for word in ("", " ", "\n", "\r\n", "00000000-0000-0000-0000-000000000000", *_PEOPLE)
+            for form in _written_forms(word)
+        ),
+    )
+)
+"""The digests of no value, and what programs write for one that is none."""

@@ -3,7 +3,6 @@ memory.
 """
 
 import datetime
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -12,7 +11,7 @@ import attrs
 
 from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.audiences.cells import UserBlock
-from socialapi.bulk.audiences.cleanup import digest_in
+from socialapi.bulk.audiences.cleanup import DIGEST_LENGTHS, digest_in, why_no_digest
 from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.audiences.dedup import RecentIdentifiers
 from socialapi.bulk.audiences.normalize import trimmed
@@ -46,12 +45,6 @@ from socialapi.reports import (
     RowIssue,
 )
 
-_is_hexadecimal: Final = re.compile("[0-9a-fA-F]{30,130}").fullmatch
-DIGEST_DIGITS: Final = 64
-_LENGTHS: Final = frozenset({32, 40, 56, 96, 128, *range(60, 69)})
-"""Of digests, and of digests that lost a few digits or have some too many."""
-_LENGTHS_LOOKED_AT: Final = _LENGTHS | {44, 88}
-"""With those of digests in base64."""
 _OVERRIDES: Final = frozenset(OVERRIDES)
 
 
@@ -207,7 +200,7 @@ class Linter:
             for cell, value in zip(block.columns[at], values, strict=True):
                 if value:
                     text = cell.strip() if isinstance(cell, str) else next(text for text, _ in texts_of(cell))
-                    if is_phone or len(text) in _LENGTHS_LOOKED_AT or value in WELL_KNOWN or text.lower() in WORDS:
+                    if is_phone or len(text) in DIGEST_LENGTHS or value in WELL_KNOWN or text.lower() in WORDS:
                         self._look_closer(kind, text, value, "", column)
 
     def saw_value(self, field: str, kind: IdentifierKind, text: str, value: str, remark: str) -> None:
@@ -249,14 +242,14 @@ class Linter:
         elif kind == "phone_number" and (remark == NO_REGION or (value and "+" not in text)):
             counts.no_country_code += 1
             counts.by_region += bool(value)
-        known = known_as(kind, value)
+        known = known_as(kind, value or digest_in(text))
         if known == "nothing":
             counts.of_nothing += 1
         elif known == "twice":
             counts.hashed_twice += 1
         elif known == "placeholder" or is_placeholder(kind, text):
             counts.placeholders += 1
-        elif len(text) in _LENGTHS and _is_other_digest(kind, text):
+        elif why_no_digest(text) is not None and not (value and kind == "device_id"):
             counts.wrong_length += 1
 
     def report(self, broken_off: str | None = None) -> LintReport:
@@ -284,12 +277,3 @@ class Linter:
         )
         findings = findings_of(report, self._broken_rows, self._refused_rows, has_region=self._has_region)
         return attrs.evolve(report, findings=(*remarks_of(self._selection.remarks), *findings))
-
-
-def _is_other_digest(kind: IdentifierKind, text: str) -> bool:
-    """Returns whether a text looks like a digest of another kind than SHA-256, or like a part of
-    one.
-    """
-    if len(text) == DIGEST_DIGITS or _is_hexadecimal(text) is None or text.isdigit() or text.isalpha():
-        return False
-    return kind != "device_id" or len(text) != 32  # a device identifier may be written without its hyphens

@@ -3,13 +3,14 @@
 import functools
 import re
 import uuid
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final, Literal
 
 import attrs
 
 from socialapi.bulk.inputs.columns import shown_name
+from socialapi.bulk.inputs.leftovers import is_wrapped
 from socialapi.bulk.inputs.null_words import is_null_word
 from socialapi.bulk.inputs.numbers import NOT_TEXT, NoDigits, digits_of, is_missing, is_number, looks_like_float
 from socialapi.bulk.inputs.reader import IS_BLANK, Block
@@ -396,7 +397,9 @@ class _Tests:
             return False
         if any(map(data.__contains__, CONTROLS)) or not self.left_out.isdisjoint(texts):
             return False
-        if ("'" in together or '="' in together) and any(map(starts_marked, texts)):
+        is_marked: Callable[[str], object] = is_wrapped if self.is_identifier else starts_marked
+        has_marks = '"' in together or not together.isascii() if self.is_identifier else '="' in together
+        if ("'" in together or has_marks) and any(map(is_marked, texts)):
             return False
         if self.is_identifier:
             may_be_float = any(map(together.__contains__, ".,eE"))

@@ -7,7 +7,8 @@ from typing import Final
 
 import attrs
 
-from socialapi.bulk.inputs.null_words import NULL_WORD, NULL_WORDS, is_null_word
+from socialapi.bulk.inputs.leftovers import unwrapped
+from socialapi.bulk.inputs.null_words import NULL_WORDS, is_null_word
 from socialapi.bulk.inputs.numbers import looks_like_float
 from socialapi.bulk.inputs.reader import has_undecoded
 from socialapi.bulk.products.merchant_values import (
@@ -24,7 +25,7 @@ from socialapi.bulk.products.merchant_values import (
 )
 from socialapi.bulk.products.rows import FIELDS, REQUIRED
 from socialapi.internal.records import FrozenRecord
-from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED
+from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, NULL_WORD
 
 IDENTIFIERS: Final = frozenset({"id", "gtin", "mpn", "item_group_id", "product_key", "item_group_key"})
 CATEGORY: Final = "product_type"
@@ -40,7 +41,10 @@ TWO_COUNTS: Final = "has three digits after its only separator, which may be tho
 ROUNDED: Final = (
     "was rounded by a spreadsheet or a program (1.23457E+11), and its last digits are lost: export the column as text"
 )
-WITHOUT_MARKS: Final = f'{MENDED}: the ="…" or apostrophe that keeps a text in a spreadsheet is left out'
+WITHOUT_MARKS: Final = (
+    f'{MENDED}: what a spreadsheet or a copy leaves around a text (="…", an apostrophe, of an id also quotation marks and '
+    "invisible characters) is left out"
+)
 WITHOUT_CONTROLS: Final = f"{MENDED}: control characters are left out"
 WITHOUT_POINT: Final = f"{MENDED}: the .0 of a number is left out"
 NOT_BELOW_ZERO: Final = f"{MENDED}: a number below 0 is sent as 0"
@@ -54,7 +58,7 @@ SHOP_KINDS: Final = (
 """What shop systems have in a column `product_type`."""
 CONTROLS: Final = bytes({*range(32)} - {*b"\t\n\r"}) + b"\x7f"
 
-_NUMBERS: Final = IDENTIFIERS | PRICES | {"inventory"}
+_NUMBERS: Final = PRICES | {"inventory", "mpn"}
 """The fields in which an apostrophe at the beginning is that of a spreadsheet."""
 _SHORT: Final = 4
 _is_formula: Final = re.compile(r'="([^"]*)"').fullmatch
@@ -156,6 +160,8 @@ def _fault(text: str) -> str | None:
 
 def _without_marks(field: str, text: str) -> str:
     """Returns a text without what a spreadsheet, or an export for one, puts around it."""
+    if field in IDENTIFIERS and field != "mpn":  # which may be in inches
+        return unwrapped(text).text or text
     if (formula := _is_formula(text)) is not None:
         return formula[1].strip()
     if text.startswith("'") and not text.endswith("'") and (field in _NUMBERS or _is_guarded(text)):

@@ -17,7 +17,6 @@ from socialapi.bulk.audiences.normalize import NOT_TAKEN
 from socialapi.bulk.audiences.prepare import Preparer
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.inputs.formats import Records, open_records
-from socialapi.bulk.inputs.null_words import NULL_WORD
 from socialapi.bulk.job import JobDescription, JobRun, prepare_input, run_job
 from socialapi.bulk.rejects import RejectsFile
 from socialapi.bulk.rows import RowBlock
@@ -28,7 +27,7 @@ from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, months_later
 from socialapi.models.validation import Faults, parse_timestamp
-from socialapi.reports import UploadReport
+from socialapi.reports import NULL_WORD, UploadReport
 from socialapi.session.session import Session
 
 ROWS_AT_ONCE: Final = 2_500

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.bulk.audiences.cleanup import (
-    MAX_CHARACTERS,
     cleaned_email,
     cleaned_phone_number,
     is_ascii_email,
     is_email,
 )
 from socialapi.bulk.audiences.normalize import Unusable, normalizers
+from socialapi.bulk.inputs.leftovers import MAX_CHARACTERS
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED
 from tests.bulk.model_service import ModelService, job_of
@@ -145,6 +145,8 @@ def test_what_is_not_unmistakable_is_unusable(text: str) -> None:
         ),
         *("+4917612345678;", "+4917612345678,", "+49 176 12345678.", "Ada <+4917612345678>", "(+4917612345678)"),
         *("+49176\u200b12345678", "\u202a+4917612345678\u202c", "+49 176\u00ad12345678", "\ufeff+4917612345678"),
+        *("mobil +49 176 12345678", "Tel. (privat): +49 176 12345678", "Handy-Nr.: +49 176 12345678"),
+        *("whatsapp:+4917612345678", "тел. +49 176 12345678", "+4917612345678 (work cell)"),
         *("+4917612345678 (mobile)", "+49 176 12345678 privat", "+49 176 12345678 - Handy", "Mobil: +49 176 12345678"),
         "tel:0176-12345678;phone-context=+49",
     ],
@@ -168,6 +170,7 @@ def test_notations_of_phone_numbers_are_no_debris(text: str, number: str) -> Non
     assert normalize("phone_number", text, "US") == (sha256(number), "")
 
 
+WORDS_BEFORE = "has words before a number, which may say that it is another one: give the number alone"
 SCIENTIFIC = (
     "is in scientific notation, as spreadsheets write long numbers; its digits may be lost: export the column as text"
 )
@@ -178,7 +181,7 @@ SCIENTIFIC = (
     [
         ("+493012345 nobody", "has letters behind a number that is possible without them"),
         ("030 1234567 Ada", "has letters behind a number that is possible without them"),
-        ("call +4917612345678 now", "has letters behind a number that is possible without them"),
+        *((text, WORDS_BEFORE) for text in ("call +4917612345678 now", "Fax 030 901820", "Do not call: 0171 3920012")),
         ("+14155550101;4155550102", "holds more than one phone number"),
         ("+14155550101,,4155550102", "holds more than one phone number"),
         ("+4917612345678 <+4917612345679>", "is not a possible phone number"),
@@ -205,10 +208,25 @@ def test_a_digest_is_taken_out_of_quotation_marks_as_well(kind: IdentifierKind) 
 
 
 @pytest.mark.parametrize("text", ['"a"', "'a'", "<a>", "a;", "=a", "mailto:a"])
-@pytest.mark.parametrize("kind", ["device_id", "partner_user_id"])
-def test_opaque_identifiers_are_never_touched(kind: IdentifierKind, text: str) -> None:
-    value = text if kind == "partner_user_id" else sha256(text)
-    assert normalize(kind, text) == (value, "")
+def test_the_id_of_a_partner_is_never_touched(text: str) -> None:
+    assert normalize("partner_user_id", text) == (text, "")
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        *('="{}"', "'{}", '"{}"', "'{}'", "“{}”", "„{}“", "«{}»", "=“{}”", '"=""{}"""', "\ufeff{}", "\u200b{}\u200b"),
+        *("\u202a{}\u202c", "\u200e{}", "\u00a0{}\u00a0", "\ufeff'{}"),
+    ],
+)
+def test_every_kind_loses_what_a_spreadsheet_or_a_copied_page_leaves_around_it(around: str) -> None:
+    values: tuple[tuple[IdentifierKind, str], ...] = (
+        *(("email", ADA), ("phone_number", NUMBER), ("handle", "ada_king"), ("service_id", "00123")),
+        *(("device_id", "5d1c1a1e-7b3f-4c52-9a64-20f8c3e6b7d9"),),
+    )
+    for kind, value in values:
+        assert normalize(kind, around.format(value))[0] == sha256(value), kind
+        assert normalize(kind, around.format(DIGEST))[0] == DIGEST, kind
 
 
 DEBRIS = st.lists(

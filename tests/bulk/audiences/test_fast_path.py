@@ -35,7 +35,7 @@ def padded() -> Records:
 def german() -> Records:
     """Mobile numbers as they are written at home, in several ways."""
     forms = ("0170{:07}", "0170 {:07}", "0170-{:07}", "(0170) {:07}", "+49 170 {:07}")
-    return [(email, forms[number % len(forms)].format(number)) for number, (email, _) in enumerate(clean())]
+    return [(email, forms[number % len(forms)].format(number + 1)) for number, (email, _) in enumerate(clean())]
 
 
 def all_mixed() -> Records:
@@ -90,3 +90,13 @@ async def test_few_rows_of_an_ordinary_export_are_looked_at_one_by_one(
     assert (report.read, report.rejected, report.pending) == (ROWS, 0, 0)
     assert values <= prepared * ROWS
     assert rows <= placed * ROWS
+
+
+async def test_numbers_of_rows_with_a_country_are_read_together_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    undecided = list[str]()
+    monkeypatch.setattr(prepare, "plain_value", lambda _, text: undecided.append(text))
+    forms = (("0170 {:07}", "DE"), ("0664 {:07}", "at"), ("07911 {:06}", "44"), ("06 {:08}", "FRA"), ("0151 {:07}", ""))
+    rows = [(form.format(number + 1), country) for number in range(200) for form, country in forms]
+    job = job_of(ModelService(), [{"phone": phone, "country": each} for phone, each in rows], default_region="DE")
+    report = await job.run()
+    assert (report.accepted, undecided) == (len(rows), [])

@@ -94,7 +94,33 @@ SITUATIONS: dict[str, tuple[list[dict[str, str]], dict[str, Any], Held]] = {
         held("phone_number", "+491713920012", "+4915228817386", "+491713920013"),
     ),
     "a list of advertising ids is in upper case": ([{"idfa": IDFA.upper()}], {}, held("device_id", IDFA)),
-    "ids that are no UUIDs keep their case": ([{"device_id": "AbC-1"}], {}, held("device_id", "AbC-1")),
+    "a country code has the trunk prefix behind it": (
+        [
+            {"phone": "49 0171 3920012", "country": "DE"},
+            {"phone": "43 0664 1234567", "country": "AT"},
+            {"phone": "4407911123456", "country": "GB"},
+            {"phone": "33 06 12 34 56 78", "country": "FR"},
+            {"phone": "39 06 1234 5678", "country": "IT"},
+            {"phone": "36 06 30 123 4567", "country": "HU"},
+            {"phone": "49030901820", "country": ""},
+            {"phone": "011 1 415 555 2671", "country": ""},
+        ],
+        {"default_region": "DE"},
+        held("phone_number", "+491713920012", "+436641234567", "+447911123456", "+33612345678", "+390612345678")
+        | held("phone_number", "+36301234567", "+4930901820", "+14155552671"),
+    ),
+    "programs write digests with a prefix, in upper case or without padding": (
+        [
+            *(
+                {"email": before + sha256(ANN).upper(), "phone": ""}
+                for before in ("", "0x", "\\x", "sha256:", "SHA-256:")
+            ),
+            {"email": f"X'{sha256(BOB)}'", "phone": ""},
+            {"email": "", "phone": base64.b64encode(hashlib.sha256(PHONE.encode()).digest()).decode().rstrip("=")},
+        ],
+        {},
+        held("email", ANN, BOB) | held("phone_number", PHONE),
+    ),
     "a CRM keeps addresses of profiles": (
         [
             {"twitter": "https://twitter.com/Jack_Lee"},
@@ -191,9 +217,70 @@ async def test_null_words_of_a_database_are_left_out_with_a_warning() -> None:
     rows = [{"email": f"u{at}@example.com", "twitter": word} for at, word in enumerate(NULL_WORDS)]
     found, report = await uploaded(rows)
     assert found == held("email", *(f"u{at}@example.com" for at in range(len(NULL_WORDS))))
-    assert report.warnings == len(NULL_WORDS)
-    assert {issue.field for issue in report.warning_details} == {"twitter"}
-    assert "stands for no value" in report.warning_details[0].reason
+    (warning,) = report.warning_details
+    assert (report.warnings, warning.field) == (1, "twitter")
+    assert "stands for no value" in warning.reason
+    assert f"({len(NULL_WORDS)} rows" in warning.reason
+
+
+@pytest.mark.parametrize(
+    "word", ["keine", "unbekannt", "k.A.", "Aucun", "NINGUNO", "nessuno", "nenhum", "geen", "brak", "なし", "不明"]
+)
+async def test_nobody_is_called_none_in_another_language(word: str) -> None:
+    found, report = await uploaded([{kind: word, "email2": ANN} for kind in IDENTIFIER_KINDS])
+    assert found == held("email", ANN)
+    assert report.warnings == len(IDENTIFIER_KINDS)
+
+
+async def test_addresses_and_numbers_that_are_typed_to_give_none_are_left_out() -> None:
+    none = (
+        "null@null.com",
+        "None@none.none",
+        "noemail@shop.de",
+        "no-email@example.com",
+        "test@example.com",
+        "x@y.invalid",
+    )
+    some = (ANN, "nat@nat.at", "test@mail.de", "na@firm.com", "noel@email.de")
+    found, report = await uploaded([{"email": text, "partner_user_id": "c"} for text in (*none, *some)])
+    assert found == held("email", *some) | {("partner_user_id", "c")}
+    assert f"({len(none)} rows" in report.warning_details[0].reason
+    numbers = ("0000000000", "0", "(555) 555-5555", "+1 999 999 9999", "+11111111111", "+19999999999")
+    found, _ = await uploaded([{"phone": text, "email": ANN} for text in numbers], default_region="US")
+    assert found == held("email", ANN)
+    assert (await uploaded([{"phone": "+14155555555"}]))[0] == held("phone_number", "+14155555555")
+
+
+@pytest.mark.parametrize(
+    "of_nothing", ["", "null", "None", "N/A", "KEINE", "不明", "00000000-0000-0000-0000-000000000000"]
+)
+async def test_digests_of_nothing_are_left_out_whatever_they_look_like(of_nothing: str) -> None:
+    digest = sha256(of_nothing)
+    forms = (digest, digest.upper(), f'="{digest}"', base64.b64encode(bytes.fromhex(digest)).decode(), "0" * 64)
+    for kind in IDENTIFIER_KINDS[:-1]:
+        found, report = await uploaded([{kind: form, "partner_user_id": "c"} for form in forms])
+        assert found == {("partner_user_id", "c")}
+        (warning,) = report.warning_details
+        assert "digest of an empty text or of a word" in warning.reason
+        assert f"({len(forms)} rows" in warning.reason
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        *((hashlib.new(name, ANN.encode()).hexdigest(), said) for name, said in (("md5", "MD5"), ("sha1", "SHA-1"))),
+        (hashlib.sha512(ANN.encode()).hexdigest().upper(), "SHA-512"),
+        (base64.b64encode(hashlib.md5(ANN.encode()).digest()).decode(), "MD5"),
+        *((sha256(ANN)[:63], "63 hexadecimal digits"), (sha256(ANN) + "0", "65 hexadecimal digits")),
+    ],
+)
+async def test_a_digest_of_another_kind_is_refused_by_its_name(text: str, name: str) -> None:
+    for kind in ("email", "phone_number", "handle"):
+        _, report = await uploaded([{kind: text}])
+        assert (
+            report.rejects[0].reason
+            == f"looks like a digest ({name}): only SHA-256 is taken, as 64 hexadecimal digits or in base64"
+        )
 
 
 @pytest.mark.parametrize("kind", IDENTIFIER_KINDS)
@@ -250,6 +337,7 @@ async def test_two_numbers_in_a_cell_are_none_and_the_warning_says_so() -> None:
         "(415) 555-0132 or (415) 555-0133",
         "4155550132;4155550133",
         "030 1234 / 030 1235",
+        *("415 555 0132/33", "+49 30 901820/21", "+49 30 901820/-21"),
     )
     for cell in cells:
         found, report = await uploaded([{"email": ANN, "phone": cell}], default_region="US")

@@ -13,11 +13,12 @@ from socialapi.bulk.audiences import normalize as normalizing
 from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.normalize import Unusable, normalizers
 from socialapi.bulk.audiences.phone_numbers import check_region
-from socialapi.bulk.inputs.null_words import NULL_WORD
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
+from socialapi.reports import NULL_WORD
 
 HASHED_KINDS: tuple[IdentifierKind, ...] = tuple(kind for kind in IDENTIFIER_KINDS if kind != "partner_user_id")
+DEVICES = ("6D92078A-8246-4BA4-AE5B-76104861E7DC", "6D92078A82464BA4AE5B76104861E7DC", "9774D56D682E549C")
 DIGEST = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
 
 
@@ -58,7 +59,9 @@ def test_the_documented_handle_has_the_documented_digest() -> None:
         ("handle", "\t@Some_Body ", "some_body"),
         ("handle", "plain", "plain"),
         ("device_id", " 6D92078A-8246-4BA4-AE5B-76104861E7DC ", "6d92078a-8246-4ba4-ae5b-76104861e7dc"),
-        ("device_id", "6D92078A", "6D92078A"),
+        ("device_id", "6D92078A82464BA4AE5B76104861E7DC", "6d92078a82464ba4ae5b76104861e7dc"),
+        ("device_id", "{6d92078a-8246-4ba4-ae5b-76104861e7dc}", "6d92078a-8246-4ba4-ae5b-76104861e7dc"),
+        ("device_id", "9774D56D682E549C", "9774d56d682e549c"),
         ("service_id", " 0012345 ", "0012345"),
         ("phone_number", "\u202a+1 (415) 555-0123\u202c", "+14155550123"),
         ("phone_number", "(415) 555-0123", "+14155550123"),
@@ -116,7 +119,11 @@ def test_a_blank_text_is_no_identifier_and_no_error(kind: IdentifierKind, blank:
         ),
         ("handle", "b\udcff", "is not valid UTF-8"),
         ("device_id", "6D92 078A", "contains a blank or an invisible character"),
-        ("device_id", "6D92\u00ad078A", "contains a blank or an invisible character"),
+        *(
+            ("device_id", text, normalizing.NOT_A_DEVICE_ID)
+            for text in ("1", "0", "till-7", "23846200000000123", "6D92078A")
+        ),
+        *(("device_id", "".join("0" if c.isalnum() else c for c in text), NULL_WORD) for text in DEVICES),
         ("device_id", "\udc80", "is not valid UTF-8"),
         ("service_id", "12a", "is not a decimal number"),
         ("service_id", "-12", "is not a decimal number"),

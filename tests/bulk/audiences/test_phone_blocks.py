@@ -56,7 +56,17 @@ def numbers(region: str, seed: int) -> list[str]:
         start = chance.choice(
             (
                 *(trunk, trunk, trunk, "", "0", "1", "8", f"{code}", f"+{code}", f"+{code}", f"00{code}"),
-                *(f"+{code}{trunk}", f"+{code} (0)", f"{trunk}{code}", "521", "+521", "00521", "0521"),
+                *(
+                    f"+{code}{trunk}",
+                    f"+{code} (0)",
+                    f"{code}{trunk}",
+                    f"011{code}",
+                    f"{trunk}{code}",
+                    "521",
+                    "+521",
+                    "00521",
+                    "0521",
+                ),
                 *(f"+{chance.choice(codes)}", f"{chance.choice(codes)}"),
             )
         )

@@ -204,8 +204,8 @@ async def test_another_version_of_the_normaliser_is_another_setting(
 ) -> None:
     journal = tmp_path / "job.journal"
     await begun(people(*NAMES), journal)
-    monkeypatch.setattr("socialapi.bulk.audiences.job.NORMALIZER_VERSION", 4)
-    assert "the same job with other settings: normalizer 3 then, 4 now;" in await refused(people(*NAMES), journal)
+    monkeypatch.setattr("socialapi.bulk.audiences.job.NORMALIZER_VERSION", 5)
+    assert "the same job with other settings: normalizer 4 then, 5 now;" in await refused(people(*NAMES), journal)
 
 
 async def test_a_value_that_was_given_for_the_name_of_a_column_gets_into_neither_journal_nor_message(

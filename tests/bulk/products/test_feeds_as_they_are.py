@@ -12,10 +12,9 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from socialapi.bulk.inputs.null_words import NULL_WORD
 from socialapi.bulk.linting.product_linter import lint_products
 from socialapi.errors import InvalidInput
-from socialapi.reports import UpsertReport
+from socialapi.reports import NULL_WORD, UpsertReport
 from tests.bulk.products.model_catalog import ModelCatalog, job_of, product, read
 
 Shape = Mapping[str, Any]
@@ -86,6 +85,21 @@ async def test_ids_that_a_spreadsheet_was_to_keep_as_text_are_the_ids(written: A
     assert stored["00124"]["mpn"] == "M-1"
     assert warned(report) == ["gtin", "gtin", "id", "id", "mpn"]
     assert all("spreadsheet" in issue.reason for issue in report.warning_details)
+
+
+@pytest.mark.parametrize("written", [as_xml, as_json, as_parquet, as_mappings])
+@pytest.mark.parametrize("around", ['"{}"', "“{}”", "\ufeff{}", "{}\u200b", "\u200e{}", "\u00a0{}", '"=""{}"""'])
+async def test_an_id_that_was_copied_with_marks_or_invisible_characters_is_the_same_product(
+    written: Any, around: str, tmp_path: Path
+) -> None:
+    report, stored = await load(
+        written(
+            tmp_path,
+            [product("x") | {name: around.format(value) for name, value in (("id", "SKU-1"), ("item_group_id", "G"))}],
+        )
+    )
+    assert [(each, stored[each]["item_group_id"]) for each in stored] == [("SKU-1", "G")]
+    assert warned(report) == ([] if around.startswith("\u00a0") else ["id", "item_group_id"])
 
 
 @pytest.mark.parametrize(

@@ -127,7 +127,7 @@ def test_unusable_identifiers_of_a_row_that_is_sent_are_warnings() -> None:
 
 
 def test_a_row_without_a_usable_identifier_is_one_reject_with_every_reason() -> None:
-    assert rejection_of(raw(email("nobody"), ("Tel", "phone_number", "5555555"))) == (
+    assert rejection_of(raw(email("nobody"), ("Tel", "phone_number", "5550123"))) == (
         "E-Mail, Tel",
         f"is not a plausible e-mail address; {NO_REGION}",
     )

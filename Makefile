@@ -249,7 +249,7 @@ $(BUNDLERS): tools/requirements-bundle.txt | $(BUNDLE)/bin/python
 $(FLOORS): constraints-oldest.txt tools/requirements-oldest.txt $(BUILD) | $(OLDEST)/bin/python
 	@echo "Installing the oldest dependencies …"
 	@$(OLDEST)/bin/python -m pip --quiet --disable-pip-version-check install --constraint constraints-oldest.txt \
-		--editable '.[arrow,pandas,zstd,redis,otel]' --requirement tools/requirements-oldest.txt
+		--editable '.[arrow,pandas,zstd,redis,otel,remote]' --requirement tools/requirements-oldest.txt
 	@touch $@
 
 # Atheris is compiled for some versions of Python on Linux and macOS, and nothing else here needs it.

@@ -18,7 +18,7 @@ from socialapi import Config, errors
 from socialapi.bulk import job
 from socialapi.bulk.audiences import dedup
 from socialapi.bulk.audiences.job import MAX_WAITING_DUPLICATES
-from socialapi.bulk.inputs import arrow, csv, feed_xml, json, objects
+from socialapi.bulk.inputs import arrow, csv, feed_xml, json, objects, remote
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT
 from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, ROWS_PER_BLOCK
 from socialapi.bulk.linting.duplicates import MAX_KEPT
@@ -460,6 +460,11 @@ WAITS: Final = (
     ),
     Bound("storing an event", *fixed(inbox.STORE_TIMEOUT_SECONDS, seconds), "503: the service sends it again"),
     Bound("the end of `webhooks listen`", *fixed(serving.SHUTDOWN_SECONDS, seconds), "open connections are closed"),
+    Bound(
+        "a server of an input at an address that is silent",
+        *fixed(remote.READ_SECONDS, lambda n: f"{seconds(n)}, and {seconds(remote.CONNECT_SECONDS)} to connect"),
+        _error(errors.InvalidInput),
+    ),
     Bound(
         "a program that events are forwarded to",
         *argument(forwarder.Forwarder, "timeout_seconds", lambda n: f"{seconds(n)} an attempt, without an end"),

@@ -89,6 +89,8 @@ EXTRAS: Final = frozenset(
 )
 MAY_USE_EXTRAS: Final = frozenset({"bulk", "integrations", "testing"})
 USED_BY_ONE_MODULE: Final = {"opentelemetry": "socialapi.session.telemetry"}
+READS_ADDRESSES: Final = "socialapi.bulk.inputs.remote"
+"""It reads files of web servers, which are none of the service."""
 NOT_IN_WIRE: Final = frozenset({"aiohttp", "asyncio", "time", "random"})
 
 MAX_LINES: Final = 50
@@ -217,7 +219,7 @@ def _may(module: str, name: str) -> bool:
         is_web = name.startswith("aiohttp.web.") or name == "aiohttp.web"
         if unit in MAY_NAME_TYPES_OF_AIOHTTP and name == top:
             return True
-        return unit in (MAY_USE_AIOHTTP_WEB if is_web else MAY_USE_AIOHTTP)
+        return unit in (MAY_USE_AIOHTTP_WEB if is_web else MAY_USE_AIOHTTP) or module == READS_ADDRESSES
     return True
 
 

@@ -12,6 +12,7 @@ import attrs
 
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.dispatcher import Concurrency, Dispatcher, Sendable
+from socialapi.bulk.inputs.addresses import is_address
 from socialapi.bulk.inputs.reader import NoRows, Reader, TableForm
 from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
 from socialapi.bulk.rejects import RejectsFile, is_rejects_file, same_file
@@ -93,6 +94,10 @@ class JobOptions(FrozenRecord):
         share = self.max_reject_share
         if share is not None and (isinstance(share, bool) or not 0 <= share <= 1):
             yield invalid("max_reject_share", "must be a number from 0 to 1")
+        for name in ("journal", "rejects", "snapshot", "digests"):
+            path = getattr(self, name, None)
+            if isinstance(path, str) and is_address(path):
+                yield invalid(name, "is a file of this machine, not one at an address")
         if inspect.iscoroutinefunction(self.on_progress):
             yield invalid("on_progress", "is called, not awaited: give a plain function")
         if self.journal is not None and not isinstance(self.journal, str | os.PathLike | Journal):
@@ -427,7 +432,7 @@ class JobRun(Generic[C, B, P]):
         identity = JobIdentity(
             kind=description.kind,
             target=where | {name: str(value) for name, value in description.target.path_parameters.items()},
-            source=await fingerprint(list(self._reader.paths) or description.source),
+            source=await fingerprint(description.source, self._reader),
             settings=description.settings,
         )
         if isinstance(given, str | os.PathLike):

@@ -111,7 +111,7 @@ class UploadFlags(RowFlags):
     journal: JournalOption = None
     allow_empty: AllowEmpty = False
 
-    def kept(self, command: str, files: Sequence[Path], **more: str | None) -> RegisteredJournal | None:
+    def kept(self, command: str, files: Sequence[str], **more: str | None) -> RegisteredJournal | None:
         """Returns the journal of the job, with the command to run it again; None without
         `--journal`.
 
@@ -271,7 +271,7 @@ async def lint_do_not_reach(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> 
 
 
 async def _lint(
-    files: Sequence[Path], kinds: Sequence[IdentifierKind], flags: LintFlags, *, takes_effective_at: bool
+    files: Sequence[str], kinds: Sequence[IdentifierKind], flags: LintFlags, *, takes_effective_at: bool
 ) -> int:
     lint = lint_records(
         records_of(files),

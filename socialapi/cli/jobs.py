@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final
 import attrs
 from cyclopts import App, Parameter
 
+from socialapi.bulk.inputs.addresses import is_address, name_of_address
 from socialapi.bulk.journals.journal import JobIdentity, Opened
 from socialapi.bulk.journals.journal_view import JournalView, is_journal, look
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
@@ -201,14 +202,16 @@ def target_of(identity: JobIdentity) -> str:
     return "/".join(value for name, value in identity.target.items() if name not in ("host", "path"))
 
 
-def command_line(command: Sequence[str], files: Sequence[Path], options: Mapping[str, object]) -> list[str]:
-    """Returns the arguments that run a command again, from any folder. Files may be patterns.
+def command_line(command: Sequence[str], files: Sequence[str], options: Mapping[str, object]) -> list[str]:
+    """Returns the arguments that run a command again, from any folder. Files may be patterns, and addresses,
+    which are kept without a query.
 
     Raises InvalidInput for standard input, which cannot be read again.
     """
-    if Path(STANDARD_INPUT) in files:
+    if STANDARD_INPUT in files:
         raise InvalidInput(NOT_READ_AGAIN)
-    words = [*command, *map(os.path.abspath, files)]
+    paths = (name_of_address(each) if is_address(each) else os.path.abspath(each) for each in files)  # noqa: PTH100 - which keeps links
+    words = [*command, *paths]
     for name, value in options.items():
         flag = f"--{name.strip('_').replace('_', '-')}"
         if isinstance(value, bool):

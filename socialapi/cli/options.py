@@ -12,6 +12,7 @@ import attrs
 from cyclopts import Group, Parameter, Token, validators
 from cyclopts.argument import ArgumentCollection
 
+from socialapi.bulk.inputs.addresses import name_of_address
 from socialapi.bulk.inputs.reader import BinaryFile, NoRows
 from socialapi.errors import InvalidInput
 
@@ -20,8 +21,7 @@ FILE: Final = "FILE"
 """What inputs are called in help and messages."""
 
 
-def _inputs(kind: Any, files: Sequence[Path]) -> None:
-    names = list(map(str, files))
+def _inputs(kind: Any, names: Sequence[str]) -> None:
     if odd := [name for name in names if name.startswith("-") and name != STANDARD_INPUT]:
         raise InvalidInput(f"there is no option {odd[0]} (see --help); a file of this name is ./{odd[0]}")
     if len(names) > 1 and STANDARD_INPUT in names:
@@ -41,23 +41,24 @@ NOT_READ_AGAIN: Final = (
 JOURNALED: Final = Group("Journaled", validator=_not_from_standard_input, show=False)
 
 Files = Annotated[
-    list[Path],
+    list[str],
     Parameter(
         name=FILE,
         help="CSV (any usual delimiter), JSON Lines or a JSON array in UTF-8, also packed with gzip or Zstandard, or Parquet. Several, "
-        "or a quoted pattern ('exports/*.csv'), are read as one; - is standard input.",
+        "or a quoted pattern ('exports/*.csv', 's3://bucket/part-*.csv'), are read as one; https:// is read as well, and - is "
+        "standard input.",
         allow_leading_hyphen=True,  # allows `-`, which means standard input
         validator=_inputs,
         group=("Arguments", JOURNALED),
     ),
 ]
 Feeds = Annotated[
-    list[Path],
+    list[str],
     Parameter(
         name=FILE,
         help="A feed as merchants write it: CSV or TSV, RSS or Atom with g: names, JSON Lines, or a JSON array, also packed "
-        "with gzip or Zstandard, or Parquet. Several, or a quoted pattern ('feeds/*.xml'), are read as one; - is standard "
-        "input.",
+        "with gzip or Zstandard, or Parquet. Several, or a quoted pattern ('feeds/*.xml'), are read as one; https:// and "
+        "s3:// are read as well, and - is standard input.",
         allow_leading_hyphen=True,
         validator=_inputs,
         group=("Arguments", JOURNALED),
@@ -154,10 +155,9 @@ ExpiresAt = Annotated[
 ]
 
 
-def records_of(files: Sequence[Path]) -> str | BinaryFile | list[str]:
+def records_of(files: Sequence[str]) -> str | BinaryFile | list[str]:
     """Returns the records argument of a job."""
-    names = list(map(str, files))
-    return input_of(names[0]) if len(names) == 1 else names
+    return input_of(files[0]) if len(files) == 1 else list(files)
 
 
 def input_of(file: str) -> str | BinaryFile:
@@ -165,11 +165,11 @@ def input_of(file: str) -> str | BinaryFile:
     return open(0, "rb", buffering=0, closefd=False) if file == STANDARD_INPUT else file
 
 
-def title_of(files: Sequence[Path]) -> str:
+def title_of(files: Sequence[str]) -> str:
     """Returns the title of the inputs for the progress display."""
     if len(files) > 1:
         return f"{len(files)} files"
-    return "standard input" if str(files[0]) == STANDARD_INPUT else files[0].name
+    return "standard input" if files[0] == STANDARD_INPUT else Path(name_of_address(files[0])).name
 
 
 def mapping_of(

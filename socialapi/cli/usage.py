@@ -13,6 +13,7 @@ import attrs
 from cyclopts import UNSET, App, CycloptsError, Token, UnknownOptionError, ValidationError
 from cyclopts.argument import Argument, ArgumentCollection
 
+from socialapi.bulk.inputs.addresses import is_address
 from socialapi.cli.options import FILE, STANDARD_INPUT
 from socialapi.cli.output import printable
 from socialapi.config import Config
@@ -188,9 +189,10 @@ def _help(argument: Argument) -> str:
 
 
 def _missing(tokens: Iterable[Token]) -> list[str]:
-    """Returns the names that are neither a file nor a pattern."""
+    """Returns the names that are neither a file nor a pattern nor an address."""
     return [
         token.value
         for token in tokens
-        if token.value != STANDARD_INPUT and not glob.has_magic(token.value) and not Path(token.value).exists()
+        if token.value != STANDARD_INPUT
+        and not (glob.has_magic(token.value) or is_address(token.value) or Path(token.value).exists())
     ]

@@ -35,6 +35,7 @@ from socialapi.session.budget import ConnectionPlaces, InFlightBudget
 from socialapi.session.call import Call
 from socialapi.session.clock import Clock, run_with_timeout
 from socialapi.session.hints import hint_of
+from socialapi.session.network import Network
 from socialapi.session.options import CallOptions
 from socialapi.session.rate_limiter import Pacer, SlidingWindowPacer, Slot
 from socialapi.session.token_cache import TokenCache
@@ -312,6 +313,11 @@ class Session:
         except SocialApiError as error:
             call.located(error)
             raise
+
+    @property
+    def network(self) -> Network:
+        """The proxies and certificates of its connections."""
+        return self._transport.network
 
     async def _attempt(self, call: Call[Any], send: Callable[..., Awaitable[A]]) -> A | TransportError:
         """Makes one attempt. Returns the reply, or the transport error as a value, because both

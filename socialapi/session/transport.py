@@ -278,7 +278,7 @@ class Transport:
         self._owns_session = session is None
         self._connector = connector
         self._trace_configs = list(trace_configs)
-        self._network = network or Network()
+        self.network: Network = network or Network()
         self._closed = False
         self._live: weakref.WeakSet[LiveReply] = weakref.WeakSet()
         self._connection_options: dict[str, ConnectionOptions] = {}
@@ -305,7 +305,7 @@ class Transport:
             if isinstance(connector, _CleanConnector):
                 connector.abandon()
         self._live = weakref.WeakSet()
-        self._network.begin_anew()
+        self.network.begin_anew()
 
     def send(
         self, request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float
@@ -404,7 +404,7 @@ class Transport:
         """Returns the connection options of a host, and keeps them by its origin, so that no URL has to
         be parsed for the next request.
         """
-        found = self._connection_options[origin] = await self._network.options_for(url.scheme, url.host or "", url.port)
+        found = self._connection_options[origin] = await self.network.options_for(url.scheme, url.host or "", url.port)
         return found
 
     async def _reply(self, response: aiohttp.ClientResponse) -> Reply:

@@ -15,6 +15,7 @@ import orjson
 from socialapi.config import Config
 from socialapi.credentials import Bearer
 from socialapi.errors import OutcomeUnknown, TransportError
+from socialapi.session.network import Network
 from socialapi.session.rate_limiter import SlidingWindowPacer
 from socialapi.session.session import Session
 from socialapi.session.token_cache import MemoryTokenCache
@@ -57,6 +58,7 @@ class ModelTransport:
     """While it is there and not set, nothing is answered that has to pass it."""
     started: asyncio.Event = attrs.field(factory=asyncio.Event, init=False)
     cancelled: int = attrs.field(default=0, init=False)
+    network: Network = attrs.field(factory=Network, init=False)
     _bytes_in_flight: int = attrs.field(default=0, init=False)
     _on_its_way: Counter[Any] = attrs.field(factory=Counter, init=False)
 

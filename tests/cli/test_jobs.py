@@ -552,10 +552,13 @@ def test_the_folder_is_the_users_unless_another_one_is_named() -> None:
 def test_a_command_line_says_everything_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     options = {"list_": "d", "column": ["email=Mail", "phone_number="], "dry_run": False, "json": True, "rejects": None}
-    assert command_line(("do-not-reach", "upload"), [Path("a b.csv")], options | {"journal": Path("j")}) == [
+    assert command_line(("do-not-reach", "upload"), ["a b.csv"], options | {"journal": Path("j")}) == [
         *("do-not-reach", "upload", str(tmp_path / "a b.csv"), "--list=d", "--column=email=Mail"),
         *("--column=phone_number=", "--json", f"--journal={tmp_path / 'j'}"),
     ]
+    files = ["s3://bucket/part-*.csv", "https://user:pass@host.example/crm.csv?signature=secret"]
+    expected = ["audience", "upload", "s3://bucket/part-*.csv", "https://host.example/crm.csv"]
+    assert command_line(("audience", "upload"), files, {}) == expected
 
 
 def test_a_journal_that_is_not_there_cannot_be_looked_at(tmp_path: Path) -> None:

@@ -310,7 +310,7 @@ async def test_a_user_name_and_a_password_in_the_address_are_sent_to_the_proxy_a
             environment.setenv("HTTPS_PROXY", with_password(proxy.url))
         async with client_at(**({"proxy": with_password(proxy.url)} if given else {})) as client:
             assert (await get(client)).ok
-            assert "lovelace" not in repr(client._session._transport._network) + repr(client.__dict__)
+            assert "lovelace" not in repr(client._session._transport.network) + repr(client.__dict__)
     assert "proxy-authorization" not in server.requests[0].headers
     assert SECRET not in caplog.text
 

@@ -131,6 +131,11 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         streams/stream.py Stream.__init__ OrderedDict
         """
     ),
+    "a server of an input at an address that is silent": _places(
+        """
+        bulk/inputs/remote.py _Website._request ClientTimeout
+        """
+    ),
     "a program that events are forwarded to": _places(
         """
         session/forwarder.py Forwarder.__init__ ClientTimeout
@@ -734,6 +739,9 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "It reads so many bytes, or as much of its own file as was asked for.": _places(
         """
         bulk/inputs/files.py _text_format read
+        bulk/inputs/remote.py RemoteFile.readinto read
+        bulk/inputs/remote.py _File.read read
+        bulk/inputs/remote.py _Reply.read read
         bulk/journals/journal.py _of_file read
         bulk/rejects.py _head_of read
         internal/sqlite_file.py application_id_of read
@@ -832,6 +840,7 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         """
         bulk/inputs/files.py FilesReader.__init__ _names
         bulk/inputs/files.py FilesReader.__init__ _starts
+        bulk/inputs/files.py _FileReader.__init__ _versions
         cli/usage.py _Reading _after_unknown
         cli/usage.py _Reading _apart
         cli/usage.py _Reading _found

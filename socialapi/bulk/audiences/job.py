@@ -406,7 +406,7 @@ class UploadJob:
         )
         sender = batch_sender(session, destination.target, options, call, self.counters)
         self.stage: UploadStage[UserBlock] = _UserStage(prepare_at, sender, dry_run=options.dry_run)
-        self.reader: Reader[UserBlock] = open_records(records, selection)
+        self.reader: Reader[UserBlock] = open_records(records, selection, session.network)
         self._description = JobDescription(
             kind=destination.kind,
             target=destination.target,

@@ -23,15 +23,27 @@ from typing import TYPE_CHECKING, Any, Final, TypeGuard, TypeVar, cast
 
 import attrs
 
+from socialapi.bulk.inputs.addresses import is_address, name_of_address, scheme_of
 from socialapi.bulk.inputs.arrow import read_parquet
 from socialapi.bulk.inputs.columns import looks_personal
 from socialapi.bulk.inputs.csv import READ_BYTES, read_csv
 from socialapi.bulk.inputs.feed_xml import looks_like_xml, read_xml
 from socialapi.bulk.inputs.json import path_of_rows, read_json_array, read_json_lines
-from socialapi.bulk.inputs.reader import BinaryFile, Block, Layout, NoRows, Selection, ThreadedReader, convert_from
+from socialapi.bulk.inputs.reader import (
+    BinaryFile,
+    Block,
+    FileVersion,
+    Layout,
+    NoRows,
+    Selection,
+    ThreadedReader,
+    convert_from,
+)
+from socialapi.bulk.inputs.remote import RemoteFile, addresses_of
 from socialapi.bulk.rejects import same_file
-from socialapi.errors import InvalidInput
+from socialapi.errors import InvalidInput, printable
 from socialapi.internal.file_lock import is_lock_file
+from socialapi.session.network import Network
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -190,15 +202,19 @@ class InputFile:
         return self.stored.raw.tell() if self.size else 0
 
 
+Open = Callable[[str], RemoteFile]
+"""Opens the file at an address."""
+
+
 @contextlib.contextmanager
-def opened(source: Input, instead: str = "") -> Iterator[InputFile]:
+def opened(source: Input, instead: str = "", open_address: Open = RemoteFile) -> Iterator[InputFile]:
     """The file, which is closed in the end if it was opened here.
 
     What goes wrong with it before then is said as InvalidInput, with its name unless that may be
-    data; of an address that is given as a path, with what to give `instead`.
+    data; of an e-mail address that is given as a path, with what to give `instead`.
     """
     try:
-        with contextlib.closing(_open(source)) as stored:
+        with contextlib.closing(_open(source, open_address)) as stored:
             yield InputFile(unpacked(stored), _extension(source), _size(stored), stored)
     except NoRows as error:
         raise NoRows(f"{name_of(source)}: {error.message}") from None
@@ -212,7 +228,9 @@ def opened(source: Input, instead: str = "") -> Iterator[InputFile]:
     raise InvalidInput(f"{name_of(source)}: {fault}")
 
 
-def _open(source: Input) -> BufferedReader:
+def _open(source: Input, open_address: Open) -> BufferedReader:
+    if isinstance(source, str) and is_address(source):
+        return BufferedReader(open_address(source), _BUFFER_BYTES)
     if not isinstance(source, str | os.PathLike):
         return BufferedReader(_Given(source), _BUFFER_BYTES)
     with contextlib.suppress(ValueError):  # which holds the text, so it must not be the context of another error
@@ -224,6 +242,8 @@ def _open(source: Input) -> BufferedReader:
 
 def _size(stored: BufferedReader) -> int | None:
     """The bytes of a file whose size is known before it is read."""
+    if isinstance(stored.raw, RemoteFile):
+        return stored.raw.size
     try:
         found = os.fstat(stored.fileno())
     except (OSError, AttributeError):  # in memory, or a stream of some other kind
@@ -239,7 +259,7 @@ def _extension(source: Input) -> str:
     name = _name(source)
     if not isinstance(name, str):
         return ""
-    path = Path(name.lower())
+    path = Path(name_of_address(name).lower())
     return Path(path.stem).suffix if path.suffix in EXTENSIONS else path.suffix
 
 
@@ -250,6 +270,8 @@ def name_of(source: Input) -> str:
         return "standard input"
     if not isinstance(name, str):
         return f"the {type(source).__name__}"
+    if is_address(name):
+        return printable(name_of_address(name))
     plausible = _extension(source) in FORMATS or not looks_personal(Path(name).name)
     return name if plausible and name.isprintable() else _NOT_SHOWN
 
@@ -321,15 +343,47 @@ _BINARY: Final = (
 )
 
 
-class FileReader(ThreadedReader[L]):
-    """Reads one file."""
+class _FileReader(ThreadedReader[L]):
+    """Reads files, those at addresses in the version in which each was seen first."""
 
-    def __init__(self, source: Input, selection: Selection[L]) -> None:
-        self._source = source
+    def __init__(self, selection: Selection[L], network: Network | None) -> None:
         self._selection = selection
-        self._file: InputFile | None = None
+        self._network = network
+        self._versions: dict[str, FileVersion] = {}
         self._bytes_read = 0
         super().__init__()
+
+    def version_of(self, address: str) -> FileVersion:
+        """As `Reader` says."""
+        if address not in self._versions:
+            try:
+                self._open_address(address).close()
+            except InvalidInput as problem:
+                raise InvalidInput(f"{name_of(address)}: {problem.message}") from None
+        return self._versions[address]
+
+    def _opened(self, source: Input) -> contextlib.AbstractContextManager[InputFile]:
+        return opened(source, self._selection.instead_of_paths, self._open_address)
+
+    def _open_address(self, address: str) -> RemoteFile:
+        file = RemoteFile(address, self._network, version=self._versions.get(address))
+        self._versions[address] = file.version
+        if not (self._selection.form.guesses or file.is_delimited):
+            file.close()
+            raise InvalidInput(
+                "the server does not say how long it is, so that nobody could tell whether it ended early, and what is not "
+                "in it would be removed"
+            )
+        return file
+
+
+class FileReader(_FileReader[L]):
+    """Reads one file."""
+
+    def __init__(self, source: Input, selection: Selection[L], network: Network | None = None) -> None:
+        self._source = source
+        self._file: InputFile | None = None
+        super().__init__(selection, network)
 
     def _fraction(self) -> float | None:
         if self._file is None or not self._file.size:
@@ -337,7 +391,7 @@ class FileReader(ThreadedReader[L]):
         return min(1.0, self._bytes_read / self._file.size)
 
     def _read(self) -> Generator[Block[L], None, None]:
-        with opened(self._source, self._selection.instead_of_paths) as file:
+        with self._opened(self._source) as file:
             self._file = file
             with contextlib.closing(read_file(file, self._selection)) as blocks:
                 for block in blocks:
@@ -367,11 +421,7 @@ def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
     """
     head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
     if head.startswith(PARQUET_MAGIC):
-        if not file.content.seekable():
-            raise InvalidInput(
-                "Parquet is read from its end, which takes a file: neither an archive nor a pipe will do"
-            )
-        return read_parquet
+        return _parquet(file)
     if file.extension == PARQUET and head:
         raise InvalidInput("this is not Parquet, whatever its name says")
     for magic, says in _BINARY:
@@ -388,6 +438,14 @@ def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
             )
         raise InvalidInput("this looks like a binary file: give CSV, JSON, XML or Parquet, text in UTF-8")
     return _text_format(file, head, selection)
+
+
+def _parquet(file: InputFile) -> Format:
+    if isinstance(file.content.raw, RemoteFile):
+        file.content.raw.read_ranges()
+    if not file.content.seekable():
+        raise InvalidInput("Parquet is read from its end, which takes a file: neither an archive nor a pipe will do")
+    return read_parquet
 
 
 def _text_format(file: InputFile, head: bytes, selection: Selection[Any]) -> Format:
@@ -414,22 +472,24 @@ def is_pattern(records: Any) -> TypeGuard[str | os.PathLike[str]]:
     if not isinstance(records, str | os.PathLike):
         return False
     text = os.fsdecode(records)
+    if is_address(text):  # in that of a web server, these letters have a meaning of their own
+        return glob.has_magic(text) and scheme_of(text) != "https"
     return glob.has_magic(text) and text.isprintable() and not os.path.lexists(text)
 
 
-def open_files(records: Any, selection: Selection[L]) -> ThreadedReader[L]:
+def open_files(records: Any, selection: Selection[L], network: Network | None = None) -> ThreadedReader[L]:
     """The reader of a path, a pattern, a list of these or an open file. Raises InvalidInput for a file
     that returns no bytes, and for a pattern without a match.
     """
     given = [records] if is_pattern(records) else records
     if isinstance(given, list | tuple):
-        return FilesReader(given, selection)
+        return FilesReader(given, selection, network)
     if not isinstance(records, str | os.PathLike) and (fault := why_not_binary(records)) is not None:
         raise InvalidInput(fault)
-    return FileReader(records, selection)
+    return FileReader(records, selection, network)
 
 
-class FilesReader(ThreadedReader[L]):
+class FilesReader(_FileReader[L]):
     """Reads several files as one input, whose rows are numbered consecutively.
 
     The files of a pattern are read in the order of their names, those of a list as listed. Each has
@@ -439,17 +499,18 @@ class FilesReader(ThreadedReader[L]):
     Raises InvalidInput for a pattern without a match.
     """
 
-    def __init__(self, given: Sequence[str | os.PathLike[str]], selection: Selection[L]) -> None:
-        # At once: a file that appears while the job runs is none of them.
+    def __init__(
+        self, given: Sequence[str | os.PathLike[str]], selection: Selection[L], network: Network | None = None
+    ) -> None:
+        # At once: a file that appears while the job runs is none of them. Stores are asked in the thread
+        # that reads.
         self._found = [(each, path) for each in given for path in _matching(each)]
         self.paths: list[str] = [path for _, path in self._found]
-        self._selection = selection
         self._size = 0
         self._bytes_before = 0
-        self._bytes_read = 0
         self._names: list[str] = []
         self._starts: list[int] = []
-        super().__init__()
+        super().__init__(selection, network)
 
     def leave_out(self, paths: Sequence[str | os.PathLike[str]]) -> None:
         """As `Reader` says. Raises InvalidInput when a pattern matches nothing else."""
@@ -469,19 +530,27 @@ class FilesReader(ThreadedReader[L]):
         at = bisect.bisect_right(self._starts, number) - 1
         return self._names[at], number - self._starts[at] + 1
 
+    def find(self) -> Sequence[str]:
+        """As `Reader` says."""
+        self.paths = [
+            found
+            for path in self.paths
+            for found in (_addresses(path, self._network) if is_address(path) and is_pattern(path) else (path,))
+        ]
+        return self.paths
+
     def _fraction(self) -> float | None:
         return min(1.0, (self._bytes_before + self._bytes_read) / self._size) if self._size else None
 
     def _read(self) -> Generator[Block[L], None, None]:
-        instead = self._selection.instead_of_paths
-        sizes = [_total_bytes(path, instead) for path in self.paths]
+        sizes = [self._bytes_of(path) for path in self.find()]
         self._size = sum(sizes)
         number = 0
         for path, size in zip(self.paths, sizes, strict=True):
             self._starts.append(number + 1)
             last = 0
             self._names.append(name_of(path))
-            with opened(path, instead) as file, contextlib.closing(self._rows(file)) as blocks:
+            with self._opened(path) as file, contextlib.closing(self._rows(file)) as blocks:
                 for block in blocks:
                     yield attrs.evolve(block, first_number=block.first_number + number) if number else block
                     last = block.first_number + len(block) - 1
@@ -490,6 +559,17 @@ class FilesReader(ThreadedReader[L]):
             self._bytes_read = 0
         if not number:
             raise NoRows(NO_ROWS)
+
+    def _bytes_of(self, path: str) -> int:
+        """Returns the size of a file, 0 if it is unknown. Raises InvalidInput if there is no such file."""
+        try:
+            return (self.version_of(path).size or 0) if is_address(path) else Path(path).stat().st_size
+        except ValueError:
+            return 0  # no path at all, which is said when it is opened
+        except OSError as error:
+            fault = why(error) + advice_for(path, error, self._selection.instead_of_paths)
+        # Out here, so that the path, which may be an address that was given for one, is in no context.
+        raise InvalidInput(f"{name_of(path)}: {fault}")
 
     def _rows(self, file: InputFile) -> Generator[Block[L], None, None]:
         remarks = self._selection.remarks
@@ -504,26 +584,23 @@ class FilesReader(ThreadedReader[L]):
                 remarks[before:] = [attrs.evolve(each, file=self._names[-1]) for each in remarks[before:]]
 
 
+def _addresses(pattern: str, network: Network | None) -> Sequence[str]:
+    try:
+        if found := addresses_of(pattern, network):
+            return found
+        fault = "no file matches it as a pattern"
+    except InvalidInput as problem:
+        fault = problem.message
+    raise InvalidInput(f"{name_of(pattern)}: {fault}")
+
+
 def _matching(given: str | os.PathLike[str]) -> Iterable[str]:
-    if not is_pattern(given):
-        return (os.fsdecode(given),)
     text = os.fsdecode(given)
+    if not is_pattern(given) or is_address(text):
+        return (text,)
     matching = glob.glob(text, recursive=True)  # noqa: PTH207 - which knows no patterns that begin at the root
     found = sorted(path for path in matching if not Path(path).is_dir() and not is_lock_file(path))
     if not found:
         name = name_of(given)
         raise InvalidInput(f"{name}: there is no such file, and no file that matches it as a pattern")
     return found
-
-
-def _total_bytes(path: str, instead: str) -> int:
-    try:
-        found = Path(path).stat()
-    except ValueError:
-        return 0  # no path at all, which is said when it is opened
-    except OSError as error:
-        fault = why(error) + advice_for(path, error, instead)
-    else:
-        return found.st_size
-    # Out here, so that the path, which may be an address that was given for one, is in no context.
-    raise InvalidInput(f"{name_of(path)}: {fault}")

@@ -2,12 +2,15 @@
 
 import os
 from collections.abc import AsyncIterable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from socialapi.bulk.inputs.iterables import AsyncIterableReader, IterableReader
 from socialapi.bulk.inputs.keyed_rows import keyed_row
 from socialapi.bulk.inputs.reader import ArrowStream, BinaryFile, Block, Layout, Reader, Selection
 from socialapi.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from socialapi.session.network import Network
 
 L = TypeVar("L", bound=Layout)
 
@@ -17,7 +20,7 @@ or an iterable of models, mappings or keyed rows.
 """
 
 
-def open_records(records: Any, selection: Selection[L]) -> Reader[Block[L]]:
+def open_records(records: Any, selection: Selection[L], network: "Network | None" = None) -> Reader[Block[L]]:
     """A reader of what is selected of the records; use it as an asynchronous context manager.
 
     `records` is
@@ -44,7 +47,7 @@ def open_records(records: Any, selection: Selection[L]) -> Reader[Block[L]]:
     if isinstance(records, str | os.PathLike) or _are_paths(records) or hasattr(records, "read"):
         from socialapi.bulk.inputs.files import open_files
 
-        return open_files(records, selection)
+        return open_files(records, selection, network)
     return _open_items(records, selection)
 
 

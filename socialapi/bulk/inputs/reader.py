@@ -52,6 +52,16 @@ class Fault(FrozenRecord):
     columns: tuple[int, ...] = ()
 
 
+@attrs.frozen
+class FileVersion(FrozenRecord):
+    """What identifies the content of a file at an address, as far as its store says."""
+
+    size: int | None
+    etag: str | None = None
+    """Only a strong one, which is another one for any other content."""
+    changed_at: str | None = None
+
+
 IS_BLANK: Final = Fault("is blank")
 
 
@@ -304,6 +314,18 @@ class Reader(abc.ABC, Generic[C]):
         """Takes these files, which the job itself writes, out of what patterns match; those that
         are named stay.
         """
+
+    def find(self) -> Sequence[str]:
+        """The files of an input of several files, once stores were asked which match. To be called in a
+        thread.
+        """
+        return self.paths
+
+    def version_of(self, address: str) -> FileVersion:
+        """The version of the file at an address that the job reads, for which its store is asked. To be
+        called in a thread. Raises InvalidInput if there is none.
+        """
+        raise NotImplementedError
 
     def place_of(self, number: int) -> tuple[str, int] | None:
         """Of an input of several files, the one that has the row of this number, and the row's

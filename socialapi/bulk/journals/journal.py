@@ -12,7 +12,9 @@ from typing import Final, Literal, Protocol, runtime_checkable
 import attrs
 import orjson
 
+from socialapi.bulk.inputs.addresses import is_address
 from socialapi.bulk.inputs.columns import ColumnMapping, looks_personal
+from socialapi.bulk.inputs.reader import FileVersion
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 
@@ -192,31 +194,49 @@ def digest64(content: bytes) -> int:
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big", signed=True)
 
 
-async def fingerprint(source: object) -> dict[str, str | int]:
-    """What is compared of an input: of a file its path, its size and a digest of its beginning, of
-    anything else its type.
+class Files(Protocol):
+    """The files of an input: a reader."""
 
-    A list or tuple of paths is many files. Raises InvalidInput for a file that cannot be read.
+    def find(self) -> Sequence[str]:
+        """Returns those of an input of several files."""
+
+    def version_of(self, address: str) -> FileVersion:
+        """Returns the version of the file at an address."""
+
+
+async def fingerprint(source: object, files: Files) -> dict[str, str | int]:
+    """What is compared of an input: of a file its path, its size and a digest of its beginning, of one at
+    an address its size and its ETag or time, of anything else its type.
+
+    Raises InvalidInput for a file that cannot be read.
     """
-    files = [source] if isinstance(source, str | os.PathLike) else source
-    if isinstance(files, list | tuple) and files and all(isinstance(each, str | os.PathLike) for each in files):
-        return await asyncio.to_thread(_of_files, files)
-    return {"type": type(source).__name__}
+    return await asyncio.to_thread(_fingerprint, source, files)
 
 
-def _of_files(paths: Sequence[str | os.PathLike[str]]) -> dict[str, str | int]:
+def _fingerprint(source: object, files: Files) -> dict[str, str | int]:
+    paths = files.find() or ([os.fsdecode(source)] if isinstance(source, str | os.PathLike) else [])
+    if not paths:
+        return {"type": type(source).__name__}
     if len(paths) == 1:
-        return _of_file(paths[0], "")
+        return _of_file(paths[0], "", files)
     found: dict[str, str | int] = {"files": len(paths)}
     for number, path in enumerate(paths, 1):
-        found |= _of_file(path, f" of file {number}")
+        found |= _of_file(path, f" of file {number}", files)
     return found
 
 
-def _of_file(path: str | os.PathLike[str], which: str) -> dict[str, str | int]:
+def _of_file(path: str | os.PathLike[str], which: str, files: Files) -> dict[str, str | int]:
     from socialapi.bulk.inputs.files import name_of, why  # loads the readers of all formats
 
     text = os.fsdecode(path)
+    if is_address(text):
+        version = files.version_of(text)
+        if (stamp := version.etag or version.changed_at) is None:
+            raise InvalidInput(
+                f"{name_of(text)}: its server sends neither an ETag nor the time of its last change, so that a journal could "
+                "not tell it from another file: copy it here first, or run without a journal"
+            )
+        return {f"path{which}": name_of(text), f"size{which}": version.size or "unknown", f"version{which}": stamp}
     try:
         shown = str(Path(text).absolute())
         found = Path(text).stat()

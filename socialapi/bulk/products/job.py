@@ -332,7 +332,7 @@ class UpsertJob:
         with faults:
             selection = ProductColumns.of(options.columns, options.form, options.constants)
         faults.refuse()
-        self.reader: Reader[Block[ProductLayout]] = open_records(products, selection)
+        self.reader: Reader[Block[ProductLayout]] = open_records(products, selection, session.network)
         self.counters: ProductCounters = ProductCounters(
             None,
             ignored_columns=selection.ignored_columns,

@@ -148,7 +148,7 @@ class ReadingJob:
             None, ignored_columns=selection.ignored_columns, read_columns=selection.read_columns, notes=selection.notes
         )
         self._stage = ReadingStage(snapshot, self._counters, preparer, session)
-        self._reader = open_records(desired, selection)
+        self._reader = open_records(desired, selection, session.network)
         # Nothing is sent before all is read, so that all of it can be judged.
         self._description = JobDescription(
             noun="sync",

@@ -7,7 +7,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +19,7 @@ from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Outcom
 from socialapi.bulk.journals.journal_view import look
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.errors import ConfigurationError, InvalidInput
+from tests.bulk.input_files import open_users
 
 NOW: Final = datetime(2026, 11, 20, 12, tzinfo=UTC)
 IDENTITY: Final = JobIdentity(
@@ -286,17 +287,22 @@ async def begun_by(path: Path, identity: JobIdentity) -> None:
 # Of which input ----------------------------------------------------------------------------------------------------
 
 
+async def fingerprint_of(records: Any) -> Mapping[str, str | int]:
+    async with open_users(records) as reader:
+        return await fingerprint(records, reader)
+
+
 async def test_a_file_is_known_by_path_size_and_beginning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "people.csv"
     write(file, b"x" * 65_536 + b"a")
-    found = await fingerprint(file)
+    found = await fingerprint_of(file)
     assert (found["path"], found["size"]) == (str(file), 65_537)
     monkeypatch.chdir(tmp_path)
-    assert await fingerprint("people.csv") == found
+    assert await fingerprint_of("people.csv") == found
     write(file, b"x" * 65_536 + b"b")
-    assert await fingerprint(file) == found
+    assert await fingerprint_of(file) == found
     write(file, b"y" + b"x" * 65_535 + b"a")
-    assert {name for name, value in (await fingerprint(file)).items() if found[name] != value} == {
+    assert {name for name, value in (await fingerprint_of(file)).items() if found[name] != value} == {
         "digest of the beginning"
     }
 
@@ -305,22 +311,22 @@ async def test_files_are_known_one_by_one_and_other_inputs_by_their_type(tmp_pat
     files = [tmp_path / "1.csv", tmp_path / "2.csv"]
     for number, file in enumerate(files):
         write(file, b"a" * number)
-    found = await fingerprint(files)
+    found = await fingerprint_of(files)
     assert (found["files"], found["path of file 2"], found["size of file 2"]) == (2, str(files[1]), 1)
-    assert await fingerprint(files[1:]) == await fingerprint(files[1])
-    assert await fingerprint([{"email": "ada@example.com"}]) == {"type": "list"}
-    assert await fingerprint(iter([])) == {"type": "list_iterator"}
+    assert await fingerprint_of(files[1:]) == await fingerprint_of(files[1])
+    assert await fingerprint_of([{"email": "ada@example.com"}]) == {"type": "list"}
+    assert await fingerprint_of(iter([])) == {"type": "list_iterator"}
 
 
 async def test_a_pipe_is_not_read_and_a_file_that_cannot_be_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert await fingerprint(tmp_path / "pipe") == {"path": str(tmp_path / "pipe"), "type": "not a regular file"}
+    assert await fingerprint_of(tmp_path / "pipe") == {"path": str(tmp_path / "pipe"), "type": "not a regular file"}
     for name in ("nowhere.csv", "crm-2026-05-01.csv"):
         with pytest.raises(InvalidInput) as caught:
-            await fingerprint(tmp_path / name)
+            await fingerprint_of(tmp_path / name)
         assert str(caught.value) == f"{tmp_path / name}: there is no such file"
     with pytest.raises(InvalidInput) as caught:
-        await fingerprint("ada@example.com")
+        await fingerprint_of("ada@example.com")
     assert str(caught.value) == "the path (not shown, for it looks like data): there is no such file"
 
 

@@ -1,0 +1,433 @@
+"""Files at addresses: objects in buckets, and files of web servers.
+
+An object is identified by its size and its ETag, or the time at which it was changed. Each request for
+its content is conditional on that, so that what is read is always one version.
+"""
+
+import asyncio
+import contextlib
+import io
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
+
+import aiohttp
+import attrs
+from yarl import URL
+
+from socialapi.bulk.inputs.addresses import scheme_of
+from socialapi.bulk.inputs.reader import FileVersion
+from socialapi.errors import InvalidInput
+from socialapi.session.network import Certificates, Network
+from socialapi.session.transport import not_sent_reason
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+SCHEMES: Final = ("https", "s3", "gs", "abfs", "memory")
+MAX_REDIRECTS: Final = 5
+CONNECT_SECONDS: Final = 30.0
+READ_SECONDS: Final = 60.0
+"""How long a server may be silent."""
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+_ETAGS: Final = ("ETag", "etag")
+_TIMES: Final = ("LastModified", "last_modified", "updated", "mtime", "created")
+_NO_CREDENTIALS: Final = (
+    "no credentials of the store were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+)
+_CHANGED: Final = "it has changed since the job looked at it: start the job again"
+
+T = TypeVar("T")
+
+
+def _supported_scheme_of(address: str) -> str:
+    """Returns the scheme of an address. Raises InvalidInput for one that is not supported."""
+    scheme, is_chained = scheme_of(address), "::" in address.partition("://")[0]
+    if is_chained or scheme not in SCHEMES:
+        raise InvalidInput(
+            "files are read from paths, and from addresses that begin with s3://, gs://, abfs:// or https://, not with "
+            f"{scheme}{'::' if is_chained else '://'}"
+        )
+    return scheme
+
+
+class Body(Protocol):
+    """The content of an object, or of a range of it, as it arrives."""
+
+    @property
+    def is_delimited(self) -> bool:
+        """Whether the end can be told from a connection that broke."""
+
+    def read(self, size: int) -> bytes:
+        """Returns at most so many of the next bytes; none at the end."""
+
+    def close(self) -> None:
+        """Ends the request."""
+
+
+class Store(Protocol):
+    """Where objects are."""
+
+    def version(self) -> FileVersion:
+        """Returns what identifies the object now."""
+
+    def get(self, version: FileVersion, start: int, stop: int | None) -> Body:
+        """Asks for the bytes from `start` up to `stop`, or to the end, of this version."""
+
+    def close(self) -> None:
+        """Lets go of connections."""
+
+
+class RemoteFile(io.RawIOBase):
+    """A file at an address, read by one request from its beginning to its end, or by ranges.
+
+    Raises InvalidInput if it changes, and if it ends early.
+    """
+
+    def __init__(self, address: str, network: Network | None = None, *, version: FileVersion | None = None) -> None:
+        self._body: Body | None = None
+        self._store = _store(address, network)
+        try:
+            self.version: FileVersion = version or _explained(self._store.version)
+        except InvalidInput:
+            self._store.close()
+            raise
+        self._at = 0
+        self._stop: int | None = None
+        self._in_ranges = False
+
+    @property
+    def size(self) -> int | None:
+        """The bytes of the object, if they are known."""
+        return self.version.size
+
+    @property
+    def is_delimited(self) -> bool:
+        """Whether the end of the object can be told from a connection that broke."""
+        return self.size is not None or self._opened().is_delimited
+
+    def readable(self) -> bool:
+        """True."""
+        return True
+
+    def seekable(self) -> bool:
+        """Whether it is read by ranges."""
+        return self._in_ranges
+
+    def read_ranges(self) -> None:
+        """From now on, reads what is asked for, anywhere, if its size is known."""
+        self._in_ranges = self.size is not None
+
+    def tell(self) -> int:
+        """How many bytes come before the next one."""
+        return self._at
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Goes to another place."""
+        at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.size or 0}[whence]
+        if at != self._at:
+            self._end_body()
+            self._at = at
+        return at
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        """Reads the next bytes; none at the end."""
+        view = memoryview(buffer).cast("B")
+        if self._at == self.size:
+            self._end_body()
+            return 0
+        if self._in_ranges and self._body is None:
+            self._stop = self._at + len(view) if self.size is None else min(self._at + len(view), self.size)
+        body = self._opened()
+        data = _explained(lambda: body.read(len(view)))
+        if not data and self.size is not None:
+            raise InvalidInput(
+                f"it ended after {self._at:,} of {self.size:,} bytes: the connection broke, or it has changed"
+            )
+        view[: len(data)] = data
+        self._at += len(data)
+        if self._at == self._stop:
+            self._end_body()
+        return len(data)
+
+    def close(self) -> None:
+        """Ends the request. Idempotent."""
+        if not self.closed:
+            self._end_body()
+            self._store.close()
+        super().close()
+
+    def _opened(self) -> Body:
+        if self._body is None:
+            at, stop = self._at, self._stop if self._in_ranges else None
+            self._body = _explained(lambda: self._store.get(self.version, at, stop))
+        return self._body
+
+    def _end_body(self) -> None:
+        if self._body is not None:
+            self._body.close()
+            self._body = None
+
+
+def addresses_of(pattern: str, network: Network | None) -> list[str]:
+    """Returns the addresses that match a pattern, in the order of their names."""
+    scheme = _supported_scheme_of(pattern)
+
+    def find() -> list[str]:
+        files = _file_system(scheme, network)
+        return sorted(str(files.unstrip_protocol(name)) for name in files.glob(pattern))
+
+    return _explained(find)
+
+
+def _store(address: str, network: Network | None) -> Store:
+    scheme = _supported_scheme_of(address)
+    if scheme == "https":
+        return _Website(address, network or Network.of(os.environ, own=True))
+    return (_Bucket if scheme == "s3" else _OtherStore)(_file_system(scheme, network), address)
+
+
+def _file_system(scheme: str, network: Network | None) -> Any:
+    fsspec = _fsspec()
+    options: dict[str, Any] = {"use_listings_cache": False}
+    if scheme == "s3":
+        tls = (network or Network.of(os.environ, own=True)).tls
+        options["config_kwargs"] = {"connect_timeout": CONNECT_SECONDS, "read_timeout": READ_SECONDS}
+        if isinstance(tls, Certificates) and tls.authorities is not None:
+            options["client_kwargs"] = {"verify": tls.authorities[1]}
+    try:
+        return fsspec.filesystem(scheme, **options)
+    except ImportError as problem:
+        package = {"gs": "gcsfs", "abfs": "adlfs"}.get(scheme)
+        advice = "pip install 'aiosocialapi[remote]'" if package is None else f"pip install {package}"
+        del problem
+    raise InvalidInput(f"reading {scheme}:// takes one more library: {advice}")
+
+
+def _fsspec() -> Any:
+    try:
+        import fsspec.asyn
+    except ImportError:
+        raise InvalidInput(
+            "reading from addresses takes one more library: pip install 'aiosocialapi[remote]'"
+        ) from None
+    return fsspec
+
+
+def _explained(work: Callable[[], T]) -> T:
+    """Returns the result of the work. Errors of stores, which may hold an address with its query, become
+    InvalidInput.
+    """
+    try:
+        return work()
+    except InvalidInput:
+        raise
+    except FileNotFoundError:
+        says = "there is no such file"
+    except PermissionError:
+        says = "reading it is not permitted: check the credentials of the store"
+    except TimeoutError:
+        says = f"the store did not answer for {READ_SECONDS:.0f} s"
+    except aiohttp.ClientPayloadError:
+        says = "it broke off before its end"
+    except (aiohttp.ClientConnectionError, aiohttp.ClientHttpProxyError) as problem:
+        says = not_sent_reason(problem)
+    except Exception as problem:  # noqa: BLE001  # of the library of any store
+        kind = type(problem).__name__
+        says = _NO_CREDENTIALS if kind == "NoCredentialsError" else f"the store cannot be read ({kind})"
+    raise InvalidInput(says)
+
+
+# Web servers ---------------------------------------------------------------------------------------------------------
+
+
+class _Website:
+    """A file of a web server, which is asked from the thread that reads: a loop of fsspec does it."""
+
+    def __init__(self, address: str, network: Network) -> None:
+        self._url = URL(address, encoded="%" in address)
+        self._network = Network(network.proxies, network.tls)  # of another event loop
+        self._asyn = _fsspec().asyn
+        self._session: aiohttp.ClientSession | None = None
+
+    def _run(self, work: Callable[[], Awaitable[T]]) -> T:
+        return cast("T", self._asyn.sync(self._asyn.get_loop(), work))
+
+    def version(self) -> FileVersion:
+        # Addresses that were signed for GET know no HEAD.
+        return self._run(self._version)
+
+    def get(self, version: FileVersion, start: int, stop: int | None) -> Body:
+        return self._run(lambda: self._get(version, start, stop))
+
+    def close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            self._run(session.close)
+
+    async def _version(self) -> FileVersion:
+        async with await self._request({"Range": "bytes=0-0"}) as reply:
+            if reply.status not in (200, 206, 416):
+                raise InvalidInput(_refused(reply.status))
+            return _version_of(reply)
+
+    async def _get(self, version: FileVersion, start: int, stop: int | None) -> Body:
+        headers = {}
+        if version.etag is not None:
+            headers["If-Match"] = version.etag
+        elif version.changed_at is not None:
+            headers["If-Unmodified-Since"] = version.changed_at
+        if start or stop is not None:
+            headers["Range"] = f"bytes={start}-{'' if stop is None else stop - 1}"
+        reply = await self._request(headers)
+        if (fault := _why_not_read(reply, version, in_ranges="Range" in headers)) is not None:
+            reply.close()
+            raise InvalidInput(fault)
+        return _Reply(reply, self._run)
+
+    async def _request(self, headers: Mapping[str, str]) -> aiohttp.ClientResponse:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False)
+        timeout = aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS, sock_read=READ_SECONDS)
+        url = self._url
+        for _ in range(1 + MAX_REDIRECTS):
+            if url.scheme != "https":
+                raise InvalidInput("it redirects to an address without https, which is not followed")
+            options = await self._network.options_for(url.scheme, url.host or "", url.port)
+            reply = await self._session.get(
+                url,
+                headers={"Accept-Encoding": "identity", **headers},
+                timeout=timeout,
+                allow_redirects=False,
+                **options.options,
+            )
+            location = reply.headers.get("Location")
+            if reply.status not in _REDIRECTS or location is None:
+                return reply
+            reply.close()
+            url = url.join(URL(location, encoded="%" in location))
+        raise InvalidInput(f"it redirects more than {MAX_REDIRECTS} times")
+
+
+def _version_of(reply: aiohttp.ClientResponse) -> FileVersion:
+    """Returns what the headers say of the whole file, whatever range was asked for."""
+    total = reply.headers.get("Content-Range", "").rpartition("/")[2]
+    size = int(total) if total.isdigit() else reply.content_length if reply.status == 200 else None
+    etag = reply.headers.get("ETag", "")
+    is_strong = etag.startswith('"')
+    changed_at = reply.headers.get("Last-Modified") or (etag if etag and not is_strong else None)
+    return FileVersion(size, etag if is_strong else None, changed_at)
+
+
+def _why_not_read(reply: aiohttp.ClientResponse, version: FileVersion, *, in_ranges: bool) -> str | None:
+    if reply.status == 412 or (reply.status in (200, 206) and _version_of(reply) != version):
+        return _CHANGED
+    if in_ranges and reply.status == 200:
+        return "the server gives no ranges, which Parquet needs: copy the file here first"
+    return None if reply.status in (200, 206) else _refused(reply.status)
+
+
+def _refused(status: int) -> str:
+    if status in (404, 410):
+        return "there is no such file"
+    if status in (401, 403):
+        return f"the server refuses it (HTTP {status}): check the address, which may have expired"
+    return f"the server answered HTTP {status}"
+
+
+@attrs.frozen(eq=False, repr=False)
+class _Reply:
+    """The body of an answer of a web server."""
+
+    reply: aiohttp.ClientResponse
+    run: Callable[[Callable[[], Awaitable[bytes]]], bytes]
+
+    @property
+    def is_delimited(self) -> bool:
+        return self.reply.content_length is not None or self.reply.headers.get("Transfer-Encoding") == "chunked"
+
+    def read(self, size: int) -> bytes:
+        return self.run(lambda: self.reply.content.read(size))
+
+    def close(self) -> None:
+        async def close() -> bytes:
+            self.reply.close()
+            return b""
+
+        self.run(close)
+
+
+# Buckets -------------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen(eq=False, repr=False)
+class _File:
+    """The content of an object, through an open file."""
+
+    file: Any
+    is_delimited: bool = True
+
+    def read(self, size: int) -> bytes:
+        return bytes(self.file.read(size))
+
+    def close(self) -> None:
+        self.file.close()
+
+
+@attrs.frozen(eq=False, repr=False)
+class _OtherStore:
+    """An object of any store that fsspec knows."""
+
+    files: Any
+    address: str
+
+    def version(self) -> FileVersion:
+        found = self.files.info(self.address)
+        if found.get("type") == "directory":
+            raise FileNotFoundError
+        etag = next((str(found[name]) for name in _ETAGS if found.get(name)), None)
+        changed_at = next((str(found[name]) for name in _TIMES if found.get(name)), None)
+        return FileVersion(found.get("size"), etag, None if etag else changed_at)
+
+    def get(self, version: FileVersion, start: int, stop: int | None) -> Body:
+        file = self.files.open(self.address, "rb")
+        if self.version() != version:
+            file.close()
+            raise InvalidInput(_CHANGED)
+        file.seek(start)
+        return _File(file)
+
+    def close(self) -> None:
+        """Does nothing: fsspec keeps the connections of a store."""
+
+
+class _Bucket(_OtherStore):
+    """An object in S3, or in what speaks its protocol."""
+
+    def get(self, version: FileVersion, start: int, stop: int | None) -> Body:
+        bucket, key, _ = self.files.split_path(self.address)
+        condition = {"IfMatch": version.etag} if version.etag else {}
+        span = {"Range": f"bytes={start}-{'' if stop is None else stop - 1}"} if start or stop is not None else {}
+        try:
+            found = self.files.call_s3("get_object", Bucket=bucket, Key=key, **condition, **span)
+        except Exception:
+            if self.version() != version:  # of which the library tells in several ways
+                raise InvalidInput(_CHANGED) from None
+            raise
+        return _Object(found["Body"], self.files.loop)
+
+
+@attrs.frozen(eq=False, repr=False)
+class _Object:
+    """The content of an object in S3."""
+
+    body: Any
+    loop: asyncio.AbstractEventLoop
+    is_delimited: bool = True
+
+    def read(self, size: int) -> bytes:
+        return cast("bytes", _fsspec().asyn.sync(self.loop, self.body.read, size))
+
+    def close(self) -> None:
+        with contextlib.suppress(RuntimeError):  # its loop has ended with the program
+            self.loop.call_soon_threadsafe(self.body.close)

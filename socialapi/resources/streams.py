@@ -142,6 +142,8 @@ class WantedRules:
         for draft in missing:
             known = self._duplicates.get(_key(draft))
             for rule in rules:
+                if (rule.tag or "") == (draft.tag or ""):
+                    continue
                 if rule.id == known if known is not None else _tidy(rule.value) == _tidy(draft.value):
                     tag = f"the tag {printable_name(rule.tag)!r}" if rule.tag else "no tag"
                     how = "" if self.remove_others else ", or replace it with remove_others=True"

@@ -119,6 +119,11 @@ class UploadKeywords(RowKeywords, total=False):
     """If True (the default), an input without rows gives an empty report; if False,
     InvalidInput.
     """
+    flush_after_seconds: float | None
+    """For an async iterable: how long a row waits for the other rows of a full request, 5 seconds by
+    default. None is as long as it takes, which is the default with a journal; a number cannot be
+    combined with one.
+    """
 
 
 class AudienceUploadKeywords(UploadKeywords, total=False):
@@ -283,10 +288,11 @@ async def send_operations(
 
 
 class _KnownToSync(SyncKeywords, total=False):
-    """All options of a sync, and `journal`, for which the sync raises an error of its own."""
+    """All options of a sync, and those for which the sync raises errors of its own."""
 
     snapshot: str | os.PathLike[str]
     journal: object
+    flush_after_seconds: float | None
 
 
 class CustomAudience(Resource):

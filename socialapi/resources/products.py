@@ -115,6 +115,10 @@ class UpsertKeywords(TypedDict, total=False):
     """If True (the default), an input without products gives an empty report; if False,
     InvalidInput. With `delete_vanished` such an input is always refused.
     """
+    flush_after_seconds: float | None
+    """For an async iterable: how long a product waits for the others of a full request, 5 seconds by
+    default. None is as long as it takes, which is the default with a journal.
+    """
 
 
 class ProductLintKeywords(TypedDict, total=False):

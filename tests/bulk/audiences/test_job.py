@@ -198,7 +198,7 @@ async def test_others_get_their_turn_while_a_block_is_prepared(monkeypatch: pyte
 
     monkeypatch.setattr(fairness, "BUDGET_SECONDS", -1.0)  # as if every step took too long
     job: Any = job_of(ModelService(), people(*map(str, range(2 * ROWS_PER_BLOCK))), dry_run=True)
-    unwatched, job.stage._prepare = job.stage._prepare, prepare
+    unwatched, job.stage._prepare = job.stage._prepare_at(job.stage._sender.session.now()), prepare
     counting = asyncio.create_task(count())
     await job.run()
     counting.cancel()

@@ -34,17 +34,17 @@ class TimedReading(Generic[C]):
         self._in_block: float | None = None
         self._in_batch: float | None = None
         """When the first row came, or an earlier one, that waits in the open batch."""
+        self._fell_due = False
         self.is_due = False
         if seconds is not None:
             reader.on_first_row = self._note_first_row
 
     async def read_block(self) -> C | None:
         """Returns the next block; None at the end, or if something is due and no row has come."""
-        self.is_due = False
         if self._seconds is None:
             return await self._reader.read_block()
         self._watching = self._watching or asyncio.create_task(self._watch(self._seconds), name="socialapi flush")
-        self._is_reading = True
+        self._is_reading, is_rest = True, self._reader.has_block
         if self._first is not None:
             self._may_fall_due.set()
         try:
@@ -52,8 +52,10 @@ class TimedReading(Generic[C]):
         finally:
             self._is_reading = False
             self._may_fall_due.clear()
-        if self._in_reader is not None and not self._reader.has_rows:  # else the block came with the one before
+        if not is_rest:
             self._in_block, self._in_reader = self._in_reader, None
+        self.is_due = self._fell_due and not self._reader.has_block
+        self._fell_due = self._fell_due and not self.is_due
         return block
 
     def took(self, first_number: int, first_waiting: int | None) -> None:
@@ -86,13 +88,15 @@ class TimedReading(Generic[C]):
     async def _watch(self, seconds: float) -> None:
         while True:
             await self._may_fall_due.wait()
-            assert self._first is not None
-            left = self._first + seconds - self._clock.monotonic()
+            first = self._first
+            if first is None or not self._may_fall_due.is_set():
+                continue  # the block came before this task had its turn
+            left = first + seconds - self._clock.monotonic()
             if left > 0:
                 await self._clock.sleep(left)
             elif not self._dispatcher.has_room:
                 await self._dispatcher.until_room()
             else:
-                self.is_due = True
+                self._fell_due = True
                 self._may_fall_due.clear()
                 self._reader.end_block()

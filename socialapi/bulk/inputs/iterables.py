@@ -55,13 +55,18 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         handed out.
         """
         self._items_read = 0
-        self._rows_read = 0
+        self._rows_read = self._rows_taken = 0
         self._is_checked = False
 
     @property
     def fraction_read(self) -> float | None:
         """The share of the items that is read, of a collection that knows its length."""
         return min(1.0, self._items_read / self._size) if self._size else None
+
+    @property
+    def has_block(self) -> bool:
+        """Whether a block is there that came with the one before."""
+        return self._rows_read < self._rows_taken
 
     @property
     def _is_full(self) -> bool:
@@ -116,6 +121,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
             await self._collect()
             if self._items:
                 items, self._items = self._items, []
+                self._rows_taken += len(items)
                 self._blocks = self._blocks_of(items)
                 block = next(self._blocks)
         if block is not None:
@@ -262,11 +268,6 @@ class AsyncIterableReader(_ItemReader[L]):
         """Set once there is a complete block, the end, or less if that was asked for."""
         self._has_room = asyncio.Event()
         self._has_room.set()
-
-    @property
-    def has_rows(self) -> bool:
-        """Whether rows wait for further ones."""
-        return bool(self._items)
 
     def end_block(self) -> None:
         """Has the pending `read_block` return the rows that wait, or None if none do."""

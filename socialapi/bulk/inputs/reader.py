@@ -315,8 +315,8 @@ class Reader(abc.ABC, Generic[C]):
         """Lets go of the input. May be called at any time and more than once."""
 
     @property
-    def has_rows(self) -> bool:
-        """Whether rows wait for further ones."""
+    def has_block(self) -> bool:
+        """Whether a block is there that came with the one before."""
         return False
 
     def end_block(self) -> None:

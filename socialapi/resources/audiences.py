@@ -443,7 +443,7 @@ class DoNotReachListResource(Resource):
 
         Works like `CustomAudience.upload`, with e-mail addresses and phone numbers only and without
         `effective_at`. `expires_at` is always sent: 13 months after the start of the job by
-        default.
+        default, or after the first row that follows a flush (`flush_after_seconds`).
         """
         return await run_upload(self._session, self._options, self._destination, records, UploadKeywords, options)
 

@@ -344,7 +344,8 @@ class CustomAudience(Resource):
         pyarrow, DuckDB), or an iterable or async iterable of `AudienceUser`, `Operation`, mappings
         or rows with names, such as those of databases. Identifiers are normalised and hashed,
         batched into requests of at most 2,500 operations and 5,000,000 bytes, and sent as fast as
-        the rate limit allows. Failed requests are repeated. Rows that the service refuses are
+        the rate limit allows. Rows of an async iterable that trickle are sent after
+        `flush_after_seconds`. Failed requests are repeated. Rows that the service refuses are
         separated from the others of their batch.
 
         Raises InvalidInput for options or input that cannot be used at all. Raises BulkError, with

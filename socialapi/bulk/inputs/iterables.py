@@ -311,12 +311,11 @@ class AsyncIterableReader(_ItemReader[L]):
 
     async def aclose(self) -> None:
         """Ends an asynchronous generator, so that what it holds is let go of now."""
-        if self._driving is None:
-            await self._close()
-            return
-        if self._end is None:
-            self._end = StopAsyncIteration()
-            self._driving.cancel()
-        [problem] = await asyncio.gather(self._driving, return_exceptions=True)
-        if isinstance(problem, Exception):
-            raise problem
+        if self._driving is not None:
+            if self._end is None:
+                self._end = StopAsyncIteration()
+                self._driving.cancel()
+            [problem] = await asyncio.gather(self._driving, return_exceptions=True)
+            if isinstance(problem, Exception):
+                raise problem
+        await self._close()  # if the task did not begin

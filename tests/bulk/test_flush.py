@@ -169,6 +169,18 @@ async def test_two_kinds_of_rows_that_wait_are_sent_together() -> None:
     assert (scene.times, scene.sizes) == ([6, 106], [3, 3])
 
 
+async def test_a_row_that_cannot_be_read_is_rejected_though_it_comes_alone() -> None:
+    scene, ada = Scene("upload"), {"email": "ada@example.com"}
+
+    async def rows() -> AsyncIterator[Any]:
+        for row in (ada, ada | {"operation_type": "Update", "Operation Type": "Delete"}, ada):
+            yield row
+            await scene.clock.sleep(100)
+
+    report = await scene.job(rows()).run()
+    assert (report.accepted, report.rejected, [each.row for each in report.rejects]) == (1, 1, [2])
+
+
 async def test_products_that_wait_for_others_of_their_id_are_sent_too() -> None:
     scene = Scene("load")
 

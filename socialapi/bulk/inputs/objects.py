@@ -117,7 +117,10 @@ class ObjectBlocks(Generic[L]):
             cells = {key: list(map(itemgetter(key), dictionaries)) for key in keys}
         except KeyError:
             return None
-        names, layout = self._layout_of(keys)
+        found = self._layout_or_fault(keys)
+        if isinstance(found, Fault):
+            return None
+        names, layout = found
         return Block(first_number, len(objects), layout, [cells[names[at]] for at in layout.positions], lines=lines)
 
     def _layout_or_fault(self, keys: Keys) -> Found[L] | Fault:

@@ -431,6 +431,12 @@ WAITS: Final = (
         *argument(LinkOptions, "give_up_after_seconds", seconds),
         TRANSPORT,
     ),
+    Bound(
+        "a row of an async iterable, for the others of its request",
+        seconds(job.FLUSH_AFTER_SECONDS),
+        "`flush_after_seconds=`",
+        "all that has come is sent, once another request may start",
+    ),
     Bound("the next item, event or webhook", "none: cancel it, or close what you read from", FIXED, NOTHING),
     Bound(
         "a handler of yours",

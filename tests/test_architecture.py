@@ -72,7 +72,7 @@ ROOMS_OF_BULK: Final = (
     "rejects rows",
     "inputs counters",
     "dispatcher",
-    "journals",
+    "journals timed_reading",
     "job",
     "audiences products",
     "linting sync",

@@ -111,11 +111,20 @@ class Dispatcher(Generic[B]):
         """Batches on their way."""
         return len(self._live)
 
-    async def submit(self, batch: B) -> None:
-        """Starts the batch once there is room; after a failure it is left as it is."""
-        while self.failure is None and (self._next is not None or (self._live and len(self._live) >= self._limit())):
+    @property
+    def has_room(self) -> bool:
+        """Whether fewer batches than the limit are on their way; True after a failure."""
+        return self.failure is not None or (self._next is None and (not self._live or len(self._live) < self._limit()))
+
+    async def until_room(self) -> None:
+        """Waits until there is room."""
+        while not self.has_room:
             self._freed.clear()
             await self._freed.wait()
+
+    async def submit(self, batch: B) -> None:
+        """Starts the batch once there is room; after a failure it is left as it is."""
+        await self.until_room()
         room = self._next = Room(self._budget, self, batch.row_count, batch.size_bytes)
         must_wait = any(not earlier.settled.is_set() for earlier in batch.after)
         if self.failure is not None or not (must_wait or await self._admitted(room)):

@@ -4,6 +4,7 @@ job.
 
 import asyncio
 import inspect
+import math
 import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Sized
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar
@@ -16,11 +17,13 @@ from socialapi.bulk.inputs.addresses import is_address
 from socialapi.bulk.inputs.reader import NoRows, Reader, TableForm
 from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
 from socialapi.bulk.rejects import RejectsFile, is_rejects_file, same_file
+from socialapi.bulk.timed_reading import TimedReading
 from socialapi.config import Config
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
 from socialapi.internal.fairness import yield_if_due, yield_to_others
 from socialapi.internal.file_lock import SUFFIX
 from socialapi.internal.records import FrozenRecord
+from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.validation import Faults, invalid
 from socialapi.reports import Progress, UploadReport
 from socialapi.routes.route import Target
@@ -31,6 +34,7 @@ from socialapi.wire.retry import Attempt, RetryPolicy
 OnProgress = Callable[[Progress], None]
 
 MIN_ATTEMPTS: Final = 12
+FLUSH_AFTER_SECONDS: Final = 5
 
 
 @attrs.frozen(kw_only=True)
@@ -48,6 +52,8 @@ class JobOptions(FrozenRecord):
     """Whether an input without rows gives an empty report, rather than InvalidInput."""
     header: bool = True
     header_line: int | None = None
+    flush_after_seconds: float | Unset | None = UNSET
+    """How long a row waits for further ones; None for as long as it takes."""
 
     @property
     def form(self) -> TableForm:
@@ -102,6 +108,9 @@ class JobOptions(FrozenRecord):
             yield invalid("on_progress", "is called, not awaited: give a plain function")
         if self.journal is not None and not isinstance(self.journal, str | os.PathLike | Journal):
             yield invalid("journal", "must be a path, or an object with the methods of Journal")
+        seconds = self.flush_after_seconds
+        if seconds is not None and seconds is not UNSET and not 0 < seconds < math.inf:
+            yield invalid("flush_after_seconds", "must be a number above 0, or None")
         yield from same_files("journal", self.journal_path, {"the rejects file, too": self.rejects})
 
 
@@ -171,8 +180,12 @@ class Stage(Protocol[C, B, P]):
     async def take(self, block: C) -> None:
         """Checks the rows of a block, and puts those that can be sent into batches."""
 
+    @property
+    def first_waiting(self) -> int | None:
+        """The number of the first row that waits in a batch for further ones; None if none does."""
+
     async def flush(self) -> None:
-        """Submits what is left in batches, once everything is read."""
+        """Submits what is left in batches, once everything is read or a row has waited long enough."""
 
     async def settle(self, batch: B) -> None:
         """Gives every row of the batch its outcome. Raises what stops the job."""
@@ -190,9 +203,12 @@ class Stage(Protocol[C, B, P]):
 def prepare_input(session: Session, reader: Reader[Any], description: JobDescription, options: JobOptions) -> None:
     """Keeps the files of the job out of its input.
 
-    Raises InvalidInput if the journal would overwrite the input, ConfigurationError if the host or
-    the credentials are missing, which is better said now than after a batch was read.
+    Raises InvalidInput if the journal would overwrite the input or the input cannot be flushed,
+    ConfigurationError if the host or the credentials are missing, which is better said now than
+    after a batch was read.
     """
+    if options.flush_after_seconds and reader.why_not_flushed is not None:
+        raise invalid("flush_after_seconds", f"is for async iterables: {reader.why_not_flushed}")
     if not options.dry_run:
         route = description.target.route
         session.plan(route)
@@ -247,13 +263,18 @@ class JobRun(Generic[C, B, P]):
         self._started = session.clock.monotonic()
         self._on_progress = options.on_progress
         self._note: str | None = None
-        self._is_reading = True
+        self.is_reading = True
         fixed = None if options.concurrency == "auto" else options.concurrency
         self._concurrency = Concurrency(fixed, most=session.config.max_concurrency)
         settle = stage.settle if session.telemetry is None else self._settle_in_span
         self.dispatcher: Dispatcher[B] = Dispatcher(
             settle, self._limit, budget=session.budget, on_settled=self._look_again
         )
+        seconds = options.flush_after_seconds
+        if seconds is UNSET:
+            waits = reader.why_not_flushed is not None or options.journal is not None or description.judges_whole_input
+            seconds = None if waits else FLUSH_AFTER_SECONDS
+        self._reading = TimedReading(reader, self.dispatcher, session.clock, seconds)
         self._counted: Mapping[str, int] = {}
         """The rows that the telemetry knows of, by their outcome."""
         # A dry run gives most rows no outcome.
@@ -299,7 +320,7 @@ class JobRun(Generic[C, B, P]):
     def judge_rejects(self, *, at_end: bool = False) -> None:
         """Stops the job when a larger share of the rows is rejected than may be."""
         most, part_of = self._options.max_reject_share, self._description.part_of
-        if most is None or (self._is_reading and self._description.judges_whole_input):
+        if most is None or (self.is_reading and self._description.judges_whole_input):
             return
         read, rejected = self._counters.read, self._counters.rejected
         if part_of is not None:
@@ -352,29 +373,38 @@ class JobRun(Generic[C, B, P]):
                 try:
                     # An input may be silent for as long as it likes, such as a pipe; the job ends
                     # nevertheless when it stops.
-                    block = await self.dispatcher.unless_stopped(self._reader.read_block())
+                    block = await self.dispatcher.unless_stopped(self._reading.read_block())
                 except Exception as problem:  # noqa: BLE001  # whatever a user's iterable raises ends the reading
                     self.broken_input = problem
                     return
-                if block is None:
+                if block is None and not self._reading.is_due:
                     if not self._counters.read:
                         self._refuse_nothing()
                     return
                 try:
-                    self._counters.take_in(rows := len(block))
-                    if self._counters.read == rows:
-                        self.show()  # what is read as what is known now, and nothing was sent yet
-                    await yield_to_others()  # others were read to at the same time
-                    await self._stage.take(block)
+                    await self._take(block)
                 except OURS as problem:
                     self.dispatcher.stop(problem)
                 self._look_again()
                 await yield_to_others()  # an iterable is read without ever waiting, and others go on
         finally:
             try:
-                await self._reader.aclose()
+                await self._reading.aclose()
             except Exception as problem:  # noqa: BLE001  # a user's generator may fail as it is closed, too
                 self.broken_input = self.broken_input or problem
+
+    async def _take(self, block: C | None) -> None:
+        """Has the stage take a block, if there is one, and send what has come, if that is due."""
+        read = self._counters.read
+        if block is not None:
+            self._counters.take_in(len(block))
+            if not read:
+                self.show()  # what is read as what is known now, and nothing was sent yet
+            await yield_to_others()  # others were read to at the same time
+            await self._stage.take(block)
+        if self._reading.is_due:
+            await self._stage.flush()
+        self._reading.took(read + 1, self._stage.first_waiting)
 
     def _look_again(self) -> None:
         """Judges and reports the counts after a block is read, or a batch is settled or given up."""
@@ -411,7 +441,7 @@ class JobRun(Generic[C, B, P]):
 
     async def _send_rest(self) -> None:
         """Sends what is left once everything is read."""
-        self._is_reading = False
+        self.is_reading = False
         try:
             await self._stage.flush()
             await self.dispatcher.drain()

@@ -126,7 +126,11 @@ class UploadFlags(RowFlags):
         """Returns the options of the job."""
         operation = cast("OperationType", self.operation.capitalize())
         return UploadKeywords(
-            operation=operation, journal=journal, allow_empty=self.allow_empty, **self.row_keywords(on_progress)
+            operation=operation,
+            journal=journal,
+            allow_empty=self.allow_empty,
+            flush_after_seconds=None,
+            **self.row_keywords(on_progress),
         )
 
 

@@ -119,6 +119,11 @@ class UploadKeywords(RowKeywords, total=False):
     """If True (the default), an input without rows gives an empty report; if False,
     InvalidInput.
     """
+    flush_after_seconds: float | None
+    """For an async iterable: how long a row waits for the other rows of a full request, 5 seconds by
+    default. None is as long as it takes, which is the default with a journal; a number cannot be
+    combined with one.
+    """
 
 
 class AudienceUploadKeywords(UploadKeywords, total=False):
@@ -283,10 +288,11 @@ async def send_operations(
 
 
 class _KnownToSync(SyncKeywords, total=False):
-    """All options of a sync, and `journal`, for which the sync raises an error of its own."""
+    """All options of a sync, and those for which the sync raises errors of its own."""
 
     snapshot: str | os.PathLike[str]
     journal: object
+    flush_after_seconds: float | None
 
 
 class CustomAudience(Resource):
@@ -338,7 +344,8 @@ class CustomAudience(Resource):
         pyarrow, DuckDB), or an iterable or async iterable of `AudienceUser`, `Operation`, mappings
         or rows with names, such as those of databases. Identifiers are normalised and hashed,
         batched into requests of at most 2,500 operations and 5,000,000 bytes, and sent as fast as
-        the rate limit allows. Failed requests are repeated. Rows that the service refuses are
+        the rate limit allows. Rows of an async iterable that trickle are sent after
+        `flush_after_seconds`. Failed requests are repeated. Rows that the service refuses are
         separated from the others of their batch.
 
         Raises InvalidInput for options or input that cannot be used at all. Raises BulkError, with
@@ -437,7 +444,7 @@ class DoNotReachListResource(Resource):
 
         Works like `CustomAudience.upload`, with e-mail addresses and phone numbers only and without
         `effective_at`. `expires_at` is always sent: 13 months after the start of the job by
-        default.
+        default, or after the first row that follows a flush (`flush_after_seconds`).
         """
         return await run_upload(self._session, self._options, self._destination, records, UploadKeywords, options)
 

@@ -115,6 +115,10 @@ class UpsertKeywords(TypedDict, total=False):
     """If True (the default), an input without products gives an empty report; if False,
     InvalidInput. With `delete_vanished` such an input is always refused.
     """
+    flush_after_seconds: float | None
+    """For an async iterable: how long a product waits for the others of a full request, 5 seconds by
+    default. None is as long as it takes, which is the default with a journal.
+    """
 
 
 class ProductLintKeywords(TypedDict, total=False):
@@ -167,11 +171,11 @@ class Products(Resource):
         Parquet), a table (any object with `__arrow_c_stream__`, such as a DataFrame), or an
         iterable or async iterable of `Product`, mappings or rows with names. Names and values are
         understood as merchants write them (`g:price`, `in_stock`, `9,99 EUR`). They are sent 25 at
-        a time, in several requests at once. Products with the same id are never in one request and
-        keep their order, and so do the variants of an item group. Products without an answer, and
-        no others, are sent again. With `digests`, products that have not changed since the last
-        load are skipped. With `journal`, products that an earlier run of the same load confirmed
-        are counted and not sent again.
+        a time, in several requests at once, or after `flush_after_seconds` if they trickle.
+        Products with the same id are never in one request and keep their order, and so do the
+        variants of an item group. Products without an answer, and no others, are sent again. With
+        `digests`, products that have not changed since the last load are skipped. With `journal`,
+        products that an earlier run of the same load confirmed are counted and not sent again.
 
         Raises InvalidInput for options or input that cannot be used at all. Raises BulkError, with
         the report so far, if the service refuses the whole job, if it cannot be reached for

@@ -107,6 +107,12 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         webhooks/inbox.py _within_time timeout
         """
     ),
+    "a row of an async iterable, for the others of its request": _places(
+        """
+        bulk/inputs/iterables.py AsyncIterableReader._collect wait
+        bulk/timed_reading.py TimedReading._watch sleep
+        """
+    ),
     "the next item, event or webhook": _places(
         """
         webhooks/inbox.py Inbox.take wait
@@ -302,7 +308,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/audiences/job.py UploadStage._wait_for wait
         bulk/dispatcher.py Dispatcher._run wait
         bulk/dispatcher.py Dispatcher.drain wait
-        bulk/dispatcher.py Dispatcher.submit wait
+        bulk/dispatcher.py Dispatcher.until_room wait
         bulk/dispatcher.py Dispatcher.unless_stopped timeout
         bulk/products/batcher.py ProductBatcher._continue wait
         """
@@ -345,6 +351,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/inputs/csv.py _Rows lines
         bulk/inputs/csv.py _Rows records
         bulk/inputs/feed_xml.py _Feed.__init__ _found
+        bulk/inputs/iterables.py AsyncIterableReader._drive wait
         bulk/inputs/iterables.py _ItemReader.__init__ _items
         bulk/inputs/iterables.py _ItemReader.__init__ _kinds
         """
@@ -786,6 +793,7 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "It waits for the next thing to do, until it is cancelled.": _places(
         """
+        bulk/timed_reading.py TimedReading._watch wait
         emulator/platform/challenges.py Challenges._watch timeout
         emulator/platform/challenges.py Challenges._watch wait
         emulator/platform/fan_out.py StreamHub._watch timeout
@@ -818,6 +826,8 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "It waits for tasks that it has cancelled.": _places(
         """
         bulk/dispatcher.py Dispatcher.cancel gather
+        bulk/inputs/iterables.py AsyncIterableReader.aclose gather
+        bulk/timed_reading.py TimedReading.aclose gather
         emulator/platform/deliveries.py Deliveries.close gather
         emulator/platform/streaming.py LiveStream._run gather
         integrations/redis.py RedisTokenCache.lock gather

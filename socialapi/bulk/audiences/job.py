@@ -71,6 +71,12 @@ class UploadOptions(JobOptions):
         """Yields what is wrong with each option that makes no sense."""
         if self.packing not in PACKINGS:
             yield invalid("packing", f"must be one of {', '.join(PACKINGS)}")
+        if self.flush_after_seconds and self.journal is not None:
+            yield invalid(
+                "flush_after_seconds",
+                "goes with no journal: a journal recognises batches, so these must be a function of the input, and not "
+                "of when its rows come; for an input that trickles, the offset of its consumer takes the journal's place",
+            )
         yield from super().problems()
 
 
@@ -118,8 +124,8 @@ Prepare = Callable[[C], Iterable[PreparedBlock]]
 class UploadStage(Generic[C]):
     """Puts the rows of an upload into batches, and gives each its outcome.
 
-    `prepare_at` returns what prepares the rows of a job that began at a time. Rows that are ready
-    to be sent need no more than a `PreparedBlock` around them.
+    `prepare_at` returns what prepares rows at a time. Rows that are ready to be sent need no more
+    than a `PreparedBlock` around them.
     """
 
     def __init__(
@@ -135,7 +141,7 @@ class UploadStage(Generic[C]):
         self._packer = sender.packer
         self._counters = sender.counters
         self._dry_run = dry_run
-        self._prepare = prepare_at(sender.session.now())
+        self._prepare: Prepare[C] | None = None
         self._recorder: Recorder | None = None
         self._recent = RecentIdentifiers()
         self._duplicates = WaitingDuplicates(sender.counters, numbers_of)
@@ -154,7 +160,10 @@ class UploadStage(Generic[C]):
 
     async def take(self, block: C) -> None:
         """Puts the rows of a block that can be sent into batches."""
-        for prepared in self._prepare(block):
+        # What an expiry is reckoned from, without a journal, is when the first row after a flush is
+        # taken: an input may trickle for months.
+        prepare = self._prepare = self._prepare or self._prepare_at(self._sender.session.now())
+        for prepared in prepare(block):
             if prepared.rejects:
                 self._counters.reject(prepared.rejects)
             if prepared.warnings or prepared.cleaned:
@@ -163,8 +172,15 @@ class UploadStage(Generic[C]):
                 await self._place_block(rows)
             await yield_if_due()
 
+    @property
+    def first_waiting(self) -> int | None:
+        """The number of the first row in the open batch; None if it is empty."""
+        return self._open.blocks[0].numbers[0] if self._open.blocks else None
+
     async def flush(self) -> None:
-        """Submits the batches that are being filled."""
+        """Submits the batch that is being filled."""
+        if self._recorder is None:
+            self._prepare = None
         await self._dispatch_open()
 
     async def settle(self, batch: Batch) -> None:

@@ -383,6 +383,8 @@ class FileReader(_FileReader[L]):
     def __init__(self, source: Input, selection: Selection[L], network: Network | None = None) -> None:
         self._source = source
         self._file: InputFile | None = None
+        if not isinstance(source, str | os.PathLike):
+            self.why_not_flushed = "an open file or pipe is read in blocks of bytes, so yield its rows from a generator"
         super().__init__(selection, network)
 
     def _fraction(self) -> float | None:

@@ -1,5 +1,7 @@
 """Reads rows from iterables of models, mappings and keyed rows."""
 
+import abc
+import asyncio
 import contextlib
 from collections.abc import (
     AsyncGenerator,
@@ -20,6 +22,7 @@ from socialapi.bulk.inputs.keyed_rows import KeyedRow, advice_for, keyed_row
 from socialapi.bulk.inputs.objects import ObjectBlocks, check_names, names_of, with_paths
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, Block, Layout, Reader, Selection, rows_looked_at
 from socialapi.errors import InvalidInput
+from socialapi.internal.fairness import yield_to_others
 
 L = TypeVar("L", bound=Layout)
 
@@ -47,18 +50,23 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         """The rows that are collected."""
         self._bundle: Iterator[Any] | None = None
         self._blocks: Iterator[Block[L]] = iter(())
-        self._end: Exception | None = None
+        self._end: BaseException | None = None
         """What came after the collected items: the end, or an error, which is raised when they are
         handed out.
         """
         self._items_read = 0
-        self._rows_read = 0
+        self._rows_read = self._rows_taken = 0
         self._is_checked = False
 
     @property
     def fraction_read(self) -> float | None:
         """The share of the items that is read, of a collection that knows its length."""
         return min(1.0, self._items_read / self._size) if self._size else None
+
+    @property
+    def has_block(self) -> bool:
+        """Whether a block is there that came with the one before."""
+        return self._rows_read < self._rows_taken
 
     @property
     def _is_full(self) -> bool:
@@ -104,20 +112,27 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
             self._kinds.clear()
         self._kinds[type(item)] = kind
 
-    def _hand_out(self) -> Block[L] | None:
-        """Returns the next rows of what is collected. If there are none, raises the error that
-        ended the input.
+    async def read_block(self) -> Block[L] | None:
+        """Returns the rows of the next items. If there are none, raises the error that ended the
+        input.
         """
         block = next(self._blocks, None)
-        if block is None and self._items:
-            items, self._items = self._items, []
-            self._blocks = self._blocks_of(items)
-            block = next(self._blocks)
+        if block is None:
+            await self._collect()
+            if self._items:
+                items, self._items = self._items, []
+                self._rows_taken += len(items)
+                self._blocks = self._blocks_of(items)
+                block = next(self._blocks)
         if block is not None:
             self._rows_read += len(block)
         elif self._end is not None and not isinstance(self._end, StopIteration | StopAsyncIteration):
             raise self._end
         return block
+
+    @abc.abstractmethod
+    async def _collect(self) -> None:
+        """Collects items for a block; fewer of them at the end."""
 
     def _blocks_of(self, items: Sequence[Any]) -> Iterator[Block[L]]:
         groups = self._groups_of(items)
@@ -196,21 +211,21 @@ def _names_so_far(kind: KeyedRow, items: Sequence[Any]) -> Iterator[str]:
 class IterableReader(_ItemReader[L]):
     """Reads an iterable on the event loop, a block at a time."""
 
+    why_not_flushed = "while a plain iterable waits for a row, nothing can be sent"
+
     def __init__(self, records: Iterable[Any], selection: Selection[L]) -> None:
         super().__init__(records, selection)
         self._source = iter(records)
 
-    async def read_block(self) -> Block[L] | None:
-        """Returns the rows of the next items."""
+    async def _collect(self) -> None:
         try:
             self._take_bundled()
             while not self._is_full:
-                self._collect()
+                self._take_known()
         except Exception as end:  # noqa: BLE001 - whatever an iterable raises is raised again, after the rows before it
             self._end = end
-        return self._hand_out()
 
-    def _collect(self) -> None:
+    def _take_known(self) -> None:
         """Collects items up to the first bundle, or the first item of a new class."""
         kinds, append, room = self._kinds, self._items.append, ROWS_PER_BLOCK - len(self._items)
         before = len(self._items)
@@ -236,25 +251,71 @@ class IterableReader(_ItemReader[L]):
 
 
 class AsyncIterableReader(_ItemReader[L]):
-    """Reads an asynchronous iterable."""
+    """Reads an asynchronous iterable.
+
+    One task of its own advances the iterable from the first item to the end, and closes it: context
+    variables, timeouts and task groups of a generator belong to one task. It collects at most one
+    block ahead.
+    """
+
+    why_not_flushed = None
 
     def __init__(self, records: AsyncIterable[Any], selection: Selection[L]) -> None:
         super().__init__(records, selection)
         self._source: AsyncIterator[Any] = aiter(records)
+        self._driving: asyncio.Task[None] | None = None
+        self._is_ready = asyncio.Event()
+        """Set once there is a complete block, the end, or less if that was asked for."""
+        self._has_room = asyncio.Event()
+        self._has_room.set()
 
-    async def read_block(self) -> Block[L] | None:
-        """Returns the rows of the next items; waits until there is a complete block of them, or the
-        end.
-        """
+    def end_block(self) -> None:
+        """Has the pending `read_block` return the rows that wait, or None if none do."""
+        self._is_ready.set()
+
+    async def _collect(self) -> None:
+        if self._driving is None:
+            self._driving = asyncio.create_task(self._drive(), name="socialapi reader")
+        await self._is_ready.wait()
+        if self._end is None:
+            self._is_ready.clear()
+        self._has_room.set()
+
+    async def _drive(self) -> None:
         try:
-            self._take_bundled()
-            while not self._is_full:
-                self._take(await anext(self._source))
-        except Exception as end:  # noqa: BLE001 - as for plain iterables
-            self._end = end
-        return self._hand_out()
+            while self._end is None:
+                await self._has_room.wait()
+                await yield_to_others()  # the tasks of other jobs have room at the same time
+                if self._bundle is not None:
+                    self.on_first_row()
+                    self._take_bundled()
+                while not self._is_full:
+                    item = await anext(self._source)
+                    if not self._items:
+                        self.on_first_row()
+                    self._take(item)
+                self._has_room.clear()
+                self._is_ready.set()
+        except asyncio.CancelledError:
+            # By `aclose`, or by other code than the job, which must not end as if all had been read.
+            self._end = self._end or InvalidInput("the iterable was cancelled, and not by its job")
+        except BaseException as end:  # noqa: BLE001 - as for plain iterables
+            self._end = self._end or end
+        finally:
+            self._is_ready.set()
+            await self._close()
+
+    async def _close(self) -> None:
+        if isinstance(self._source, AsyncGenerator):
+            await self._source.aclose()
 
     async def aclose(self) -> None:
         """Ends an asynchronous generator, so that what it holds is let go of now."""
-        if isinstance(self._source, AsyncGenerator):
-            await self._source.aclose()
+        if self._driving is not None:
+            if self._end is None:
+                self._end = StopAsyncIteration()
+                self._driving.cancel()
+            [problem] = await asyncio.gather(self._driving, return_exceptions=True)
+            if isinstance(problem, Exception):
+                raise problem
+        await self._close()  # if the task did not begin

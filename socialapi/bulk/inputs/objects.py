@@ -65,8 +65,8 @@ class ObjectBlocks(Generic[L]):
     ) -> Iterator[Block[L]]:
         """Yields the objects in blocks, which end where the set of keys changes.
 
-        Keys that contradict each other are a fault of their objects. Raises InvalidInput if all objects
-        have such keys.
+        Keys that contradict each other are a fault of their objects. Raises InvalidInput if all of the
+        first objects have such keys.
         """
         if first_number == 1:
             self._look_at([each for each in objects if each.__class__ is dict])
@@ -79,7 +79,7 @@ class ObjectBlocks(Generic[L]):
         keys = _keys_of(objects)
         found = {each: self._layout_or_fault(each) for each in dict.fromkeys(keys)}
         faults = [each for each in found.values() if isinstance(each, Fault)]
-        if len(faults) == len(found):
+        if len(faults) == len(found) and first_number == 1:
             raise InvalidInput(faults[0].reason)
         start = 0
         for _, same in groupby(keys, key=lambda each: _set_of(found[each])):
@@ -117,7 +117,10 @@ class ObjectBlocks(Generic[L]):
             cells = {key: list(map(itemgetter(key), dictionaries)) for key in keys}
         except KeyError:
             return None
-        names, layout = self._layout_of(keys)
+        found = self._layout_or_fault(keys)
+        if isinstance(found, Fault):
+            return None
+        names, layout = found
         return Block(first_number, len(objects), layout, [cells[names[at]] for at in layout.positions], lines=lines)
 
     def _layout_or_fault(self, keys: Keys) -> Found[L] | Fault:

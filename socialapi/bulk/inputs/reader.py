@@ -10,7 +10,7 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
 from itertools import islice
@@ -293,6 +293,10 @@ class Reader(abc.ABC, Generic[C]):
     """Of an input without rows that has ended, why there are none, as far as there is more to
     say.
     """
+    why_not_flushed: str | None = "a file is read as fast as its rows can be sent"
+    """Why rows never wait for further ones; None for an asynchronous iterable, for which they do."""
+    on_first_row: Callable[[], None] = staticmethod(lambda: None)
+    """Called before the first row waits."""
 
     @property
     @abc.abstractmethod
@@ -309,6 +313,14 @@ class Reader(abc.ABC, Generic[C]):
     @abc.abstractmethod
     async def aclose(self) -> None:
         """Lets go of the input. May be called at any time and more than once."""
+
+    @property
+    def has_block(self) -> bool:
+        """Whether a block is there that came with the one before."""
+        return False
+
+    def end_block(self) -> None:
+        """Has the pending `read_block` return the rows that wait, or None if none do."""
 
     def leave_out(self, paths: Sequence[str | os.PathLike[str]]) -> None:
         """Takes these files, which the job itself writes, out of what patterns match; those that

@@ -54,6 +54,11 @@ class ProductBatcher:
             elif self._open.add(row) == MAX_PRODUCTS:
                 await self._dispatch()
 
+    @property
+    def first_waiting(self) -> int | None:
+        """The number of the first product that is in no request yet; None if all are."""
+        return min((row.number for row in (*self._open.rows, *self._held[:1])), default=None)
+
     async def flush(self) -> None:
         """Submits all that is left."""
         await self._dispatch()

@@ -123,6 +123,11 @@ class UpsertOptions(JobOptions):
             yield invalid("delete_vanished", "needs digests: without them nobody knows what was loaded before")
         if not 0 < self.max_vanished_share <= 1:
             yield invalid("max_vanished_share", "must be a number above 0 and at most 1")
+        if self.flush_after_seconds and self.judges_whole_input:
+            yield invalid(
+                "flush_after_seconds",
+                "does not go with delete_vanished and max_reject_share: all is read before anything is sent",
+            )
         yield from same_files("journal", self.journal_path, {"the digest file, too": self.digests})
         yield from same_files("digests", self.digests, {"the rejects file, too": self.rejects})
         yield from super().problems()
@@ -176,9 +181,14 @@ class ProductStage:
                 await self._add_changed(good)
             await yield_if_due()
 
+    @property
+    def first_waiting(self) -> int | None:
+        """The number of the first product that is in no request yet; None if all are."""
+        return self._batcher.first_waiting
+
     async def flush(self) -> None:
         """Submits what waits."""
-        if (warning := self._repeated_ids.warning()) is not None:
+        if not self._run.is_reading and (warning := self._repeated_ids.warning()) is not None:
             self._counters.warn([warning])
         if self._waiting is not None:
             await self._add_waiting(self._waiting)

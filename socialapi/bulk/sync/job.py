@@ -198,6 +198,8 @@ class SyncOptions(JobOptions):
         if self.journal is not None:
             why = "a sync takes no journal: the snapshot says from where the same sync goes on"
             yield InvalidInput(why, [BrokenRule(path="journal", reason=why)])
+        if self.flush_after_seconds:
+            yield invalid("flush_after_seconds", "is not for a sync, which reads all rows before anything is sent")
         yield from super().problems()
 
 

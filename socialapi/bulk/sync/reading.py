@@ -75,6 +75,9 @@ class ReadingStage:
         default = int(months_later(now, DEFAULT_EXPIRY_MONTHS).timestamp())
         self._expiry = functools.lru_cache(EXPIRIES_KEPT)(functools.partial(_epoch_seconds, default=default))
 
+    first_waiting: int | None = None
+    """Nothing is sent before all is read."""
+
     async def open(self, run: JobRun[UserBlock, Batch, UploadReport]) -> None:
         """Does nothing: the caller has opened the snapshot."""
 

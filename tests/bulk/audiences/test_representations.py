@@ -54,7 +54,7 @@ async def test_no_object_of_a_job_shows_an_identifier(packing: str) -> None:
         return await place(run, index)
 
     async def look_at_the_block(block: UserBlock) -> None:
-        prepared = list(stage._prepare(block))
+        prepared = list(stage._prepare_at(stage._sender.session.now())(block))
         held.extend(everything((block, prepared, [list(rows) for each in prepared for rows in each.blocks])))
         await take(block)
 

@@ -81,17 +81,6 @@ async def test_a_pipe_that_stays_open_does_not_hold_a_job_that_stops_either() ->
             await readers_ended()
 
 
-async def test_a_job_that_is_cancelled_cancels_its_reading() -> None:
-    service, records = ModelService(), Silent()
-    running = asyncio.create_task(job_of(service, records, settings=SMALL).run())
-    await records.silent.wait()
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(running, 10)
-    assert records.ended_by == "cancelled"
-    assert asyncio.all_tasks() == {asyncio.current_task()}
-
-
 async def test_who_cancels_a_job_as_it_stops_has_cancelled_it() -> None:
     service, records = ModelService(), Silent()
     job = job_of(service, records, settings=SMALL)

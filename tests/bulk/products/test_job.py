@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import re
 import tracemalloc
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -236,26 +236,6 @@ async def test_cancelling_ends_at_once_and_leaves_products_pending(tmp_path: Pat
     assert not asyncio.all_tasks() - {asyncio.current_task()}
     assert (seen[-1].report.read, seen[-1].report.pending, seen[-1].in_flight) == (201, 176, 0)
     assert seen[-1].report.adds_up
-
-
-async def test_cancelling_while_the_input_waits_ends_the_input() -> None:
-    closed = False
-
-    async def endless() -> AsyncIterator[Shape]:
-        nonlocal closed
-        try:
-            yield product("a")
-            await asyncio.Event().wait()
-        finally:
-            closed = True
-
-    running = asyncio.create_task(job_of(ModelCatalog(), endless()).run())
-    for _ in range(10):
-        await asyncio.sleep(0)
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    assert closed
 
 
 @pytest.mark.parametrize("call", [1, 2, 3, 8])

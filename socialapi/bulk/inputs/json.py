@@ -125,9 +125,14 @@ def _with_unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _count_names(value: Any) -> int:
     """Returns how many names the objects within a value have."""
-    inner = value.values() if value.__class__ is dict else value
-    own = len(value) if value.__class__ is dict else 0
-    return own + sum(_count_names(each) for each in inner if each.__class__ is dict or each.__class__ is list)
+    count, waiting = 0, [value]
+    while waiting:
+        some = waiting.pop()
+        if some.__class__ is dict:
+            count += len(some)
+            some = some.values()
+        waiting += [each for each in some if each.__class__ is dict or each.__class__ is list]
+    return count
 
 
 _DECODER: Final = json.JSONDecoder(parse_int=_whole_number)

@@ -174,7 +174,7 @@ class SqliteFile:
         wait_seconds = SHARED_WAIT_SECONDS if self._shared else 0
         self._connection = sqlite3.connect(self.path, timeout=wait_seconds, isolation_level=None)
         for name, value in (
-            ("auto_vacuum", "INCREMENTAL"),  # of a new file, before anything is written; of others it changes nothing
+            *([] if self._size_of() else [("auto_vacuum", "INCREMENTAL")]),  # it writes into other files
             # Before the first access, so that the index of the log is kept in memory.
             ("locking_mode", "NORMAL" if self._shared else "EXCLUSIVE"),
             ("synchronous", "FULL"),

@@ -70,7 +70,7 @@ async def test_values_that_no_request_can_carry_are_refused_one_by_one(
     assert len((tmp_path / "rejects.csv").read_bytes().splitlines()) == 2
 
 
-@pytest.mark.parametrize("product_id", ["b\x1b[31m", "b\u200b", "b\u00a0c", "b\nc", "b\0"])
+@pytest.mark.parametrize("product_id", ["b\x1b[31m", "b\u00a0c", "b\nc", "b\0"])
 async def test_every_id_that_is_text_is_known(product_id: str) -> None:
     ((_, _, _, known),) = await refusals([product(product_id, title="")])
     assert known == product_id

@@ -5,7 +5,10 @@ secret.
 import re
 from typing import Final
 
-_find_scheme: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)(?:::|://)").match
+_find_scheme: Final = re.compile(r"[\s'\"]*([A-Za-z][A-Za-z0-9+.-]+):[:/]").match
+_find_schemes: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/").findall
+_WITHOUT_QUERY: Final = frozenset({"s3", "gs", "memory"})
+"""In names of their objects, `?` and `#` are letters as others."""
 
 
 def scheme_of(text: str) -> str:
@@ -15,18 +18,15 @@ def scheme_of(text: str) -> str:
 
 
 def is_address(text: str) -> bool:
-    """Returns whether it is the address of a file, rather than a path."""
+    """Returns whether it is the address of a file, if perhaps a misspelt one, rather than a path."""
     return bool(scheme_of(text))
 
 
 def name_of_address(address: str) -> str:
-    """Returns the address for a message: without user name, password, query and fragment."""
+    """Returns the address for a message: without user name, password, query and fragment. Paths stay."""
     if not is_address(address):
         return address
-    scheme, _, rest = address.partition("://")
-    if scheme_of(address) in ("http", "https"):  # elsewhere these letters are a part of the name
-        rest = re.split("[?#]", rest)[0]
-    host, slash, path = rest.partition("/")
-    if scheme_of(address) != "abfs":  # where the container stands in front
-        host = host.rpartition("@")[2]
-    return f"{scheme}://{host}{slash}{path}"
+    schemes = {each.lower() for each in _find_schemes(address)}
+    name = address.strip() if schemes <= _WITHOUT_QUERY else re.split("[?#]", address.strip())[0]
+    # In front of an account of Azure stands the container.
+    return name if "abfs" in schemes else re.sub(r"(:/+)[^/]*@", r"\1", name)

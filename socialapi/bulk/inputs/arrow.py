@@ -368,6 +368,8 @@ def _why_not_opened(table: Any, error: Exception) -> str:
 
 def _why(error: Exception) -> str:
     """What is wrong, in our own words: those of a library may hold values of the table."""
+    if isinstance(error, InvalidInput):  # of the file at an address that is read for it
+        return error.message
     mixed = _MIXED.search(" ".join(map(str, error.args)))
     if mixed is not None:
         return f"column {quoted(mixed[1])} holds values of several types; make all of them texts"

@@ -39,7 +39,7 @@ from socialapi.bulk.inputs.reader import (
     ThreadedReader,
     convert_from,
 )
-from socialapi.bulk.inputs.remote import RemoteFile, addresses_of
+from socialapi.bulk.inputs.remote import RemoteFile, addresses_of, open_address
 from socialapi.bulk.rejects import same_file
 from socialapi.errors import InvalidInput, printable
 from socialapi.internal.file_lock import is_lock_file
@@ -207,14 +207,14 @@ Open = Callable[[str], RemoteFile]
 
 
 @contextlib.contextmanager
-def opened(source: Input, instead: str = "", open_address: Open = RemoteFile) -> Iterator[InputFile]:
+def opened(source: Input, instead: str = "", open_file: Open = open_address) -> Iterator[InputFile]:
     """The file, which is closed in the end if it was opened here.
 
     What goes wrong with it before then is said as InvalidInput, with its name unless that may be
     data; of an e-mail address that is given as a path, with what to give `instead`.
     """
     try:
-        with contextlib.closing(_open(source, open_address)) as stored:
+        with contextlib.closing(_open(source, open_file)) as stored:
             yield InputFile(unpacked(stored), _extension(source), _size(stored), stored)
     except NoRows as error:
         raise NoRows(f"{name_of(source)}: {error.message}") from None
@@ -228,9 +228,9 @@ def opened(source: Input, instead: str = "", open_address: Open = RemoteFile) ->
     raise InvalidInput(f"{name_of(source)}: {fault}")
 
 
-def _open(source: Input, open_address: Open) -> BufferedReader:
-    if isinstance(source, str) and is_address(source):
-        return BufferedReader(open_address(source), _BUFFER_BYTES)
+def _open(source: Input, open_file: Open) -> BufferedReader:
+    if isinstance(source, str | os.PathLike) and is_address(os.fsdecode(source)):
+        return BufferedReader(open_file(os.fsdecode(source)), _BUFFER_BYTES)
     if not isinstance(source, str | os.PathLike):
         return BufferedReader(_Given(source), _BUFFER_BYTES)
     with contextlib.suppress(ValueError):  # which holds the text, so it must not be the context of another error
@@ -366,7 +366,7 @@ class _FileReader(ThreadedReader[L]):
         return opened(source, self._selection.instead_of_paths, self._open_address)
 
     def _open_address(self, address: str) -> RemoteFile:
-        file = RemoteFile(address, self._network, version=self._versions.get(address))
+        file = open_address(address, self._network, version=self._versions.get(address))
         self._versions[address] = file.version
         if not (self._selection.form.guesses or file.is_delimited):
             file.close()
@@ -537,7 +537,7 @@ class FilesReader(_FileReader[L]):
         self.paths = [
             found
             for path in self.paths
-            for found in (_addresses(path, self._network) if is_address(path) and is_pattern(path) else (path,))
+            for found in (self._addresses(path) if is_address(path) and is_pattern(path) else (path,))
         ]
         return self.paths
 
@@ -562,10 +562,24 @@ class FilesReader(_FileReader[L]):
         if not number:
             raise NoRows(NO_ROWS)
 
+    def _addresses(self, pattern: str) -> Iterable[str]:
+        try:
+            found = addresses_of(pattern, self._network)
+            fault = "no file matches it as a pattern"
+        except InvalidInput as problem:
+            found, fault = {}, problem.message
+        if not found:
+            raise InvalidInput(f"{name_of(pattern)}: {fault}")
+        # Times are written in other ways in lists of files.
+        self._versions.update({path: version for path, version in found.items() if version.etag is not None})
+        return found
+
     def _bytes_of(self, path: str) -> int:
         """Returns the size of a file, 0 if it is unknown. Raises InvalidInput if there is no such file."""
         try:
             return (self.version_of(path).size or 0) if is_address(path) else Path(path).stat().st_size
+        except InvalidInput:
+            raise
         except ValueError:
             return 0  # no path at all, which is said when it is opened
         except OSError as error:
@@ -584,16 +598,6 @@ class FilesReader(_FileReader[L]):
         finally:
             if len(self.paths) > 1:
                 remarks[before:] = [attrs.evolve(each, file=self._names[-1]) for each in remarks[before:]]
-
-
-def _addresses(pattern: str, network: Network | None) -> Sequence[str]:
-    try:
-        if found := addresses_of(pattern, network):
-            return found
-        fault = "no file matches it as a pattern"
-    except InvalidInput as problem:
-        fault = problem.message
-    raise InvalidInput(f"{name_of(pattern)}: {fault}")
 
 
 def _matching(given: str | os.PathLike[str]) -> Iterable[str]:

@@ -9,7 +9,8 @@ import contextlib
 import io
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar, cast
+from urllib.parse import quote
 
 import aiohttp
 import attrs
@@ -32,6 +33,8 @@ READ_SECONDS: Final = 60.0
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _ETAGS: Final = ("ETag", "etag")
 _TIMES: Final = ("LastModified", "last_modified", "updated", "mtime", "created")
+_PRINTABLE: Final = "".join(map(chr, range(33, 127)))
+_UNPACKED_HERE: Final = ("", "identity", "gzip", "x-gzip")
 _NO_CREDENTIALS: Final = (
     "no credentials of the store were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
 )
@@ -43,6 +46,8 @@ T = TypeVar("T")
 def _supported_scheme_of(address: str) -> str:
     """Returns the scheme of an address. Raises InvalidInput for one that is not supported."""
     scheme, is_chained = scheme_of(address), "::" in address.partition("://")[0]
+    if scheme in SCHEMES and not is_chained and not address.lower().startswith(f"{scheme}://"):
+        raise InvalidInput(f"an address is given as a text that begins with {scheme}://")
     if is_chained or scheme not in SCHEMES:
         raise InvalidInput(
             "files are read from paths, and from addresses that begin with s3://, gs://, abfs:// or https://, not with "
@@ -68,6 +73,10 @@ class Body(Protocol):
 class Store(Protocol):
     """Where objects are."""
 
+    @property
+    def is_conditional(self) -> bool:
+        """Whether each request for content names the version."""
+
     def version(self) -> FileVersion:
         """Returns what identifies the object now."""
 
@@ -84,14 +93,10 @@ class RemoteFile(io.RawIOBase):
     Raises InvalidInput if it changes, and if it ends early.
     """
 
-    def __init__(self, address: str, network: Network | None = None, *, version: FileVersion | None = None) -> None:
+    def __init__(self, store: Store, version: FileVersion) -> None:
+        self._store = store
+        self.version = version
         self._body: Body | None = None
-        self._store = _store(address, network)
-        try:
-            self.version: FileVersion = version or _explained(self._store.version)
-        except InvalidInput:
-            self._store.close()
-            raise
         self._at = 0
         self._stop: int | None = None
         self._in_ranges = False
@@ -115,7 +120,15 @@ class RemoteFile(io.RawIOBase):
         return self._in_ranges
 
     def read_ranges(self) -> None:
-        """From now on, reads what is asked for, anywhere, if its size is known."""
+        """From now on, reads what is asked for, anywhere, if its size is known.
+
+        Raises InvalidInput if nothing would tell a range of another version.
+        """
+        if self.version.etag is None and self.version.changed_at is None:
+            raise InvalidInput(
+                "its server sends neither an ETag nor the time of its last change, without which Parquet cannot be read in "
+                "ranges of one version: copy the file here first"
+            )
         self._in_ranges = self.size is not None
 
     def tell(self) -> int:
@@ -135,6 +148,7 @@ class RemoteFile(io.RawIOBase):
         view = memoryview(buffer).cast("B")
         if self._at == self.size:
             self._end_body()
+            self._check_version()
             return 0
         if self._in_ranges and self._body is None:
             self._stop = self._at + len(view) if self.size is None else min(self._at + len(view), self.size)
@@ -148,7 +162,13 @@ class RemoteFile(io.RawIOBase):
         self._at += len(data)
         if self._at == self._stop:
             self._end_body()
+            self._check_version()
         return len(data)
+
+    def _check_version(self) -> None:
+        """Raises InvalidInput if the file was replaced while a store was asked that knows no conditions."""
+        if not self._store.is_conditional and _explained(self._store.version) != self.version:
+            raise InvalidInput(_CHANGED)
 
     def close(self) -> None:
         """Ends the request. Idempotent."""
@@ -169,19 +189,42 @@ class RemoteFile(io.RawIOBase):
             self._body = None
 
 
-def addresses_of(pattern: str, network: Network | None) -> list[str]:
-    """Returns the addresses that match a pattern, in the order of their names."""
+def open_address(address: str, network: Network | None = None, *, version: FileVersion | None = None) -> RemoteFile:
+    """Opens the file at an address, in the version that is there now unless one is given.
+
+    Raises InvalidInput if there is none, or it cannot be asked for.
+    """
+    store = _explained(lambda: _store(address, network))
+    try:
+        return RemoteFile(store, version or _explained(store.version))
+    except InvalidInput:
+        store.close()
+        raise
+
+
+def addresses_of(pattern: str, network: Network | None) -> dict[str, FileVersion]:
+    """Returns the addresses of the files that match a pattern, in the order of their names, and their versions.
+    The address of a file matches itself alone.
+    """
     scheme = _supported_scheme_of(pattern)
 
-    def find() -> list[str]:
+    def find() -> dict[str, FileVersion]:
         files = _file_system(scheme, network)
-        return sorted(str(files.unstrip_protocol(name)) for name in files.glob(pattern))
+        if files.isfile(pattern):
+            return {pattern: _OtherStore(files, pattern).version()}
+        found = files.glob(pattern, detail=True).items()
+        return {
+            str(files.unstrip_protocol(name)): _version_in(info)
+            for name, info in sorted(found)
+            if info.get("type") != "directory"
+        }
 
     return _explained(find)
 
 
 def _store(address: str, network: Network | None) -> Store:
     scheme = _supported_scheme_of(address)
+    address = scheme + address[len(scheme) :]
     if scheme == "https":
         return _Website(address, network or Network.of(os.environ, own=True))
     return (_Bucket if scheme == "s3" else _OtherStore)(_file_system(scheme, network), address)
@@ -230,8 +273,12 @@ def _explained(work: Callable[[], T]) -> T:
         says = f"the store did not answer for {READ_SECONDS:.0f} s"
     except aiohttp.ClientPayloadError:
         says = "it broke off before its end"
-    except (aiohttp.ClientConnectionError, aiohttp.ClientHttpProxyError) as problem:
+    except (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError) as problem:
         says = not_sent_reason(problem)
+    except aiohttp.ClientConnectionError:
+        says = "the connection broke"
+    except (ValueError, aiohttp.InvalidURL):
+        says = "this is not an address"
     except Exception as problem:  # noqa: BLE001  # of the library of any store
         kind = type(problem).__name__
         says = _NO_CREDENTIALS if kind == "NoCredentialsError" else f"the store cannot be read ({kind})"
@@ -245,10 +292,12 @@ class _Website:
     """A file of a web server, which is asked from the thread that reads: a loop of fsspec does it."""
 
     def __init__(self, address: str, network: Network) -> None:
-        self._url = URL(address, encoded="%" in address)
+        self._url = _url(address)
         self._network = Network(network.proxies, network.tls)  # of another event loop
         self._asyn = _fsspec().asyn
         self._session: aiohttp.ClientSession | None = None
+
+    is_conditional: ClassVar[bool] = True
 
     def _run(self, work: Callable[[], Awaitable[T]]) -> T:
         return cast("T", self._asyn.sync(self._asyn.get_loop(), work))
@@ -280,7 +329,7 @@ class _Website:
         if start or stop is not None:
             headers["Range"] = f"bytes={start}-{'' if stop is None else stop - 1}"
         reply = await self._request(headers)
-        if (fault := _why_not_read(reply, version, in_ranges="Range" in headers)) is not None:
+        if (fault := _why_not_read(reply, version, headers.get("Range"))) is not None:
             reply.close()
             raise InvalidInput(fault)
         return _Reply(reply, self._run)
@@ -305,8 +354,13 @@ class _Website:
             if reply.status not in _REDIRECTS or location is None:
                 return reply
             reply.close()
-            url = url.join(URL(location, encoded="%" in location))
+            url = url.join(_url(location))
         raise InvalidInput(f"it redirects more than {MAX_REDIRECTS} times")
+
+
+def _url(address: str) -> URL:
+    """Returns an address with escapes for blanks and letters that are none of ASCII; what is escaped stays so."""
+    return URL(quote(address, safe=_PRINTABLE), encoded=True)
 
 
 def _version_of(reply: aiohttp.ClientResponse) -> FileVersion:
@@ -319,12 +373,29 @@ def _version_of(reply: aiohttp.ClientResponse) -> FileVersion:
     return FileVersion(size, etag if is_strong else None, changed_at)
 
 
-def _why_not_read(reply: aiohttp.ClientResponse, version: FileVersion, *, in_ranges: bool) -> str | None:
-    if reply.status == 412 or (reply.status in (200, 206) and _version_of(reply) != version):
+def _why_not_read(reply: aiohttp.ClientResponse, version: FileVersion, asked: str | None) -> str | None:
+    """Returns why an answer to a request for all of a file, or for the range that was asked for, is not read."""
+    if reply.status == 412 or (reply.status in (200, 206) and _is_other(_version_of(reply), version)):
         return _CHANGED
-    if in_ranges and reply.status == 200:
+    if reply.status not in (200, 206):
+        return _refused(reply.status)
+    if asked is not None and reply.status == 200:
         return "the server gives no ranges, which Parquet needs: copy the file here first"
-    return None if reply.status in (200, 206) else _refused(reply.status)
+    start = (asked or "bytes=").removeprefix("bytes=").partition("-")[0]
+    if (asked is None) != (reply.status == 200) or not reply.headers.get("Content-Range", "").startswith(
+        f"bytes {start}-" if start else ""
+    ):
+        return "the server answered with another part of the file than was asked for"
+    encoding = reply.headers.get("Content-Encoding", "identity").lower()
+    return None if encoding in _UNPACKED_HERE else f"the server sends it as {encoding}, though it was asked not to"
+
+
+def _is_other(now: FileVersion, before: FileVersion) -> bool:
+    """Returns whether two answers are about different versions, as far as both say."""
+    if now.etag is not None and before.etag is not None:
+        return now.etag != before.etag
+    pairs = ((now.size, before.size), (now.changed_at, before.changed_at))
+    return any(one is not None and other is not None and one != other for one, other in pairs)
 
 
 def _refused(status: int) -> str:
@@ -344,7 +415,10 @@ class _Reply:
 
     @property
     def is_delimited(self) -> bool:
-        return self.reply.content_length is not None or self.reply.headers.get("Transfer-Encoding") == "chunked"
+        return (
+            self.reply.content_length is not None
+            or self.reply.headers.get("Transfer-Encoding", "").lower() == "chunked"
+        )
 
     def read(self, size: int) -> bytes:
         return self.run(lambda: self.reply.content.read(size))
@@ -374,20 +448,26 @@ class _File:
         self.file.close()
 
 
+def _version_in(info: Mapping[str, Any]) -> FileVersion:
+    """Returns the version of an object from what fsspec says of it."""
+    etag = next((str(info[name]) for name in _ETAGS if info.get(name)), None)
+    changed_at = next((str(info[name]) for name in _TIMES if info.get(name)), None)
+    return FileVersion(info.get("size"), etag, None if etag else changed_at)
+
+
 @attrs.frozen(eq=False, repr=False)
 class _OtherStore:
     """An object of any store that fsspec knows."""
 
     files: Any
     address: str
+    is_conditional: bool = False
 
     def version(self) -> FileVersion:
         found = self.files.info(self.address)
         if found.get("type") == "directory":
             raise FileNotFoundError
-        etag = next((str(found[name]) for name in _ETAGS if found.get(name)), None)
-        changed_at = next((str(found[name]) for name in _TIMES if found.get(name)), None)
-        return FileVersion(found.get("size"), etag, None if etag else changed_at)
+        return _version_in(found)
 
     def get(self, version: FileVersion, start: int, stop: int | None) -> Body:
         file = self.files.open(self.address, "rb")
@@ -403,6 +483,8 @@ class _OtherStore:
 
 class _Bucket(_OtherStore):
     """An object in S3, or in what speaks its protocol."""
+
+    is_conditional = True
 
     def get(self, version: FileVersion, start: int, stop: int | None) -> Body:
         bucket, key, _ = self.files.split_path(self.address)

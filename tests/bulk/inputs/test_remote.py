@@ -228,6 +228,11 @@ async def test_a_server_that_is_not_there_or_not_trusted_is_told(
         ("s3://key:secret@bucket/part-?.csv", "s3://bucket/part-?.csv"),
         ("abfs://container@account.dfs.core.windows.net/a.csv", "abfs://container@account.dfs.core.windows.net/a.csv"),
         ("HTTPS://host.example/a.csv?x", "HTTPS://host.example/a.csv"),
+        (" https://host.example/a.csv?x", "https://host.example/a.csv"),
+        ("https:/host.example/a.csv?x", "https:/host.example/a.csv"),
+        ("simplecache::https://u:p@host.example/a.csv?x", "simplecache::https://host.example/a.csv"),
+        ("abfs://c@a.dfs.core.windows.net/a.csv?sig=1", "abfs://c@a.dfs.core.windows.net/a.csv"),
+        ("webhdfs://host/a.csv?delegation=1", "webhdfs://host/a.csv"),
     ],
 )
 def test_messages_name_an_address_without_what_may_be_secret(path: str, name: str) -> None:
@@ -244,6 +249,67 @@ def test_paths_are_no_addresses(path: str) -> None:
 async def test_other_schemes_are_refused_with_those_that_are_read(path: str) -> None:
     _, error = await read_until_error(path, InvalidInput)
     assert "from addresses that begin with s3://, gs://, abfs:// or https://, not with" in str(error)
+
+
+@pytest.mark.parametrize("path", [" https://h/x.csv?key=1", Path("https://h/x.csv?key=1"), '"https://h/x.csv?key=1"'])
+async def test_a_misspelt_address_is_refused_without_its_query(path: Any) -> None:
+    _, error = await read_until_error(path, InvalidInput)
+    assert str(error).endswith("x.csv: an address is given as a text that begins with https://")
+
+
+@pytest.mark.parametrize("path", ["https://127.0.0.1:99999/x?key=1", "https://[::1/x?key=1"])
+async def test_what_is_no_address_is_told_without_its_query(path: str) -> None:
+    _, error = await read_until_error(path, InvalidInput)
+    assert str(error) == f"{path.partition('?')[0]}: this is not an address"
+
+
+async def test_blanks_and_letters_of_other_scripts_are_escaped_and_escapes_stay(server: Server) -> None:
+    path = address(server, Website(b"email\na@b.example\n"), "/a b/\u00e4.csv?sig=x%2Fy")
+    assert values(await read(path)) == [["a@b.example"]]
+    assert {asked.path for asked in server.requests} == {"/a%20b/%C3%A4.csv?sig=x%2Fy"}
+
+
+async def test_only_what_both_answers_say_is_compared(server: Server) -> None:
+    site = Website(CSV, whole=lambda content: chunked(content, ETag='"one"') + b"0\r\n\r\n")
+    assert values(await read(address(server, site))) == EVERYBODY
+    server._script[:] = [answer(b"e", status=206, Content_Range="bytes 0-0/*", ETag='"one"')]
+    assert values(await read(address(server, Website(CSV)))) == EVERYBODY
+
+
+async def test_another_part_than_was_asked_for_is_not_read(server: Server) -> None:
+    path, part = address(server, Website(CSV)), CSV[500:]
+    span = f"bytes 500-{len(CSV) - 1}/{len(CSV)}"
+    server._script[:] = [
+        answer(b"e", status=206, Content_Range=f"bytes 0-0/{len(CSV)}", ETag='"one"'),
+        answer(part, status=206, Content_Range=span, ETag='"one"'),
+    ]
+    _, error = await read_until_error(path, InvalidInput)
+    assert str(error) == f"{path}: the server answered with another part of the file than was asked for"
+
+
+async def test_parquet_takes_an_etag_or_a_time_and_says_that_it_changed(server: Server) -> None:
+    site = Website(parquet(), {})
+    path = address(server, site, "/crm.parquet")
+    _, error = await read_until_error(path, InvalidInput)
+    assert "neither an ETag nor the time of its last change" in str(error)
+    site.headers = {"ETag": '"one"'}
+    serve = site.serve
+
+    async def changing(asked: Received) -> Any:
+        if len(server.requests) > 6:
+            site.headers = {"ETag": '"two"'}
+        return await serve(asked)
+
+    server.requests.clear()
+    server.then = changing
+    _, error = await read_until_error(path, InvalidInput)
+    assert "it has changed since the job looked at it" in str(error)
+
+
+async def test_an_encoding_that_is_not_read_is_named(server: Server) -> None:
+    site = Website(CSV, whole=lambda content: answer(content, ETag='"one"', Content_Encoding="br"))
+    _, error = await read_until_error(address(server, site), InvalidInput)
+    assert "the server sends it as br, though it was asked not to" in str(error)
 
 
 async def test_stores_whose_library_is_missing_name_it() -> None:
@@ -273,10 +339,29 @@ async def test_a_pattern_of_objects_is_read_in_the_order_of_their_names(memory: 
         memory.pipe_file(f"/exports/part-{number:02d}.csv", b"email\n%d@b.example\n" % number)
     memory.pipe_file("/exports/other.csv", b"email\nother@b.example\n")
     assert values(await read("memory://exports/part-*.csv")) == [["1@b.example"], ["2@b.example"], ["10@b.example"]]
+    memory.makedirs("/exports/part-3.csv/folder")
+    assert len(await read("memory://exports/part-*.csv")) == 3
+    memory.pipe_file("/exports/odd[1].csv", b"email\nodd@b.example\n")
+    assert values(await read("memory://exports/odd[1].csv")) == [["odd@b.example"]]
     _, error = await read_until_error("memory://exports/none-*.csv", InvalidInput)
     assert str(error) == "memory://exports/none-*.csv: no file matches it as a pattern"
     _, error = await read_until_error("memory://exports/none.csv", InvalidInput)
     assert str(error) == "memory://exports/none.csv: there is no such file"
+
+
+async def test_a_file_that_is_missing_is_told_before_the_files_before_it_are_read(memory: Any) -> None:
+    memory.pipe_file("/a.csv", b"email\na@b.example\n")
+    rows, error = await read_until_error(["memory://a.csv", "memory://none.csv"], InvalidInput)
+    assert (rows, str(error)) == ([], "memory://none.csv: there is no such file")
+
+
+async def test_an_object_that_is_replaced_while_it_is_read_ends_the_input(memory: Any) -> None:
+    memory.pipe_file("/crm.csv", CSV)
+    async with open_users("memory://crm.csv") as reader:
+        await reader.read_block()
+        memory.pipe_file("/crm.csv", CSV.replace(b"example.com", b"example.net"))
+        with pytest.raises(InvalidInput, match="it has changed"):
+            [block async for block in reader]
 
 
 async def test_an_object_of_any_store_that_changed_is_not_read(memory: Any, tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ import attrs
 from socialapi.bulk.inputs.addresses import is_address, name_of_address, scheme_of
 from socialapi.bulk.inputs.arrow import read_parquet
 from socialapi.bulk.inputs.columns import looks_personal
-from socialapi.bulk.inputs.csv import READ_BYTES, read_csv
+from socialapi.bulk.inputs.csv import read_csv
+from socialapi.bulk.inputs.dialect import READ_BYTES
 from socialapi.bulk.inputs.feed_xml import looks_like_xml, read_xml
 from socialapi.bulk.inputs.json import path_of_rows, read_json_array, read_json_lines
 from socialapi.bulk.inputs.reader import (

@@ -154,7 +154,7 @@ class Preparer:
             self._default = default
         else:
             named = [("operation" if field == "operation_type" else field, reason) for field, reason in default]
-            faults.add(InvalidInput("invalid upload options", [BrokenRule(path=f, reason=r) for f, r in named]))
+            faults.append(InvalidInput("invalid upload options", [BrokenRule(path=f, reason=r) for f, r in named]))
         faults.refuse()
 
     def prepare(self, block: UserBlock) -> Iterator[PreparedBlock]:

@@ -72,7 +72,7 @@ async def lint_records(
     """
     faults = Faults()
     if sample is not None and sample < 1:
-        faults.add(invalid("sample", "must be a number of rows of at least 1"))
+        faults.append(invalid("sample", "must be a number of rows of at least 1"))
     with faults:
         selection = IdentifierColumns.of(columns, kinds, TableForm(header, header_line))
     with faults:

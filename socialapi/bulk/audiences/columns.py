@@ -221,7 +221,7 @@ class IdentifierColumns(FrozenRecord):
         is_word = len(names) == len(given) == 1 and not {*re.split("[^a-z]+", names[0].lower())} & _NAME_WORDS
         if not found and (
             any(looks_personal(name) for name, _ in given)
-            or layout.is_row(names)
+            or (given and layout.is_row(names))
             or (is_word and given[0][1] == "handle" and not detected_as(names[0]) and layout.is_row(names) is None)
         ):
             found = [(1, layout.identifiers[0][2])]
@@ -389,6 +389,8 @@ def _kind_of_value(name: str) -> IdentifierKind | None:
         return "phone_number" if is_number else None
     if text.startswith("@"):
         return "handle"
+    if detected_as(text):
+        return None
     kinds: tuple[IdentifierKind, ...] = ("email", "handle", "device_id")
     return next((kind for kind in kinds if is_identifier(kind, text)), None)
 

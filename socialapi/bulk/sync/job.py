@@ -370,7 +370,7 @@ class SyncJob:
         accept = functools.partial(self._snapshot.accept, operation)
         sender = batch_sender(self._session, target, options, self._call, counters, accept)
         numbers_of = self._snapshot.numbers_of
-        stage = UploadStage(prepared_blocks, sender, dry_run=options.dry_run, numbers_of=numbers_of)
+        stage = UploadStage(lambda _: prepared_blocks, sender, dry_run=options.dry_run, numbers_of=numbers_of)
         description = JobDescription(
             telemetry_kind=f"sync.{self._phase}", target=target, source=None, part_of=self._counts.reading
         )

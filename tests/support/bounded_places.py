@@ -461,6 +461,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         emulator/arguments.py wire_fields cache
         integrations/arrow.py _columns cache
         models/validation.py checker cache
+        resources/arguments.py _accepted cache
         internal/records.py - cache
         wire/decode.py - cache
         wire/decode.py wire_names cache

@@ -7,6 +7,7 @@ How the file is written, such as its delimiter, is judged in `dialect`.
 
 import codecs
 import csv
+import functools
 import re
 from collections import Counter
 from collections.abc import Generator, Iterator, Sequence
@@ -302,6 +303,7 @@ class _Table:
         self._waiting = dialect.prepare(first_lines)
         self._source = source
         self._dialect = dialect
+        self._parser = functools.partial(csv.reader, dialect=dialect.parser(()).dialect)
         self.line = line
         """The number of the line on which the next row begins."""
 
@@ -329,16 +331,8 @@ class _Table:
                 if not (lines := self._take(most - len(rows.records))):
                     break
                 try:
-                    records = list(self._dialect.parser(lines))
-                except csv.Error:
-                    records = []
-                if len(records) == len(lines):
-                    rows.records += records
-                    rows.lines += range(self.line, self.line + len(lines))
-                    self.line += len(lines)
-                    continue
-                try:
-                    self._parse_singly(lines, rows, shape, most)
+                    if not self._parse_together(lines, rows):
+                        self._parse_singly(lines, rows, shape, most)
                 except InvalidInput as fault:
                     error = fault
             if rows.records:
@@ -347,10 +341,29 @@ class _Table:
                 return
         raise error
 
+    def _parse_together(self, lines: list[str], rows: _Rows) -> bool:
+        """Adds the rows of these lines if each is on one of them. Returns whether that is so."""
+        try:
+            records = list(self._parser(lines))
+        except csv.Error:
+            return False
+        if len(records) != len(lines):
+            return False
+        rows.records += records
+        rows.lines += range(self.line, self.line + len(lines))
+        self.line += len(lines)
+        return True
+
     def _parse_singly(self, lines: list[str], rows: _Rows, shape: _RowShape, most: int) -> None:
         """Adds the rows of these lines one by one, and checks those that have several lines."""
-        start = 0
-        while start < len(lines) and len(rows.records) < most:
+        start = tried = 0
+        while start < len(lines) and (room := most - len(rows.records)) > 0:
+            if start >= tried:  # lines with pairs of quotation marks are rows, as far as anything goes
+                last = min(start + room, len(lines))
+                tried = next((at for at in range(start, last) if lines[at].count('"') % 2), last)
+                if tried > start and self._parse_together(lines[start:tried], rows):
+                    start = tried
+                    continue
             cells, count = self._parse_row(lines, start)
             problem = None
             if cells is not None and count > 1:

@@ -44,6 +44,10 @@ class Parser(Protocol):
     """What `csv.reader` returns."""
 
     @property
+    def dialect(self) -> Any:
+        """What the parser was given, which a further one takes without a check."""
+
+    @property
     def line_num(self) -> int:
         """How many lines were read."""
 

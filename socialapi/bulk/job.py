@@ -288,7 +288,7 @@ class JobRun(Generic[C, B, P]):
         """Why reading the input has ended early, if it has."""
         self.journal: Journal | None = None
         self.opened: Opened | None = None
-        counters.place_of = reader.place_of
+        counters.file_row_of = reader.file_row_of
 
     def observe(self, attempt: Attempt) -> None:
         """Counts an attempt, and lets it decide about the requests in flight."""

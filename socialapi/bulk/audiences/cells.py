@@ -139,7 +139,7 @@ def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
             return ["" if cell is None else str(cell) for cell in cells], ()
     except ValueError:  # more digits than Python is willing to write out
         pass
-    texts, odd = [""] * len(cells), list[int]()
+    texts, unusual = [""] * len(cells), list[int]()
     for index, cell in enumerate(cells):
         match list(texts_of(cell)):
             case []:
@@ -147,8 +147,8 @@ def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
             case [(text, "")]:
                 texts[index] = text
             case _:
-                odd.append(index)
-    return texts, odd
+                unusual.append(index)
+    return texts, unusual
 
 
 def _time(value: Any) -> When:

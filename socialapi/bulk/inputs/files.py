@@ -524,7 +524,7 @@ class FilesReader(_FileReader[L]):
         if not self.paths:
             raise InvalidInput("no file matches the pattern but those that the job itself writes")
 
-    def place_of(self, number: int) -> tuple[str, int] | None:
+    def file_row_of(self, number: int) -> tuple[str, int] | None:
         """The file that has this row, which is read, and the row's number there; None for the rows
         of a single file.
         """

@@ -342,15 +342,15 @@ class JsonWindow:
         self._go_to(min(problem.pos, len(self._text)))
         raise self._fault(says) from None
 
-    def _go_to(self, place: int) -> None:
-        newlines = self._text.count("\n", self._at, place)
+    def _go_to(self, index: int) -> None:
+        newlines = self._text.count("\n", self._at, index)
         if newlines:
             self._line += newlines
-            self._line_start = self._text.rindex("\n", self._at, place) + 1
-        self._at = place
+            self._line_start = self._text.rindex("\n", self._at, index) + 1
+        self._at = index
 
     def _more(self) -> bool:
-        """Reads on, and forgets what lies before the present place."""
+        """Reads on, and forgets what lies before the current index."""
         data = self._file.read1(READ_BYTES)
         self._taken += len(data)
         rest = self._decoder.decode(data, final=not data)

@@ -168,7 +168,7 @@ class Block(Generic[L_co]):
         """The rows, so many at a time that judging none of the parts takes long."""
         return (self.part(start, start + ROWS_PER_STEP) for start in range(0, self.size, ROWS_PER_STEP))
 
-    def place_of(self, index: int, column: int | None = None) -> str:
+    def location_of(self, index: int, column: int | None = None) -> str:
         """Where a row stands, as the beginning of a message: `line 5, column 3: `. Empty if that is
         not known.
         """
@@ -339,7 +339,7 @@ class Reader(abc.ABC, Generic[C]):
         """
         raise NotImplementedError
 
-    def place_of(self, number: int) -> tuple[str, int] | None:
+    def file_row_of(self, number: int) -> tuple[str, int] | None:
         """Of an input of several files, the one that has the row of this number, and the row's
         number there.
         """

@@ -52,7 +52,7 @@ class ProductCounters(RowCounters):
 
         Several files may have different ones: then it is the fields of a product.
         """
-        return self.selection.table_names if self.place_of(1) is None else (*PLACE, *FIELDS)
+        return self.selection.table_names if self.file_row_of(1) is None else (*PLACE, *FIELDS)
 
     def took(self, status: str, rows: Sequence[ProductRow]) -> None:
         """Counts products that the service accepted with this status."""
@@ -84,10 +84,10 @@ class ProductCounters(RowCounters):
 
     def _values(self, row: ProductRow) -> Sequence[object]:
         """The whole row, so that it can be corrected and given again."""
-        place = self.place_of(row.number)
-        if row.values is not None and place is None:
+        file_row = self.file_row_of(row.number)
+        if row.values is not None and file_row is None:
             return row.values
-        return [*(place or ()), *(_text(row.shape.get(name, "")) for name in FIELDS)]
+        return [*(file_row or ()), *(_text(row.shape.get(name, "")) for name in FIELDS)]
 
     def foresee(self, *, new: int, changed: int) -> None:
         """So many products so far were never loaded, or are not as they were loaded last."""

@@ -43,7 +43,7 @@ def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, st
     found = list[tuple[str, str]]()
     if row.problem is not None:
         field, reason = row.problem
-        found.append((field, reason.removeprefix(row.place)))
+        found.append((field, reason.removeprefix(row.location)))
         if not field:  # nobody knows what belongs to which field
             return found
     rules = _broken_rules(row, now)

@@ -28,7 +28,7 @@ class ProductRow:
     in the order of the columns, or None without columns. `json` is the encoded shape, set when it
     was validated. `is_blank` is true for an empty line. `warnings` are (field, reason) pairs about
     values that are sent unchanged, and `converted` the fields whose values are sent otherwise than
-    they were written. `place` is the beginning of the reason of the problem: where the row stands.
+    they were written. `location` is the beginning of the reason of the problem: where the row stands.
     `keeps_field_rules` is true if each value was found to keep the rules of its field, so that only
     those about several fields are left to be asked. `digest` is that of the content, set when it
     was compared with what was loaded last. `is_repeated` is true if an earlier product has the id.
@@ -42,7 +42,7 @@ class ProductRow:
     is_blank: bool = False
     warnings: Sequence[tuple[str, str]] = ()
     converted: Sequence[str] = ()
-    place: str = ""
+    location: str = ""
     keeps_field_rules: bool = False
     digest: bytes = b""
     is_repeated: bool = False

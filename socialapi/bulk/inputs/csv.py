@@ -407,7 +407,7 @@ class _Table:
             raise InvalidInput(f"line {self.line}: {_LONG_ROW}{_PROBABLY}")
         complete = self._dialect.continued(raw)
         cut = complete[0].rstrip('"\n')  # as `_Lines` ends it
-        is_cut = len(raw) == 1 and cut.endswith(_FILLER)
+        is_cut = len(raw[0]) > MAX_LINE_CHARACTERS + MAX_CELL_CHARACTERS and cut.endswith(_FILLER)
         text = cut.removesuffix(_FILLER) if is_cut else complete[0] if problem else "".join(raw)
         row = self._dialect.scan(text)
         is_long = is_cut or row.too_long
@@ -417,7 +417,7 @@ class _Table:
         elif problem is None:
             problem = _MISQUOTED if row.misquoted else _NEVER_CLOSED
         is_character = problem != _OTHER_WIDTH or not self._dialect.escapes_line_ends
-        if self._dialect.delimiter == "\t" and is_character and (len(raw) > 1 or not is_long):
+        if self._dialect.delimiter == "\t" and is_character and not is_cut and (len(raw) > 1 or not is_long):
             return self._dialect.cells_of(raw[0]), 1
         ends = raw[0].count('"') % 2 == 0 if is_long else problem == _MISQUOTED and not row.is_open
         if rows is None or shape is None or len(complete) > 1 or not ends:

@@ -123,11 +123,11 @@ class IdentifierLayout(FrozenRecord):
         wanted = [(key, at) for key, positions in found.items() for at in positions]
         positions = tuple(dict.fromkeys(at for _, at in wanted))
         indexes = {at: index for index, at in enumerate(positions)}
-        overrides = {override: next((indexes[at] for at in found[override]), None) for override in OVERRIDES}
-        identifiers = tuple((indexes[at], names[at], kind) for kind in IDENTIFIER_KINDS for at in found.get(kind, ()))
+        overrides = {override: indexes[found[override][0]] if found[override] else None for override in OVERRIDES}
+        identifiers = [(indexes[at], names[at], kind) for kind in IDENTIFIER_KINDS for at in found.get(kind, ())]
         countries = tuple((indexes[at], names[at]) for at in found.get(REGION, ()))
         roles = frozenset((names[at], key) for key, at in wanted)
-        return cls(positions, identifiers, countries, **overrides, roles=roles, is_of_models=is_of_models)
+        return cls(positions, tuple(identifiers), countries, **overrides, roles=roles, is_of_models=is_of_models)
 
 
 @attrs.define(repr=False)
@@ -177,7 +177,7 @@ class IdentifierColumns(FrozenRecord):
         """Checks a mapping. Raises InvalidInput for a key that is neither one of `kinds` nor an
         override.
         """
-        taken = tuple(kind for kind in IDENTIFIER_KINDS if kind in frozenset(kinds))
+        taken = tuple(filter(frozenset(kinds).__contains__, IDENTIFIER_KINDS))
         given: dict[str, tuple[str, ...]] = {}
         faults, others = Faults(), (*OVERRIDES, REGION)
         for key, names in (mapping or {}).items():

@@ -117,7 +117,8 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     line, first_lines = source.number, source.head(text)
     head = read_head(first_lines, separator, selection)
     line += head.index
-    _note_skipped_lines(first_lines[: head.index], line, selection)
+    if head.index:
+        _note_skipped_lines(first_lines[: head.index], line, selection)
     first_lines, dialect, rows = first_lines[head.index :], head.dialect, head.rows
     if sample and (dialect := with_escapes(dialect, sample, line)) != head.dialect:
         rows = dialect.parse_all(first_lines)
@@ -150,8 +151,6 @@ def _layout_of(names: Sequence[str], selection: Selection[L], line: int) -> L:
 
 def _note_skipped_lines(above: Sequence[str], line: int, selection: Selection[Any]) -> None:
     """Notes that the names are below other lines. Raises InvalidInput if these may be rows and a guess is not allowed."""
-    if not above:
-        return
     if not selection.form.guesses and not all(text.startswith("#") or text.isspace() for text in above):
         raise InvalidInput(
             f"line {line} seems to name the columns, below lines that do not: to be sure, say so with header_line={line} "
@@ -245,9 +244,8 @@ class _RowShape:
     def of(cls, dialect: Dialect, layout: Layout, width: int, rows: Sequence[Sequence[str]]) -> "_RowShape":
         """Returns the shape of the first rows: also those count that often have the same smaller number of cells."""
         fewest, counts = max(FEWEST_SHORT, len(rows) // 4), Counter(map(len, rows))
-        return cls(
-            dialect, layout, width, {width, *(each for each, count in counts.items() if count > fewest and each > 1)}
-        )
+        usual = [each for each, count in counts.items() if count > fewest and each > 1]
+        return cls(dialect, layout, width, {width, *usual})
 
     def problem_of(self, record: Sequence[str], raw: Sequence[str]) -> str | None:
         """Returns why a row of several lines is none, or holds other rows; None if it is one."""
@@ -315,7 +313,7 @@ class _Table:
             names, count = self._misquoted_row(lines[:count], None)
         elif count > 1 and any(is_value(cell) for line in lines[:count] for cell in self._dialect.cells_of(line)):
             names, count = self._misquoted_row(lines[:count], _HOLDS_ROWS)
-        self._put_back(lines[count:])
+        self._waiting[:0] = lines[count:]
         self.line += count
         return names
 
@@ -374,7 +372,7 @@ class _Table:
             rows.lines.append(self.line)
             start += count
             self.line += count
-        self._put_back(lines[start:])
+        self._waiting[:0] = lines[start:]
 
     def _parse_row(self, lines: list[str], start: int) -> tuple[list[str] | None, int]:
         """Returns the cells of the row that begins at this index, and how many lines it has, some of which may be added.
@@ -434,10 +432,9 @@ class _Table:
     def _take(self, wanted: int) -> list[str]:
         lines = self._waiting[:wanted]
         del self._waiting[:wanted]
-        return lines + self._dialect.prepare(self._source.take(wanted - len(lines)))
-
-    def _put_back(self, lines: list[str]) -> None:
-        self._waiting[:0] = lines
+        if len(lines) < wanted:
+            lines += self._dialect.prepare(self._source.take(wanted - len(lines)))
+        return lines
 
 
 class _Columns(Generic[L]):
@@ -449,8 +446,8 @@ class _Columns(Generic[L]):
         self._read = [] if names is None else [names[at] for at in layout.positions]
         self._folded = list(map(folded_name, self._read))
         names = (*self._read, *NAMES_SOUGHT) if self._read else ()
-        variants = (str.lower, str.upper, str.capitalize, str.title)
-        self._spellings = frozenset(names).union(*(map(variant, names) for variant in variants))
+        variants = (map(str.lower, names), map(str.upper, names), map(str.capitalize, names), map(str.title, names))
+        self._spellings = frozenset(names).union(*variants)
 
     def block(self, rows: _Rows, first_number: int) -> Block[L]:
         """Returns the columns that are read. A row with surplus cells that are not blank has a doubt."""

@@ -5,6 +5,7 @@ import functools
 import re
 from collections.abc import Iterable, Sequence
 from io import BufferedReader, StringIO
+from itertools import filterfalse
 from typing import Any, Final, Literal, Protocol, Self
 
 import attrs
@@ -237,9 +238,9 @@ def read_head(lines: Sequence[str], separator: str | None, selection: Selection[
     """
     text = "".join(lines)[:MAX_CELL_CHARACTERS]  # so that no cell is too long for the parser
     shown = list(StringIO(text, newline=""))
-    absent = [each for each in DELIMITERS if each not in text]  # which all read a line as one cell
-    delimiters = [each for each in DELIMITERS if each not in absent[1:]] if separator is None else [separator]
-    heads = list[Head]()
+    absent = [*filterfalse(text.__contains__, DELIMITERS)]  # which all read a line as one cell
+    delimiters = [*filterfalse(absent[1:].__contains__, DELIMITERS)] if separator is None else [separator]
+    heads, most = list[Head](), 0
     for dialect in map(Dialect, delimiters):
         rows, known = dialect.parse_all(shown), 0
         if selection.form.header:
@@ -247,7 +248,8 @@ def read_head(lines: Sequence[str], separator: str | None, selection: Selection[
             if '"' in shown[0]:  # which may not be closed
                 known = max(known, _known(dialect.cells_of(shown[0]), selection))
         heads.append(Head(dialect, 0, known, rows))
-    is_first = any(head.known for head in heads) and not text.startswith("#")
+        most = max(most, known)
+    is_first = most > 0 and not text.startswith("#")
     if selection.form.header and selection.form.header_line is None and not is_first:
         heads = [_with_names_below(head, shown, selection) for head in heads]
     return max(heads, key=Head.score)

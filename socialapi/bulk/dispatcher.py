@@ -205,7 +205,7 @@ class Dispatcher(Generic[B]):
             self._outside = None
 
     async def drain(self) -> None:
-        """Waits for everything that is on its way."""
+        """Waits until every submitted batch is settled."""
         while self._live:
             await asyncio.wait(list(self._live))
 

@@ -55,10 +55,10 @@ _OTHER_DIGESTS: Final[Mapping[int, str]] = {
     **{digits: f"{digits} hexadecimal digits" for digits in (*range(60, 64), *range(65, 69))},
     **dict(zip((32, 40, 56, 96, 128), ("MD5", "SHA-1", "SHA-224", "SHA-384", "SHA-512"), strict=True)),
 }
-"""By the number of hexadecimal digits. Digests that lost a few digits, or have some too many, are among them."""
+"""What a text with this number of hexadecimal digits is: another kind of digest, or one with too few or too many digits."""
 _OTHERS_IN_BASE64: Final = (24, 28)
 DIGEST_LENGTHS: Final = frozenset((*_OTHER_DIGESTS, DIGEST_DIGITS, *_BASE64_CHARACTERS))
-"""Of texts that are digests, or look like digests of another kind."""
+"""The lengths of texts that are SHA-256 digests or look like digests of another kind."""
 
 
 def is_email(text: str) -> bool:

@@ -38,7 +38,7 @@ Values = Callable[[Any], Sequence[Any]]
 
 
 def pyarrow_for(what: str) -> Any:
-    """The library. Raises InvalidInput, which says how to install it, where it is missing."""
+    """Imports pyarrow. Raises InvalidInput, which says how to install it, if it is missing."""
     try:
         import pyarrow
         import pyarrow.types
@@ -377,9 +377,7 @@ def _why(error: Exception) -> str:
 
 
 def _size(table: object) -> int | None:
-    """The number of rows of a table that knows it: asking a relation of a database would compute
-    it.
-    """
+    """Returns the number of rows if the table knows it. A relation of a database would compute it."""
     for holder, name in ((table, "num_rows"), (table, "height"), (getattr(table, "index", None), "size")):
         if isinstance(size := getattr(holder, name, None), int):
             return size

@@ -289,7 +289,7 @@ _NOT_SHOWN: Final = "the path (not shown, for it looks like data)"
 
 
 def why(error: OSError) -> str:
-    """Why a file cannot be read, as a sentence."""
+    """Returns why a file cannot be read."""
     match error:
         case FileNotFoundError():
             return "there is no such file"

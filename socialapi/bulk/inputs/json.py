@@ -243,7 +243,7 @@ class JsonWindow:
             raise self._fault("nothing is expected after the end of the array")
 
     def _members(self, path: Sequence[str]) -> Iterator[Item | tuple[()]]:
-        """The items of the array at the path, which is there once."""
+        """Yields the items of the array at the path. Raises InvalidInput if another array of objects follows it."""
         self._skip("{")
         is_read = False
         while self._peek() != "}":
@@ -309,7 +309,7 @@ class JsonWindow:
             except RecursionError:
                 raise self._fault(NOT_READABLE) from None
             else:
-                # A number close to the end of the window may go on: of `1.` only the `1` is taken.
+                # A number close to the end of the window may continue: of `1.`, only `1` would be read.
                 start, is_number = self._at, self._text[self._at] in "-0123456789"
                 if end < len(self._text) - (_TAIL if is_number else 0) or not self._more_of_item():
                     self._go_to(end - (start - self._at))

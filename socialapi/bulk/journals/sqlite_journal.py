@@ -83,7 +83,7 @@ class SqliteJournal:
         return first
 
     async def kept(self, name: str) -> int | None:
-        """The number that was kept under the name, if one was."""
+        """Returns the number stored under a name, or None."""
         query = "SELECT * FROM kept WHERE name = ?"
         found = await self._database.run(lambda connection: _unsealed(connection.execute(query, (name,))))
         return found[0][1] if found else None
@@ -106,7 +106,7 @@ class SqliteJournal:
         inspect(connection)
         before = job_of(connection)
         if before is None or not has_records(connection):
-            # Eight digits that tell a job from all others of a person.
+            # Eight digits tell the jobs of one user apart.
             digest = hashlib.sha256("\n".join((str(self.path.absolute()), said, time)).encode()).hexdigest()
             job_id = digest[:8] if before is None else before.id
             connection.execute("DELETE FROM kept")

@@ -253,7 +253,7 @@ class Linter:
             counts.wrong_length += 1
 
     def report(self, broken_off: str | None = None) -> LintReport:
-        """Returns what was found."""
+        """Returns the report of the lint."""
         kinds = tuple(
             KindLint(kind=kind, **attrs.asdict(counts) | {"reasons": dict(counts.reasons.most_common())})
             for kind, counts in self._kinds.items()

@@ -187,7 +187,7 @@ class ProductStage:
         return self._batcher.first_waiting
 
     async def flush(self) -> None:
-        """Submits what waits."""
+        """Submits the products that wait for a full batch."""
         if not self._run.is_reading and (warning := self._repeated_ids.warning()) is not None:
             self._counters.warn([warning])
         if self._waiting is not None:

@@ -159,12 +159,12 @@ def _mark(
 NOT_SENT: Final = 0
 IN_DOUBT: Final = 1
 ACCEPTED: Final = 2
-"""What became of a row that was due, or of a removal."""
+"""The outcome of a row that was due, or of a removal."""
 
 
 @attrs.frozen(repr=False)
 class Outcomes:
-    """What became of every row and every removal."""
+    """The outcome of every row and every removal."""
 
     rows: bytearray
     removals: bytearray

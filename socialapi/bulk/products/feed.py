@@ -77,7 +77,7 @@ class ProductLayout(FrozenRecord):
 
     @property
     def roles(self) -> frozenset[tuple[str, str]]:
-        """The name of each column, and the field that it holds."""
+        """The name of each column, and the field that it is read as."""
         fields = frozenset((column.name, column.field) for column in self.columns)
         return fields if self.currency is None else fields | {(self.currency_name, _CURRENCY)}
 
@@ -250,9 +250,7 @@ class ProductColumns:
                     raise InvalidInput(f"{location}there is no column {quoted(each)} for {field}; there are: {listed}")
 
     def _refuse_same(self, names: Sequence[str], fields: Sequence[str | None], location: str) -> None:
-        """Refuses two columns that have the name of the same field; of synonyms, a row may use any
-        one.
-        """
+        """Raises InvalidInput if two columns have the name of the same field. Of synonyms, a row may use any one."""
         first: dict[str, int] = {}
         for at, (name, field) in enumerate(zip(names, fields, strict=True)):
             if field is None or field in (IMAGES, _CURRENCY) or comparable(name) != comparable(field):

@@ -104,17 +104,17 @@ class UpsertOptions(JobOptions):
 
     @property
     def databases(self) -> Sequence[str | os.PathLike[str]]:
-        """As of any job, and the digest file."""
+        """The databases of any job, and the digest file."""
         return [*super().databases, *([] if self.digests is None else [self.digests])]
 
     @property
     def why_not_empty(self) -> str | None:
-        """Of an empty feed, everything has vanished."""
+        """The reason why an empty feed is refused: all products would have vanished."""
         return "an empty feed would delete every product" if self.delete_vanished else None
 
     @property
     def judges_whole_input(self) -> bool:
-        """Whether the share of rejected products decides before anything is sent."""
+        """Whether the share of rejected products is checked before anything is sent."""
         return self.delete_vanished and self.max_reject_share is not None
 
     def problems(self) -> Iterator[InvalidInput]:

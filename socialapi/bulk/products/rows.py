@@ -49,19 +49,19 @@ class ProductRow:
 
     @property
     def id(self) -> str:
-        """The id of a product that keeps the rules."""
+        """The id of a valid product."""
         found: str = self.shape["id"]
         return found
 
     @property
     def group(self) -> str | None:
-        """The group of a product that keeps the rules."""
+        """The group of a valid product."""
         found: str | None = self.shape.get("item_group_id")
         return found
 
     @property
     def known_id(self) -> str | None:
-        """The id of any product, as far as there is one that UTF-8 has a form for."""
+        """The id of any product, if it can be written in UTF-8."""
         found = self.shape.get("id")
         # UTF-8 cannot represent half a surrogate pair.
         is_text = isinstance(found, str) and found.encode("utf-8", "replace").decode() == found
@@ -85,7 +85,7 @@ class ProductBatch:
 
     @property
     def row_count(self) -> int:
-        """How many products there are."""
+        """The number of products."""
         return len(self.rows)
 
     def add(self, row: ProductRow) -> int:
@@ -98,5 +98,5 @@ class ProductBatch:
         return len(self.rows)
 
     def release(self) -> None:
-        """Lets go of the products."""
+        """Releases the products."""
         self.rows = []

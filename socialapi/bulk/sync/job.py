@@ -160,7 +160,7 @@ class PageReader(Reader[Page]):
 
     @property
     def fraction_read(self) -> float | None:
-        """None: how far the sync is can be seen at its counts."""
+        """None: the counts show the progress of a sync."""
         return None
 
     async def read_block(self) -> Page | None:

@@ -138,7 +138,7 @@ class RemovalFile(ScratchFile):
         self._count += len(digests)
 
     def clear(self) -> None:
-        """Forgets all of them."""
+        """Removes all entries."""
         self._file.truncate(0)
         self._count = 0
 
@@ -252,7 +252,7 @@ class Scratch:
 
     @property
     def sizes(self) -> str:
-        """How much there is of everything but the rows."""
+        """The sizes of everything but the rows."""
         return f"{len(self.state)} rows, {self.entries.flush()} bytes, {len(self.removals)} removals"
 
     def mark_all(self) -> None:

@@ -107,7 +107,7 @@ class Snapshot:
 
     @property
     def _scratch(self) -> Scratch:
-        """The scratch files, made when they are first needed."""
+        """The scratch files, which are made on first use."""
         if self._opened is None:
             self._opened = Scratch(self._folder, is_new=True)
         return self._opened
@@ -138,8 +138,8 @@ class Snapshot:
             await self._database.aclose()
 
     async def stage(self, blocks: Sequence[tuple[RowBlock, int]]) -> None:
-        """Takes in further rows of the desired state, each block with the time (epoch seconds) at
-        which the service removes them. Their numbers are higher than those before.
+        """Adds rows of the desired state, each block with the time (epoch seconds) at which the
+        service removes them. Their numbers must be higher than the earlier ones.
         """
 
         def stage(_: sqlite3.Connection) -> None:
@@ -210,7 +210,7 @@ class Snapshot:
     async def confirm_additions(self, *, refused: bool, repeated: bool) -> None:
         """Records that all additions have their outcome.
 
-        Those that were `refused` are not in force, unless attempts were `repeated`: one without an
+        The `refused` ones are not in force, unless attempts were `repeated`: an attempt without an
         answer may have added them.
         """
         statement = "UPDATE announced SET in_doubt = ?"
@@ -283,9 +283,7 @@ class Snapshot:
         await self._database.erase()
 
     async def renewed(self) -> None:
-        """Records, after a finished sync, that all members are digests by the present version of
-        the normaliser.
-        """
+        """Records, after a finished sync, that all members are digests by the current version of the normaliser."""
         statement = "UPDATE target SET normalizer = ?"
         await self._database.run(lambda connection: _execute(connection, statement, NORMALIZER_VERSION))
         self.normalizer = NORMALIZER_VERSION
@@ -337,7 +335,7 @@ class Snapshot:
             pass
 
     def _take_over_some(self, connection: sqlite3.Connection) -> bool:
-        """Takes over some of what was announced. Returns whether there is more."""
+        """Applies some of the outcomes. Returns whether there are more."""
         announced = _announced(connection)
         if announced is None:
             return False

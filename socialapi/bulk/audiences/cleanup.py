@@ -230,7 +230,7 @@ def _without_name_of_email(text: str) -> tuple[str, str]:
 
 
 def _is_name_of_email(name: str, inner: str) -> bool:
-    """Address books write the address itself for a name that they do not know."""
+    """Returns whether a name is the address itself, as address books write it for an unknown name."""
     known = cleaned_email(inner).text.lower()
     return all(each[0] == known for each in _find_emails(name.lower()))
 
@@ -240,7 +240,7 @@ def _without_name_of_phone(text: str) -> tuple[str, str]:
 
 
 def _without_mailto(text: str) -> tuple[str, str]:
-    """The address of a link, without its subject and the like."""
+    """Returns the address of a link, without its subject and the like."""
     found = compiled(_MAILTO).match(text)
     if found is None:
         return text, ""
@@ -251,7 +251,7 @@ def _without_mailto(text: str) -> tuple[str, str]:
 
 
 def _without_words(text: str) -> tuple[str, str]:
-    """The number alone, if words after it say no more than which one it is."""
+    """Returns the number alone if the words after it only say which number it is."""
     found = compiled(_WORDS_BEHIND).fullmatch(text)
     return (text, "") if found is None else (found[1], "words")
 

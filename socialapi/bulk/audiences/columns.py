@@ -333,9 +333,7 @@ class IdentifierColumns(FrozenRecord):
         return ignored_names(self.noted)
 
     def of_models(self, items: Sequence[Any]) -> tuple[IdentifierLayout, Sequence[Sequence[Any]]]:
-        """The layout and columns of users, which have all kinds, also those that are not taken
-        here.
-        """
+        """Returns the layout and columns of users, which have all kinds, also those that the target refuses."""
         columns = dict[str, Sequence[Any]]()
         for kind in IDENTIFIER_KINDS:
             values: list[Sequence[Any]] = [getattr(user, kind, ()) for user in items]
@@ -350,8 +348,8 @@ class IdentifierColumns(FrozenRecord):
         return IdentifierLayout.of(tuple(columns), found, is_of_models=True), tuple(columns.values())
 
     def unbundled(self, bundle: Any) -> Iterator[Any]:
-        """The users of an operation. One on nobody is a row all the same: every item that is read
-        has an outcome.
+        """Yields the users of an operation. An operation without users is a row too: every item
+        that is read has an outcome.
         """
         params = bundle.params
         said = (bundle.operation_type, getattr(params, "effective_at", None), params.expires_at)

@@ -263,7 +263,7 @@ def _extension(source: Input) -> str:
 
 
 def name_of(source: Input) -> str:
-    """The file for a message; a text that may be data rather than a path is not shown."""
+    """Returns the name of the file for a message, unless it may be data."""
     name = _name(source)
     if name in (0, "<stdin>"):
         return "standard input"
@@ -416,9 +416,9 @@ def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], N
 
 
 def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
-    """How the file is to be read, which is left at its first character, after a byte order mark.
+    """Returns how to read the file, and leaves it at its first character, after a byte order mark.
 
-    Raises NoRows when there is nothing in it, InvalidInput when there is nothing that can be read.
+    Raises NoRows if it is empty, InvalidInput if it is in no known format.
     """
     head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
     if head.startswith(PARQUET_MAGIC):
@@ -479,8 +479,8 @@ def is_pattern(records: Any) -> TypeGuard[str | os.PathLike[str]]:
 
 
 def open_files(records: Any, selection: Selection[L], network: Network | None = None) -> ThreadedReader[L]:
-    """The reader of a path, a pattern, a list of these or an open file. Raises InvalidInput for a file
-    that returns no bytes, and for a pattern without a match.
+    """Returns the reader of a path, a pattern, a list of these or an open file. Raises InvalidInput
+    for a file that returns no bytes, and for a pattern without a match.
     """
     given = [records] if is_pattern(records) else records
     if isinstance(given, list | tuple):
@@ -523,9 +523,7 @@ class FilesReader(_FileReader[L]):
             raise InvalidInput("no file matches the pattern but those that the job itself writes")
 
     def file_row_of(self, number: int) -> tuple[str, int] | None:
-        """The file that has this row, which is read, and the row's number there; None for the rows
-        of a single file.
-        """
+        """Returns the file that has this row, which is read, and the row's number there; None for a single file."""
         if len(self.paths) < 2 or not self._starts:
             return None
         at = bisect.bisect_right(self._starts, number) - 1

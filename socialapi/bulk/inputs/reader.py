@@ -220,7 +220,7 @@ class Selection(Protocol[L_co]):
         """The classes of items that have any number of rows."""
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> L_co:
-        """The layout of a table, whose names stand on this line of a file.
+        """Returns the layout of a table, whose names are on this line of a file.
 
         Raises InvalidInput for a table that cannot be used.
         """
@@ -229,9 +229,9 @@ class Selection(Protocol[L_co]):
         """Returns the layout of objects with these keys, whatever is missing."""
 
     def role_of(self, name: str) -> str:
-        """What a name is taken for where there is no other; empty for nothing.
+        """Returns what a name is read as if there is no other; empty for nothing.
 
-        Among others it depends at most on those that are taken for the same.
+        Among other names it depends at most on those that are read as the same.
         """
 
     def knows_any(self, names: Sequence[str]) -> bool:
@@ -317,9 +317,7 @@ class Reader(abc.ABC, Generic[C]):
         """Has the pending `read_block` return the rows that wait, or None if none do."""
 
     def leave_out(self, paths: Sequence[str | os.PathLike[str]]) -> None:
-        """Takes these files, which the job itself writes, out of what patterns match; those that
-        are named stay.
-        """
+        """Removes these files, which the job itself writes, from what patterns match; named files stay."""
 
     def find(self) -> Sequence[str]:
         """The files of an input of several files, once stores were asked which match. To be called in a
@@ -334,9 +332,7 @@ class Reader(abc.ABC, Generic[C]):
         raise NotImplementedError
 
     def file_row_of(self, number: int) -> tuple[str, int] | None:
-        """Of an input of several files, the one that has the row of this number, and the row's
-        number there.
-        """
+        """Returns which of several files has the row of this number, and the row's number there."""
         return None
 
     def __aiter__(self) -> Self:
@@ -362,9 +358,9 @@ CUT: Final = ()
 
 
 def in_lists(items: Iterable[T | tuple[()]]) -> Iterator[list[T]]:
-    """The items in lists of at most `ROWS_PER_BLOCK`, which `CUT` ends earlier.
+    """Yields the items in lists of at most `ROWS_PER_BLOCK`, which `CUT` ends earlier.
 
-    When the items break, those before the fault come before its error.
+    If iterating raises, the items before the error come first.
     """
     iterator = iter(items)
     error: Exception | None = None
@@ -404,11 +400,11 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
 
     @abc.abstractmethod
     def _read(self) -> Generator[Block[L], None, None]:
-        """The rows, read as they are asked for; closing it lets go of the input."""
+        """Yields the rows as they are asked for; closing it releases the input."""
 
     @abc.abstractmethod
     def _fraction(self) -> float | None:
-        """How much is read before the end is seen."""
+        """Returns how much is read before the end is seen."""
 
     @property
     def fraction_read(self) -> float | None:

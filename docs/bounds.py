@@ -18,7 +18,7 @@ from socialapi import Config, errors
 from socialapi.bulk import job
 from socialapi.bulk.audiences import dedup
 from socialapi.bulk.audiences.job import MAX_WAITING_DUPLICATES
-from socialapi.bulk.inputs import arrow, csv, feed_xml, json, objects, remote
+from socialapi.bulk.inputs import arrow, csv, dialect, feed_xml, json, objects, remote
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT
 from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, ROWS_PER_BLOCK
 from socialapi.bulk.linting.duplicates import MAX_KEPT
@@ -329,12 +329,12 @@ FILES: Final = (
     ),
     Bound(
         "the part of a table that shows escapes",
-        *fixed(csv.ESCAPES_SOUGHT, of("bytes")),
+        *fixed(dialect.SAMPLE_BYTES, of("bytes")),
         "the rest is read the same way",
     ),
     Bound("a line of CSV", *fixed(csv.MAX_LINE_CHARACTERS, of("characters")), "the row is rejected"),
     Bound("a row of CSV", *fixed(csv.MAX_ROW_CHARACTERS, of("characters")), "the row is rejected"),
-    Bound("a cell of CSV", *fixed(csv.MAX_CELL_CHARACTERS, of("characters")), "the row is rejected"),
+    Bound("a cell of CSV", *fixed(dialect.MAX_CELL_CHARACTERS, of("characters")), "the row is rejected"),
     Bound("columns of CSV", *fixed(csv.MAX_COLUMNS), _error(errors.InvalidInput)),
     Bound("an object of JSON", *fixed(json.MAX_OBJECT_BYTES, size), "the row is rejected"),
     Bound("names of an object", *fixed(objects.MAX_NAMES_PER_OBJECT), "the row is rejected"),

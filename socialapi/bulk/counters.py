@@ -62,7 +62,7 @@ class RowCounters:
     """The first row and the count of rows of each field and reason of which there is one warning."""
     on_reject: Callable[[Sequence[RowIssue]], None] | None = None
     """Told of every rejected row, also of those that the report has no room for."""
-    place_of: Callable[[int], tuple[str, int] | None] = lambda _: None
+    file_row_of: Callable[[int], tuple[str, int] | None] = lambda _: None
     """Of an input of several files: which one has a row, and its number there."""
     repeats_are: Literal["duplicate", "accepted", "pending"] = "duplicate"
 
@@ -76,7 +76,7 @@ class RowCounters:
 
     def columns(self) -> Sequence[str]:
         """Returns further columns of the rejects file, known once the first rows are read."""
-        return PLACE if self.place_of(1) is not None else ()
+        return PLACE if self.file_row_of(1) is not None else ()
 
     def outcomes(self) -> Mapping[str, int]:
         """Returns how many rows have had each outcome so far."""
@@ -104,8 +104,8 @@ class RowCounters:
         if self.on_reject is not None:
             self.on_reject(issues)
         if self.rejects_file is not None:
-            places = [(issue.file, issue.file_row) for issue in issues if issue.file is not None]
-            self.rejects_file.write(issues, values or places)
+            file_rows = [(issue.file, issue.file_row) for issue in issues if issue.file is not None]
+            self.rejects_file.write(issues, values or file_rows)
 
     def warn(self, issues: Sequence[RowIssue]) -> None:
         """Counts warnings about values of rows that are sent."""
@@ -123,10 +123,12 @@ class RowCounters:
 
     def _placed(self, issues: Sequence[RowIssue]) -> Sequence[RowIssue]:
         """Returns the issues with the file that each is about, if there are several files."""
-        if not issues or self.place_of(issues[0].row) is None:
+        if not issues or self.file_row_of(issues[0].row) is None:
             return issues
-        places = [self.place_of(issue.row) or (None, None) for issue in issues]
-        return [attrs.evolve(issue, file=file, file_row=row) for issue, (file, row) in zip(issues, places, strict=True)]
+        file_rows = [self.file_row_of(issue.row) or (None, None) for issue in issues]
+        return [
+            attrs.evolve(issue, file=file, file_row=row) for issue, (file, row) in zip(issues, file_rows, strict=True)
+        ]
 
     def attempted(self, attempt: Attempt) -> None:
         """Counts a request that was sent."""

@@ -42,12 +42,12 @@ class Concurrency:
         return max(1, min(max(LEAST, target), self._most, math.floor(self._ceiling)))
 
     def succeeded(self, seconds: float) -> None:
-        """Takes into account an attempt that was answered after so many seconds."""
+        """Adjusts the limit after an attempt that was answered in this time."""
         self._latency_seconds += LATENCY_WEIGHT * (seconds - self._latency_seconds)
         self._ceiling = min(float(self._most), self._ceiling + 1)
 
     def failed(self, now: float) -> None:
-        """Takes into account an attempt that failed at this moment (monotonic seconds)."""
+        """Adjusts the limit after an attempt that failed at this time (monotonic seconds)."""
         if now - self._halved_at >= self._latency_seconds:
             self._halved_at = now
             self._ceiling = max(1.0, self._ceiling / 2)
@@ -63,14 +63,14 @@ class Sendable(Protocol):
 
     @property
     def row_count(self) -> int:
-        """How many rows it carries."""
+        """The number of rows of the batch."""
 
     @property
     def after(self) -> "AbstractSet[Sendable]":
-        """Others that have to be settled before it is sent."""
+        """The batches that have to be settled before this one is sent."""
 
     def release(self) -> None:
-        """Lets go of what it carries."""
+        """Releases the rows."""
 
 
 B = TypeVar("B", bound=Sendable)
@@ -108,12 +108,12 @@ class Dispatcher(Generic[B]):
 
     @property
     def in_flight(self) -> int:
-        """Batches on their way."""
+        """The number of submitted batches that are not settled."""
         return len(self._live)
 
     @property
     def has_room(self) -> bool:
-        """Whether fewer batches than the limit are on their way; True after a failure."""
+        """Whether fewer batches than the limit are in flight; True after a failure."""
         return self.failure is not None or (self._next is None and (not self._live or len(self._live) < self._limit()))
 
     async def until_room(self) -> None:
@@ -123,7 +123,7 @@ class Dispatcher(Generic[B]):
             await self._freed.wait()
 
     async def submit(self, batch: B) -> None:
-        """Starts the batch once there is room; after a failure it is left as it is."""
+        """Starts the batch once there is room. After a failure, the batch is not sent."""
         await self.until_room()
         room = self._next = Room(self._budget, self, batch.row_count, batch.size_bytes)
         must_wait = any(not earlier.settled.is_set() for earlier in batch.after)
@@ -176,7 +176,7 @@ class Dispatcher(Generic[B]):
         self._freed.set()
 
     def stop(self, problem: Exception) -> None:
-        """Starts nothing new from now on; the first problem is the one that counts."""
+        """Starts no more batches. The first problem is the one that is raised."""
         if self.failure is not None:
             return
         self.failure = problem
@@ -205,7 +205,7 @@ class Dispatcher(Generic[B]):
             self._outside = None
 
     async def drain(self) -> None:
-        """Waits for everything that is on its way."""
+        """Waits until every submitted batch is settled."""
         while self._live:
             await asyncio.wait(list(self._live))
 

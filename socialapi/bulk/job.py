@@ -57,29 +57,29 @@ class JobOptions(FrozenRecord):
 
     @property
     def form(self) -> TableForm:
-        """Where a CSV or TSV file names its columns. What deletes does not guess."""
+        """Where a CSV or TSV file names its columns. A job that deletes does not guess."""
         return TableForm(self.header, self.header_line, guesses=self.why_not_empty is None)
 
     @property
     def form_settings(self) -> Mapping[str, Setting]:
-        """For a journal, where the columns are named; nothing where earlier versions looked for the names."""
+        """The settings of the names of columns for a journal; empty if they are as in earlier versions."""
         is_default = self.header and self.header_line is None
         return {} if is_default else {"header": self.header, "header_line": self.header_line}
 
     @property
     def why_not_empty(self) -> str | None:
-        """Why the job never takes an input without rows, whatever is allowed; None if it may."""
+        """The reason why the job always refuses an input without rows; None if it may accept one."""
         return None
 
     @property
     def journal_path(self) -> str | os.PathLike[str] | None:
-        """The file of the journal, where it is one."""
+        """The path of the journal, if it is a file."""
         given = getattr(self.journal, "path", None) if isinstance(self.journal, Journal) else self.journal
         return given if isinstance(given, str | os.PathLike) else None
 
     @property
     def databases(self) -> Sequence[str | os.PathLike[str]]:
-        """The SQLite files that such a job writes."""
+        """The SQLite files that the job writes."""
         return [] if self.journal_path is None else [self.journal_path]
 
     @property
@@ -288,7 +288,7 @@ class JobRun(Generic[C, B, P]):
         """Why reading the input has ended early, if it has."""
         self.journal: Journal | None = None
         self.opened: Opened | None = None
-        counters.place_of = reader.place_of
+        counters.file_row_of = reader.file_row_of
 
     def observe(self, attempt: Attempt) -> None:
         """Counts an attempt, and lets it decide about the requests in flight."""
@@ -318,7 +318,7 @@ class JobRun(Generic[C, B, P]):
             self.dispatcher.stop(problem)
 
     def judge_rejects(self, *, at_end: bool = False) -> None:
-        """Stops the job when a larger share of the rows is rejected than may be."""
+        """Stops the job if a larger share of the rows is rejected than allowed."""
         most, part_of = self._options.max_reject_share, self._description.part_of
         if most is None or (self.is_reading and self._description.judges_whole_input):
             return
@@ -407,13 +407,13 @@ class JobRun(Generic[C, B, P]):
         self._reading.took(read + 1, self._stage.first_waiting)
 
     def _look_again(self) -> None:
-        """Judges and reports the counts after a block is read, or a batch is settled or given up."""
+        """Checks and reports the counts after a block is read or a batch is settled."""
         self.judge_rejects()
         for report in self._reporting:
             report()
 
     def _count_rows(self) -> None:
-        """Reports the rows to the telemetry that have had their outcome since the last call."""
+        """Reports to the telemetry the rows that got their outcome since the last call."""
         assert self._session.telemetry is not None
         counts, before = self._counters.outcomes(), self._counted
         self._counted = counts
@@ -432,7 +432,7 @@ class JobRun(Generic[C, B, P]):
         return self._report().counts
 
     def _refuse_nothing(self) -> None:
-        """Stops the job at the end of an input without rows, where there have to be some."""
+        """Stops the job at the end of an input without rows, if rows are required."""
         says = self._reader.why_empty or "the input has no rows"
         if (reason := self._options.why_not_empty) is not None:
             self.broken_input = InvalidInput(f"{says}: {reason}")

@@ -74,9 +74,7 @@ class RejectsFile:
         return handle
 
     def begin(self) -> None:
-        """Empties the file and makes it private to its owner; only the first call does. Raises
-        InvalidInput.
-        """
+        """Empties the file and makes it private to its owner; later calls do nothing. Raises InvalidInput."""
         if self._begun:
             return
         handle = self._file.fileno()
@@ -91,9 +89,7 @@ class RejectsFile:
         self._begun = True
 
     def write(self, issues: Sequence[RowIssue], values: Sequence[Sequence[object]] = ()) -> None:
-        """Appends the rows, each with its values for `columns`. Raises InvalidInput when the disk
-        is full.
-        """
+        """Appends the rows, each with its values for `columns`. Raises InvalidInput if the disk is full."""
         beside = values or [()] * len(issues)
         try:
             self._writer.writerows(

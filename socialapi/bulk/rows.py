@@ -100,9 +100,7 @@ class RowBlock:
 
     @property
     def users(self) -> Users:
-        """The user objects in ASCII JSON, made when they are first asked for: a sync sends few of its
-        rows.
-        """
+        """The user objects in ASCII JSON, made on first use, because a sync sends few of its rows."""
         if self._users is None:
             columns: dict[IdentifierKind, list[Digests | tuple[str, ...]]] = {}
             for kind, values in self.columns:

@@ -180,7 +180,7 @@ def names_of(argument: str, given: object, listed: Collection[str] = ()) -> tupl
     faults = Faults()
     for name in names:
         if name not in listed and (meant := near_name(name, tuple(listed))) is not None:
-            faults.add(invalid(argument, f"has no name {name!r}: did you mean {meant!r}?"))
+            faults.append(invalid(argument, f"has no name {name!r}: did you mean {meant!r}?"))
     faults.refuse()
     return tuple(names)
 

@@ -109,18 +109,12 @@ def invalid(name: str, reason: str) -> InvalidInput:
     return InvalidInput(f"{name} {reason}", [BrokenRule(path=name, reason=reason)])
 
 
-class Faults:
+class Faults(list[InvalidInput]):
     """Collects the broken rules of a call, whatever step finds them, so that it is refused once.
 
     with faults: …
     faults.refuse()
     """
-
-    def __init__(self, found: Iterable[InvalidInput] = ()) -> None:
-        self._found = list(found)
-
-    def __bool__(self) -> bool:
-        return bool(self._found)
 
     def __enter__(self) -> None:
         pass
@@ -128,25 +122,21 @@ class Faults:
     def __exit__(self, kind: object, problem: BaseException | None, traceback: object) -> bool:
         if not isinstance(problem, InvalidInput):
             return False
-        self._found.append(problem.with_traceback(None))  # whose frames may hold secrets
+        self.append(problem.with_traceback(None))  # whose frames may hold secrets
         return True
 
     @property
     def names(self) -> set[str]:
         """The arguments that are known to be wrong."""
-        return {rule.path for problem in self._found for rule in problem.broken_rules}
-
-    def add(self, *problems: InvalidInput) -> None:
-        """Adds what was found without being raised."""
-        self._found += problems
+        return {rule.path for problem in self for rule in problem.broken_rules}
 
     def refuse(self) -> None:
         """Raises InvalidInput with everything that was found."""
         broken: dict[BrokenRule, None] = {}
-        for problem in self._found:
+        for problem in self:
             broken |= dict.fromkeys(problem.broken_rules or [BrokenRule(path="", reason=problem.message)])
-        if len(self._found) == 1 or len(broken) == 1:
-            raise self._found[0]
+        if len(self) == 1 or len(broken) == 1:
+            raise self[0]
         if broken:
             raise InvalidInput(f"the call breaks {len(broken)} rules; nothing was sent", tuple(broken))
 

@@ -4,6 +4,7 @@ Arguments that are sent are validated by the rules of the models.
 """
 
 import datetime
+import functools
 import inspect
 import os
 import types
@@ -66,13 +67,19 @@ def check_argument(name: str, kind: Any, value: object) -> None:
 
     A path must also be one that a file can have.
     """
-    members = _members(kind)
-    if not any(_is_of(value, member) for member in members):
+    members, takes_path = _accepted(kind)
+    if value.__class__ not in members and not any(_is_of(value, member) for member in members):
         says = " or ".join(dict.fromkeys(_SAYS.get(_base(member), _base(member).__name__) for member in members))
         raise invalid(name, f"must be {says}, not {type(value).__name__}")
-    takes_path = any(_base(member) is os.PathLike for member in members)
     if takes_path and isinstance(value, str | os.PathLike) and not is_file_path(value):
         raise invalid(name, "must be a path: not empty, without NUL and half of a surrogate pair")
+
+
+@functools.cache
+def _accepted(kind: Any) -> tuple[tuple[Any, ...], bool]:
+    """Returns the types that a value may have, and whether a path is one of them."""
+    members = _members(kind)
+    return members, os.PathLike in map(_base, members)
 
 
 def _members(kind: Any) -> tuple[Any, ...]:

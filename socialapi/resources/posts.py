@@ -79,9 +79,10 @@ class Posts(Resource):
         faults, known_id = Faults(), ""
         with faults:
             known_id = path_id("user_id", user_id)
-        with faults:
-            check_argument("pagination_token", str | None, pagination_token)
-            start = start or (None if pagination_token is None else str(Position(pagination_token)))
+        if pagination_token is not None:
+            with faults:
+                check_argument("pagination_token", str | None, pagination_token)
+                start = start or str(Position(pagination_token))
         query = without_none(
             max_results=max_results,
             start_time=start_time,
@@ -90,8 +91,9 @@ class Posts(Resource):
             until_id=until_id,
             exclude=unless_empty(exclude),
         )
-        with faults:
-            query |= selected_by(fields)
+        if fields is not None:
+            with faults:
+                query |= selected_by(fields)
         return self._pages(routes.USER_POSTS, query=query, start=start, faults=faults, id=known_id or "0")
 
     async def create(self, draft: PostDraft | Mapping[str, Any] | str) -> Post:

@@ -70,7 +70,8 @@ class Resource:
         Every failure is raised as a SocialApiError.
         """
         target = Target(route, self._path | path if path else self._path)
-        self._refuse(faults, target, query, body)
+        if faults:
+            self._refuse(faults, target, query, body)
         call = self._session.prepare(target, options=self._options, query=query, body=body, authenticator=authenticator)
         return self._session.call(call)
 
@@ -94,24 +95,20 @@ class Resource:
             pager = Pager(
                 functools.partial(self._page, collection), self._session.spawn, start=start, item_type=item_type
             )
-        self._refuse(faults, target, query)
+        if faults:
+            self._refuse(faults, target, query)
         return pager
 
-    def _refuse(
-        self, faults: Faults | None, target: Target[Any], query: Mapping[str, Any] | None, body: Any = None
-    ) -> None:
-        """Raises InvalidInput with the faults, if there are any, and all others of the request."""
-        if faults:
-            wrong = faults.names
-            query, body = (
-                {name: value for name, value in given.items() if name not in wrong}
-                if isinstance(given, Mapping)
-                else given
-                for given in (query, body)
-            )
-            with faults:
-                self._session.plan(target.route).request(target, query, body, self._session.now)
-            faults.refuse()
+    def _refuse(self, faults: Faults, target: Target[Any], query: Mapping[str, Any] | None, body: Any = None) -> None:
+        """Raises InvalidInput with the faults, and all others of the request."""
+        wrong = faults.names
+        query, body = (
+            {name: value for name, value in given.items() if name not in wrong} if isinstance(given, Mapping) else given
+            for given in (query, body)
+        )
+        with faults:
+            self._session.plan(target.route).request(target, query, body, self._session.now)
+        faults.refuse()
 
     async def _page(self, collection: Collection[T], token: str | None) -> Page[T]:
         session = self._session

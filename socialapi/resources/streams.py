@@ -244,7 +244,8 @@ class _Streaming(Resource):
                 raise invalid("give_up_after_seconds", "must be a number, not NaN")
         with faults:
             checked_paths(event_id_paths)
-        self._refuse(faults, route.at(), query)
+        if faults:
+            self._refuse(faults, route.at(), query)
         return Stream(self._session, route.at(), query, self._options, options, event_id_paths=event_id_paths)
 
 

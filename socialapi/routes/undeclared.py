@@ -51,17 +51,17 @@ def ad_hoc_target(method: str, path: str, api: str, auth: str | None) -> Target[
     faults = Faults()
     apis, auths = get_args(Api), get_args(Auth)
     if api not in apis:
-        faults.add(invalid("api", f"must be one of {', '.join(apis)}"))
+        faults.append(invalid("api", f"must be one of {', '.join(apis)}"))
     if auth not in (None, *auths):
-        faults.add(invalid("auth", f"must be None or one of {', '.join(auths)}"))
+        faults.append(invalid("auth", f"must be None or one of {', '.join(auths)}"))
     if not _is(_METHOD, method) or method.upper() in _NOT_FOR_SERVICES:
-        faults.add(invalid("method", "must be a method of HTTP, for example GET"))
+        faults.append(invalid("method", "must be a method of HTTP, for example GET"))
     if not _is(_PATH, path) or any(_UNFIT.fullmatch(unquote(segment)) for segment in path.split("/")):
         why = (
             "must begin with a slash, for example /2/tweets, and have percent-encoded segments, none of which is . or ..; "
             "query parameters go into params"
         )
-        faults.add(invalid("path", why))
+        faults.append(invalid("path", why))
     faults.refuse()
     family = FAMILIES[api] if auth is None else attrs.evolve(FAMILIES[api], credentials=_CREDENTIALS[auth])
     verb = cast("Method", method.upper())

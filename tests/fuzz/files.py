@@ -103,7 +103,7 @@ def users_of(block: Block[Any]) -> Iterator[Any]:
 def products_of(block: Block[Any]) -> Iterator[Any]:
     """What a load makes of a block."""
     for row in product_rows(block):
-        yield row.number, row.shape, row.problem, row.values, row.warnings, row.converted, row.place, row.is_blank
+        yield row.number, row.shape, row.problem, row.values, row.warnings, row.converted, row.location, row.is_blank
         shown = repr((row.problem, row.warnings, row))
         assert MARKER.decode() not in shown, f"a product shows a value: {shown[:500]}"
 

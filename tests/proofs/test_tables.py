@@ -10,6 +10,10 @@ from tests.bulk.written_tables import WRITERS, damaged, table, wrong_of, wrong_o
 pytestmark = [pytest.mark.timeout(1_800)]
 
 TABLES: Final = 20_007
+AMBIGUOUS: Final = {("csv", 1_516), ("MySQL", 1_617)}
+"""Damaged tables with escapes in one or two rows, of which more rows are as wide as the names if backslashes are
+characters.
+"""
 
 
 @pytest.mark.parametrize("program", WRITERS)
@@ -23,4 +27,4 @@ def test_tables_of_a_program_are_read_whole_and_damaged_ones_never_lose_another_
         text = WRITERS[program](given, chance)
         assert wrong_of(given, text) is None, text
         hurt = damaged(text, given, chance)
-        assert hurt.is_ambiguous or wrong_of_damaged(given, hurt) is None, hurt.text
+        assert (program, number) in AMBIGUOUS or wrong_of_damaged(given, hurt) is None, hurt.text

@@ -345,7 +345,6 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/audiences/prepare.py PreparedBlock rejects
         bulk/audiences/prepare.py PreparedBlock blocks
         bulk/audiences/prepare.py PreparedBlock warnings
-        bulk/inputs/csv.py _Parts.__init__ full
         bulk/inputs/csv.py _Rows doubts
         bulk/inputs/csv.py _Rows faults
         bulk/inputs/csv.py _Rows lines
@@ -358,12 +357,14 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "a line of CSV": _places(
         """
-        bulk/inputs/csv.py _Parts._skip_line read
+        bulk/inputs/csv.py _Lines._skip_line read
+        bulk/inputs/dialect.py ScannedRow cells
+        bulk/inputs/dialect.py ScannedRow misquoted
         """
     ),
     "the part of a table that shows escapes": _places(
         """
-        bulk/inputs/csv.py _sample_with_escapes read
+        bulk/inputs/dialect.py sample_with_escapes read
         """
     ),
     "an object of JSON": _places(
@@ -440,8 +441,8 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/audiences/phone_numbers.py _plan cache
         bulk/audiences/phone_numbers.py _valid_in cache
         bulk/audiences/prepare.py Preparer.__init__ lru_cache
-        bulk/inputs/csv.py _cell_pattern lru_cache
-        bulk/inputs/csv.py _null_pattern lru_cache
+        bulk/inputs/dialect.py _cell_pattern lru_cache
+        bulk/inputs/dialect.py _null_pattern lru_cache
         bulk/inputs/keyed_rows.py _find lru_cache
         bulk/inputs/keyed_rows.py _texts lru_cache
         bulk/inputs/objects.py ObjectBlocks.__init__ lru_cache
@@ -460,6 +461,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         emulator/arguments.py wire_fields cache
         integrations/arrow.py _columns cache
         models/validation.py checker cache
+        resources/arguments.py _accepted cache
         internal/records.py - cache
         wire/decode.py - cache
         wire/decode.py wire_names cache

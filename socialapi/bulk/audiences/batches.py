@@ -49,7 +49,7 @@ class Batch:
     """
     settled: asyncio.Event = attrs.field(factory=asyncio.Event)
     failed: bool = False
-    """Settled without an outcome for every row, because the job stops."""
+    """Whether it was settled without an outcome for every row, because the job stops."""
     position: int = 0
     """Its number among the batches that the input makes; 0 for one that a broken input cut off."""
     earlier: Sequence[Outcome] | None = attrs.field(default=None, repr=False)

@@ -50,7 +50,7 @@ class UserRow:
 
 
 def user_rows(block: UserBlock) -> Iterator[UserRow]:
-    """The rows of a block one by one, which costs more than its columns do."""
+    """Yields the rows of a block one by one, which costs more than reading its columns."""
     operation_types, effective_ats, expires_ats = overrides_of(block)
     for index in range(len(block)):
         identifiers, unusable = list[tuple[str, IdentifierKind, str]](), list[tuple[str, str]]()
@@ -118,7 +118,7 @@ def countries_of(block: UserBlock, phone: str) -> Sequence[str]:
 
 
 def overrides_of(block: UserBlock) -> tuple[Sequence[str | None], Sequence[When], Sequence[When]]:
-    """The operation type, the time of effect and the expiry that each row says."""
+    """Returns the operation type, the time of effect and the expiry of each row."""
     layout, nothing = block.layout, (None,) * len(block)
     operations, effective_ats, expires_ats = (
         nothing if column is None else block.columns[column]
@@ -128,9 +128,7 @@ def overrides_of(block: UserBlock) -> tuple[Sequence[str | None], Sequence[When]
 
 
 def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
-    """The texts of a column, empty where there is none, and the indexes of cells that are not one
-    text each.
-    """
+    """Returns the texts of a column, empty for no value, and the indexes of cells that are not one text each."""
     kinds = frozenset(map(type, cells))
     if kinds <= _TEXTS:
         return (cells if type(None) not in kinds else [cell or "" for cell in cells]), ()
@@ -139,7 +137,7 @@ def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
             return ["" if cell is None else str(cell) for cell in cells], ()
     except ValueError:  # more digits than Python is willing to write out
         pass
-    texts, odd = [""] * len(cells), list[int]()
+    texts, unusual = [""] * len(cells), list[int]()
     for index, cell in enumerate(cells):
         match list(texts_of(cell)):
             case []:
@@ -147,12 +145,12 @@ def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
             case [(text, "")]:
                 texts[index] = text
             case _:
-                odd.append(index)
-    return texts, odd
+                unusual.append(index)
+    return texts, unusual
 
 
 def _time(value: Any) -> When:
-    """The value of a time, None when there is none."""
+    """Returns the value of a time, or None."""
     # What pandas has for a missing time is a time as well.
     if isinstance(value, datetime.date) and not is_missing(value):
         return value if isinstance(value, datetime.datetime) else value.isoformat()
@@ -160,9 +158,7 @@ def _time(value: Any) -> When:
 
 
 def _text(value: Any) -> str | None:
-    """The text of an override, None when there is none; other types will not be understood as a
-    text either.
-    """
+    """Returns the text of an override, or None. Values of other types are refused later."""
     if isinstance(value, str):
         return value.strip() or None
     return None if is_missing(value) else NOT_UNDERSTOOD

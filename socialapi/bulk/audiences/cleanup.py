@@ -55,10 +55,10 @@ _OTHER_DIGESTS: Final[Mapping[int, str]] = {
     **{digits: f"{digits} hexadecimal digits" for digits in (*range(60, 64), *range(65, 69))},
     **dict(zip((32, 40, 56, 96, 128), ("MD5", "SHA-1", "SHA-224", "SHA-384", "SHA-512"), strict=True)),
 }
-"""By the number of hexadecimal digits. Digests that lost a few digits, or have some too many, are among them."""
+"""What a text with this number of hexadecimal digits is: another kind of digest, or one with too few or too many digits."""
 _OTHERS_IN_BASE64: Final = (24, 28)
 DIGEST_LENGTHS: Final = frozenset((*_OTHER_DIGESTS, DIGEST_DIGITS, *_BASE64_CHARACTERS))
-"""Of texts that are digests, or look like digests of another kind."""
+"""The lengths of texts that are SHA-256 digests or look like digests of another kind."""
 
 
 def is_email(text: str) -> bool:
@@ -230,7 +230,7 @@ def _without_name_of_email(text: str) -> tuple[str, str]:
 
 
 def _is_name_of_email(name: str, inner: str) -> bool:
-    """Address books write the address itself for a name that they do not know."""
+    """Returns whether a name is the address itself, as address books write it for an unknown name."""
     known = cleaned_email(inner).text.lower()
     return all(each[0] == known for each in _find_emails(name.lower()))
 
@@ -240,7 +240,7 @@ def _without_name_of_phone(text: str) -> tuple[str, str]:
 
 
 def _without_mailto(text: str) -> tuple[str, str]:
-    """The address of a link, without its subject and the like."""
+    """Returns the address of a link, without its subject and the like."""
     found = compiled(_MAILTO).match(text)
     if found is None:
         return text, ""
@@ -251,7 +251,7 @@ def _without_mailto(text: str) -> tuple[str, str]:
 
 
 def _without_words(text: str) -> tuple[str, str]:
-    """The number alone, if words after it say no more than which one it is."""
+    """Returns the number alone if the words after it only say which number it is."""
     found = compiled(_WORDS_BEHIND).fullmatch(text)
     return (text, "") if found is None else (found[1], "words")
 

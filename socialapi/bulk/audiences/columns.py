@@ -47,14 +47,14 @@ _NAME_WORDS: Final = frozenset(
     {"account", "contact", "handle", "id", "login", "member", "name", "names", "nick", "profile", "screen", "twitter"}
     | {"user", "username", "users", "x"}
 )
-"""Words of names of columns that might be handles themselves."""
+"""Words in names of columns that could be handles themselves."""
 _DIGITS_OF_DATE: Final = 8
 MAX_OVERLOOKED: Final = 50
 _USER_NAMES: Final = ("username", "login", "userlogin", "loginname", "nickname")
 _VALUES_LOOKED_AT: Final = 100
 _MOST_OF: Final = 0.9
 _LONGEST: Final = 320
-"""Characters of an e-mail address."""
+"""The most characters of an e-mail address."""
 _several: Final = re.compile(r"\s*(?:[;,|\n]|:::)\s*").split
 _looks_like_email: Final = re.compile(r"(?:mailto:|[^@<>]*<)?[^@\s,;<>\"]+@[^@\s,;<>\"]+\.[^@\s,;<>\"]{2,}>?").fullmatch
 _looks_like_phone_number: Final = re.compile(
@@ -67,11 +67,11 @@ _LOOKS: Final[Sequence[tuple[IdentifierKind, str, Callable[[str], object]]]] = (
     ("phone_number", "phone numbers", _looks_like_phone_number),
     ("email", _DIGESTS, digest_in),
 )
-"""What values look like that are hardly anything else, each with the kind that they are, or may be."""
+"""Unmistakable looks of values: the kind, its name in messages, and the test."""
 _is_of_other: Final = re.compile(
     r"f[ni]|ln|ct|st|zi?p|dob[dmy]?|db|gen?(?:der)?|age|.*(?:name|zip|postal|city|state|country|street|birth).*"
 ).fullmatch
-"""Matches the names of what other networks take hashed as well."""
+"""Matches the names of columns that other networks take as digests, such as names and cities."""
 
 
 def why_overlooked(name: str, kind: IdentifierKind, what: str) -> str:
@@ -103,11 +103,11 @@ class IdentifierLayout(FrozenRecord):
     expires_at: int | None = None
     roles: frozenset[tuple[str, str]] = frozenset()
     is_of_models: bool = False
-    """Whether the rows are models, whose values a program has put under their names."""
+    """Whether the rows are models, whose values a program assigned to their kinds."""
 
     @property
     def has_overrides(self) -> bool:
-        """Whether a row can say for itself what is done with it, or when."""
+        """Whether rows may have an operation or a time of their own."""
         return not self.operation_type is self.effective_at is self.expires_at is None
 
     def is_row(self, cells: Sequence[str]) -> bool | None:
@@ -117,17 +117,17 @@ class IdentifierLayout(FrozenRecord):
 
     @classmethod
     def of(cls, names: Sequence[str], found: Mapping[str, Sequence[int]], *, is_of_models: bool = False) -> Self:
-        """The layout of a table with these names, of which those at the positions found are of
-        interest, by key.
+        """Returns the layout of a table with these names. `found` has the positions that are read, by
+        key.
         """
         wanted = [(key, at) for key, positions in found.items() for at in positions]
         positions = tuple(dict.fromkeys(at for _, at in wanted))
         indexes = {at: index for index, at in enumerate(positions)}
-        overrides = {override: next((indexes[at] for at in found[override]), None) for override in OVERRIDES}
-        identifiers = tuple((indexes[at], names[at], kind) for kind in IDENTIFIER_KINDS for at in found.get(kind, ()))
+        overrides = {override: indexes[found[override][0]] if found[override] else None for override in OVERRIDES}
+        identifiers = [(indexes[at], names[at], kind) for kind in IDENTIFIER_KINDS for at in found.get(kind, ())]
         countries = tuple((indexes[at], names[at]) for at in found.get(REGION, ()))
         roles = frozenset((names[at], key) for key, at in wanted)
-        return cls(positions, identifiers, countries, **overrides, roles=roles, is_of_models=is_of_models)
+        return cls(positions, tuple(identifiers), countries, **overrides, roles=roles, is_of_models=is_of_models)
 
 
 @attrs.define(repr=False)
@@ -177,7 +177,7 @@ class IdentifierColumns(FrozenRecord):
         """Checks a mapping. Raises InvalidInput for a key that is neither one of `kinds` nor an
         override.
         """
-        taken = tuple(kind for kind in IDENTIFIER_KINDS if kind in frozenset(kinds))
+        taken = tuple(filter(frozenset(kinds).__contains__, IDENTIFIER_KINDS))
         given: dict[str, tuple[str, ...]] = {}
         faults, others = Faults(), (*OVERRIDES, REGION)
         for key, names in (mapping or {}).items():
@@ -201,12 +201,12 @@ class IdentifierColumns(FrozenRecord):
         return paths_of(self.given)
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
-        """Returns the objects: nothing within them is theirs without a path."""
+        """Returns the objects as they are: values within them are read by a path only."""
         return objects
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> IdentifierLayout:
-        """As `of_keys`. Raises InvalidInput also when a given column is missing, or no column holds
-        identifiers, or where the names of a file are a row.
+        """Returns the layout as `of_keys` does. Also raises InvalidInput if a given column is missing, no
+        column has identifiers, or the names of a file are a row.
         """
         layout = self.of_keys(names)
         self._require(names, found_identifiers=bool(layout.identifiers), line=line if self.form.header else None)
@@ -215,13 +215,13 @@ class IdentifierColumns(FrozenRecord):
         return layout
 
     def _refuse_row(self, names: Sequence[str], layout: IdentifierLayout, line: int) -> None:
-        """Raises InvalidInput where names are values: the first row would be lost."""
+        """Raises InvalidInput if names are values, because the first row would be lost."""
         given = [(name, kind) for _, name, kind in layout.identifiers if self.given.get(kind)]
         found = [(at, kind) for at, name in enumerate(names, 1) if (kind := _kind_of_value(name)) is not None]
         is_word = len(names) == len(given) == 1 and not {*re.split("[^a-z]+", names[0].lower())} & _NAME_WORDS
         if not found and (
             any(looks_personal(name) for name, _ in given)
-            or layout.is_row(names)
+            or (given and layout.is_row(names))
             or (is_word and given[0][1] == "handle" and not detected_as(names[0]) and layout.is_row(names) is None)
         ):
             found = [(1, layout.identifiers[0][2])]
@@ -229,7 +229,7 @@ class IdentifierColumns(FrozenRecord):
             raise InvalidInput(f"line {line} looks like data: {_no_header(found[0][1], found[0][0])}")
 
     def of_keys(self, names: Sequence[str]) -> IdentifierLayout:
-        """The columns among these names. Raises InvalidInput when two are equally good for an
+        """Returns the layout of the columns with these names. Raises InvalidInput if two of them fit an
         override.
         """
         found = self._find(names)
@@ -241,15 +241,15 @@ class IdentifierColumns(FrozenRecord):
         return IdentifierLayout.of(names, found)
 
     def role_of(self, name: str) -> str:
-        """The kind or override for which a name is taken where there is no other."""
+        """Returns the kind or override that a name is read as if there is no other; empty for none."""
         return next((key for key, positions in self._find((name,)).items() if positions), "")
 
     def knows_any(self, names: Sequence[str]) -> bool:
-        """Whether some of these names are of interest."""
+        """Returns whether some of these names are read."""
         return any(self._find(names).values())
 
     def _find(self, names: Sequence[str]) -> dict[str, list[int]]:
-        """The positions of the columns of each kind and override."""
+        """Returns the positions of the columns of each kind and override."""
         found: dict[str, list[int]] = {key: [] for key in (*self.kinds, *OVERRIDES, REGION)}
         claimed: set[int] = set()
         for key, given in self.given.items():
@@ -262,9 +262,7 @@ class IdentifierColumns(FrozenRecord):
         return found
 
     def check_keys(self, names: Collection[str]) -> None:
-        """Raises InvalidInput when a given column is not among the names of the first objects, or
-        no identifiers are.
-        """
+        """Raises InvalidInput if the first objects lack a given column, or have no identifiers."""
         detected = {detected_as(name) for name in names} - self.given.keys()
         has_identifiers = any(kind in detected or self.given.get(kind) for kind in self.kinds)
         self._require(tuple(names), found_identifiers=has_identifiers)
@@ -327,17 +325,15 @@ class IdentifierColumns(FrozenRecord):
         )
 
     def read_columns(self) -> Mapping[str, str]:
-        """Returns what each column that is read is taken for."""
+        """Returns what each column is read as."""
         return read_names(self.noted)
 
     def ignored_columns(self) -> Sequence[str]:
-        """The names that were met and taken for nothing."""
+        """Returns the names of columns that are not read."""
         return ignored_names(self.noted)
 
     def of_models(self, items: Sequence[Any]) -> tuple[IdentifierLayout, Sequence[Sequence[Any]]]:
-        """The layout and columns of users, which have all kinds, also those that are not taken
-        here.
-        """
+        """Returns the layout and columns of users, which have all kinds, also those that the target refuses."""
         columns = dict[str, Sequence[Any]]()
         for kind in IDENTIFIER_KINDS:
             values: list[Sequence[Any]] = [getattr(user, kind, ()) for user in items]
@@ -352,8 +348,8 @@ class IdentifierColumns(FrozenRecord):
         return IdentifierLayout.of(tuple(columns), found, is_of_models=True), tuple(columns.values())
 
     def unbundled(self, bundle: Any) -> Iterator[Any]:
-        """The users of an operation. One on nobody is a row all the same: every item that is read
-        has an outcome.
+        """Yields the users of an operation. An operation without users is a row too: every item
+        that is read has an outcome.
         """
         params = bundle.params
         said = (bundle.operation_type, getattr(params, "effective_at", None), params.expires_at)
@@ -376,7 +372,7 @@ class IdentifierColumns(FrozenRecord):
         return found
 
     def why_not(self, item: object) -> str:
-        """What is said of an item that is no row."""
+        """Returns why an item is not a row."""
         kind = with_article(type(item).__name__)
         return f"is or holds {kind}, where an AudienceUser, an Operation or a mapping is expected"
 
@@ -389,6 +385,8 @@ def _kind_of_value(name: str) -> IdentifierKind | None:
         return "phone_number" if is_number else None
     if text.startswith("@"):
         return "handle"
+    if detected_as(text):
+        return None
     kinds: tuple[IdentifierKind, ...] = ("email", "handle", "device_id")
     return next((kind for kind in kinds if is_identifier(kind, text)), None)
 

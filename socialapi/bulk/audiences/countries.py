@@ -22,7 +22,7 @@ SVNSI SWESE SWZSZ SXMSX SYCSC SYRSY TCATC TCDTD TGOTG THATH TJKTJ TKLTK TKMTM TL
 TWNTW TZATZ UGAUG UKRUA UMIUM URYUY USAUS UZBUZ VATVA VCTVC VENVE VGBVG VIRVI VNMVN VUTVU WLFWF WSMWS YEMYE ZAFZA
 ZMBZM ZWEZW XKXXK UNKXK
 """
-"""The three letters of ISO 3166, each with the two letters of the country."""
+"""Codes of countries in ISO 3166: three letters, followed by the two of the same country."""
 
 _NAMES: Final = """
 AC:Ascension-Island AD:Andorra AE:United-Arab-Emirates Vereinigte-Arabische-Emirate Émirats-arabes-unis

@@ -220,7 +220,7 @@ class WaitingDuplicates:
 
     @property
     def first_unsettled(self) -> Batch | None:
-        """A batch that the first duplicates wait for; None if nothing waits."""
+        """Returns a batch that the first duplicates wait for; None if none wait."""
         batches = self._waiting[0].batches if self._waiting else ()
         return next((batch for batch in batches if not batch.settled.is_set()), None)
 

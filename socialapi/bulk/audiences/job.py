@@ -200,9 +200,7 @@ class UploadStage(Generic[C]):
             self._recorder.check_end(self._positions)
 
     async def aclose(self) -> None:
-        """Lets go of the recent identifiers: what runs and what is run know each other, and would
-        keep them.
-        """
+        """Releases the recent identifiers, which the run and the stage keep alive through each other."""
         self._recent = RecentIdentifiers()
 
     def report(self, elapsed_seconds: float) -> UploadReport:
@@ -272,7 +270,7 @@ class UploadStage(Generic[C]):
         await self._duplicates.add(rows, carriers)
 
     async def _place_new(self, block: RowBlock) -> None:
-        """Places rows each of which has a new identifier."""
+        """Places rows that each have a new identifier."""
         start, size = 0, len(block)
         while start < size and self._dispatcher.failure is None:
             rest = block.part(start, size)

@@ -257,7 +257,7 @@ def _not_taken(text: str) -> Normalized:
 
 
 def _digest_only(text: str) -> Normalized:
-    """Takes a digest and nothing else."""
+    """Returns a digest as it is sent. Raises Unusable for any other text."""
     cleaned = unwrapped(trimmed(text))
     return _digest_or(cleaned.text, NOT_HASHED, cleaned.removed)
 

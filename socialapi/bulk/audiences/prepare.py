@@ -154,7 +154,7 @@ class Preparer:
             self._default = default
         else:
             named = [("operation" if field == "operation_type" else field, reason) for field, reason in default]
-            faults.add(InvalidInput("invalid upload options", [BrokenRule(path=f, reason=r) for f, r in named]))
+            faults.append(InvalidInput("invalid upload options", [BrokenRule(path=f, reason=r) for f, r in named]))
         faults.refuse()
 
     def prepare(self, block: UserBlock) -> Iterator[PreparedBlock]:
@@ -203,7 +203,9 @@ class Preparer:
         all_columns = list[Column]()
         for own, (kind, values) in enumerate(columns):  # the values of a user keep their order
             all_columns.append((kind, values))
-            all_columns += [(kind, type(values)(further[place])) for place in sorted(further) if place[0] == own]
+            all_columns += [
+                (kind, type(values)(further[position])) for position in sorted(further) if position[0] == own
+            ]
         done.blocks = _row_blocks(block, all_columns, actions or self._default, skipped)
         done.rejects.sort(key=operator.attrgetter("row"))
         return done
@@ -237,8 +239,8 @@ class Preparer:
                         normalize = self._normalizer(block, index, field, kind)
                         _note_unknown_country(block, index, field, text, done)
                     values[index] = plain_value(normalize, text) if SEPARATOR not in text else None
-                for place in several:
-                    values[undecided[place]] = None
+                for position in several:
+                    values[undecided[position]] = None
             for index in _misquoted(block, at) if block.doubts else ():
                 values[index] = None
 
@@ -276,8 +278,8 @@ class Preparer:
             new = [value for value in dict.fromkeys(several) if value and value not in same_kind]
             same_kind += new
             values[index] = new[0] if new else ""
-            for place, value in enumerate(new[1:]):
-                further.setdefault((own, place), [""] * len(block))[index] = value
+            for position, value in enumerate(new[1:]):
+                further.setdefault((own, position), [""] * len(block))[index] = value
         number = block.first_number + index
         if not any(found.values()):
             done.rejects.append(_issue(number, problems or (("", NO_IDENTIFIER),)))

@@ -38,7 +38,7 @@ Values = Callable[[Any], Sequence[Any]]
 
 
 def pyarrow_for(what: str) -> Any:
-    """The library. Raises InvalidInput, which says how to install it, where it is missing."""
+    """Imports pyarrow. Raises InvalidInput, which says how to install it, if it is missing."""
     try:
         import pyarrow
         import pyarrow.types
@@ -64,17 +64,13 @@ class ArrowBlocks:
         self._measured = [at for at, _ in self._columns if not is_dictionary(schema.types[at])]
 
     def blocks(self, batch: Any, first_number: int) -> Iterator[Block[Any]]:
-        """The rows of a batch, numbered from `first_number`; slices of it are made without
-        copying.
-        """
+        """Yields the rows of a batch, numbered from `first_number`. Slices are not copied."""
         for start in range(0, batch.num_rows, ROWS_PER_BLOCK):
             size = min(ROWS_PER_BLOCK, batch.num_rows - start)
             yield Block(first_number + start, size, self._layout, self._cells(batch.slice(start, size)))
 
     def gathered(self, batches: Iterator[Any]) -> Iterator[Block[Any]]:
-        """The rows of batches that are smaller than a block; those before a fault come before its
-        error.
-        """
+        """Yields the rows of batches that are smaller than a block. Rows before an error come before it."""
         number, size_bytes = 1, 0
         columns: list[list[Any]] = [[] for _ in self._columns]
         rows, fault = 0, None
@@ -135,7 +131,7 @@ def _layout_of(schema: Any, selection: Selection[L]) -> tuple[Sequence[str], L]:
 
 
 def _values_of(kind: Any) -> Values:
-    """How the cells of a type become values."""
+    """Returns how the cells of a type become values."""
     types = pyarrow_for("a table").types
     if _is_text(kind):
         return _texts
@@ -196,7 +192,7 @@ def _texts(array: Any) -> Sequence[str | None]:
 
 
 def _times(array: Any) -> Sequence[Any]:
-    """The times of a column, with a time zone or without."""
+    """Returns the times of a column, with or without a time zone."""
     pyarrow = pyarrow_for("a table")
     # Python's times have no nanoseconds. In UTC, for the rules of another zone need not be
     # installed here.
@@ -270,10 +266,10 @@ class ArrowReader(ThreadedReader[L]):
 
 
 def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """The rows of a Parquet file, in blocks; only the columns that are selected are read.
+    """Yields the rows of a Parquet file in blocks; only the selected columns are read.
 
-    Raises NoRows when there are none, InvalidInput for columns as the selection does, and, after
-    the rows before it, where the file cannot be read any further.
+    Raises NoRows if there are none, InvalidInput for columns as the selection does, and, after the
+    rows before it, if the file cannot be read to its end.
     """
     pyarrow = pyarrow_for("Parquet")
     from pyarrow.parquet import ParquetFile
@@ -349,7 +345,7 @@ def _batches(stream: Iterator[Any]) -> Iterator[Any]:
 
 
 def _why_not_opened(table: Any, error: Exception) -> str:
-    """What is wrong with something that gives no table, though it speaks Arrow's interface."""
+    """Returns why an object gives no table although it has Arrow's interface."""
     if hasattr(table, "to_frame") or _ONE_COLUMN in str(error):
         kind = type(table).__name__
         return (
@@ -367,7 +363,7 @@ def _why_not_opened(table: Any, error: Exception) -> str:
 
 
 def _why(error: Exception) -> str:
-    """What is wrong, in our own words: those of a library may hold values of the table."""
+    """Returns what is wrong, in other words than the library, which may quote values of the table."""
     if isinstance(error, InvalidInput):  # of the file at an address that is read for it
         return error.message
     mixed = _MIXED.search(" ".join(map(str, error.args)))
@@ -377,9 +373,7 @@ def _why(error: Exception) -> str:
 
 
 def _size(table: object) -> int | None:
-    """The number of rows of a table that knows it: asking a relation of a database would compute
-    it.
-    """
+    """Returns the number of rows if the table knows it. A relation of a database would compute it."""
     for holder, name in ((table, "num_rows"), (table, "height"), (getattr(table, "index", None), "size")):
         if isinstance(size := getattr(holder, name, None), int):
             return size

@@ -13,11 +13,9 @@ Override = Literal["operation_type", "effective_at", "expires_at"]
 OVERRIDES: Final[tuple[Override, ...]] = ("operation_type", "effective_at", "expires_at")
 
 MAX_NAMES_KEPT: Final = 1_000
-"""How many names of columns are noted: objects may have ever new ones."""
+"""The most names of columns that are noted: objects may keep bringing new ones."""
 MAX_NAME_LENGTH: Final = 256
-"""Of a name that is looked at: the search for numbers and words in it takes the square of its
-length.
-"""
+"""The longest name that is searched for numbers and words, which takes the square of its length."""
 _LONGEST_SHOWN: Final = 60
 
 
@@ -30,9 +28,7 @@ def folded_name(name: str) -> str:
 
 
 def positions_of(wanted: Iterable[str], names: Sequence[str]) -> list[int]:
-    """Where the wanted names stand; a name written exactly so is preferred to one that only
-    compares equal.
-    """
+    """Returns the positions of the wanted names. An exact match is preferred to a folded one."""
     found: list[int] = []
     for each in wanted:
         exact = [position for position, name in enumerate(names) if name == each]
@@ -41,7 +37,7 @@ def positions_of(wanted: Iterable[str], names: Sequence[str]) -> list[int]:
 
 
 def looks_personal(name: str) -> bool:
-    """Whether it may be a value rather than a name: then it must not get into a message."""
+    """Returns whether a name may be a value, which must not get into a message."""
     return len(name) > _LONGEST_SHOWN or "@" in name or sum(map(str.isdigit, name)) > 5
 
 
@@ -72,40 +68,38 @@ def names_given(names: str | int | Sequence[str | int]) -> tuple[str, ...]:
 
 
 def noted_as(name: str) -> str:
-    """What is kept of a name that was met: of one that no report shows, no more than tells that it
-    does not.
-    """
+    """Returns what is stored of a name. A name too long to be shown is cut, but stays too long."""
     return name if len(name) <= _LONGEST_SHOWN else name[: _LONGEST_SHOWN + 1]
 
 
 def read_names(noted: Mapping[str, str]) -> Mapping[str, str]:
-    """Returns what each name was taken for that was taken for something, for a report."""
+    """Returns what each name that is read is read as, for a report."""
     return {shown_name(name): taken_for for name, taken_for in noted.items() if taken_for}
 
 
 def ignored_names(noted: Mapping[str, str]) -> tuple[str, ...]:
-    """The names that were taken for nothing, for a report."""
+    """Returns the names of columns that are not read, for a report."""
     return tuple(dict.fromkeys(shown_name(name) for name, taken_for in noted.items() if not taken_for))
 
 
 def shown_name(name: str) -> str:
-    """A name for a report; what may be data is not shown."""
+    """Returns a name for a report, without what may be data."""
     return "<hidden>" if looks_personal(name) else printable(name)
 
 
 def with_article(noun: str) -> str:
-    """The noun for a message, behind `a` or `an`."""
+    """Returns the noun with `a` or `an` before it."""
     return f"{'an' if noun[0] in 'aeiouAEIOU' else 'a'} {noun}"
 
 
 def quoted(name: object) -> str:
-    """A name for a message; what may be data is not shown."""
+    """Returns a name for a message, without what may be data."""
     text = str(name)
     return "<hidden>" if looks_personal(text) else f'"{printable(text)}"'
 
 
 def printable_names(names: Sequence[str]) -> str:
-    """The names for a message, in quotes; what may be data is shown as a position."""
+    """Returns the quoted names for a message. A name that may be data is shown as its position."""
     listed = [f"(column {at})" if looks_personal(n) or not n.strip() else quoted(n) for at, n in enumerate(names, 1)]
     more = len(listed) - 20
     return ", ".join(listed[:20]) + (f" and {more} more" if more > 0 else "") if listed else "none"

@@ -103,7 +103,7 @@ _SAYS: Final[Mapping[str, str]] = {
 
 
 def looks_like_xml(head: bytes) -> bool:
-    """Whether a file that begins so is XML rather than a table or JSON."""
+    """Returns whether a file that begins like this is XML, not a table or JSON."""
     return _starts_as_xml(head) is not None
 
 
@@ -212,7 +212,7 @@ class _Feed:
         self._listen_for_items()
 
     def parse(self, chunk: bytes) -> None:
-        """Takes in the next bytes; none at the end. Raises InvalidInput at a fault."""
+        """Parses the next bytes; none at the end. Raises InvalidInput at a fault."""
         self._begins = (self._begins + chunk[:2])[:2]
         self._recent = self._recent[-READ_BYTES:] + chunk  # a fault may be at the beginning of a tag
         self._bytes += len(chunk)
@@ -227,17 +227,17 @@ class _Feed:
         self._check_bounds()
 
     def take(self) -> list[tuple[Item, int]]:
-        """The items that were found since the last call."""
+        """Returns the items that were found since the last call."""
         found, self._found = self._found, []
         return found
 
     def without_items(self) -> InvalidInput:
-        """The error for a file that ended without any item."""
+        """Returns the error for a file that ended without any item."""
         is_empty = self._root in _STANDARD_ROOTS or (self._root in _LIST_ROOTS and not self._has_other_elements)
         return NoRows(NO_ITEMS) if is_empty else InvalidInput(NO_FEED)
 
     def target(self, name: str) -> tuple[Item, str]:
-        """Where the texts of an element of this name belong, and under which name."""
+        """Returns where the texts of an element of this name belong, and under which name."""
         if len(name) > MAX_NAME_LENGTH:
             raise self._fault(_LONG_NAME)
         prefix, _, local = name.rpartition(":")
@@ -330,7 +330,7 @@ class _Feed:
         self._path.pop()
 
     def _place(self) -> tuple[Item, str]:
-        """Where the text of the element that is open belongs, and under which name."""
+        """Returns where the text of the open element belongs, and under which name."""
         target, key = self._names[self._path[0]]
         return (target, key) if len(self._path) == 1 else (target, f"{key}.{self._names[self._path[-1]][1]}")
 
@@ -346,7 +346,7 @@ class _Feed:
                 _add(self._plain, f"{key}@{self._names[name][1]}", value.strip())
 
     def _declare(self, attributes: list[str]) -> None:
-        """Takes over declarations of prefixes, which hold for the rest of the feed."""
+        """Stores declarations of prefixes, which hold for the rest of the feed."""
         for name, value in zip(attributes[::2], attributes[1::2], strict=True):
             if name.startswith("xmlns:") and _is_google(value) and name[6:] not in self._google_prefixes:
                 self._google_prefixes.add(name[6:])
@@ -421,5 +421,5 @@ def _add(target: Item, key: str, text: str) -> None:
 
 
 def read_xml(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """The items of a product feed, in blocks. Raises as `read_items` does."""
+    """Yields the items of a product feed in blocks. Raises the errors of `read_items`."""
     yield from blocks_of_items(read_items(file, selection.remarks), selection, "items has a name")

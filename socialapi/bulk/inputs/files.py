@@ -26,7 +26,8 @@ import attrs
 from socialapi.bulk.inputs.addresses import is_address, name_of_address, scheme_of
 from socialapi.bulk.inputs.arrow import read_parquet
 from socialapi.bulk.inputs.columns import looks_personal
-from socialapi.bulk.inputs.csv import READ_BYTES, read_csv
+from socialapi.bulk.inputs.csv import read_csv
+from socialapi.bulk.inputs.dialect import READ_BYTES
 from socialapi.bulk.inputs.feed_xml import looks_like_xml, read_xml
 from socialapi.bulk.inputs.json import path_of_rows, read_json_array, read_json_lines
 from socialapi.bulk.inputs.reader import (
@@ -50,9 +51,7 @@ if TYPE_CHECKING:
 
 
 BUFFER_BYTES: Final = 131_072
-"""What is unpacked in one go: an archive of nothing but zeros takes no more memory than any
-other.
-"""
+"""The most bytes unpacked at once, so that an archive of zeros takes no more memory than another."""
 
 _CUT_OFF: Final = "the archive ends before its end: it was cut off while it was written or copied"
 _DAMAGED: Final = "the archive is damaged and cannot be unpacked any further"
@@ -101,11 +100,11 @@ _KINDS: Final[Mapping[bytes, Callable[[BufferedReader], _Unpacked]]] = {
     b"\x28\xb5\x2f\xfd": _zstd,
 }
 EXTENSIONS: Final = (".gz", ".zst", ".zstd")
-"""What a name may have behind the extension that says what is in the archive."""
+"""The extensions of archives, which follow the extension of their content."""
 
 
 def unpacked(stored: BufferedReader) -> BufferedReader:
-    """What the archive holds, if the file is one by its first bytes; else the file itself."""
+    """Returns the content of an archive, recognised by its first bytes; else the file itself."""
     head = stored.peek(max(map(len, _KINDS)))
     for magic, unpack in _KINDS.items():
         if head.startswith(magic):
@@ -117,11 +116,11 @@ _BUFFER_BYTES: Final = 131_072
 
 
 Input = str | os.PathLike[str] | BinaryFile
-"""One file, to be opened here or open already."""
+"""A path to open, or an open file."""
 
 
 def why_not_binary(file: object) -> str | None:
-    """Why bytes cannot be read from something that has a `read`; None if they can."""
+    """Returns why bytes cannot be read from an object with a method `read`; None if they can."""
     kind = type(file).__name__
     if isinstance(file, io.TextIOBase):
         return f"{kind} is open for text: give the path of the file, or open it in binary mode, as in open(path, 'rb')"
@@ -194,11 +193,11 @@ class InputFile:
     extension: str
     size: int | None
     stored: BufferedReader
-    """The file itself, also where the content is unpacked while it is read."""
+    """The file as it is stored, which may be an archive."""
 
     @property
     def position(self) -> int:
-        """How many bytes of it are read, as it is stored."""
+        """How many bytes of the stored file are read."""
         return self.stored.raw.tell() if self.size else 0
 
 
@@ -241,7 +240,7 @@ def _open(source: Input, open_file: Open) -> BufferedReader:
 
 
 def _size(stored: BufferedReader) -> int | None:
-    """The bytes of a file whose size is known before it is read."""
+    """Returns the size of a regular file; None for others."""
     if isinstance(stored.raw, RemoteFile):
         return stored.raw.size
     try:
@@ -264,7 +263,7 @@ def _extension(source: Input) -> str:
 
 
 def name_of(source: Input) -> str:
-    """The file for a message; a text that may be data rather than a path is not shown."""
+    """Returns the name of the file for a message, unless it may be data."""
     name = _name(source)
     if name in (0, "<stdin>"):
         return "standard input"
@@ -288,7 +287,7 @@ _NOT_SHOWN: Final = "the path (not shown, for it looks like data)"
 
 
 def why(error: OSError) -> str:
-    """Why a file cannot be read, as a sentence."""
+    """Returns why a file cannot be read."""
     match error:
         case FileNotFoundError():
             return "there is no such file"
@@ -319,14 +318,14 @@ FORMATS: Final[Mapping[str, Format]] = {
     ".atom": read_xml,
     PARQUET: read_parquet,
 }
-"""How files are read, by the extensions of their names; of others, the first bytes decide."""
+"""The formats by the extensions of file names. For other names, the first bytes decide."""
 LINES_ONLY: Final = (".jsonl", ".ndjson")
-"""What holds no single JSON document, whatever its first line looks like."""
+"""The extensions of JSON Lines, which are never read as a single document."""
 HEAD_BYTES: Final = 65_536
 MAX_NUL_SHARE: Final = 0.01
 """Share of NUL bytes in the head of a file that is text."""
 MAX_NULS: Final = 3
-"""NUL bytes that a small file of text may have: they are faults of their cells."""
+"""The NUL bytes that a small text file may have, each a fault of its cell."""
 
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NESTED: Final = "an archive within an archive: unpack it first"
@@ -402,8 +401,8 @@ class FileReader(_FileReader[L]):
 
 
 def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """The rows of a file, in blocks. Raises InvalidInput when it cannot be used, or not any
-    further.
+    """Yields the rows of a file in blocks. Raises InvalidInput if it cannot be read, or only up to
+    there.
     """
     head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
     if head.startswith(_UTF16) and not head.startswith(codecs.BOM_UTF32_LE) and not looks_like_xml(head):
@@ -417,9 +416,9 @@ def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], N
 
 
 def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
-    """How the file is to be read, which is left at its first character, after a byte order mark.
+    """Returns how to read the file, and leaves it at its first character, after a byte order mark.
 
-    Raises NoRows when there is nothing in it, InvalidInput when there is nothing that can be read.
+    Raises NoRows if it is empty, InvalidInput if it is in no known format.
     """
     head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
     if head.startswith(PARQUET_MAGIC):
@@ -470,7 +469,7 @@ NO_ROWS: Final = "none of the files has any rows"
 
 
 def is_pattern(records: Any) -> TypeGuard[str | os.PathLike[str]]:
-    """Whether it stands for the files that match it; the path of something that exists never does."""
+    """Returns whether a path is a pattern for other paths. A path that exists never is."""
     if not isinstance(records, str | os.PathLike):
         return False
     text = os.fsdecode(records)
@@ -480,8 +479,8 @@ def is_pattern(records: Any) -> TypeGuard[str | os.PathLike[str]]:
 
 
 def open_files(records: Any, selection: Selection[L], network: Network | None = None) -> ThreadedReader[L]:
-    """The reader of a path, a pattern, a list of these or an open file. Raises InvalidInput for a file
-    that returns no bytes, and for a pattern without a match.
+    """Returns the reader of a path, a pattern, a list of these or an open file. Raises InvalidInput
+    for a file that returns no bytes, and for a pattern without a match.
     """
     given = [records] if is_pattern(records) else records
     if isinstance(given, list | tuple):
@@ -523,10 +522,8 @@ class FilesReader(_FileReader[L]):
         if not self.paths:
             raise InvalidInput("no file matches the pattern but those that the job itself writes")
 
-    def place_of(self, number: int) -> tuple[str, int] | None:
-        """The file that has this row, which is read, and the row's number there; None for the rows
-        of a single file.
-        """
+    def file_row_of(self, number: int) -> tuple[str, int] | None:
+        """Returns the file that has this row, which is read, and the row's number there; None for a single file."""
         if len(self.paths) < 2 or not self._starts:
             return None
         at = bisect.bisect_right(self._starts, number) - 1

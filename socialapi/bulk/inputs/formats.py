@@ -52,7 +52,7 @@ def open_records(records: Any, selection: Selection[L], network: "Network | None
 
 
 def _are_paths(records: Any) -> bool:
-    """Whether it lists paths and patterns, and nothing else."""
+    """Returns whether a list has only paths and patterns."""
     return (
         isinstance(records, list | tuple)
         and bool(records)

@@ -60,7 +60,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
 
     @property
     def fraction_read(self) -> float | None:
-        """The share of the items that is read, of a collection that knows its length."""
+        """The share of the items that is read; None if their number is unknown."""
         return min(1.0, self._items_read / self._size) if self._size else None
 
     @property

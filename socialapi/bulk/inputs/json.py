@@ -35,11 +35,11 @@ _LONG_ITEM: Final = f"an item is longer than {MAX_OBJECT_BYTES:,} characters"
 
 
 def read_json_lines(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """The objects of a file, one on each line. A line that is blank or no object is a row with a
-    fault.
+    """Yields the objects of a file, one on each line. A line that is blank or not an object is a
+    row with a fault.
 
-    Raises NoRows when there is nothing but blank lines, InvalidInput when none of the first lines
-    is an object, or none of their keys is what has to be there.
+    Raises NoRows if all lines are blank, InvalidInput if none of the first lines is an object, or
+    none has a key that is needed.
     """
     yield from blocks_of_items(
         _line_items(file), selection, "lines is a JSON object: JSON Lines has one object on each line"
@@ -49,17 +49,17 @@ def read_json_lines(file: BufferedReader, selection: Selection[L]) -> Generator[
 def read_json_array(
     file: BufferedReader, selection: Selection[L], path: Sequence[str] = ()
 ) -> Generator[Block[L], None, None]:
-    """The items of an array, or of the array to which a path leads within objects, in bounded memory.
+    """Yields the items of an array, or of the array at a path within objects, in bounded memory.
 
-    Raises NoRows for an empty one, and InvalidInput, which names line and column, where it cannot
-    be read any further.
+    Raises NoRows for an empty one, and InvalidInput, which names line and column, if it cannot be
+    read to its end.
     """
     yield from blocks_of_items(JsonWindow(file).items(path), selection, "items of the array is a JSON object")
 
 
 def _line_items(file: BufferedReader) -> Iterator[Item | tuple[()]]:
-    """The value on each line. Blank lines before the first other one are handed out with it: alone
-    they are nothing.
+    """Yields the value on each line. Leading blank lines come with the first value, since they are
+    no rows by themselves.
     """
     lines = enumerate(iter(lambda: file.readline(MAX_OBJECT_BYTES + 1), b""), 1)
     first = next(((number, line) for number, line in lines if not line.isspace()), None)
@@ -237,13 +237,13 @@ class JsonWindow:
         """Bytes read since the last cut."""
 
     def items(self, path: Sequence[str] = ()) -> Iterator[Item | tuple[()]]:
-        """The items of the array, or of the one to which a path of names leads, with the line on which each begins."""
+        """Yields the items of the array, or of the array at a path of names, with the line on which each begins."""
         yield from self._members(path) if path else self._array()
         if self._peek():
             raise self._fault("nothing is expected after the end of the array")
 
     def _members(self, path: Sequence[str]) -> Iterator[Item | tuple[()]]:
-        """The items of the array at the path, which is there once."""
+        """Yields the items of the array at the path. Raises InvalidInput if another array of objects follows it."""
         self._skip("{")
         is_read = False
         while self._peek() != "}":
@@ -264,7 +264,7 @@ class JsonWindow:
         self._skip("}")
 
     def _name(self) -> str:
-        """Goes past the name of a member."""
+        """Skips the name of a member, and returns it."""
         name, _ = self._item()
         if not isinstance(name, str):
             raise self._fault("the name of a member is expected here")
@@ -284,7 +284,7 @@ class JsonWindow:
         self._skip("]")
 
     def _peek(self) -> str:
-        """The next character that is no blank; empty at the end of the file."""
+        """Returns the next character that is not blank; empty at the end of the file."""
         while True:
             if self._text[self._at : self._at + 1].isspace():
                 self._go_to(_end_of_blanks(self._text, self._at))
@@ -292,13 +292,13 @@ class JsonWindow:
                 return self._text[self._at : self._at + 1]
 
     def _skip(self, sign: str) -> None:
-        """Goes past a sign that has to come."""
+        """Skips a sign. Raises InvalidInput if another one comes."""
         if self._peek() != sign:
             raise self._fault(f"{sign} is expected here")
         self._at += 1
 
     def _item(self) -> Item:
-        """The next value, whole, and its line."""
+        """Returns the next complete value, and its line."""
         self._peek()
         line = self._line
         while True:
@@ -309,7 +309,7 @@ class JsonWindow:
             except RecursionError:
                 raise self._fault(NOT_READABLE) from None
             else:
-                # A number close to the end of the window may go on: of `1.` only the `1` is taken.
+                # A number close to the end of the window may continue: of `1.`, only `1` would be read.
                 start, is_number = self._at, self._text[self._at] in "-0123456789"
                 if end < len(self._text) - (_TAIL if is_number else 0) or not self._more_of_item():
                     self._go_to(end - (start - self._at))
@@ -328,7 +328,7 @@ class JsonWindow:
         return self._more()
 
     def _read_on(self, problem: json.JSONDecodeError) -> None:
-        """Enlarges the window after a fault that may be due to its end."""
+        """Enlarges the window after an error that may be due to its end."""
         at_end = problem.pos >= len(self._text) - _TAIL or problem.msg.startswith("Unterminated string")
         says = "is not JSON"
         if at_end:
@@ -342,15 +342,15 @@ class JsonWindow:
         self._go_to(min(problem.pos, len(self._text)))
         raise self._fault(says) from None
 
-    def _go_to(self, place: int) -> None:
-        newlines = self._text.count("\n", self._at, place)
+    def _go_to(self, index: int) -> None:
+        newlines = self._text.count("\n", self._at, index)
         if newlines:
             self._line += newlines
-            self._line_start = self._text.rindex("\n", self._at, place) + 1
-        self._at = place
+            self._line_start = self._text.rindex("\n", self._at, index) + 1
+        self._at = index
 
     def _more(self) -> bool:
-        """Reads on, and forgets what lies before the present place."""
+        """Reads on, and forgets what lies before the current index."""
         data = self._file.read1(READ_BYTES)
         self._taken += len(data)
         rest = self._decoder.decode(data, final=not data)

@@ -147,7 +147,7 @@ def _find(kind: type) -> KeyedRow | None:
 
 
 def _is_entity(kind: type) -> bool:
-    """Whether SQLAlchemy maps the class to a table.
+    """Returns whether SQLAlchemy maps the class to a table.
 
     Relationships are among the fields of an entity, and reading one is a query.
     """

@@ -48,7 +48,7 @@ class ShortFloat(float):
     limit: int
 
     def __new__(cls, value: float, size_bytes: int) -> Self:
-        """A number of a type of so many bytes."""
+        """Returns a number of a type of so many bytes."""
         found = super().__new__(cls, value)
         found.limit = _LIMITS_BY_BYTES.get(size_bytes, EXACT_LIMIT)
         return found
@@ -75,9 +75,7 @@ class NoDigits(Exception):
 
 
 def is_missing(value: Any) -> bool:
-    """Whether it stands for no value: None, NaN of any type, and what pandas has for them (NA and
-    NaT).
-    """
+    """Returns whether a value is no value: None, NaN of any type, NA and NaT of pandas."""
     if value is None or value is UNSET or isinstance(value, str | int):
         return value is None or value is UNSET
     if isinstance(value, Decimal):
@@ -93,7 +91,7 @@ def is_missing(value: Any) -> bool:
 
 
 def is_number(value: object) -> bool:
-    """Whether it is a number of any type; truth values are none."""
+    """Returns whether a value is a number of any type, and not a boolean."""
     return isinstance(value, Real | Decimal) and not isinstance(value, bool)
 
 
@@ -134,10 +132,9 @@ def _text_of_bytes(data: bytes) -> str | None:
 
 
 def digits_of(value: Any) -> str:
-    """A whole number as its digits, with a minus sign if it has one.
+    """Returns a whole number as its digits, with a minus sign if it has one.
 
-    Raises NoDigits for everything else: texts, truth values, fractions, and numbers of which digits
-    may have been lost.
+    Raises NoDigits for texts, booleans, fractions, and numbers that may have lost digits.
     """
     if not is_number(value):
         raise NoDigits(NESTED if isinstance(value, Mapping) else NOT_TEXT)
@@ -165,7 +162,7 @@ def _whole(value: Any) -> int:
 
 
 def _of_decimal(value: Decimal) -> int:
-    """Decimal numbers lose no digits, unless these are not even written: 1E+20."""
+    """Returns a decimal number as an integer. Raises NoDigits if digits may have been lost, as in 1E+20."""
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int):
         raise NoDigits(INFINITE)

@@ -1,7 +1,7 @@
-"""Blocks of rows as columns, and the interface of the readers that hand them out.
+"""Blocks of rows as columns, and the interface of the readers that return them.
 
-A reader asks a `Selection`, which belongs to the job, which columns it wants. The answer is a
-layout, and each block carries the layout of its columns.
+A reader asks the job's `Selection` which columns to read. The answer is a layout, and each block
+carries the layout of its columns.
 """
 
 import abc
@@ -25,25 +25,21 @@ from socialapi.models.validation import invalid
 from socialapi.reports import RowIssue
 
 ROWS_PER_BLOCK: Final = 1_250
-"""Rows read, or encoded, in one go: few enough that the event loop is not held for more than about
-10 ms.
-"""
+"""Rows that are read, or encoded, at once: few enough that other tasks wait at most about 10 ms."""
 BYTES_PER_BLOCK: Final = 1_048_576
-"""After so many bytes of a file a block ends, however few rows it has: a row may be as long as this
-itself.
-"""
+"""The bytes of a file after which a block ends, however few rows it has: one row may be this long."""
 COLUMNS_LOOKED_AT: Final = 500
 _CELLS_LOOKED_AT: Final = 50_000
 ROWS_PER_STEP: Final = 250
-"""Rows judged at a time: the slowest ones, with odd phone numbers, take 40 microseconds each."""
+"""Rows checked at a time: the slowest ones, with unusual phone numbers, take 40 microseconds each."""
 
 
 @attrs.frozen
 class Fault(FrozenRecord):
     """Why a row could not be read as it should.
 
-    `column` counts from 1, if it is known, and `columns` are all of which that is so. `surplus` are
-    cells behind those that have a name.
+    `column` is the first column with the fault, counted from 1, or None; `columns` are all of them.
+    `surplus` are the cells after the last column that has a name.
     """
 
     reason: str
@@ -69,7 +65,7 @@ class BinaryFile(Protocol):
     """An open file, pipe or download that returns bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """At most so many of the next bytes; none at the end."""
+        """Returns the next bytes, at most `size`; none at the end."""
 
 
 class ArrowStream(Protocol):
@@ -78,14 +74,14 @@ class ArrowStream(Protocol):
     """
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """A capsule with the stream, as Arrow's PyCapsule interface defines it."""
+        """Returns a capsule with the stream, as Arrow's PyCapsule interface defines it."""
 
 
 class TableForm(NamedTuple):
     """Where a CSV or TSV file names its columns.
 
-    `header` is false if it does not: then they are numbered from 1. `header_line` is the line that does, if it is
-    known. `guesses` is false where another line than the first one is taken only if it is known.
+    Without a `header`, columns are numbered from 1. `header_line` is the number of the line of names if the caller
+    gave it. Unless the reader `guesses`, it refuses a file whose names are below other lines.
     """
 
     header: bool = True
@@ -110,14 +106,14 @@ class Layout(Protocol):
 
     @property
     def roles(self) -> AbstractSet[tuple[str, str]]:
-        """The name of each column, and what it is taken for."""
+        """The name of each column, and what it is read as."""
 
     def is_row(self, cells: Sequence[str]) -> bool | None:
         """Returns whether these cells, one for each name, are a row by themselves; None if they may be."""
 
 
 def rows_looked_at(columns: int) -> int:
-    """Returns in how many first rows of an input with so many columns those that are not read are looked at."""
+    """Returns how many of the first rows are searched for columns that should have been read."""
     return max(100, min(1_000, _CELLS_LOOKED_AT // max(1, columns)))
 
 
@@ -128,10 +124,10 @@ L_co = TypeVar("L_co", bound=Layout, covariant=True)
 class Block(Generic[L_co]):
     """Consecutive rows of an input, as columns.
 
-    `first_number` is the number of the first of `size` rows. A cell is a text, or of a typed source
-    any value; None stands for none. `faults` are those of rows that could not be read, by index,
-    and `doubts` those of rows whose cells may not stand under their names. `lines` are the lines of
-    the file on which the rows begin, or None where there are none.
+    `first_number` is the number of the first of `size` rows. A cell is a text or, from a typed source,
+    any value; None is no value. By index, `faults` has the rows that could not be read, and `doubts`
+    the rows whose cells may belong to other columns. `lines` are the lines on which the rows begin,
+    or None if the input has no lines.
     """
 
     first_number: int
@@ -142,15 +138,13 @@ class Block(Generic[L_co]):
     doubts: Mapping[int, Fault] = {}
     lines: Sequence[int] | None = None
     is_text: bool = False
-    """Whether every cell is a text, and the columns are those of a table with numbers of their
-    own.
-    """
+    """Whether every cell is a text, and messages may name a column by its number in the table."""
 
     def __len__(self) -> int:
         return self.size
 
     def part(self, start: int, stop: int) -> Self:
-        """The rows from one index up to another, or up to the last one."""
+        """Returns the rows from one index up to another, or up to the last one."""
         stop = min(stop, self.size)
         if start == 0 and stop == self.size:
             return self
@@ -165,12 +159,12 @@ class Block(Generic[L_co]):
         )
 
     def steps(self) -> Iterator[Self]:
-        """The rows, so many at a time that judging none of the parts takes long."""
+        """Yields the rows in parts that are each checked quickly."""
         return (self.part(start, start + ROWS_PER_STEP) for start in range(0, self.size, ROWS_PER_STEP))
 
-    def place_of(self, index: int, column: int | None = None) -> str:
-        """Where a row stands, as the beginning of a message: `line 5, column 3: `. Empty if that is
-        not known.
+    def location_of(self, index: int, column: int | None = None) -> str:
+        """Returns where a row is, as the beginning of a message: `line 5, column 3: `. It is empty if
+        that is unknown.
         """
         if self.lines is None:
             return ""
@@ -182,7 +176,7 @@ def _between(found: Mapping[int, Fault], start: int, stop: int) -> Mapping[int, 
 
 
 class Selection(Protocol[L_co]):
-    """What a job looks for in its input, and the words in which it refuses one."""
+    """The columns that a job looks for in its input, and its wording of errors."""
 
     @property
     def form(self) -> TableForm:
@@ -190,7 +184,7 @@ class Selection(Protocol[L_co]):
 
     @property
     def remarks(self) -> list[RowIssue]:
-        """What there is to say about the input as a whole or one of its columns, for the report. The row is 0."""
+        """Warnings about the input as a whole or one of its columns, for the report. Their row is 0."""
 
     @property
     def paths(self) -> Sequence[str]:
@@ -203,45 +197,45 @@ class Selection(Protocol[L_co]):
 
     @property
     def noun(self) -> str:
-        """What the rows are, in the plural."""
+        """The plural noun for the rows."""
 
     @property
     def items(self) -> str:
-        """Of what an iterable may be, for a message."""
+        """The items that an iterable may have, for a message."""
 
     @property
     def instead_of_paths(self) -> str:
-        """Advice for callers who gave data where a path is expected; empty if there is none."""
+        """Advice for callers who passed data instead of a path, or an empty text."""
 
     @property
     def why_no_xml(self) -> str | None:
-        """Why a feed in XML is not taken; None if it is."""
+        """The reason why XML feeds are refused; None if they are read."""
 
     @property
     def models(self) -> tuple[type, ...]:
-        """The classes of items that are rows of themselves."""
+        """The classes of items that are one row each."""
 
     @property
     def bundles(self) -> tuple[type, ...]:
-        """The classes of items that hold any number of rows."""
+        """The classes of items that have any number of rows."""
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> L_co:
-        """The layout of a table, whose names stand on this line of a file.
+        """Returns the layout of a table, whose names are on this line of a file.
 
         Raises InvalidInput for a table that cannot be used.
         """
 
     def of_keys(self, names: Sequence[str]) -> L_co:
-        """The layout of objects with these keys, whatever is missing."""
+        """Returns the layout of objects with these keys, whatever is missing."""
 
     def role_of(self, name: str) -> str:
-        """What a name is taken for where there is no other; empty for nothing.
+        """Returns what a name is read as if there is no other; empty for nothing.
 
-        Among others it depends at most on those that are taken for the same.
+        Among other names it depends at most on those that are read as the same.
         """
 
     def knows_any(self, names: Sequence[str]) -> bool:
-        """Whether some of these names are of interest."""
+        """Returns whether some of these names are read."""
 
     def check_keys(self, names: Collection[str]) -> None:
         """Raises InvalidInput if the first objects, which have these keys, show that the input
@@ -254,13 +248,13 @@ class Selection(Protocol[L_co]):
         """
 
     def of_models(self, items: Sequence[Any]) -> tuple[L_co, Sequence[Sequence[Any]]]:
-        """The layout and the columns of items of `models`."""
+        """Returns the layout and the columns of items of `models`."""
 
     def unbundled(self, bundle: Any) -> Iterator[Any]:
-        """The items of a bundle, one for each row."""
+        """Yields the items of a bundle, one for each row."""
 
     def why_not(self, item: object) -> str:
-        """What is said of an item that is no row, behind `item 3 `."""
+        """Returns why an item is not a row, to follow `item 3 ` in a message."""
 
 
 L = TypeVar("L", bound=Layout)
@@ -323,9 +317,7 @@ class Reader(abc.ABC, Generic[C]):
         """Has the pending `read_block` return the rows that wait, or None if none do."""
 
     def leave_out(self, paths: Sequence[str | os.PathLike[str]]) -> None:
-        """Takes these files, which the job itself writes, out of what patterns match; those that
-        are named stay.
-        """
+        """Removes these files, which the job itself writes, from what patterns match; named files stay."""
 
     def find(self) -> Sequence[str]:
         """The files of an input of several files, once stores were asked which match. To be called in a
@@ -339,10 +331,8 @@ class Reader(abc.ABC, Generic[C]):
         """
         raise NotImplementedError
 
-    def place_of(self, number: int) -> tuple[str, int] | None:
-        """Of an input of several files, the one that has the row of this number, and the row's
-        number there.
-        """
+    def file_row_of(self, number: int) -> tuple[str, int] | None:
+        """Returns which of several files has the row of this number, and the row's number there."""
         return None
 
     def __aiter__(self) -> Self:
@@ -364,13 +354,13 @@ class Reader(abc.ABC, Generic[C]):
 
 
 CUT: Final = ()
-"""Stands between two items where a list has to end."""
+"""Ends a list early: comes between two items that must not share one."""
 
 
 def in_lists(items: Iterable[T | tuple[()]]) -> Iterator[list[T]]:
-    """The items in lists of at most `ROWS_PER_BLOCK`, which `CUT` ends earlier.
+    """Yields the items in lists of at most `ROWS_PER_BLOCK`, which `CUT` ends earlier.
 
-    When the items break, those before the fault come before its error.
+    If iterating raises, the items before the error come first.
     """
     iterator = iter(items)
     error: Exception | None = None
@@ -410,11 +400,11 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
 
     @abc.abstractmethod
     def _read(self) -> Generator[Block[L], None, None]:
-        """The rows, read as they are asked for; closing it lets go of the input."""
+        """Yields the rows as they are asked for; closing it releases the input."""
 
     @abc.abstractmethod
     def _fraction(self) -> float | None:
-        """How much is read before the end is seen."""
+        """Returns how much is read before the end is seen."""
 
     @property
     def fraction_read(self) -> float | None:

@@ -482,7 +482,7 @@ class _OtherStore:
 
 
 class _Bucket(_OtherStore):
-    """An object in S3, or in what speaks its protocol."""
+    """An object in S3 or a store with the same protocol."""
 
     is_conditional = True
 

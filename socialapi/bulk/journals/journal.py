@@ -42,7 +42,7 @@ class JobIdentity(FrozenRecord):
     """Everything that changes what is sent."""
 
     def differences(self, now: "JobIdentity") -> list[str]:
-        """What is not the same in another one, with both values."""
+        """Returns a line for each setting that differs in another identity, with both values."""
         found = [_difference("kind", self.kind, now.kind)] if self.kind != now.kind else []
         for here, there in ((self.target, now.target), (self.source, now.source), (self.settings, now.settings)):
             names = [*here, *(name for name in there if name not in here)]
@@ -113,40 +113,34 @@ class Journal(Protocol):
         """
 
     async def recall(self, number: int) -> RecordedBatch | None:
-        """The batch with the number, if it was ever begun."""
+        """Returns the batch with this number if it was ever begun."""
 
     async def begin(self, batch: RecordedBatch) -> None:
-        """The batch is about to be sent. One that was begun before and is not confirmed is begun
-        anew.
-        """
+        """Records that the batch is about to be sent. A batch that was begun and not confirmed is begun anew."""
 
     async def confirm(self, number: int, outcomes: Sequence[Outcome]) -> None:
-        """Every row of the batch that was begun has its outcome; those that differ from `accepted`
-        are given.
-        """
+        """Records that every row of a batch has its outcome; `outcomes` are those that differ from `accepted`."""
 
     async def outcomes(self, first_row: int, last_row: int) -> Mapping[int, Outcome]:
-        """By row, the outcomes that were given."""
+        """Returns the recorded outcomes of rows from one number to another, by row."""
 
     async def note(self, outcomes: Sequence[Outcome]) -> None:
-        """Outcomes of rows outside of batches, or before all rows of a batch have theirs."""
+        """Records outcomes of rows outside of batches, or before all rows of a batch have theirs."""
 
     async def keep(self, name: str, number: int) -> int:
-        """The number that was kept under the name first: this one, unless an earlier run was here."""
+        """Stores a number under a name. Returns the number that was stored first."""
 
     async def kept(self, name: str) -> int | None:
-        """The number under the name; None where none was kept."""
+        """Returns the number stored under a name, or None."""
 
     async def last_row(self) -> int:
-        """The highest row that is in a batch that was begun, or has an outcome; 0 where there is
-        none.
-        """
+        """Returns the highest row that has an outcome or is in a batch that was begun; 0 if there is none."""
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
-        """The run is over, with the counts of its report.
+        """Records that the run is over, with the counts of its report.
 
-        A job that was finished in an earlier run stays so, with its counts, when this one has begun
-        and noted nothing.
+        A job that an earlier run finished stays finished, with its counts, if this run began and
+        noted nothing.
         """
 
     async def aclose(self) -> None:
@@ -170,18 +164,14 @@ def refuse_other(journal: str, then: JobIdentity, now: JobIdentity) -> None:
 
 
 def impersonal(name: str) -> str:
-    """A name that a user gave, as a journal may hold it: what may be a value is replaced by a
-    digest of it.
-    """
+    """Returns a name given by the user for a journal: a digest replaces what may be a value."""
     if not looks_personal(name):
         return name
     return f"digest {hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 
 
 def columns_setting(columns: ColumnMapping) -> str:
-    """The columns for the journal: where somebody gave a value for a name, its digest is all that
-    gets there.
-    """
+    """Returns the columns for a journal. If a value was given as a name, only its digest is stored."""
     said = {
         kind: impersonal(str(names)) if isinstance(names, str | int) else [impersonal(str(name)) for name in names]
         for kind, names in columns.items()
@@ -190,7 +180,7 @@ def columns_setting(columns: ColumnMapping) -> str:
 
 
 def digest64(content: bytes) -> int:
-    """A digest that fits into 64 bits with a sign."""
+    """Returns a digest that fits into 64 bits with a sign."""
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big", signed=True)
 
 

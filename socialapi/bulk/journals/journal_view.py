@@ -47,28 +47,28 @@ class JournalView:
         return self.state == FINISHED
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready values."""
+        """Returns JSON-ready values."""
         return attrs.asdict(
             self, value_serializer=lambda _, __, value: str(value) if isinstance(value, Path) else value
         )
 
 
 def look(path: str | os.PathLike[str]) -> JournalView | None:
-    """What the journal says; None while a job uses it.
+    """Returns what the journal says; None while a job uses it.
 
-    Raises ConfigurationError when there is no such file, or it is damaged or no journal. Nothing in
-    it is changed.
+    Raises ConfigurationError if there is no such file, or it is damaged or not a journal. Changes
+    nothing in it.
     """
     return _read(Path(path), lambda connection: _view(Path(path), connection))
 
 
 def is_journal(path: Path) -> bool:
-    """Whether the head of the file says so."""
+    """Returns whether the head of the file is that of a journal."""
     return application_id_of(path) == SCHEMA.application_id
 
 
 def _read(path: Path, work: Callable[[sqlite3.Connection], T]) -> T | None:
-    """What the work finds in a journal, in one transaction; None while a job uses it."""
+    """Returns what the work finds in a journal, in one transaction; None while a job uses it."""
     if not path.is_file():
         raise ConfigurationError(f"there is no journal {path}")
     try:

@@ -52,30 +52,30 @@ class SqliteJournal:
         return await self._database.open(lambda connection: self._begin_run(connection, identity, now))
 
     async def recall(self, number: int) -> RecordedBatch | None:
-        """The batch with the number, if it was ever begun."""
+        """Returns the batch with this number if it was ever begun."""
         return await self._database.run(lambda connection: _batch(connection, number))
 
     async def begin(self, batch: RecordedBatch) -> None:
-        """The batch is about to be sent."""
+        """Records that the batch is about to be sent."""
         await self._database.write(lambda connection: _begin(connection, batch))
 
     async def confirm(self, number: int, outcomes: Sequence[Outcome]) -> None:
-        """Every row of the batch has its outcome."""
+        """Records that every row of the batch has its outcome."""
         await self._database.write(lambda connection: _confirm(connection, number, outcomes))
 
     async def outcomes(self, first_row: int, last_row: int) -> Mapping[int, Outcome]:
-        """By row, the outcomes that were given."""
+        """Returns the recorded outcomes of rows from one number to another, by row."""
         query = "SELECT * FROM outcomes WHERE row BETWEEN ? AND ?"
         found = await self._database.run(lambda connection: _unsealed(connection.execute(query, (first_row, last_row))))
         return {row[0]: _outcome(row) for row in found}
 
     async def note(self, outcomes: Sequence[Outcome]) -> None:
-        """Outcomes of rows outside of batches."""
+        """Records outcomes of rows outside of batches."""
         if outcomes:
             await self._database.write(lambda connection: _note(connection, outcomes))
 
     async def keep(self, name: str, number: int) -> int:
-        """The number that was kept under the name first."""
+        """Stores a number under a name. Returns the number that was stored first."""
         statement = "INSERT OR IGNORE INTO kept VALUES (?, ?, ?)"
         await self._database.write(lambda connection: _insert(connection, statement, [(name, number)]))
         first = await self.kept(name)
@@ -83,17 +83,17 @@ class SqliteJournal:
         return first
 
     async def kept(self, name: str) -> int | None:
-        """The number that was kept under the name, if one was."""
+        """Returns the number stored under a name, or None."""
         query = "SELECT * FROM kept WHERE name = ?"
         found = await self._database.run(lambda connection: _unsealed(connection.execute(query, (name,))))
         return found[0][1] if found else None
 
     async def last_row(self) -> int:
-        """The highest row of which anything is known."""
+        """Returns the highest row of which anything is known."""
         return await self._database.run(_last_row)
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
-        """The run is over."""
+        """Records that the run is over."""
         said = orjson.dumps(dict(counts)).decode()
         await self._database.write(lambda connection: _finish(connection, state, said))
 
@@ -106,7 +106,7 @@ class SqliteJournal:
         inspect(connection)
         before = job_of(connection)
         if before is None or not has_records(connection):
-            # Eight digits that tell a job from all others of a person.
+            # Eight digits tell the jobs of one user apart.
             digest = hashlib.sha256("\n".join((str(self.path.absolute()), said, time)).encode()).hexdigest()
             job_id = digest[:8] if before is None else before.id
             connection.execute("DELETE FROM kept")
@@ -142,7 +142,7 @@ class JobLine:
 
     @property
     def job(self) -> JobIdentity:
-        """What the job is."""
+        """The identity of the job."""
         return JobIdentity(**orjson.loads(self.identity))
 
 
@@ -160,13 +160,13 @@ def inspect(connection: sqlite3.Connection) -> None:
 
 
 def has_records(connection: sqlite3.Connection) -> bool:
-    """Whether anything was begun or noted."""
+    """Returns whether anything was begun or noted."""
     query = "SELECT EXISTS (SELECT 1 FROM batches) OR EXISTS (SELECT 1 FROM outcomes)"
     return bool(connection.execute(query).fetchone()[0])
 
 
 def job_of(connection: sqlite3.Connection) -> JobLine | None:
-    """What the file says of its job; None before the first one."""
+    """Returns the job of the file; None before the first one."""
     lines = _unsealed(connection.execute("SELECT * FROM job WHERE number = 1"))
     return JobLine(*lines[0][1:]) if lines else None
 
@@ -184,7 +184,7 @@ def _put_job(connection: sqlite3.Connection, job: JobLine) -> None:
 
 
 def _go_on(connection: sqlite3.Connection) -> None:
-    """There is work, also where there was none left."""
+    """Marks the job as unfinished."""
     job = _job(connection)
     if job.state != RUNNING:
         _put_job(connection, attrs.evolve(job, state=RUNNING))
@@ -266,7 +266,7 @@ def _insert(connection: sqlite3.Connection, statement: str, lines: Iterable[Row]
 
 
 def _unsealed(lines: Iterable[Row]) -> list[Row]:
-    """The lines without their seals. Raises sqlite3.DatabaseError for one that was changed."""
+    """Returns the lines without their seals. Raises sqlite3.DatabaseError if one was changed."""
     found = []
     for *values, seal in lines:
         if seal != _seal(tuple(values)):

@@ -20,7 +20,7 @@ class DuplicateCounter:
         self._mask = 0
 
     def add(self, row: Hashable) -> None:
-        """Takes one more row in."""
+        """Adds one more row."""
         key = hash(row)
         if key & self._mask:
             return
@@ -31,10 +31,10 @@ class DuplicateCounter:
 
     @property
     def is_exact(self) -> bool:
-        """Whether every row was followed."""
+        """Whether every row was compared."""
         return not self._mask
 
     @property
     def duplicates(self) -> int:
-        """How many of the rows repeat an earlier one."""
+        """The number of rows that repeat an earlier one."""
         return sum(self._repeats.values()) * (self._mask + 1)

@@ -72,7 +72,7 @@ async def lint_records(
     """
     faults = Faults()
     if sample is not None and sample < 1:
-        faults.add(invalid("sample", "must be a number of rows of at least 1"))
+        faults.append(invalid("sample", "must be a number of rows of at least 1"))
     with faults:
         selection = IdentifierColumns.of(columns, kinds, TableForm(header, header_line))
     with faults:
@@ -253,7 +253,7 @@ class Linter:
             counts.wrong_length += 1
 
     def report(self, broken_off: str | None = None) -> LintReport:
-        """Returns what was found."""
+        """Returns the report of the lint."""
         kinds = tuple(
             KindLint(kind=kind, **attrs.asdict(counts) | {"reasons": dict(counts.reasons.most_common())})
             for kind, counts in self._kinds.items()

@@ -50,7 +50,7 @@ async def lint_products(
     """
     faults = Faults()
     if sample is not None and sample < 1:
-        faults.add(invalid("sample", "must be a number of rows of at least 1"))
+        faults.append(invalid("sample", "must be a number of rows of at least 1"))
     with faults:
         selection = ProductColumns.of(columns, TableForm(header, header_line), constants)
     faults.refuse()

@@ -94,7 +94,7 @@ class ProductBatcher:
             self._held_groups[row.group] += 1
 
     async def _release(self) -> None:
-        """Places those of the held products that may be, in their order; the others stay behind."""
+        """Places the held products that may be sent now, in their order; the others stay held."""
         self._freed.clear()
         held, self._held = self._held, []
         self._held_ids.clear()
@@ -183,7 +183,7 @@ class WaitingProducts:
         return await asyncio.to_thread(self._read)
 
     async def aclose(self) -> None:
-        """Lets go of the products. Idempotent."""
+        """Releases the products. Idempotent."""
         await asyncio.to_thread(self._file.close)
 
     def _write(self, rows: Sequence[tuple[int, bytes, Sequence[str] | None, bool]]) -> None:

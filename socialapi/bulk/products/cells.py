@@ -107,10 +107,10 @@ class _Reading:
             currencies = _currencies(block, cells)
         plain = _plain(field, cells, currencies)
         values, faults = plain.values, dict[int, str | None]()
-        self._has_gaps = self._has_gaps or bool(plain.odd) or "" in values
+        self._has_gaps = self._has_gaps or bool(plain.unusual) or "" in values
         for index in plain.converted:
             self._converted.setdefault(index, []).append(field)
-        for index in sorted(plain.odd):
+        for index in sorted(plain.unusual):
             self._unchecked.add(index)
             currency = None if currencies is None else currencies[index]
             currency = currency if isinstance(currency, str) else None
@@ -121,8 +121,8 @@ class _Reading:
             self._values[field], self._names[field] = values, [column.name] * len(block)
         for index, fault in faults.items():
             if fault is not None and index not in self._problems:
-                place = block.place_of(index, column.number if block.is_text else None)
-                self._problems[index] = (field, place, fault)
+                location = block.location_of(index, column.number if block.is_text else None)
+                self._problems[index] = (field, location, fault)
 
     def fill(self, field: str, value: str | int) -> None:
         """Gives a value to the products that have none of a field."""
@@ -169,11 +169,13 @@ class _Reading:
         block, layout = self._block, self._block.layout
         number = block.first_number + index
         if (fault := block.faults.get(index)) is not None:
-            place = block.place_of(index, fault.column)
-            return ProductRow(number, {}, ("", place + fault.reason), values, is_blank=fault is IS_BLANK, place=place)
-        field, place, reason = self._problems.get(index, ("", "", ""))
+            location = block.location_of(index, fault.column)
+            return ProductRow(
+                number, {}, ("", location + fault.reason), values, is_blank=fault is IS_BLANK, location=location
+            )
+        field, location, reason = self._problems.get(index, ("", "", ""))
         if (doubt := block.doubts.get(index)) is not None:
-            field, place, reason = "", block.place_of(index, doubt.column), doubt.reason
+            field, location, reason = "", block.location_of(index, doubt.column), doubt.reason
             values = None if values is None else [*values, *doubt.surplus]
             is_first = any(
                 each.field == "id" and layout.shown and each.index == layout.shown[0] for each in layout.columns
@@ -183,11 +185,11 @@ class _Reading:
         return ProductRow(
             number,
             shape,
-            (field, place + reason) if reason else None,
+            (field, location + reason) if reason else None,
             values,
             warnings=self._warnings.get(index, ()),
             converted=self._converted.get(index, ()),
-            place=place,
+            location=location,
             keeps_field_rules=not reason and index not in self._unchecked,
         )
 
@@ -269,12 +271,12 @@ def _is_empty(value: Any) -> bool:
 class _Column:
     """What the plain cells of a field are sent as, by their rows. An empty text is not sent.
 
-    `odd` are the rows whose cell has to be read by itself, and `converted` those in which it is sent
+    `unusual` are the rows whose cell has to be read by itself, and `converted` those in which it is sent
     otherwise than it was written.
     """
 
     values: list[Any]
-    odd: Collection[int]
+    unusual: Collection[int]
     converted: Sequence[int] = ()
 
 
@@ -299,25 +301,25 @@ def _plain(field: str, cells: Sequence[Any], currencies: Sequence[Any] | None) -
 
 def _texts(field: str, cells: Sequence[Any]) -> _Column:
     """Reads the cells of a field whose values are texts."""
-    odd = set[int]()
+    unusual = set[int]()
     if set(map(type, cells)) != {str}:
         found = [_text_of(field, cell) for cell in cells]
-        odd.update(index for index, text in enumerate(found) if text is None)
+        unusual.update(index for index, text in enumerate(found) if text is None)
         cells = [text or "" for text in found]
     texts = list(map(str.strip, cells))
     different = set(texts)
     if "" in different:
         different.discard("")
         if field in _REQUIRED:
-            odd.update(index for index, text in enumerate(texts) if not text)
+            unusual.update(index for index, text in enumerate(texts) if not text)
     tests = _tests(field)
     if tests.pass_all(different):
-        return _Column(texts, odd)
+        return _Column(texts, unusual)
     sent = {text: text if tests.pass_all((text,)) else _sent(field, text) for text in different}
-    odd.update(index for index, text in enumerate(texts) if text and sent[text] is None)
+    unusual.update(index for index, text in enumerate(texts) if text and sent[text] is None)
     values = [sent.get(text) or "" for text in texts]
     rows = enumerate(zip(texts, values, strict=True))
-    return _Column(values, odd, [index for index, (text, value) in rows if text != value and index not in odd])
+    return _Column(values, unusual, [index for index, (text, value) in rows if text != value and index not in unusual])
 
 
 def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Column:
@@ -331,7 +333,7 @@ def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Col
     pairs = enumerate(zip(column.values, codes, strict=True))
     contradicted = {index for index, (value, code) in pairs if value and code and not value.endswith(f" {code}")}
     converted = [index for index in column.converted if index not in contradicted]
-    return _Column(column.values, contradicted.union(column.odd), converted)
+    return _Column(column.values, contradicted.union(column.unusual), converted)
 
 
 def _text_of(field: str, cell: Any) -> str | None:

@@ -50,16 +50,16 @@ class ProductCounters(RowCounters):
     def columns(self) -> Sequence[str]:
         """The columns of the feed, so that rejected rows can be corrected and given again.
 
-        Several files may have different ones: then it is the fields of a product.
+        For several files, which may have different columns, they are the fields of a product.
         """
-        return self.selection.table_names if self.place_of(1) is None else (*PLACE, *FIELDS)
+        return self.selection.table_names if self.file_row_of(1) is None else (*PLACE, *FIELDS)
 
     def took(self, status: str, rows: Sequence[ProductRow]) -> None:
         """Counts products that the service accepted with this status."""
         self._count(COUNTED[status], rows)
 
     def resume(self, row: ProductRow, outcome: Outcome) -> None:
-        """A product has its outcome from an earlier run."""
+        """Counts a product whose outcome an earlier run recorded."""
         self.resumed += 1
         self.warn([RowIssue(row.number, field, reason, row.known_id) for field, reason in outcome.warnings])
         if outcome.outcome == REFUSED:
@@ -77,20 +77,20 @@ class ProductCounters(RowCounters):
         self._count("skipped", rows)
 
     def refuse(self, rows: Sequence[Refused]) -> None:
-        """Products cannot be used, or were refused."""
+        """Counts products that cannot be used, or that the service refused."""
         issues = [RowIssue(row.number, field, reason, row.known_id) for row, field, reason in rows]
         self.unreadable += sum(row.known_id is None and not row.is_blank for row, _, _ in rows)
         self.reject(issues, [self._values(row) for row, _, _ in rows] if self.rejects_file is not None else ())
 
     def _values(self, row: ProductRow) -> Sequence[object]:
-        """The whole row, so that it can be corrected and given again."""
-        place = self.place_of(row.number)
-        if row.values is not None and place is None:
+        """Returns the complete row, so that it can be corrected and given again."""
+        file_row = self.file_row_of(row.number)
+        if row.values is not None and file_row is None:
             return row.values
-        return [*(place or ()), *(_text(row.shape.get(name, "")) for name in FIELDS)]
+        return [*(file_row or ()), *(_text(row.shape.get(name, "")) for name in FIELDS)]
 
     def foresee(self, *, new: int, changed: int) -> None:
-        """So many products so far were never loaded, or are not as they were loaded last."""
+        """Sets how many products so far were never loaded, and how many have changed since."""
         self.foreseen_new, self.foreseen_changed = new, changed
 
     def _forecast(self) -> Forecast:
@@ -106,19 +106,17 @@ class ProductCounters(RowCounters):
         )
 
     def noticed_vanished(self, products: int, ids: Sequence[str]) -> None:
-        """So many products of earlier loads are not in this one, the first of which have these
-        ids.
-        """
+        """Counts the products of earlier loads that are not in this one, and keeps the first ids."""
         self.vanished = products
         self.vanished_ids = list(ids[:MAX_ISSUES_KEPT])
 
     def report(self, elapsed_seconds: float, *, dry_run: bool) -> UpsertReport:
-        """The counts as they stand."""
+        """Returns the counts so far."""
         return report_of(UpsertReport, self, self.sending(elapsed_seconds, dry_run=dry_run))
 
 
 def _text(value: object) -> str:
-    """The value as text; empty for one that has none, like a number of 5,000 digits."""
+    """Returns the value as text; an empty one if it has none, like a number of 5,000 digits."""
     try:
         return str(value)
     except Exception:  # noqa: BLE001  # whatever a user's object raises

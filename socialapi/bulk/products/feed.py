@@ -77,7 +77,7 @@ class ProductLayout(FrozenRecord):
 
     @property
     def roles(self) -> frozenset[tuple[str, str]]:
-        """The name of each column, and the field that it holds."""
+        """The name of each column, and the field that it is read as."""
         fields = frozenset((column.name, column.field) for column in self.columns)
         return fields if self.currency is None else fields | {(self.currency_name, _CURRENCY)}
 
@@ -155,16 +155,16 @@ class ProductColumns:
         """Returns the layout of a table. Raises InvalidInput, which names the line, when what every product
         needs is missing.
         """
-        place = "" if line is None else f"line {line}: "
-        self._require_given(names, place)
+        location = "" if line is None else f"line {line}: "
+        self._require_given(names, location)
         fields = self._fields_of(names)
-        self._refuse_same(names, fields, place)
+        self._refuse_same(names, fields, location)
         there = {*fields, *self.constants}
         missing = [name for name in REQUIRED if name not in there]
         if not missing and there.isdisjoint(IDENTIFYING):
             missing = [" or ".join(IDENTIFYING)]
         if missing:
-            raise InvalidInput(f"{place}there is no column {', '.join(missing)}{_hint(missing, names, fields)}")
+            raise InvalidInput(f"{location}there is no column {', '.join(missing)}{_hint(missing, names, fields)}")
         if line is None:
             return self._layout(names, fields)
         own = _own_columns(names)
@@ -242,23 +242,21 @@ class ProductColumns:
             for name, field in zip(names, fields, strict=True)
         ]
 
-    def _require_given(self, names: Sequence[str], place: str) -> None:
+    def _require_given(self, names: Sequence[str], location: str) -> None:
         for field, given in self.given.items():
             for each in given:
                 if not positions_of((each,), names):
                     listed = printable_names(names)
-                    raise InvalidInput(f"{place}there is no column {quoted(each)} for {field}; there are: {listed}")
+                    raise InvalidInput(f"{location}there is no column {quoted(each)} for {field}; there are: {listed}")
 
-    def _refuse_same(self, names: Sequence[str], fields: Sequence[str | None], place: str) -> None:
-        """Refuses two columns that have the name of the same field; of synonyms, a row may use any
-        one.
-        """
+    def _refuse_same(self, names: Sequence[str], fields: Sequence[str | None], location: str) -> None:
+        """Raises InvalidInput if two columns have the name of the same field. Of synonyms, a row may use any one."""
         first: dict[str, int] = {}
         for at, (name, field) in enumerate(zip(names, fields, strict=True)):
             if field is None or field in (IMAGES, _CURRENCY) or comparable(name) != comparable(field):
                 continue
             if field in first:
-                raise InvalidInput(f"{place}the columns {first[field] + 1} and {at + 1} are both called {field}")
+                raise InvalidInput(f"{location}the columns {first[field] + 1} and {at + 1} are both called {field}")
             first[field] = at
 
     def _defaults(self) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, st
     found = list[tuple[str, str]]()
     if row.problem is not None:
         field, reason = row.problem
-        found.append((field, reason.removeprefix(row.place)))
+        found.append((field, reason.removeprefix(row.location)))
         if not field:  # nobody knows what belongs to which field
             return found
     rules = _broken_rules(row, now)
@@ -104,17 +104,17 @@ class UpsertOptions(JobOptions):
 
     @property
     def databases(self) -> Sequence[str | os.PathLike[str]]:
-        """As of any job, and the digest file."""
+        """The databases of any job, and the digest file."""
         return [*super().databases, *([] if self.digests is None else [self.digests])]
 
     @property
     def why_not_empty(self) -> str | None:
-        """Of an empty feed, everything has vanished."""
+        """The reason why an empty feed is refused: all products would have vanished."""
         return "an empty feed would delete every product" if self.delete_vanished else None
 
     @property
     def judges_whole_input(self) -> bool:
-        """Whether the share of rejected products decides before anything is sent."""
+        """Whether the share of rejected products is checked before anything is sent."""
         return self.delete_vanished and self.max_reject_share is not None
 
     def problems(self) -> Iterator[InvalidInput]:
@@ -187,7 +187,7 @@ class ProductStage:
         return self._batcher.first_waiting
 
     async def flush(self) -> None:
-        """Submits what waits."""
+        """Submits the products that wait for a full batch."""
         if not self._run.is_reading and (warning := self._repeated_ids.warning()) is not None:
             self._counters.warn([warning])
         if self._waiting is not None:

@@ -193,7 +193,7 @@ def unchanged_tests(field: str) -> tuple[Test, ...]:
 
 
 def with_currency(price: str, currency: str) -> str:
-    """Returns a price with the currency next to it. A price in another currency gets both, which no rule takes."""
+    """Returns a price with its currency. A price in another currency gets both, so that it is refused."""
     code, own = known_currency(currency), understood("price", price)
     if code is None or own.endswith(f" {code}"):
         return own
@@ -201,7 +201,7 @@ def with_currency(price: str, currency: str) -> str:
 
 
 def known_currency(text: str) -> str | None:
-    """Returns the currency code that a text is, in any case, or that its sign stands for."""
+    """Returns the currency code of a text: a code in any case, or the sign of a currency."""
     code = SIGNS.get(text.strip(), text.strip().upper())
     return code if code in CURRENCIES else None
 

@@ -42,12 +42,12 @@ class LoadJournal:
         return await self.journal.outcomes(first_row, last_row)
 
     async def set_aside(self, rows: Sequence[ProductRow], outcome: str) -> None:
-        """Records that the rows are not put, before anything that follows them is."""
+        """Records that the rows are skipped, before anything that follows them is sent."""
         # Without digests where there is no JSON: what breaks the rules may have none.
         await self.journal.note([Outcome(r.number, outcome, digest=digest64(r.json) if r.json else None) for r in rows])
 
     async def begin(self, batch: ProductBatch) -> None:
-        """Records that the batch is about to be put: what cannot be recorded is not sent."""
+        """Records that the batch is about to be sent: a batch that cannot be recorded is not sent."""
         numbers = [row.number for row in batch.rows]
         digest = hashlib.blake2b(b",".join(row.json for row in batch.rows), digest_size=16).digest()
         number = self.batches_before + batch.number

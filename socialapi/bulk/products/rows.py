@@ -28,7 +28,7 @@ class ProductRow:
     in the order of the columns, or None without columns. `json` is the encoded shape, set when it
     was validated. `is_blank` is true for an empty line. `warnings` are (field, reason) pairs about
     values that are sent unchanged, and `converted` the fields whose values are sent otherwise than
-    they were written. `place` is the beginning of the reason of the problem: where the row stands.
+    they were written. `location` is the beginning of the reason of the problem: where the row stands.
     `keeps_field_rules` is true if each value was found to keep the rules of its field, so that only
     those about several fields are left to be asked. `digest` is that of the content, set when it
     was compared with what was loaded last. `is_repeated` is true if an earlier product has the id.
@@ -42,26 +42,26 @@ class ProductRow:
     is_blank: bool = False
     warnings: Sequence[tuple[str, str]] = ()
     converted: Sequence[str] = ()
-    place: str = ""
+    location: str = ""
     keeps_field_rules: bool = False
     digest: bytes = b""
     is_repeated: bool = False
 
     @property
     def id(self) -> str:
-        """The id of a product that keeps the rules."""
+        """The id of a valid product."""
         found: str = self.shape["id"]
         return found
 
     @property
     def group(self) -> str | None:
-        """The group of a product that keeps the rules."""
+        """The group of a valid product."""
         found: str | None = self.shape.get("item_group_id")
         return found
 
     @property
     def known_id(self) -> str | None:
-        """The id of any product, as far as there is one that UTF-8 has a form for."""
+        """The id of any product, if it can be written in UTF-8."""
         found = self.shape.get("id")
         # UTF-8 cannot represent half a surrogate pair.
         is_text = isinstance(found, str) and found.encode("utf-8", "replace").decode() == found
@@ -85,7 +85,7 @@ class ProductBatch:
 
     @property
     def row_count(self) -> int:
-        """How many products there are."""
+        """The number of products."""
         return len(self.rows)
 
     def add(self, row: ProductRow) -> int:
@@ -98,5 +98,5 @@ class ProductBatch:
         return len(self.rows)
 
     def release(self) -> None:
-        """Lets go of the products."""
+        """Releases the products."""
         self.rows = []

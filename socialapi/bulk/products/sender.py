@@ -45,11 +45,11 @@ class ProductSender:
     observe: Observer | None = None
 
     async def settle(self, batch: ProductBatch) -> None:
-        """Gives every product of the batch its outcome. Raises what stops the job; the others are
-        then still pending.
+        """Gives every product of the batch its outcome. Raises the error that stops the job; the
+        other products then stay pending.
 
-        Only products without an answer are sent again, after waits that grow, until the job's
-        patience is over.
+        Only products without an answer are sent again, after longer and longer waits, for as long as
+        the job retries.
         """
         if self.journal is not None:
             await self.journal.begin(batch)

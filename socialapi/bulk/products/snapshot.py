@@ -59,7 +59,7 @@ class Vanished:
 
 
 def digest_of(shape: Mapping[str, Any]) -> bytes:
-    """A digest of a product's content, whatever the order of its fields."""
+    """Returns a digest of a product's content, whatever the order of its fields."""
     return hashlib.sha256(orjson.dumps(dict(shape), option=orjson.OPT_SORT_KEYS)).digest()[:16]
 
 
@@ -99,10 +99,10 @@ class Digests:
         await self._database.aclose()
 
     async def changed(self, rows: Sequence[ProductRow]) -> list[ProductRow]:
-        """Those of the products that are not as they were loaded last, which are about to be sent.
+        """Returns the products that are not as they were loaded last, and are about to be sent.
 
-        A product that was sent in this run is always among them: what the catalog has of it is what
-        comes last.
+        A product that was sent in this run is always among them, because the catalog has what comes
+        last.
         """
         for row in rows:
             row.digest = digest_of(row.shape)
@@ -115,9 +115,7 @@ class Digests:
         return found.changed
 
     async def loaded(self, taken: Sequence[tuple[ProductRow, str | None]]) -> None:
-        """The service has taken these products. One that is still to be sent once more gets no
-        digest yet.
-        """
+        """Records that the service accepted these products. One that is still to be sent again gets no digest yet."""
         values = []
         for row, key in taken:
             self.answered(row.id)
@@ -125,41 +123,39 @@ class Digests:
         await self._database.write(lambda connection: _for_each(connection, _UPSERT, values))
 
     def answered(self, product_id: str) -> None:
-        """The service has taken or refused a product that was sent."""
+        """Records that the service accepted or refused a product."""
         self._unanswered[product_id] -= 1
         if not self._unanswered[product_id]:
             del self._unanswered[product_id]
 
     async def seen(self, ids: Sequence[str]) -> None:
-        """Products of the feed that are not loaded: they are refused, not gone."""
+        """Records products of the feed that are not loaded: they are refused, not gone."""
         if ids:
             await self._database.run(lambda connection: self._mark(connection, ids))
 
     async def count_vanished(self) -> tuple[int, int]:
-        """How many products of earlier loads this feed does not have, and of how many of them the
-        deletion was never requested.
+        """Returns how many products of earlier loads are not in this feed, and for how many of them
+        no deletion was requested yet.
         """
         query = f"SELECT count(*), count(CASE WHEN deletion = {_NONE} THEN 1 END) FROM products WHERE run <> ?"  # noqa: S608  # of constants
         gone, new = await self._database.run(lambda connection: connection.execute(query, (self._run,)).fetchone())
         return gone, new
 
     async def vanished(self, after: str = "") -> list[Vanished]:
-        """The products of earlier loads that this feed does not have: the first `VANISHED_AT_ONCE`
-        behind an id.
-        """
+        """Returns products of earlier loads that are not in this feed: the first `VANISHED_AT_ONCE` after an id."""
         query = "SELECT id, product_key, deletion FROM products WHERE run <> ? AND id > ? ORDER BY id LIMIT ?"
         values = (self._run, after, VANISHED_AT_ONCE)
         found = await self._database.run(lambda connection: connection.execute(query, values).fetchall())
         return [Vanished(each, key, deletion == _ASKED) for each, key, deletion in found]
 
     async def about_to_delete(self, ids: Sequence[str]) -> None:
-        """The service is to be asked to delete these products: what the catalog has of them is not
-        known from now on.
+        """Records that the service is about to be asked to delete these products: until it answers,
+        what the catalog has is unknown.
         """
         await self._note_deletion(ids, _ASKED)
 
     async def not_deleted(self, ids: Sequence[str]) -> None:
-        """The service has answered that it does not delete these products."""
+        """Records that the service did not delete these products."""
         await self._note_deletion(ids, _REFUSED)
 
     async def _note_deletion(self, ids: Sequence[str], deletion: int) -> None:
@@ -168,7 +164,7 @@ class Digests:
         await self._database.run(lambda connection: _for_each(connection, statement, values))
 
     async def forget(self, ids: Sequence[str]) -> None:
-        """The service has deleted these products."""
+        """Records that the service deleted these products."""
         values = [(each,) for each in ids]
         await self._database.run(lambda connection: _for_each(connection, "DELETE FROM products WHERE id = ?", values))
 
@@ -188,9 +184,7 @@ class Digests:
         return run, known
 
     def _compare(self, connection: sqlite3.Connection, rows: Sequence[ProductRow]) -> "_Comparison":
-        """What is to be sent of the products, all of which are in the feed. The digests of these
-        are removed.
-        """
+        """Returns which of the products, all of them in the feed, are to be sent. Removes their digests."""
         ids = [row.id for row in rows]
         known: dict[str, bytes | None] = dict(_among(connection, "SELECT id, digest FROM products WHERE id IN", ids))
         sent = {product_id for (product_id,) in _among(connection, "SELECT id FROM sent WHERE id IN", ids)}
@@ -228,7 +222,7 @@ class _Comparison:
 
 
 def _among(connection: sqlite3.Connection, query: str, ids: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """The lines of a query that ends with `IN`, for these ids."""
+    """Yields the lines of a query that ends with `IN`, for these ids."""
     for start in range(0, len(ids), _AT_ONCE):
         part = ids[start : start + _AT_ONCE]
         yield from connection.execute(f"{query} ({','.join('?' * len(part))})", part)

@@ -132,9 +132,7 @@ class VanishedProducts:
             self.show()
 
     async def _delete(self, some: dict[str, Vanished], doubtful: set[str]) -> None:
-        """Asks once for the products with these keys, or for each by itself where all together are
-        refused.
-        """
+        """Asks once to delete the products with these keys, or one by one if the service refuses them together."""
         await self.digests.about_to_delete([each.id for each in some.values()])
         try:
             results = await self._ask(some, doubtful)

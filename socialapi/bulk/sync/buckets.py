@@ -144,7 +144,7 @@ class BucketFile(ScratchFile):
                 raise
 
     def add(self, kind: int, entries: Entries) -> None:
-        """Takes digests of a kind."""
+        """Adds digests of a kind."""
         gathered = self._gathered.setdefault(kind, _Gathered())
         gathered.packed.append(entries.packed)
         gathered.rows += entries.rows
@@ -165,7 +165,7 @@ class BucketFile(ScratchFile):
 
     @property
     def kinds(self) -> Sequence[int]:
-        """The kinds of which there are digests."""
+        """The kinds that have digests."""
         return sorted(self._regions)
 
     def count(self, kind: int, bucket: int) -> int:
@@ -210,7 +210,7 @@ class BucketFile(ScratchFile):
         self._note(head)
 
     def _note(self, head: bytes) -> None:
-        """Remembers the region that has this header and follows those before it."""
+        """Notes the region that has this header and follows the earlier ones."""
         kind, has_expiries, expiry, *sizes = self._HEAD.unpack(head)
         starts = array("I", itertools.accumulate(sizes, initial=0))
         region = _Region(self._size + self._HEAD.size, starts, expiry, has_expiries)

@@ -160,7 +160,7 @@ class PageReader(Reader[Page]):
 
     @property
     def fraction_read(self) -> float | None:
-        """None: how far the sync is can be seen at its counts."""
+        """None: the counts show the progress of a sync."""
         return None
 
     async def read_block(self) -> Page | None:
@@ -218,7 +218,7 @@ async def sync(
     """
     faults = Faults() if faults is None else faults
     others = {"the input itself": desired, "the rejects file, too": options.rejects}
-    faults.add(*options.problems(), *same_files("snapshot", options.snapshot, others))
+    faults += [*options.problems(), *same_files("snapshot", options.snapshot, others)]
     ids = destination.target.path_parameters
     with _place(options) as path:
         with faults:

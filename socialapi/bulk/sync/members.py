@@ -1,8 +1,9 @@
 """The members of an audience in a snapshot, a bucket at a time: what is missing, what is to be
 removed, and taking over what the service has accepted.
 
-A member has two times: until when it is held for sure, and until when perhaps. Digests of a bucket
-with equal times are packed into one row of the table.
+A member has two times: until when the service holds it (`held_until`; the column `sure`), and until
+when it may hold it (`maybe_held_until`; the column `perhaps`). Digests of a bucket with equal times
+are packed into one row of the table.
 """
 
 import itertools
@@ -32,7 +33,7 @@ _COUNT: Final = f"SELECT coalesce(sum(length(digests)), 0) / {DIGEST_BYTES} FROM
 _SEGMENTS: Final = "SELECT rowid, sure, perhaps, digests FROM members"
 
 Times = tuple[int, int]
-"""Until when a digest is held for sure, and until when perhaps."""
+"""Until when the service holds a digest, and until when it may hold it."""
 
 
 @attrs.frozen(repr=False)
@@ -42,8 +43,8 @@ class Segment:
     """
 
     rowid: int | None
-    sure: int
-    perhaps: int
+    held_until: int
+    maybe_held_until: int
     packed: bytes
 
 
@@ -84,9 +85,11 @@ def _divided(connection: sqlite3.Connection, scratch: Scratch, kind: int, first:
     # Undivided rows of the table never hold more than DIGESTS_AT_ONCE.
     key = _key(bytes((first,)))
     undivided: dict[int, list[Segment]] = {}
-    for _, sure, perhaps, packed in connection.execute(f"{_SEGMENTS} WHERE kind = ? AND bucket = ?", (kind, key)):
+    for _, held_until, maybe_held_until, packed in connection.execute(
+        f"{_SEGMENTS} WHERE kind = ? AND bucket = ?", (kind, key)
+    ):
         for second, digests in itertools.groupby(sorted(digests_of(packed)), key=lambda digest: digest[1]):
-            undivided.setdefault(second, []).append(Segment(None, sure, perhaps, b"".join(digests)))
+            undivided.setdefault(second, []).append(Segment(None, held_until, maybe_held_until, b"".join(digests)))
     with scratch.finer(kind, first) as finer:
         for second in range(BUCKETS):
             key = _key(bytes((first, second)))
@@ -109,7 +112,7 @@ def _key(prefix: bytes) -> int:
 def compare(bucket: Bucket, scratch: Scratch, *, now: int, soon: int) -> None:
     """Marks the rows of the bucket that are due, and notes which members are to be removed.
 
-    A row is due if one of its digests is not held for sure, or not beyond `soon` although the row
+    A row is due if the service may not hold one of its digests, or not beyond `soon` although the row
     asks for longer.
     """
     distinct = set(digests := digests_of(bucket.desired.packed))
@@ -117,17 +120,17 @@ def compare(bucket: Bucket, scratch: Scratch, *, now: int, soon: int) -> None:
     # Segments are compared together if both are held beyond `soon`, or until the same times.
     alike: dict[tuple[int, bool], list[bytes]] = {}
     for segment in bucket.segments:
-        alike.setdefault((min(segment.sure, soon), segment.perhaps > now), []).append(segment.packed)
-    for (sure, is_live), packed in alike.items():
+        alike.setdefault((min(segment.held_until, soon), segment.maybe_held_until > now), []).append(segment.packed)
+    for (held_until, is_live), packed in alike.items():
         members = digests_of(b"".join(packed))
         left = list(itertools.filterfalse(distinct.__contains__, members))
         if is_live:
             gone += left
-        if sure >= soon:
+        if held_until >= soon:
             held.append(members)
             found += len(members) - len(left)
-        elif sure:
-            ending.update(dict.fromkeys(members, sure))
+        elif held_until:
+            ending.update(dict.fromkeys(members, held_until))
     if found < len(distinct):
         _mark(scratch.state, bucket.desired, digests, distinct.difference(*held), ending, soon)
     if gone:
@@ -156,12 +159,12 @@ def _mark(
 NOT_SENT: Final = 0
 IN_DOUBT: Final = 1
 ACCEPTED: Final = 2
-"""What became of a row that was due, or of a removal."""
+"""The outcome of a row that was due, or of a removal."""
 
 
 @attrs.frozen(repr=False)
 class Outcomes:
-    """What became of every row and every removal."""
+    """The outcome of every row and every removal."""
 
     rows: bytearray
     removals: bytearray
@@ -208,16 +211,16 @@ def _take_over(connection: sqlite3.Connection, bucket: Bucket, outcomes: Outcome
         members = digests_of(segment.packed)
         left = list(itertools.filterfalse(touched.__contains__, members)) if touched else members
         if segment.rowid is not None and len(left) == len(members):
-            stays[segment.sure, segment.perhaps] = segment
+            stays[segment.held_until, segment.maybe_held_until] = segment
             continue
         _delete(connection, segment)
-        new.setdefault((segment.sure, segment.perhaps), []).extend(left)
+        new.setdefault((segment.held_until, segment.maybe_held_until), []).extend(left)
         for digest in filter(touched.__contains__, members) if touched else ():
             if digest in sent:
-                sure, perhaps = sent[digest]
-                sent[digest] = (sure, max(perhaps, segment.perhaps))
+                held_until, maybe_held_until = sent[digest]
+                sent[digest] = (held_until, max(maybe_held_until, segment.maybe_held_until))
             elif asked[digest] == IN_DOUBT:
-                new.setdefault((0, segment.perhaps), []).append(digest)
+                new.setdefault((0, segment.maybe_held_until), []).append(digest)
     if len(set(sent.values())) == 1:  # as nearly always
         new.setdefault(next(iter(sent.values())), []).extend(sent)
     else:

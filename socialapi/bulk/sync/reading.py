@@ -46,17 +46,17 @@ class ReadingOptions(UploadOptions):
 
     @property
     def databases(self) -> Sequence[str | os.PathLike[str]]:
-        """The snapshot."""
+        """The file of the snapshot."""
         return [self.snapshot]
 
     @property
     def own_files(self) -> Sequence[str | os.PathLike[str]]:
-        """As of any job, and the scratch files."""
+        """The files of any job, and the scratch files."""
         return [*super().own_files, *(scratch_folder(self.snapshot) / name for name in FILES)]
 
     @property
     def why_not_empty(self) -> str:
-        """A sync of nothing would remove everybody."""
+        """The reason why an empty input is refused: it would remove everybody."""
         return "an empty list would remove every member, which a sync refuses"
 
 
@@ -165,12 +165,12 @@ class ReadingJob:
 
     @property
     def doubtful(self) -> int:
-        """Rows and values that could not be used: each may mean somebody who seems to have left."""
+        """The number of rows and values that could not be used: each may be a member who seems to have left."""
         return self._stage.doubtful
 
     @property
     def rejects_file(self) -> RejectsFile | None:
-        """The open file, if there is one."""
+        """The open rejects file, or None."""
         return self._counters.rejects_file
 
     def run(self) -> Coroutine[Any, Any, UploadReport]:

@@ -47,7 +47,7 @@ def ranges_of(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 @attrs.frozen
-class RowPlace:
+class RowPosition:
     """Where a block of rows begins: in the file, and in the numbering of rows from 0."""
 
     offset: int = 0
@@ -77,27 +77,27 @@ class RowFile(ScratchFile):
         sizes = self._SIZES.pack(len(block), len(description), sum(map(len, columns)))
         self.write(b"".join((sizes, description, *columns)))
 
-    def page(self, place: RowPlace, state: bytearray, rows: int) -> tuple[list[RowBlock], RowPlace]:
-        """Returns the next blocks of due rows, of `rows` rows or a few more, and the place of the block
+    def page(self, position: RowPosition, state: bytearray, rows: int) -> tuple[list[RowBlock], RowPosition]:
+        """Returns the next blocks of due rows, of `rows` rows or a few more, and the position of the block
         after them.
         """
         blocks, found = list[RowBlock](), 0
-        due = state.find(DUE, place.row)
-        self._file.seek(place.offset)
+        due = state.find(DUE, position.row)
+        self._file.seek(position.offset)
         while found < rows and due >= 0:
             count, *sizes = self._SIZES.unpack(self._file.read(self._SIZES.size))
-            after = RowPlace(place.offset + self._SIZES.size + sum(sizes), place.row + count)
+            after = RowPosition(position.offset + self._SIZES.size + sum(sizes), position.row + count)
             if due < after.row:
                 description, packed = map(self._file.read, sizes)
                 block = _block(description, packed, count)
-                states = state[place.row : after.row]
+                states = state[position.row : after.row]
                 blocks.append(block.compress(states) if UNCHANGED in states else block)
                 found += len(blocks[-1])
                 due = state.find(DUE, after.row)
             else:
                 self._file.seek(after.offset)
-            place = after
-        return blocks, place
+            position = after
+        return blocks, position
 
 
 def _block(description: bytes, packed: bytes, rows: int) -> RowBlock:
@@ -138,7 +138,7 @@ class RemovalFile(ScratchFile):
         self._count += len(digests)
 
     def clear(self) -> None:
-        """Forgets all of them."""
+        """Removes all entries."""
         self._file.truncate(0)
         self._count = 0
 
@@ -252,7 +252,7 @@ class Scratch:
 
     @property
     def sizes(self) -> str:
-        """How much there is of everything but the rows."""
+        """The sizes of everything but the rows."""
         return f"{len(self.state)} rows, {self.entries.flush()} bytes, {len(self.removals)} removals"
 
     def mark_all(self) -> None:

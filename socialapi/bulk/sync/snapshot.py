@@ -19,7 +19,7 @@ from socialapi.bulk.rows import Action, RowBlock
 from socialapi.bulk.sync import members
 from socialapi.bulk.sync.buckets import BUCKETS, KINDS
 from socialapi.bulk.sync.members import ACCEPTED, IN_DOUBT, NOT_SENT, Outcomes
-from socialapi.bulk.sync.scratch import DUE, RowPlace, Scratch, ranges_of, remove_scratch, scratch_folder
+from socialapi.bulk.sync.scratch import DUE, RowPosition, Scratch, ranges_of, remove_scratch, scratch_folder
 from socialapi.errors import ConfigurationError
 from socialapi.internal.sqlite_file import Schema, SqliteFile
 from socialapi.models.audiences import OperationType
@@ -101,13 +101,13 @@ class Snapshot:
         self._is_open = False
         self._opened: Scratch | None = None
         self._outcomes: Outcomes | None = None
-        self._pages = [(0, RowPlace())]
-        """Where each page of additions begins: how many rows come before it, and its place."""
+        self._pages = [(0, RowPosition())]
+        """Where each page of additions begins: how many rows come before it, and its position."""
         self._removals_handed_out = 0
 
     @property
     def _scratch(self) -> Scratch:
-        """The scratch files, made when they are first needed."""
+        """The scratch files, which are made on first use."""
         if self._opened is None:
             self._opened = Scratch(self._folder, is_new=True)
         return self._opened
@@ -138,8 +138,8 @@ class Snapshot:
             await self._database.aclose()
 
     async def stage(self, blocks: Sequence[tuple[RowBlock, int]]) -> None:
-        """Takes in further rows of the desired state, each block with the time (epoch seconds) at
-        which the service removes them. Their numbers are higher than those before.
+        """Adds rows of the desired state, each block with the time (epoch seconds) at which the
+        service removes them. Their numbers must be higher than the earlier ones.
         """
 
         def stage(_: sqlite3.Connection) -> None:
@@ -151,7 +151,7 @@ class Snapshot:
     async def compare(self, *, now: int, soon: int) -> Difference:
         """Returns how the desired rows differ from the members.
 
-        A row is to be added if one of its identifiers is not held for sure, or not beyond `soon`
+        A row is to be added if one of its identifiers may not be held by the service, or not beyond `soon`
         although the row asks for longer. Identifiers that have expired count as absent.
         """
 
@@ -210,7 +210,7 @@ class Snapshot:
     async def confirm_additions(self, *, refused: bool, repeated: bool) -> None:
         """Records that all additions have their outcome.
 
-        Those that were `refused` are not in force, unless attempts were `repeated`: one without an
+        The `refused` ones are not in force, unless attempts were `repeated`: an attempt without an
         answer may have added them.
         """
         statement = "UPDATE announced SET in_doubt = ?"
@@ -223,9 +223,9 @@ class Snapshot:
             pages: dict[int, list[int]] = {}
             found: dict[int, int] = {}
             for position in positions:
-                before, place = self._pages[bisect_left(self._pages, position, key=itemgetter(0)) - 1]
+                before, start = self._pages[bisect_left(self._pages, position, key=itemgetter(0)) - 1]
                 if before not in pages:
-                    blocks, _after = self._scratch.rows.page(place, self._scratch.state, ROWS_PER_PAGE)
+                    blocks, _after = self._scratch.rows.page(start, self._scratch.state, ROWS_PER_PAGE)
                     pages[before] = [number for block in blocks for number in block.numbers]
                 found[position] = pages[before][position - before - 1]
             return found
@@ -241,13 +241,13 @@ class Snapshot:
         """
 
         def hand_out(connection: sqlite3.Connection) -> list[RowBlock]:
-            before, place = self._pages[-1]
-            blocks, place = self._scratch.rows.page(place, self._scratch.state, ROWS_PER_PAGE)
+            before, position = self._pages[-1]
+            blocks, position = self._scratch.rows.page(position, self._scratch.state, ROWS_PER_PAGE)
             numbered = list[RowBlock]()
             for block in blocks:
                 numbered.append(RowBlock(block.action, range(before + 1, before + 1 + len(block)), block.columns))
                 before += len(block)
-            self._pages.append((before, place))
+            self._pages.append((before, position))
             _execute(connection, "UPDATE announced SET last_addition = ?", before)
             return numbered
 
@@ -283,9 +283,7 @@ class Snapshot:
         await self._database.erase()
 
     async def renewed(self) -> None:
-        """Records, after a finished sync, that all members are digests by the present version of
-        the normaliser.
-        """
+        """Records, after a finished sync, that all members are digests by the current version of the normaliser."""
         statement = "UPDATE target SET normalizer = ?"
         await self._database.run(lambda connection: _execute(connection, statement, NORMALIZER_VERSION))
         self.normalizer = NORMALIZER_VERSION
@@ -337,7 +335,7 @@ class Snapshot:
             pass
 
     def _take_over_some(self, connection: sqlite3.Connection) -> bool:
-        """Takes over some of what was announced. Returns whether there is more."""
+        """Applies some of the outcomes. Returns whether there are more."""
         announced = _announced(connection)
         if announced is None:
             return False

@@ -190,6 +190,17 @@ async def test_backslashes_count_where_the_rows_are_even_with_them_alone() -> No
     assert (found.rows, found.error) == ([[ANN], [BOB]], "")
 
 
+async def test_a_cell_that_begins_with_a_doubled_mark_shows_that_backslashes_are_characters() -> None:
+    """As LibreOffice writes inches with a backslash before the closing mark, and cells of several lines."""
+    rows = [
+        f'"x","5\\",,,"{ANN}",',
+        f'"y",""", O\'Neil","""""x5nullrue ",,"{BOB}",',
+        f'"z",""", O\'Neil\\\n",,,"{CYD}",",\n\n\nrue5"',
+    ]
+    found = await reading("\n".join(['"mark","name","note","a","email","city"', *rows, ""]))
+    assert (found.rows, found.error) == ([[ANN], [BOB], [CYD]], "")
+
+
 async def test_backslashes_are_found_anywhere_in_the_first_megabyte() -> None:
     rows = "".join(f"p{n}@example.com,Name {n}\n" for n in range(20_000))
     text = f'email,name\n{rows}{ANN},"Ann \\"A\\", Lee"\n'

@@ -53,10 +53,10 @@ async def test_a_pattern_may_reach_into_folders(exports: Path) -> None:
 
 async def test_it_can_be_told_where_a_row_is(exports: Path) -> None:
     async with open_users(f"{exports}/2026-0[12]*") as reader:
-        assert reader.place_of(1) is None
+        assert reader.file_row_of(1) is None
         async for _ in reader:
             pass
-    assert [reader.place_of(number) for number in (1, 2, 3)] == [
+    assert [reader.file_row_of(number) for number in (1, 2, 3)] == [
         (f"{exports}/2026-01.csv", 1),
         (f"{exports}/2026-01.csv", 2),
         (f"{exports}/2026-02.csv.gz", 1),
@@ -64,7 +64,7 @@ async def test_it_can_be_told_where_a_row_is(exports: Path) -> None:
     for single in (f"{exports}/*.jsonl", exports / "2026-01.csv", [{"email": "a@b.example"}]):
         async with open_users(single) as reader:
             await reader.read_block()
-            assert reader.place_of(1) is None
+            assert reader.file_row_of(1) is None
 
 
 async def test_what_is_read_is_measured_over_all_files(tmp_path: Path) -> None:

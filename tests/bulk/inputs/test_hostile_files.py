@@ -409,7 +409,7 @@ BOMBS: Final[Mapping[str, Bomb]] = {
     "nested objects": Bomb("upsert", b"[" + PRODUCT + b"},", b'{"a":', b"", "is nested too deeply", 1),
     "blanks in an array": Bomb("upload", b"[" + PERSON + b"},", b" \n", PERSON + b"}]", "", 2),
     "blanks before an array": Bomb(
-        "upload", b"", b" ", b"[" + PERSON + b"}]", "a cell has more than 131,072 characters"
+        "upload", b"", b" ", b"[" + PERSON + b"}]", "the line has more than 1,048,576 characters"
     ),
     "a member before the array": Bomb("upsert", b'{"a":"', b"x", b'","products":[' + PRODUCT + b"}]}", NO_OBJECT),
     "a product": Bomb(

@@ -35,7 +35,7 @@ def told(block: UserBlock) -> list[tuple[Any, ...]]:
         (
             block.first_number + index,
             [column[index] for column in block.columns],
-            *(block.faults.get(index), block.doubts.get(index), block.place_of(index), block.place_of(index, 3)),
+            *(block.faults.get(index), block.doubts.get(index), block.location_of(index), block.location_of(index, 3)),
             *(block.layout is LAYOUT, block.is_text),
         )
         for index in range(len(block))
@@ -66,8 +66,8 @@ def test_the_steps_of_a_block_are_its_rows_a_few_at_a_time() -> None:
 
 def test_a_row_of_a_file_stands_on_a_line_and_may_have_a_fault_in_a_column() -> None:
     block = Block(1, 2, LAYOUT, [], lines=[3, 7])
-    assert (block.place_of(0), block.place_of(1, 4)) == ("line 3: ", "line 7, column 4: ")
-    assert (user_block(size=1).place_of(0), user_block(size=1).place_of(0, 4)) == ("", "")
+    assert (block.location_of(0), block.location_of(1, 4)) == ("line 3: ", "line 7, column 4: ")
+    assert (user_block(size=1).location_of(0), user_block(size=1).location_of(0, 4)) == ("", "")
 
 
 def test_a_block_shows_no_cell() -> None:

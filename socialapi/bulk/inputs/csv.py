@@ -19,6 +19,7 @@ from typing import Any, Final, Generic, Literal, Protocol, Self, TypeVar
 import attrs
 
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, folded_name, is_value
+from socialapi.bulk.inputs.layouts import DELIMITERS
 from socialapi.bulk.inputs.reader import (
     BYTES_PER_BLOCK,
     COLUMNS_LOOKED_AT,
@@ -38,7 +39,6 @@ from socialapi.reports import RowIssue
 
 L = TypeVar("L", bound=Layout)
 
-DELIMITERS: Final = (",", ";", "\t", "|")
 MAX_LINE_CHARACTERS: Final = 1_048_576
 MAX_CELL_CHARACTERS: Final = 131_072
 """What Python's parser takes by default."""
@@ -223,7 +223,7 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     if form.header_line is not None:
         line, text = _given_line(chain((text,), lines), parts, line, form.header_line)
     first_lines = _first_lines(chain((text,), lines), parts)
-    delimiters = DELIMITERS if separator is None else (separator[1],)
+    delimiters = form.delimiters or (DELIMITERS if separator is None else (separator[1],))
     heads = [_Head.of(first_lines, _Dialect(each), selection) for each in delimiters]
     if not any(each.known for each in heads) or first_lines[0].startswith("#"):
         heads = [each.with_names_below(first_lines, selection) for each in heads]
@@ -231,8 +231,14 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     line += head.index
     _say_what_is_skipped(first_lines[: head.index], line, selection)
     dialect, records = head.dialect, head.records
-    if sample and (dialect := _with_escapes(dialect, sample, line)) != head.dialect:
+    if form.layout is not None and form.delimiters:
+        dialect = _Dialect(dialect.delimiter, form.layout.escapes)
+    elif sample:
+        dialect = _with_escapes(dialect, sample, line)
+    if dialect != head.dialect:
         records = dialect.records(first_lines[head.index :])
+    header_line = line if form.header else None
+    selection.files.note(delimiter=dialect.delimiter, escapes=dialect.escapes, header_line=header_line)
     line_end = "\n" if first_lines[0].endswith("\n") else ""  # then a carriage return ends none
     table = _Table(chain(first_lines[head.index :], lines), dialect, line, parts, line_end)
     names = table.names() if form.header else [str(at + 1) for at in range(max(map(len, records)))]

@@ -30,6 +30,7 @@ from socialapi.bulk.inputs.reader import (
     Layout,
     NoRows,
     Selection,
+    TableForm,
     convert_from,
     has_undecoded,
     rows_looked_at,
@@ -230,15 +231,11 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     head = max(heads, key=_Head.score)
     line += head.index
     _say_what_is_skipped(first_lines[: head.index], line, selection)
-    dialect, records = head.dialect, head.records
-    if form.layout is not None and form.delimiters:
-        dialect = _Dialect(dialect.delimiter, form.layout.escapes)
-    elif sample:
-        dialect = _with_escapes(dialect, sample, line)
-    if dialect != head.dialect:
-        records = dialect.records(first_lines[head.index :])
-    header_line = line if form.header else None
-    selection.files.note(delimiter=dialect.delimiter, escapes=dialect.escapes, header_line=header_line)
+    dialect = _with_escapes(head.dialect, sample, line, form)
+    records = head.records if dialect == head.dialect else dialect.records(first_lines[head.index :])
+    selection.files.note(
+        delimiter=dialect.delimiter, escapes=dialect.escapes, header_line=line if form.header else None
+    )
     line_end = "\n" if first_lines[0].endswith("\n") else ""  # then a carriage return ends none
     table = _Table(chain(first_lines[head.index :], lines), dialect, line, parts, line_end)
     names = table.names() if form.header else [str(at + 1) for at in range(max(map(len, records)))]
@@ -446,8 +443,14 @@ def _sample_with_escapes(file: BufferedReader) -> bytes:
     return sample
 
 
-def _with_escapes(dialect: _Dialect, sample: bytes, line: int) -> _Dialect:
-    """Returns the dialect with the escapes with which most lines from this one on are as wide as the names."""
+def _with_escapes(dialect: _Dialect, sample: bytes, line: int, form: TableForm) -> _Dialect:
+    """Returns the dialect with the escapes with which most lines from this one on are as wide as the names, or those
+    of a layout.
+    """
+    if form.layout is not None and form.delimiters:
+        return attrs.evolve(dialect, escapes=form.layout.escapes)
+    if not sample:
+        return dialect
     text = sample.decode("utf-8", "surrogateescape")
     lines = list(StringIO(text, newline=""))[line - 1 :]
     if is_cut := len(sample) >= ESCAPES_SOUGHT:

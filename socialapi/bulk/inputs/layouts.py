@@ -8,7 +8,7 @@ import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args
 
 import attrs
 
@@ -20,7 +20,7 @@ from socialapi.models.validation import Faults, invalid
 VERSION: Final = 1
 DELIMITERS: Final = (",", ";", "\t", "|")
 FORMATS: Final = ("csv", "jsonl", "json", "xml", "parquet")
-ESCAPES: Final = ("nothing", "quotes", "everything", "unquoted")
+Escapes = Literal["nothing", "quotes", "everything", "unquoted"]
 PHONE_FORMATS: Final = ("auto", "international", "national")
 OPTIONS: Final[Mapping[str, Any]] = {
     "columns": None,
@@ -85,7 +85,7 @@ class FileLayout(FrozenRecord):
     encoding: str | None = None
     rows: tuple[str, ...] = ()
     delimiter: str | None = None
-    escapes: str = "nothing"
+    escapes: Escapes = "nothing"
     header_line: int | None = None
     repeated: tuple[str, ...] = ()
     default_region: str | None = None
@@ -166,8 +166,10 @@ class FileLayout(FrozenRecord):
         first = next((line for line in _line_ends(text) if line.strip()), "")
         cells = _cells(first, self.delimiter or ",")
         cells += [""] * (len(self.columns) - len(cells))
-        known = [cell for at, cell in enumerate(cells, 1) if read_as(cell) and self.columns.get(str(at))]
-        return ["line 1 names the columns"] if known and not is_row(cells) else []
+        roles = [self.columns.get(str(at), ()) for at in range(1, len(cells) + 1)]
+        known = [cell for cell, role in zip(cells, roles, strict=True) if role and read_as(cell)]
+        is_same = any(cell in role for cell, role in zip(cells, roles, strict=True))
+        return ["line 1 names the columns"] if is_same or (known and not is_row(cells)) else []
 
     def text(self) -> str:
         """Returns the layout as TOML."""
@@ -213,8 +215,8 @@ def layout_of(selection: Any, default_region: str | None, phone_format: str) -> 
     if not files:
         raise InvalidInput("no layout is written: the input names no columns")
     if len(files) > 1:
-        facts = [name for name in {**files[0], **files[1]} if files[0].get(name) != files[1].get(name)]
-        raise InvalidInput(f"no layout is written: the files differ in their {', '.join(facts)}")
+        other = [name for name in {**files[0], **files[1]} if files[0].get(name) != files[1].get(name)]
+        raise InvalidInput(f"no layout is written: the files differ in their {', '.join(other)}")
     facts = dict(files[0])
     counts = Counter(name for name in facts.pop("names") if name.strip())
     if hidden := [str(at) for at, name in enumerate(counts, 1) if looks_personal(name)]:
@@ -255,9 +257,13 @@ def check_place(path: str | os.PathLike[str]) -> None:
 
 
 def write_layout_of(
-    selection: Any, path: str | os.PathLike[str], default_region: str | None = None, phone_format: str = "auto"
+    selection: Any, path: str | os.PathLike[str] | None, default_region: str | None = None, phone_format: str = "auto"
 ) -> None:
-    """Writes the layout of what was read (mode 0600) where there is no file yet; the same one may be there."""
+    """Writes the layout of what was read (mode 0600) where there is no file yet, if there is a path; the same one may
+    be there.
+    """
+    if path is None:
+        return
     place = Path(path)
     try:
         content = layout_of(selection, default_region, phone_format).text().encode()
@@ -317,7 +323,7 @@ _VALID: Final[Mapping[str, Callable[[Any], bool]]] = {
     "encoding": lambda value: isinstance(value, str),
     "rows": _are_texts,
     "delimiter": lambda value: isinstance(value, str) and len(value) == 1 and value not in '"\\\r\n ',
-    "escapes": lambda value: value in ESCAPES,
+    "escapes": lambda value: value in get_args(Escapes),
     "header": lambda value: value is False,
     "header_line": lambda value: value.__class__ is int and value > 0,
     "default_region": lambda value: isinstance(value, str),

@@ -6,7 +6,7 @@ import datetime
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
@@ -17,9 +17,9 @@ from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.audiences.dedup import RecentIdentifiers
 from socialapi.bulk.audiences.job import UploadOptions
 from socialapi.bulk.audiences.normalize import trimmed
-from socialapi.bulk.audiences.phone_numbers import NO_REGION, PhoneFormat
+from socialapi.bulk.audiences.phone_numbers import NO_REGION
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
-from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, OVERRIDES, ColumnMapping, shown_name
+from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, OVERRIDES, shown_name
 from socialapi.bulk.inputs.formats import Records, check_layout_place, open_records
 from socialapi.bulk.inputs.layouts import write_layout_of
 from socialapi.bulk.inputs.numbers import texts_of
@@ -54,36 +54,24 @@ _OVERRIDES: Final = frozenset(OVERRIDES)
 async def lint_records(
     records: Records,
     *,
-    columns: ColumnMapping | None = None,
-    header: bool = True,
-    header_line: int | None = None,
     kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
-    default_region: str | None = None,
-    phone_format: PhoneFormat = "auto",
-    require_hashed: bool = False,
     sample: int | None = None,
-    layout: str | os.PathLike[str] | None = None,
     write_layout: str | os.PathLike[str] | None = None,
     takes_effective_at: bool = True,
     now: datetime.datetime | None = None,
     allow_empty: bool = True,
+    **reading: Any,
 ) -> LintReport:
     """Returns what an upload of the records, or of the first `sample` of them, has to expect.
 
+    `reading` are the options of an upload that say how its input is read.
     `takes_effective_at` says whether the target takes a time of effect, and `now` when the rows
     would be uploaded: at once, if it is left out. Nothing is sent, and memory stays flat. Raises
     InvalidInput for options and input that cannot be used at all, and NoRows for an input without
     rows that is not allowed; where the input breaks later, the report says so.
     """
     faults, kinds = Faults(), tuple(kinds)
-    options = UploadOptions(
-        columns=columns,
-        header=header,
-        header_line=header_line,
-        layout=layout,
-        default_region=default_region,
-        phone_format=phone_format,
-    )
+    options = UploadOptions(**reading)
     if sample is not None and sample < 1:
         faults.add(invalid("sample", "must be a number of rows of at least 1"))
     with faults:
@@ -94,7 +82,7 @@ async def lint_records(
             now=now or datetime.datetime.now(datetime.UTC),
             default_region=options.default_region,
             phone_format=options.phone_format,
-            require_hashed=require_hashed,
+            require_hashed=options.require_hashed,
             kinds=kinds,
             allow_effective=takes_effective_at,
         )
@@ -103,8 +91,7 @@ async def lint_records(
     linter = preparer.observer = Linter(selection, has_region=options.default_region is not None)
     try:
         async with open_records(records, selection) as reader:
-            if reader.paths:
-                reader.leave_out(options.own_files if write_layout is None else [*options.own_files, write_layout])
+            reader.leave_out([*options.own_files, *([] if write_layout is None else [write_layout])])
             await _look_at(reader, preparer, linter, sample)
         if not (linter.rows or allow_empty):
             raise NoRows(reader.why_empty or "the input has no rows")
@@ -112,8 +99,7 @@ async def lint_records(
         if not linter.rows:
             raise
         return linter.report(str(error))
-    if write_layout is not None:
-        write_layout_of(selection, write_layout, options.default_region, options.phone_format)
+    write_layout_of(selection, write_layout, options.default_region, options.phone_format)
     return linter.report()
 
 

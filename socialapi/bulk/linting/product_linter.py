@@ -63,8 +63,7 @@ async def lint_products(
     linter = ProductLinter(selection, now or datetime.datetime.now(datetime.UTC))
     try:
         async with open_records(products, selection) as reader:
-            if reader.paths:
-                reader.leave_out(options.own_files if write_layout is None else [*options.own_files, write_layout])
+            reader.leave_out([*options.own_files, *([] if write_layout is None else [write_layout])])
             async for block in reader:
                 some = block if sample is None else block.part(0, sample - linter.rows)
                 for step in some.steps():
@@ -78,8 +77,7 @@ async def lint_products(
         if not linter.rows:
             raise
         return linter.report(str(error))
-    if write_layout is not None:
-        write_layout_of(selection, write_layout)
+    write_layout_of(selection, write_layout)
     return linter.report()
 
 

@@ -222,7 +222,7 @@ async def run_lint(
     right |= {"kinds": destination.kinds, "takes_effective_at": destination.takes_effective_at, "now": session.now()}
     if faults:
         with faults:  # what is wrong with the other options
-            await lint_records((), **right)
+            await lint_records((), **right | {"layout": None, "write_layout": None})
         faults.refuse()
     return await lint_records(records, **right)
 

@@ -210,7 +210,7 @@ class Products(Resource):
         right = right_arguments(ProductLintKeywords, options, faults)
         if faults:
             with faults:  # what is wrong with the other options
-                await lint_products((), **right)
+                await lint_products((), **right | {"layout": None, "write_layout": None})
             faults.refuse()
         return await lint_products(products, now=self._session.now(), **right)
 

@@ -26,7 +26,7 @@ import attrs
 
 from socialapi.bulk.inputs.addresses import is_address, name_of_address, scheme_of
 from socialapi.bulk.inputs.arrow import read_parquet
-from socialapi.bulk.inputs.columns import looks_personal
+from socialapi.bulk.inputs.columns import looks_personal, quoted
 from socialapi.bulk.inputs.csv import READ_BYTES, read_csv
 from socialapi.bulk.inputs.feed_xml import looks_like_xml, read_xml
 from socialapi.bulk.inputs.json import path_of_rows, read_json_array, read_json_lines
@@ -462,15 +462,13 @@ def _compared(
     """
     found, read_as = selection.files.current, by_name(selection)
     text = file.content.peek(HEAD_BYTES)[:HEAD_BYTES].decode("utf-8", "surrogateescape")
-    said = {"format": layout.format, "encoding": layout.encoding, "rows": layout.rows}
-    is_same_format = found["format"] == layout.format
-    if layout.encoding is None or (text.isascii() and "utf-16" not in (layout.encoding, found["encoding"])):
-        del said["encoding"]  # which may be any
-    changes = [
-        f"the {name} is {_shown(found.get(name, ()))}, not {_shown(value)}"
-        for name, value in said.items()
-        if found.get(name, ()) != value and (name == "format" or is_same_format)
-    ]
+    is_same_format, rows, encoding = found["format"] == layout.format, found.get("rows", ()), found["encoding"]
+    is_any = layout.encoding is None or (text.isascii() and "utf-16" not in (layout.encoding, encoding))
+    changes = [] if is_same_format else [f"the format is {found['format']}, not {layout.format}"]
+    if is_same_format and not is_any and encoding != layout.encoding:
+        changes.append(f"the encoding is {encoding}, not {layout.encoding}")
+    if is_same_format and rows != layout.rows:
+        changes.append(f"the rows are in {_shown(rows)}, not in {_shown(layout.rows)}")
     first: Block[L] | None = None
     fault: InvalidInput | None = None
     try:
@@ -492,8 +490,8 @@ def _compared(
     yield from blocks
 
 
-def _shown(value: object) -> str:
-    return (".".join(value) or "the document itself") if isinstance(value, tuple) else str(value)
+def _shown(path: Sequence[str]) -> str:
+    return quoted(".".join(path)) if path else "the document itself"
 
 
 def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
@@ -663,6 +661,8 @@ class FilesReader(_FileReader[L]):
         remarks, changed = self._selection.remarks, list[str]()
         before = len(remarks)
         for path in self.paths[:HEADS_COMPARED]:
+            if not (is_address(path) or Path(path).is_file()):
+                continue  # which can be read only once, such as a pipe
             self._names = [name_of(path)]
             try:
                 with self._opened(path) as file, contextlib.closing(self._rows(file)) as blocks:

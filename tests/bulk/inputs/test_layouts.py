@@ -183,8 +183,8 @@ DRIFT: Mapping[str, tuple[str | bytes, str | bytes, str]] = {
         "the format is jsonl, not json",
     ),
     "Parquet": (TABLE, b"parquet", "the format is parquet, not csv"),
-    "another array of rows": (WRAPPED, WRAPPED.replace("data", "items"), "the rows is items, not data"),
-    "no key around the rows": (WRAPPED, PEOPLE, "the rows is the document itself, not data"),
+    "another array of rows": (WRAPPED, WRAPPED.replace("data", "items"), 'the rows are in "items", not in "data"'),
+    "no key around the rows": (WRAPPED, PEOPLE, 'the rows are in the document itself, not in "data"'),
     "a key that is gone": (PEOPLE, PEOPLE.replace("email", "Mail"), 'missing: "email" (email); new: "Mail" (email)'),
     "a list without names has names": (HANDLES, "id,handle\n1,jack_lee\n", "line 1 names the columns"),
     "a list without names has another column": (HANDLES, "x,1,jack_lee\n", "the number of columns is 3, not 2"),
@@ -199,7 +199,7 @@ DRIFT: Mapping[str, tuple[str | bytes, str | bytes, str]] = {
 @pytest.mark.parametrize("what", DRIFT)
 async def test_a_file_that_has_changed_stops_before_the_first_request_and_says_how(what: str) -> None:
     before, after, says = DRIFT[what]
-    options = {"header": False, "columns": {"handle": 2}} if before == HANDLES else {}
+    options: dict[str, Any] = {"header": False, "columns": {"handle": 2}} if before == HANDLES else {}
     await lint_records(written("a", before), **options, write_layout="l.toml")
     path = as_parquet("b", Kunde=[1], Mail=[ANN], Telefon=[PHONE]) if after == b"parquet" else written("b", after)
     service = ModelService()
@@ -254,7 +254,7 @@ async def test_an_option_that_says_otherwise_than_the_layout_is_refused(option: 
     await lint_records(path, default_region="DE", write_layout="l.toml")
     with pytest.raises(InvalidInput, match=f"{option} says otherwise than the layout"):
         await uploaded(path, layout="l.toml", **{option: OTHERWISE[option]})
-    same = {"columns": {"email": "Mail"}, "header_line": 1, "default_region": "DE"}
+    same: dict[str, Any] = {"columns": {"email": "Mail"}, "header_line": 1, "default_region": "DE"}
     assert await uploaded(path, layout="l.toml", **same) == held("email", ANN)
 
 

@@ -482,7 +482,7 @@ def _compared(
         is_row = selection.of_keys(tuple(layout.columns)).is_row
         changes += layout.named_in(text, read_as, lambda cells: is_row(cells) is not False)
     if changes:
-        raise InvalidInput(f"{CHANGED} {layout.path}: {'; '.join(changes)}")
+        raise InvalidInput(f"{CHANGED} {name_of(layout.path)}: {'; '.join(changes)}")
     if fault is not None:
         raise fault
     if first is not None:
@@ -670,6 +670,7 @@ class FilesReader(_FileReader[L]):
             except InvalidInput as fault:
                 changed.append(fault.message)
         del remarks[before:], self._names[:]
+        self._bytes_read = 0
         if more := len(changed) - MOST_CHANGED:
             changed[MOST_CHANGED:] = [f"and {more} more files"] * (more > 0)
         if changed:

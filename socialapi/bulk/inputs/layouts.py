@@ -1,5 +1,6 @@
 """Layouts: what was understood of a file, written down, so that no later run has to guess it again."""
 
+import contextlib
 import csv
 import json
 import os
@@ -13,7 +14,7 @@ from typing import Any, Final, Literal, get_args
 import attrs
 
 from socialapi.bulk.inputs.columns import looks_personal, names_given, quoted
-from socialapi.errors import InvalidInput
+from socialapi.errors import InvalidInput, printable
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.validation import Faults, invalid
 
@@ -90,7 +91,8 @@ class FileLayout(FrozenRecord):
     repeated: tuple[str, ...] = ()
     default_region: str | None = None
     phone_format: str = "auto"
-    path: str = attrs.field(default="", eq=False)
+    path: str | os.PathLike[str] = attrs.field(default="", eq=False)
+    """The file that it was read from."""
 
     @property
     def header(self) -> bool:
@@ -240,20 +242,24 @@ def layout_of(selection: Any, default_region: str | None, phone_format: str) -> 
     )
 
 
+def _shown(path: str | os.PathLike[str]) -> str:
+    """Returns the path for a message; one that looks like data is not shown."""
+    text = os.fsdecode(path)
+    is_shown = text.endswith(".toml") or not looks_personal(Path(text).name)
+    return printable(text) if is_shown else "(not shown, for its path looks like data)"
+
+
 def check_place(path: str | os.PathLike[str]) -> None:
     """Raises InvalidInput where no layout can be written, since another file is there or no folder."""
     place = Path(path)
-    try:
-        if place.is_file():
-            with place.open("rb") as file:
-                if file.read(len(_COMMENT)) == _COMMENT.encode():
-                    return
-        if os.path.lexists(place):
-            raise InvalidInput(f"{place} is another file, which no layout replaces: choose another path")
-    except OSError as problem:
-        raise InvalidInput(f"{place} cannot be read ({problem.strerror})") from None
+    if place.is_file():
+        with contextlib.suppress(OSError), place.open("rb") as file:
+            if file.read(len(_COMMENT)) == _COMMENT.encode():
+                return
+    if os.path.lexists(place):
+        raise InvalidInput(f"{_shown(path)} is another file, which no layout replaces: choose another path")
     if not place.parent.is_dir():
-        raise InvalidInput(f"{place} cannot be written: there is no such folder")
+        raise InvalidInput(f"{_shown(path)} cannot be written: there is no such folder")
 
 
 def write_layout_of(
@@ -269,27 +275,31 @@ def write_layout_of(
         content = layout_of(selection, default_region, phone_format).text().encode()
     except UnicodeEncodeError:
         raise InvalidInput("no layout is written: the names of the columns are not UTF-8") from None
+    says = ""
     try:
         with open(place, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(content)
     except FileExistsError:
         if place.read_bytes() != content:
-            raise InvalidInput(f"{place} is another layout, which is kept: choose another path, or delete it") from None
+            says = "is another layout, which is kept: choose another path, or delete it"
     except OSError as problem:
-        place.unlink(missing_ok=True)
-        raise InvalidInput(f"{place} cannot be written ({problem.strerror})") from None
+        says = f"cannot be written ({problem.strerror})"
+        with contextlib.suppress(OSError):
+            place.unlink()
+    if says:  # out here, since an OSError holds the path, which may be data
+        raise InvalidInput(f"{_shown(path)} {says}")
 
 
 def read_layout(path: str | os.PathLike[str], selection: Any) -> FileLayout:
     """Reads a layout of what is selected. Raises InvalidInput, which names what is wrong with it."""
-    place = os.fsdecode(path)
+    place, found, says = _shown(path), dict[str, Any](), ""
     try:
         with Path(path).open("rb") as file:
-            content = file.read(MAX_LAYOUT_BYTES + 1)
-        found = tomllib.loads(content[:MAX_LAYOUT_BYTES].decode())
-    except (OSError, ValueError) as problem:  # ValueErrors are those of TOML, of UTF-8, and of paths with a NUL
-        says = problem.strerror if isinstance(problem, OSError) else "it is not TOML"
-        raise InvalidInput(f"the layout {place} cannot be read: {says}") from None
+            found = tomllib.loads(file.read(MAX_LAYOUT_BYTES).decode())
+    except (OSError, ValueError) as problem:  # ValueErrors are those of TOML and of UTF-8
+        says = str(problem.strerror) if isinstance(problem, OSError) else "it is not TOML"
+    if says:  # out here, since an OSError holds the path, which may be data
+        raise InvalidInput(f"the layout {place} cannot be read: {says}")
     if found.get("version") != VERSION:
         raise InvalidInput(f"{place} is not a layout, or was written by another version: version is not {VERSION}")
     if found.get("reads") != selection.reads:
@@ -309,7 +319,7 @@ def read_layout(path: str | os.PathLike[str], selection: Any) -> FileLayout:
             raise InvalidInput(f"the layout {place} reads {quoted(name)} as {quoted(other[0])}, which nothing is")
     facts = {name: value for name, value in found.items() if name not in ("version", "header", "columns")}
     facts |= {name: tuple(facts[name]) for name in ("rows", "repeated") if name in facts}
-    return FileLayout(**facts, columns={name: tuple(filter(None, given)) for name, given in roles.items()}, path=place)
+    return FileLayout(**facts, columns={name: tuple(filter(None, given)) for name, given in roles.items()}, path=path)
 
 
 def _are_texts(value: object) -> bool:
@@ -350,9 +360,9 @@ def with_layout(options: Mapping[str, Any], selection: Any) -> Mapping[str, Any]
     for name in options.keys() & OPTIONS.keys():
         given = given_columns if name == "columns" else options[name]
         if given and given != OPTIONS[name] and given != says[name]:
-            faults.add(invalid(name, f"says otherwise than the layout {layout.path}: leave out one of them"))
+            faults.add(invalid(name, f"says otherwise than the layout {_shown(layout.path)}: leave out one of them"))
     if options["header"] is False and layout.header:
-        faults.add(invalid("header", f"says otherwise than the layout {layout.path}: leave out one of them"))
+        faults.add(invalid("header", f"says otherwise than the layout {_shown(layout.path)}: leave out one of them"))
     faults.refuse()
     by_name = defaultdict[str, set[str]](set)
     for name, role in selection.of_keys(tuple(layout.columns)).roles:

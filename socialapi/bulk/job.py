@@ -7,13 +7,14 @@ import inspect
 import math
 import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Sized
-from typing import Any, Final, Generic, Literal, Protocol, TypeVar
+from typing import Any, Final, Generic, Literal, Protocol, Self, TypeVar
 
 import attrs
 
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.dispatcher import Concurrency, Dispatcher, Sendable
 from socialapi.bulk.inputs.addresses import is_address
+from socialapi.bulk.inputs.layouts import OPTIONS, FileLayout, with_layout
 from socialapi.bulk.inputs.reader import NoRows, Reader, TableForm
 from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
 from socialapi.bulk.rejects import RejectsFile, is_rejects_file, same_file
@@ -54,11 +55,23 @@ class JobOptions(FrozenRecord):
     header_line: int | None = None
     flush_after_seconds: float | Unset | None = UNSET
     """How long a row waits for further ones; None for as long as it takes."""
+    layout: str | os.PathLike[str] | FileLayout | None = None
+    """The file of a layout; what it says, in the options of a job that runs."""
+
+    def laid_out(self, selection: Any) -> Self:
+        """Returns the options with what their layout says; `selection` is one without given columns."""
+        names = attrs.fields_dict(type(self)).keys() & {*OPTIONS, "layout"}
+        return attrs.evolve(self, **with_layout({name: getattr(self, name) for name in names}, selection))
 
     @property
     def form(self) -> TableForm:
         """Where a CSV or TSV file names its columns. A job that deletes does not guess."""
-        return TableForm(self.header, self.header_line, guesses=self.why_not_empty is None)
+        return TableForm.of(
+            header=self.header,
+            header_line=self.header_line,
+            layout=self.layout,
+            guesses=self.why_not_empty is None,
+        )
 
     @property
     def form_settings(self) -> Mapping[str, Setting]:
@@ -84,13 +97,13 @@ class JobOptions(FrozenRecord):
 
     @property
     def own_files(self) -> Sequence[str | os.PathLike[str]]:
-        """The files that such a job writes: an export in the place of the rejects file is none of
+        """The files that such a job writes, and its layout: an export in the place of the rejects file is none of
         them.
         """
         found = [os.fsdecode(path) + ending for path in self.databases for ending in ("", "-wal", "-shm", SUFFIX)]
         if self.rejects is not None:
             found += [os.fsdecode(self.rejects)] * is_rejects_file(self.rejects) + [os.fsdecode(self.rejects) + SUFFIX]
-        return found
+        return found if not isinstance(self.layout, FileLayout) else [*found, self.layout.path]
 
     def problems(self) -> Iterator[InvalidInput]:
         """Yields what is wrong with each option that makes no sense."""
@@ -112,6 +125,8 @@ class JobOptions(FrozenRecord):
         if seconds is not None and seconds is not UNSET and not 0 < seconds < math.inf:
             yield invalid("flush_after_seconds", "must be a number above 0, or None")
         yield from same_files("journal", self.journal_path, {"the rejects file, too": self.rejects})
+        for name, path in (("journal", self.journal_path), ("rejects", self.rejects)):
+            yield from same_files(name, path, {"the layout, too": self.layout})
 
 
 def same_files(name: str, file: object, others: Mapping[str, object]) -> Iterator[InvalidInput]:

@@ -20,11 +20,13 @@ from socialapi.cli.options import (
     Files,
     HeaderLine,
     JournalOption,
+    LayoutOption,
     MaxRejectShare,
     NoHeader,
     PhoneFormatOption,
     Region,
     RequireHashed,
+    WriteLayout,
     dated_path,
     lasting,
     mapping_of,
@@ -56,6 +58,7 @@ class RowFlags:
     column: Column = None
     no_header: NoHeader = False
     header_line: HeaderLine = None
+    layout: LayoutOption = None
     default_region: Region = None
     phone_format: PhoneFormatOption = "auto"
     require_hashed: RequireHashed = False
@@ -87,6 +90,7 @@ class RowFlags:
             columns=mapping_of(self.column),
             header=not self.no_header,
             header_line=self.header_line,
+            layout=self.layout,
             default_region=self.default_region,
             phone_format=self.phone_format,
             require_hashed=self.require_hashed,
@@ -241,9 +245,11 @@ class LintFlags:
     column: Column = None
     no_header: NoHeader = False
     header_line: HeaderLine = None
+    layout: LayoutOption = None
     default_region: Region = None
     phone_format: PhoneFormatOption = "auto"
     require_hashed: RequireHashed = False
+    write_layout: WriteLayout = None
     sample: Annotated[int | None, whole_number(help="Look at so many rows at most, the first ones.", least=1)] = None
     allow_empty: AllowEmpty = False
     json: Annotated[
@@ -282,6 +288,8 @@ async def _lint(
         columns=mapping_of(flags.column),
         header=not flags.no_header,
         header_line=flags.header_line,
+        layout=flags.layout,
+        write_layout=flags.write_layout,
         kinds=kinds,
         default_region=flags.default_region,
         phone_format=flags.phone_format,

@@ -302,6 +302,23 @@ HeaderLine = Annotated[
 ]
 
 
+LayoutOption = Annotated[
+    Path | None,
+    Parameter(
+        help="Read the file by this layout, which lint --write-layout has written: nothing is guessed, and a file that has "
+        "changed is refused before anything is sent.",
+        validator=lasting("--layout"),
+    ),
+]
+WriteLayout = Annotated[
+    Path | None,
+    Parameter(
+        help="Write down how the file is read: its format, and what each column is read as. Jobs take it with --layout.",
+        validator=lasting("--write-layout"),
+    ),
+]
+
+
 @contextlib.contextmanager
 def named(options: Mapping[str, str]) -> Iterator[None]:
     """Replaces the parameters in broken rules by the names of the options."""

@@ -69,6 +69,11 @@ class RowKeywords(TypedDict, total=False):
     """The line of a CSV or TSV file that names its columns. By default it is the first one, or one of
     the first twenty, below a title or comments.
     """
+    layout: str | os.PathLike[str] | None
+    """A file of `lint(…, write_layout=)`, by which the input is read: nothing of its form and columns is
+    guessed, and an input that has changed is refused before anything is sent. It takes the place of
+    `columns`, `header`, `header_line`, `default_region` and `phone_format`.
+    """
     default_region: str | None
     """Two-letter country of phone numbers without a country code, for example `US`. A column `country`
     says it for each row.
@@ -153,6 +158,10 @@ class LintKeywords(TypedDict, total=False):
     """The same as for an upload."""
     header_line: int | None
     """The same as for an upload."""
+    layout: str | os.PathLike[str] | None
+    """The same as for an upload."""
+    write_layout: str | os.PathLike[str] | None
+    """File for what was understood of the input: its format, and what each column is read as."""
     default_region: str | None
     """The same as for an upload."""
     phone_format: PhoneFormat
@@ -213,7 +222,7 @@ async def run_lint(
     right |= {"kinds": destination.kinds, "takes_effective_at": destination.takes_effective_at, "now": session.now()}
     if faults:
         with faults:  # what is wrong with the other options
-            await lint_records((), **right)
+            await lint_records((), **right | {"layout": None, "write_layout": None})
         faults.refuse()
     return await lint_records(records, **right)
 

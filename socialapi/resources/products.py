@@ -76,6 +76,11 @@ class UpsertKeywords(TypedDict, total=False):
     """The line of a CSV or TSV file that names its columns. By default it is the first one, or one of
     the first twenty, below a title or comments.
     """
+    layout: str | os.PathLike[str] | None
+    """A file of `lint(…, write_layout=)`, by which the input is read: nothing of its form and columns is
+    guessed, and an input that has changed is refused before anything is sent. It takes the place of
+    `columns`, `header` and `header_line`.
+    """
     concurrency: int | Literal["auto"]
     """Requests of up to 25 products in flight at once, 8 by default."""
     journal: str | os.PathLike[str] | Journal | None
@@ -132,6 +137,10 @@ class ProductLintKeywords(TypedDict, total=False):
     """The same as for a load."""
     header_line: int | None
     """The same as for a load."""
+    layout: str | os.PathLike[str] | None
+    """The same as for a load."""
+    write_layout: str | os.PathLike[str] | None
+    """File for what was understood of the input: its format, and what each column is read as."""
     sample: int | None
     """Read at most this many rows, from the start."""
 
@@ -201,7 +210,7 @@ class Products(Resource):
         right = right_arguments(ProductLintKeywords, options, faults)
         if faults:
             with faults:  # what is wrong with the other options
-                await lint_products((), **right)
+                await lint_products((), **right | {"layout": None, "write_layout": None})
             faults.refuse()
         return await lint_products(products, now=self._session.now(), **right)
 

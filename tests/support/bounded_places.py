@@ -723,6 +723,15 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         webhooks/receiver.py Receiver.__init__ WeakKeyDictionary
         """
     ),
+    "It has the names of the columns of two files at most.": _places(
+        """
+        bulk/inputs/layouts.py FileLayout.positions defaultdict
+        bulk/inputs/layouts.py FoundFiles current
+        bulk/inputs/layouts.py FoundFiles found
+        bulk/inputs/layouts.py layout_of defaultdict
+        bulk/inputs/layouts.py with_layout defaultdict
+        """
+    ),
     "It only exhausts an iterator, with a length of nothing.": _places(
         """
         models/validation.py _anything deque
@@ -737,6 +746,9 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "It reads a file of the user's own, which is no larger than what they wrote there: settings, logins, the list of jobs.": _places(
         """
+        bulk/inputs/layouts.py check_place read
+        bulk/inputs/layouts.py read_layout read
+        bulk/inputs/layouts.py write_layout_of read_bytes
         cli/credential_store.py CredentialStore._read read_text
         cli/emulator.py _Background.note read_text
         cli/emulator.py _check_env_file read

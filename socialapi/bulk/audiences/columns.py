@@ -27,8 +27,9 @@ from socialapi.bulk.inputs.columns import (
     shown_name,
     with_article,
 )
+from socialapi.bulk.inputs.layouts import FoundFiles
 from socialapi.bulk.inputs.null_words import is_null_word
-from socialapi.bulk.inputs.reader import ANY_FORM, TableForm
+from socialapi.bulk.inputs.reader import ANY_FORM, TableForm, note_names
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.internal.unset import UNSET
@@ -158,9 +159,12 @@ class IdentifierColumns(FrozenRecord):
     kinds: tuple[IdentifierKind, ...]
     given: Mapping[str, tuple[str, ...]]
     form: TableForm = ANY_FORM
+    files: FoundFiles = attrs.field(factory=FoundFiles, eq=False, repr=False)
     noted: dict[str, str] = attrs.field(factory=dict, eq=False, repr=False)
     remarks: list[RowIssue] = attrs.field(factory=list, eq=False, repr=False)
 
+    reads: ClassVar[str] = "people"
+    all_roles: ClassVar[Sequence[str]] = (*IDENTIFIER_KINDS, *OVERRIDES, REGION)
     noun: ClassVar[str] = "records"
     items: ClassVar[str] = "AudienceUser or Operation"
     instead_of_paths: ClassVar[str] = (
@@ -196,9 +200,14 @@ class IdentifierColumns(FrozenRecord):
         return cls(taken, given, form)
 
     @property
+    def roles(self) -> Sequence[str]:
+        """What columns may be given for."""
+        return (*self.kinds, *OVERRIDES, REGION)
+
+    @property
     def paths(self) -> Sequence[str]:
         """The names that were given and may be paths into objects."""
-        return paths_of(self.given)
+        return paths_of(self.given) if self.form.layout is None else self.form.layout.paths
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
         """Returns the objects as they are: values within them are read by a path only."""
@@ -208,6 +217,7 @@ class IdentifierColumns(FrozenRecord):
         """Returns the layout as `of_keys` does. Also raises InvalidInput if a given column is missing, no
         column has identifiers, or the names of a file are a row.
         """
+        note_names(self, names)
         layout = self.of_keys(names)
         self._require(names, found_identifiers=bool(layout.identifiers), line=line if self.form.header else None)
         if line is not None and self.form == TableForm(guesses=self.form.guesses):
@@ -250,7 +260,10 @@ class IdentifierColumns(FrozenRecord):
 
     def _find(self, names: Sequence[str]) -> dict[str, list[int]]:
         """Returns the positions of the columns of each kind and override."""
-        found: dict[str, list[int]] = {key: [] for key in (*self.kinds, *OVERRIDES, REGION)}
+        found: dict[str, list[int]] = {key: [] for key in self.roles}
+        if self.form.layout is not None:
+            positions = self.form.layout.positions(names)
+            return {key: positions.get(key, []) for key in found}
         claimed: set[int] = set()
         for key, given in self.given.items():
             found[key] = positions_of(given, names)
@@ -263,9 +276,9 @@ class IdentifierColumns(FrozenRecord):
 
     def check_keys(self, names: Collection[str]) -> None:
         """Raises InvalidInput if the first objects lack a given column, or have no identifiers."""
-        detected = {detected_as(name) for name in names} - self.given.keys()
-        has_identifiers = any(kind in detected or self.given.get(kind) for kind in self.kinds)
-        self._require(tuple(names), found_identifiers=has_identifiers)
+        note_names(self, names)
+        found = self._find(tuple(names))
+        self._require(tuple(names), found_identifiers=any(found[kind] for kind in self.kinds))
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
         """Notes columns that are not read though nearly all of their first values are addresses, numbers or digests."""

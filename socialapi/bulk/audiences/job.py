@@ -391,7 +391,6 @@ class UploadJob:
         call: CallOptions,
     ) -> None:
         config, route = session.config, destination.target.route
-        self._options = options
         self._session = session
 
         def prepare_at(now: datetime.datetime) -> Prepare[UserBlock]:
@@ -410,10 +409,12 @@ class UploadJob:
 
         faults = Faults(options.problems())
         with faults:
+            options = options.laid_out(IdentifierColumns.of(None, destination.kinds))
             selection = IdentifierColumns.of(options.columns, destination.kinds, options.form)
         with faults:
             prepare_at(session.now())
         faults.refuse()
+        self._options = options
         rate = route.rate_limit.configured(config.rate_limits) if route.rate_limit else None
         self.counters: RowCounters = RowCounters(
             rate, ignored_columns=selection.ignored_columns, read_columns=selection.read_columns, notes=selection.notes

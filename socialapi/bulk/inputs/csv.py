@@ -21,7 +21,6 @@ import attrs
 
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, folded_name, is_value
 from socialapi.bulk.inputs.dialect import (
-    DELIMITERS,
     MAX_CELL_CHARACTERS,
     READ_BYTES,
     Dialect,
@@ -35,6 +34,7 @@ from socialapi.bulk.inputs.dialect import (
     with_escapes,
     without_comment_mark,
 )
+from socialapi.bulk.inputs.layouts import DELIMITERS
 from socialapi.bulk.inputs.reader import (
     BYTES_PER_BLOCK,
     COLUMNS_LOOKED_AT,
@@ -115,13 +115,19 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     if form.header_line is not None:
         text = source.line_of_names(text, form.header_line)
     line, first_lines = source.number, source.head(text)
-    head = read_head(first_lines, separator, selection)
+    head = read_head(first_lines, form.delimiters[0] if form.delimiters else separator, selection)
     line += head.index
     if head.index:
         _note_skipped_lines(first_lines[: head.index], line, selection)
-    first_lines, dialect, rows = first_lines[head.index :], head.dialect, head.rows
-    if sample and (dialect := with_escapes(dialect, sample, line)) != head.dialect:
+    first_lines, rows = first_lines[head.index :], head.rows
+    dialect = with_escapes(head.dialect, sample, line) if sample and not form.delimiters else head.dialect
+    if form.layout is not None and form.delimiters:
+        dialect = dialect.escaping(form.layout.escapes, first_lines[0])
+    if dialect != head.dialect:
         rows = dialect.parse_all(first_lines)
+    selection.files.note(
+        delimiter=dialect.delimiter, escapes=dialect.escapes, header_line=line if form.header else None
+    )
     table = _Table(first_lines, source, dialect, line)
     names = table.names() if form.header else [str(at + 1) for at in range(max(map(len, rows)))]
     if len(names) > MAX_COLUMNS:

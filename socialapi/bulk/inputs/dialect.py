@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 from io import BufferedReader, StringIO
 from itertools import filterfalse
-from typing import Any, Final, Literal, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 import attrs
 
 from socialapi.bulk.inputs.columns import is_value
+from socialapi.bulk.inputs.layouts import DELIMITERS, Escapes
 from socialapi.bulk.inputs.reader import Selection
 
-DELIMITERS: Final = (",", ";", "\t", "|")
 MAX_CELL_CHARACTERS: Final = 131_072
 """The limit of Python's parser."""
 READ_BYTES: Final = 65_536
@@ -26,10 +26,6 @@ LINES_READ_AGAIN: Final = 50_000
 FEW_MARKS: Final = 2
 """Quotation marks without a backslash that do not yet mean that cells are quoted."""
 
-Escapes = Literal["nothing", "quotes", "everything", "unquoted"]
-"""What a backslash escapes: nothing, quotation marks alone, or any character. In a file that is `unquoted`, a
-backslash escapes any character and quotation marks are characters.
-"""
 
 _OPTIONS: Final[Sequence[Escapes]] = ("quotes", "unquoted", "everything")
 _find_escape: Final = re.compile(rb"\\[\"\r\n,;\t|]").search
@@ -75,6 +71,11 @@ class Dialect:
     delimiter: str
     escapes: Escapes = "nothing"
     line_end: str = ""
+
+    def escaping(self, escapes: Escapes, first_line: str) -> "Dialect":
+        """Returns the dialect with these escapes, for a file that begins with this line."""
+        line_end = "\n" if escapes == "unquoted" and first_line.endswith("\n") else ""
+        return attrs.evolve(self, escapes=escapes, line_end=line_end)
 
     @property
     def escapes_line_ends(self) -> bool:
@@ -323,10 +324,10 @@ def with_escapes(dialect: Dialect, sample: bytes, line: int) -> Dialect:
     best = _fit(dialect, lines, is_cut=is_cut)
     if not best[1]:
         return dialect
-    chosen, line_end = dialect, "\n" if lines[0].endswith("\n") else ""
+    chosen = dialect
     for escapes in _OPTIONS:
         if escapes not in excluded:
-            other = attrs.evolve(dialect, escapes=escapes, line_end=line_end if escapes == "unquoted" else "")
+            other = dialect.escaping(escapes, lines[0])
             found = _fit(other, lines, is_cut=is_cut)
             if found > best and found[0] > 1:
                 chosen, best = other, found

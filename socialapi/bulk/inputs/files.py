@@ -13,6 +13,7 @@ import gzip
 import inspect
 import io
 import os
+import re
 import stat
 import sys
 import zlib
@@ -25,11 +26,12 @@ import attrs
 
 from socialapi.bulk.inputs.addresses import is_address, name_of_address, scheme_of
 from socialapi.bulk.inputs.arrow import read_parquet
-from socialapi.bulk.inputs.columns import looks_personal
+from socialapi.bulk.inputs.columns import looks_personal, quoted
 from socialapi.bulk.inputs.csv import read_csv
 from socialapi.bulk.inputs.dialect import READ_BYTES
 from socialapi.bulk.inputs.feed_xml import looks_like_xml, read_xml
 from socialapi.bulk.inputs.json import path_of_rows, read_json_array, read_json_lines
+from socialapi.bulk.inputs.layouts import FileLayout, NamesChanged
 from socialapi.bulk.inputs.reader import (
     BinaryFile,
     Block,
@@ -38,6 +40,7 @@ from socialapi.bulk.inputs.reader import (
     NoRows,
     Selection,
     ThreadedReader,
+    by_name,
     convert_from,
 )
 from socialapi.bulk.inputs.remote import RemoteFile, addresses_of, open_address
@@ -319,6 +322,21 @@ FORMATS: Final[Mapping[str, Format]] = {
     PARQUET: read_parquet,
 }
 """The formats by the extensions of file names. For other names, the first bytes decide."""
+NAMES: Final[Mapping[Any, str]] = {
+    read_csv: "csv",
+    read_json_lines: "jsonl",
+    read_json_array: "json",
+    read_xml: "xml",
+    read_parquet: "parquet",
+}
+"""What formats are called in layouts."""
+CHANGED: Final = "the file differs from the layout"
+HEADS_COMPARED: Final = 1_000
+"""Files that are compared with their layout before the first row is read."""
+MOST_CHANGED: Final = 5
+"""Files of which is said what has changed."""
+DECLARATION_BYTES: Final = 200
+_declaration: Final = re.compile(rb"""<\?xml[^>]*encoding=["']([\w.-]+)""").search
 LINES_ONLY: Final = (".jsonl", ".ndjson")
 """The extensions of JSON Lines, which are never read as a single document."""
 HEAD_BYTES: Final = 65_536
@@ -405,14 +423,74 @@ def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], N
     there.
     """
     head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
-    if head.startswith(_UTF16) and not head.startswith(codecs.BOM_UTF32_LE) and not looks_like_xml(head):
+    is_utf16 = head.startswith(_UTF16) and not head.startswith(codecs.BOM_UTF32_LE)
+    if is_utf16 and not looks_like_xml(head):
         file = attrs.evolve(file, content=BufferedReader(_FromUtf16(file.content), BUFFER_BYTES))
     read, form = _format_of(file, selection), selection.form
-    if read is not read_csv and (form.header_line is not None or not form.header):
+    if form.layout is None and read is not read_csv and (form.header_line is not None or not form.header):
         raise InvalidInput(
             "header and header_line (--no-header, --header-line) are for CSV and TSV, and this is neither"
         )
-    return read(file.content, selection)
+    plain = read.func if isinstance(read, functools.partial) else read
+    facts: dict[str, Any] = {"format": NAMES[plain], "encoding": None}
+    if plain is not read_parquet:
+        facts["encoding"] = "utf-16" if is_utf16 or 0 in head[:2] else _encoding_of(head)
+    if isinstance(read, functools.partial):
+        facts["rows"] = tuple(read.keywords["path"])
+    selection.files.begin(**facts)
+    blocks = read(file.content, selection)
+    return blocks if form.layout is None else _compared(blocks, form.layout, file, selection)
+
+
+def _encoding_of(head: bytes) -> str:
+    """Returns the encoding of a text that begins so: the one that XML declares, or else UTF-8 if there is more of it
+    than of anything else.
+    """
+    if looks_like_xml(head) and (declared := _declaration(head[:DECLARATION_BYTES])) is not None:
+        return declared[1].decode().lower()
+    text = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(head)
+    others = sum("\udc80" <= sign <= "\udcff" for sign in text)
+    return "unknown-8bit" if 2 * others > sum(sign > "\x7f" for sign in text) else "utf-8"
+
+
+def _compared(
+    blocks: Generator[Block[L], None, None], layout: FileLayout, file: InputFile, selection: Selection[L]
+) -> Generator[Block[L], None, None]:
+    """Yields the blocks of a file. Raises InvalidInput, before the first one, with everything that is not as its layout
+    says.
+    """
+    found, read_as = selection.files.current, by_name(selection)
+    text = file.content.peek(HEAD_BYTES)[:HEAD_BYTES].decode("utf-8", "surrogateescape")
+    is_same_format, rows, encoding = found["format"] == layout.format, found.get("rows", ()), found["encoding"]
+    is_any = layout.encoding is None or (text.isascii() and "utf-16" not in (layout.encoding, encoding))
+    changes = [] if is_same_format else [f"the format is {found['format']}, not {layout.format}"]
+    if is_same_format and not is_any and encoding != layout.encoding:
+        changes.append(f"the encoding is {encoding}, not {layout.encoding}")
+    if is_same_format and rows != layout.rows:
+        changes.append(f"the rows are in {_shown(rows)}, not in {_shown(layout.rows)}")
+    first: Block[L] | None = None
+    fault: InvalidInput | None = None
+    try:
+        first = next(blocks, None)
+    except NamesChanged as other:
+        changes += layout.explained(text, other.changes, read_as) if is_same_format else other.changes
+    except InvalidInput as problem:
+        fault = problem
+        changes += layout.explained(text, (), read_as) if is_same_format else ()
+    if is_same_format and not layout.header and not changes:
+        is_row = selection.of_keys(tuple(layout.columns)).is_row
+        changes += layout.named_in(text, read_as, lambda cells: is_row(cells) is not False)
+    if changes:
+        raise InvalidInput(f"{CHANGED} {name_of(layout.path)}: {'; '.join(changes)}")
+    if fault is not None:
+        raise fault
+    if first is not None:
+        yield first
+    yield from blocks
+
+
+def _shown(path: Sequence[str]) -> str:
+    return quoted(".".join(path)) if path else "the document itself"
 
 
 def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
@@ -461,7 +539,9 @@ def _text_format(file: InputFile, head: bytes, selection: Selection[Any]) -> For
         return read
     if text.startswith(b"["):
         return read_json_array
-    path = None if file.extension in LINES_ONLY else path_of_rows(text, selection)
+    layout = selection.form.layout
+    are_lines = file.extension in LINES_ONLY or (layout is not None and layout.format == "jsonl")
+    path = None if are_lines else path_of_rows(text, selection, None if layout is None else layout.rows)
     return read_json_lines if path is None else functools.partial(read_json_array, path=path)
 
 
@@ -544,6 +624,8 @@ class FilesReader(_FileReader[L]):
     def _read(self) -> Generator[Block[L], None, None]:
         sizes = [self._bytes_of(path) for path in self.find()]
         self._size = sum(sizes)
+        if self._selection.form.layout is not None and len(self.paths) > 1:
+            self._compare_heads()
         number = 0
         for path, size in zip(self.paths, sizes, strict=True):
             self._starts.append(number + 1)
@@ -570,6 +652,26 @@ class FilesReader(_FileReader[L]):
         # Times are written in other ways in lists of files.
         self._versions.update({path: version for path, version in found.items() if version.etag is not None})
         return found
+
+    def _compare_heads(self) -> None:
+        """Raises InvalidInput for files that are not as their layout says."""
+        remarks, changed = self._selection.remarks, list[str]()
+        before = len(remarks)
+        for path in self.paths[:HEADS_COMPARED]:
+            if not (is_address(path) or Path(path).is_file()):
+                continue  # which can be read only once, such as a pipe
+            self._names = [name_of(path)]
+            try:
+                with self._opened(path) as file, contextlib.closing(self._rows(file)) as blocks:
+                    next(blocks, None)
+            except InvalidInput as fault:
+                changed.append(fault.message)
+        del remarks[before:], self._names[:]
+        self._bytes_read = 0
+        if more := len(changed) - MOST_CHANGED:
+            changed[MOST_CHANGED:] = [f"and {more} more files"] * (more > 0)
+        if changed:
+            raise InvalidInput("; ".join(changed))
 
     def _bytes_of(self, path: str) -> int:
         """Returns the size of a file, 0 if it is unknown. Raises InvalidInput if there is no such file."""

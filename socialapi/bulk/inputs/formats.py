@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import AsyncIterable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from socialapi.bulk.inputs.iterables import AsyncIterableReader, IterableReader
 from socialapi.bulk.inputs.keyed_rows import keyed_row
+from socialapi.bulk.inputs.layouts import check_place
 from socialapi.bulk.inputs.reader import ArrowStream, BinaryFile, Block, Layout, Reader, Selection
 from socialapi.errors import InvalidInput
 
@@ -40,24 +41,40 @@ def open_records(records: Any, selection: Selection[L], network: "Network | None
     Raises InvalidInput for something that cannot be read at all; a file is opened, and found
     unusable, when its first block is asked for.
     """
+    if selection.form.layout is not None and not are_files(records):
+        raise InvalidInput(ONLY_FILES)
     if hasattr(records, "__arrow_c_stream__"):
         from socialapi.bulk.inputs.arrow import ArrowReader
 
         return ArrowReader(records, selection)
-    if isinstance(records, str | os.PathLike) or _are_paths(records) or hasattr(records, "read"):
+    if are_files(records):
         from socialapi.bulk.inputs.files import open_files
 
         return open_files(records, selection, network)
     return _open_items(records, selection)
 
 
-def _are_paths(records: Any) -> bool:
-    """Returns whether a list has only paths and patterns."""
-    return (
-        isinstance(records, list | tuple)
-        and bool(records)
-        and all(isinstance(each, str | os.PathLike) for each in records)
-    )
+ONLY_FILES: Final = (
+    "a layout is one of files: rows in memory have names and types of their own, and columns= names them"
+)
+
+
+def are_files(records: Any) -> bool:
+    """Whether it is the path of a file or a pattern, a list of these and nothing else, or an open file."""
+    if hasattr(records, "__arrow_c_stream__"):
+        return False
+    if isinstance(records, str | os.PathLike) or hasattr(records, "read"):
+        return True
+    is_list = isinstance(records, list | tuple) and bool(records)
+    return is_list and all(isinstance(each, str | os.PathLike) for each in records)
+
+
+def check_layout_place(path: str | os.PathLike[str] | None, records: Any) -> None:
+    """Raises InvalidInput where the layout of the records cannot be written."""
+    if path is not None:
+        if not are_files(records):
+            raise InvalidInput(ONLY_FILES)
+        check_place(path)
 
 
 def _open_items(records: Any, selection: Selection[L]) -> Reader[Block[L]]:

@@ -145,12 +145,12 @@ _LOOKED_AT: Final = 16_384
 """Characters of an object, of which the head of a file may have only a part."""
 
 
-def path_of_rows(head: bytes, selection: Selection[Any]) -> Sequence[str] | None:
+def path_of_rows(head: bytes, selection: Selection[Any], given: Sequence[str] | None) -> Sequence[str] | None:
     """Returns the names of the members that lead to the rows of a file that begins so, such as `data`, `products` for
     `{"data": {"products": […]}}`; None if it is no single object with the rows in an array.
 
     It is JSON Lines if the first line is a whole object with others behind it. Otherwise the objects in an array are
-    the rows if they have more names of a row than what is around them.
+    the rows if they have more names of a row than what is around them, or if the path to it was given.
     """
     line, _, rest = head.partition(b"\n")
     whole = _object(line)
@@ -160,13 +160,13 @@ def path_of_rows(head: bytes, selection: Selection[Any]) -> Sequence[str] | None
     text, around = head.decode("utf-8", "surrogateescape"), list[str]()
     with contextlib.suppress(ValueError, IndexError, RecursionError):  # no object, or one that goes on behind the head
         _find_arrays(text, _end_of_blanks(text, 0), (), around, found)
-    if not found:
-        return None
+    if not found or given in [path for path, _, _ in found]:
+        return given if found else None
 
-    given = {path.partition(".")[0] for path in selection.paths}
+    roots = {path.partition(".")[0] for path in selection.paths}
 
     def known(names: Iterable[str]) -> int:
-        return sum(name in given or selection.knows_any((name,)) for name in names)
+        return sum(name in roots or selection.knows_any((name,)) for name in names)
 
     path, before, inner = max(found, key=lambda array: known(array[2]))
     outside, inside = known(whole if whole is not None and len(path) == 1 else before), known(inner)

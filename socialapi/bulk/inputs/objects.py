@@ -31,6 +31,8 @@ MAX_KEYS_COMPARED: Final = 16
 """Of objects with more keys, the values of most would be fetched for nothing."""
 MAX_NAMES_PER_OBJECT: Final = 10_000
 """More are data: each of them would be looked at."""
+OBJECTS_JUDGED: Final = 1_000
+"""The first objects of a file, whose names are those of the file."""
 _MAX_DIGITS: Final = 9
 """Of an index in a path."""
 _MAX_DEPTH: Final = 8
@@ -251,7 +253,7 @@ def blocks_of_items(items: Iterator[Item | tuple[()]], selection: Selection[L], 
             if all(isinstance(item, Fault) for item in found):
                 first = next(item.reason for item in found if isinstance(item, Fault) and item is not IS_BLANK)
                 raise InvalidInput(f"none of the first {expected}. The first one {first}")
-            check_names(names_of(found), found, selection)
+            check_names(names_of(found[:OBJECTS_JUDGED]), found, selection)
         yield from objects.blocks(found, number, [line for _, line in some])
         number += len(some)
     if number == 1:

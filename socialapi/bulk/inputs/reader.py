@@ -19,6 +19,7 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import attrs
 
+from socialapi.bulk.inputs.layouts import FileLayout, FoundFiles, NamesChanged
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.validation import invalid
@@ -81,12 +82,27 @@ class TableForm(NamedTuple):
     """Where a CSV or TSV file names its columns.
 
     Without a `header`, columns are numbered from 1. `header_line` is the number of the line of names if the caller
-    gave it. Unless the reader `guesses`, it refuses a file whose names are below other lines.
+    gave it. Unless the reader `guesses`, it refuses a file whose names are below other lines. With a `layout` nothing is guessed.
     """
 
     header: bool = True
     header_line: int | None = None
     guesses: bool = True
+    layout: FileLayout | None = None
+
+    @classmethod
+    def of(
+        cls, *, header: bool = True, header_line: int | None = None, layout: object = None, guesses: bool = True
+    ) -> Self:
+        """Returns the form that the options of a job describe."""
+        if isinstance(layout, FileLayout):
+            return cls(layout.header, layout.header_line, guesses=False, layout=layout)
+        return cls(header, header_line, guesses)
+
+    @property
+    def delimiters(self) -> Sequence[str]:
+        """The delimiter, if it is known."""
+        return () if self.layout is None or self.layout.delimiter is None else (self.layout.delimiter,)
 
     def check(self) -> None:
         """Raises InvalidInput for options that make no sense."""
@@ -175,12 +191,30 @@ def _between(found: Mapping[int, Fault], start: int, stop: int) -> Mapping[int, 
     return {index - start: fault for index, fault in found.items() if start <= index < stop} if found else found
 
 
+def note_names(selection: Any, names: Collection[str]) -> None:
+    """Notes the names of a file. Raises NamesChanged where they are not those of its layout."""
+    selection.files.note(names=list(names))
+    if (layout := selection.form.layout) is not None and (changes := layout.changes(list(names), by_name(selection))):
+        raise NamesChanged(changes)
+
+
+def by_name(selection: Any) -> Callable[[str], str]:
+    """Returns what tells as what a column is read by its name alone."""
+    plain = attrs.evolve(selection, form=ANY_FORM, given={}, files=FoundFiles(), noted={}, remarks=[])
+    role_of: Callable[[str], str] = plain.role_of
+    return role_of
+
+
 class Selection(Protocol[L_co]):
     """The columns that a job looks for in its input, and its wording of errors."""
 
     @property
     def form(self) -> TableForm:
         """Where a table names its columns."""
+
+    @property
+    def files(self) -> FoundFiles:
+        """What was understood of the files, for a layout."""
 
     @property
     def remarks(self) -> list[RowIssue]:

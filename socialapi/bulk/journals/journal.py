@@ -47,7 +47,11 @@ class JobIdentity(FrozenRecord):
         for here, there in ((self.target, now.target), (self.source, now.source), (self.settings, now.settings)):
             names = [*here, *(name for name in there if name not in here)]
             then, current = (_without_persons(part) if here is self.settings else part for part in (here, there))
-            found += [_difference(n, then.get(n), current.get(n)) for n in names if here.get(n) != there.get(n)]
+            found += [
+                _difference(n, then.get(n), current.get(n))
+                for n in names
+                if _listed(here.get(n)) != _listed(there.get(n))
+            ]
         return found
 
 
@@ -177,6 +181,14 @@ def columns_setting(columns: ColumnMapping) -> str:
         for kind, names in columns.items()
     }
     return orjson.dumps(said).decode()
+
+
+def _listed(setting: Setting) -> object:
+    """Returns columns with a list of names for each kind, however they were given; others as they are."""
+    if not (isinstance(setting, str) and setting.startswith("{")):
+        return setting
+    found = orjson.loads(setting)
+    return {kind: [names] if isinstance(names, str) else names for kind, names in found.items()}
 
 
 def digest64(content: bytes) -> int:

@@ -3,9 +3,10 @@ memory.
 """
 
 import datetime
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final
+from typing import Any, Final
 
 import attrs
 
@@ -14,13 +15,15 @@ from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.cleanup import DIGEST_LENGTHS, digest_in, why_no_digest
 from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.audiences.dedup import RecentIdentifiers
+from socialapi.bulk.audiences.job import UploadOptions
 from socialapi.bulk.audiences.normalize import trimmed
-from socialapi.bulk.audiences.phone_numbers import NO_REGION, PhoneFormat
+from socialapi.bulk.audiences.phone_numbers import NO_REGION
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
-from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, OVERRIDES, ColumnMapping, shown_name
-from socialapi.bulk.inputs.formats import Records, open_records
+from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, OVERRIDES, shown_name
+from socialapi.bulk.inputs.formats import Records, check_layout_place, open_records
+from socialapi.bulk.inputs.layouts import write_layout_of
 from socialapi.bulk.inputs.numbers import texts_of
-from socialapi.bulk.inputs.reader import NoRows, Reader, TableForm
+from socialapi.bulk.inputs.reader import NoRows, Reader
 from socialapi.bulk.linting.findings import (
     WELL_KNOWN,
     WORDS,
@@ -51,43 +54,44 @@ _OVERRIDES: Final = frozenset(OVERRIDES)
 async def lint_records(
     records: Records,
     *,
-    columns: ColumnMapping | None = None,
-    header: bool = True,
-    header_line: int | None = None,
     kinds: Iterable[IdentifierKind] = IDENTIFIER_KINDS,
-    default_region: str | None = None,
-    phone_format: PhoneFormat = "auto",
-    require_hashed: bool = False,
     sample: int | None = None,
+    write_layout: str | os.PathLike[str] | None = None,
     takes_effective_at: bool = True,
     now: datetime.datetime | None = None,
     allow_empty: bool = True,
+    **reading: Any,
 ) -> LintReport:
     """Returns what an upload of the records, or of the first `sample` of them, has to expect.
 
+    `reading` are the options of an upload that say how its input is read.
     `takes_effective_at` says whether the target takes a time of effect, and `now` when the rows
     would be uploaded: at once, if it is left out. Nothing is sent, and memory stays flat. Raises
     InvalidInput for options and input that cannot be used at all, and NoRows for an input without
     rows that is not allowed; where the input breaks later, the report says so.
     """
-    faults = Faults()
+    faults, kinds = Faults(), tuple(kinds)
+    options = UploadOptions(**reading)
     if sample is not None and sample < 1:
         faults.append(invalid("sample", "must be a number of rows of at least 1"))
     with faults:
-        selection = IdentifierColumns.of(columns, kinds, TableForm(header, header_line))
+        options = options.laid_out(IdentifierColumns.of(None, kinds))
+        selection = IdentifierColumns.of(options.columns, kinds, options.form)
     with faults:
         preparer = Preparer(
             now=now or datetime.datetime.now(datetime.UTC),
-            default_region=default_region,
-            phone_format=phone_format,
-            require_hashed=require_hashed,
+            default_region=options.default_region,
+            phone_format=options.phone_format,
+            require_hashed=options.require_hashed,
             kinds=kinds,
             allow_effective=takes_effective_at,
         )
     faults.refuse()
-    linter = preparer.observer = Linter(selection, has_region=default_region is not None)
+    check_layout_place(write_layout, records)
+    linter = preparer.observer = Linter(selection, has_region=options.default_region is not None)
     try:
         async with open_records(records, selection) as reader:
+            reader.leave_out([*options.own_files, *([] if write_layout is None else [write_layout])])
             await _look_at(reader, preparer, linter, sample)
         if not (linter.rows or allow_empty):
             raise NoRows(reader.why_empty or "the input has no rows")
@@ -95,6 +99,7 @@ async def lint_records(
         if not linter.rows:
             raise
         return linter.report(str(error))
+    write_layout_of(selection, write_layout, options.default_region, options.phone_format)
     return linter.report()
 
 

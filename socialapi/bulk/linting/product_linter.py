@@ -3,6 +3,7 @@ memory.
 """
 
 import datetime
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -11,13 +12,14 @@ from typing import Final
 import attrs
 
 from socialapi.bulk.inputs.columns import ColumnMapping, shown_name
-from socialapi.bulk.inputs.formats import Records, open_records
-from socialapi.bulk.inputs.reader import NoRows, TableForm
+from socialapi.bulk.inputs.formats import Records, check_layout_place, open_records
+from socialapi.bulk.inputs.layouts import write_layout_of
+from socialapi.bulk.inputs.reader import NoRows
 from socialapi.bulk.linting.duplicates import DuplicateCounter
 from socialapi.bulk.linting.findings import count_reason, remarks_of
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.feed import Constants, ProductColumns
-from socialapi.bulk.products.job import broken_fields
+from socialapi.bulk.products.job import UpsertOptions, broken_fields
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
@@ -39,6 +41,8 @@ async def lint_products(
     header: bool = True,
     header_line: int | None = None,
     sample: int | None = None,
+    layout: str | os.PathLike[str] | None = None,
+    write_layout: str | os.PathLike[str] | None = None,
     now: datetime.datetime | None = None,
     allow_empty: bool = True,
 ) -> LintReport:
@@ -48,15 +52,18 @@ async def lint_products(
     stays flat. Raises InvalidInput for options and input that cannot be used at all, and NoRows for
     an input without rows that is not allowed; where the input breaks later, the report says so.
     """
-    faults = Faults()
+    faults, options = Faults(), UpsertOptions(columns=columns, header=header, header_line=header_line, layout=layout)
     if sample is not None and sample < 1:
         faults.append(invalid("sample", "must be a number of rows of at least 1"))
     with faults:
-        selection = ProductColumns.of(columns, TableForm(header, header_line), constants)
+        options = options.laid_out(ProductColumns.of(None))
+        selection = ProductColumns.of(options.columns, options.form, constants)
     faults.refuse()
+    check_layout_place(write_layout, products)
     linter = ProductLinter(selection, now or datetime.datetime.now(datetime.UTC))
     try:
         async with open_records(products, selection) as reader:
+            reader.leave_out([*options.own_files, *([] if write_layout is None else [write_layout])])
             async for block in reader:
                 some = block if sample is None else block.part(0, sample - linter.rows)
                 for step in some.steps():
@@ -70,6 +77,7 @@ async def lint_products(
         if not linter.rows:
             raise
         return linter.report(str(error))
+    write_layout_of(selection, write_layout)
     return linter.report()
 
 

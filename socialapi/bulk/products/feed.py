@@ -22,8 +22,16 @@ from socialapi.bulk.inputs.columns import (
     shown_name,
     with_article,
 )
-from socialapi.bulk.inputs.reader import ANY_FORM, TableForm
-from socialapi.bulk.products.merchant_values import PRICES, comparable, fields_of, is_currency, known_currency
+from socialapi.bulk.inputs.layouts import FoundFiles
+from socialapi.bulk.inputs.reader import ANY_FORM, TableForm, note_names
+from socialapi.bulk.products.merchant_values import (
+    PRICES,
+    comparable,
+    fields_of,
+    is_currency,
+    known_currency,
+    preferring_own,
+)
 from socialapi.bulk.products.price_objects import is_in_small_units
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED
 from socialapi.bulk.products.texts import IMAGES, read_text
@@ -101,11 +109,15 @@ class ProductColumns:
 
     given: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
     form: TableForm = ANY_FORM
+    files: FoundFiles = attrs.field(factory=FoundFiles, repr=False)
     remarks: list[RowIssue] = attrs.field(factory=list, repr=False)
     noted: dict[str, str] = attrs.field(factory=dict, repr=False)
     table_names: Sequence[str] = FIELDS
     constants: Mapping[str, str | int] = attrs.field(factory=dict)
 
+    reads: ClassVar[str] = "products"
+    roles: ClassVar[Sequence[str]] = FIELDS
+    all_roles: ClassVar[Sequence[str]] = (*FIELDS, _CURRENCY)
     noun: ClassVar[str] = "products"
     items: ClassVar[str] = "Product"
     instead_of_paths: ClassVar[str] = ""
@@ -143,7 +155,7 @@ class ProductColumns:
     @property
     def paths(self) -> Sequence[str]:
         """The names that were given and may be paths into objects."""
-        return paths_of(self.given)
+        return paths_of(self.given) if self.form.layout is None else self.form.layout.paths
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
         """Returns objects of Google's Merchant API with their attributes as members."""
@@ -156,6 +168,7 @@ class ProductColumns:
         needs is missing.
         """
         location = "" if line is None else f"line {line}: "
+        note_names(self, names)
         self._require_given(names, location)
         fields = self._fields_of(names)
         self._refuse_same(names, fields, location)
@@ -189,6 +202,7 @@ class ProductColumns:
         """Raises InvalidInput when a given column is not among the names; every product decides for
         itself otherwise.
         """
+        note_names(self, names)
         self._require_given(tuple(names), "")
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
@@ -231,6 +245,12 @@ class ProductColumns:
         return fields
 
     def _find(self, names: Sequence[str]) -> list[str | None]:
+        if (layout := self.form.layout) is not None:
+            listed: list[str | None] = [None] * len(names)
+            for field, positions in layout.positions(names).items():
+                for position in positions:
+                    listed[position] = field
+            return preferring_own(names, listed)
         given_names = [each for given in self.given.values() for each in given]
         found = fields_of(["" if positions_of(given_names, (name,)) else name for name in names])
         fields = [None if field in self.given else field for field in found]

@@ -335,13 +335,14 @@ class UpsertJob:
     def __init__(
         self, session: Session, catalog_id: str, products: Records, options: UpsertOptions, call: CallOptions
     ) -> None:
-        self._options = options
         self._session = session
         target = routes.PRODUCTS_PUT.at(product_catalog_id=catalog_id)
         faults = Faults([*options.problems(), *same_files("digests", options.digests, {"the input itself": products})])
         with faults:
+            options = options.laid_out(ProductColumns.of(None))
             selection = ProductColumns.of(options.columns, options.form, options.constants)
         faults.refuse()
+        self._options = options
         self.reader: Reader[Block[ProductLayout]] = open_records(products, selection, session.network)
         self.counters: ProductCounters = ProductCounters(
             None,

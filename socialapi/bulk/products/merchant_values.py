@@ -154,15 +154,20 @@ def fields_of(names: Sequence[str]) -> list[str | None]:
     found = [field_of(name) for name in names]
     if {OFFER_ID, CONTENT_LANGUAGE}.issubset(map(comparable, names)):
         found = [None if comparable(name) in _OF_GOOGLE else field for name, field in zip(names, found, strict=True)]
-    own = {field for name, field in zip(names, found, strict=True) if field is not None and _is_own(name, field)}
-    result = [
-        field if field not in own or _is_own(name, field) else None for name, field in zip(names, found, strict=True)
-    ]
+    result = preferring_own(names, found)
     if "id" not in result:
         return [
             "id" if comparable(name) == ONLY_WITHOUT_ID else field for name, field in zip(names, result, strict=True)
         ]
     return result
+
+
+def preferring_own(names: Sequence[str], fields: Sequence[str | None]) -> list[str | None]:
+    """Returns the fields without those of synonyms where another column has the name of the field."""
+    own = {field for name, field in zip(names, fields, strict=True) if field is not None and _is_own(name, field)}
+    return [
+        field if field not in own or _is_own(name, field) else None for name, field in zip(names, fields, strict=True)
+    ]
 
 
 def is_currency(name: str) -> bool:

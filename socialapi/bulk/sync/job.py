@@ -411,6 +411,7 @@ class SyncJob:
             columns=options.columns,
             header=options.header,
             header_line=options.header_line,
+            layout=options.layout,
             default_region=options.default_region,
             phone_format=options.phone_format,
             require_hashed=options.require_hashed,

@@ -130,11 +130,10 @@ class ReadingJob:
     def __init__(
         self, session: Session, destination: Destination, desired: Records, snapshot: Snapshot, options: ReadingOptions
     ) -> None:
-        self._options = options
-        self._session = session
         # Every kind is looked for: what cannot be synced is told rather than passed over.
         faults = Faults(options.problems())
         with faults:
+            options = options.laid_out(IdentifierColumns.of(None, destination.kinds))
             selection = IdentifierColumns.of(options.columns, destination.kinds, options.form)
         with faults:
             preparer = Preparer(
@@ -147,6 +146,8 @@ class ReadingJob:
                 now=session.now(),
             )
         faults.refuse()
+        self._options = options
+        self._session = session
         self._counters = RowCounters(
             None, ignored_columns=selection.ignored_columns, read_columns=selection.read_columns, notes=selection.notes
         )

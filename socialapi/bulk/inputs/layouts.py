@@ -1,0 +1,380 @@
+"""Layouts: what was understood of a file, written down, so that no later run has to guess it again."""
+
+import contextlib
+import csv
+import json
+import os
+import re
+import tomllib
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+import attrs
+
+from socialapi.bulk.inputs.columns import looks_personal, names_given, quoted
+from socialapi.errors import InvalidInput, printable
+from socialapi.internal.records import FrozenRecord
+from socialapi.models.validation import Faults, invalid
+
+VERSION: Final = 1
+DELIMITERS: Final = (",", ";", "\t", "|")
+FORMATS: Final = ("csv", "jsonl", "json", "xml", "parquet")
+Escapes = Literal["nothing", "quotes", "everything", "unquoted"]
+"""What a backslash escapes: nothing, quotation marks alone, or any character. In a file that is `unquoted`, a
+backslash escapes any character and quotation marks are characters.
+"""
+PHONE_FORMATS: Final = ("auto", "international", "national")
+OPTIONS: Final[Mapping[str, Any]] = {
+    "columns": None,
+    "header": True,
+    "header_line": None,
+    "default_region": None,
+    "phone_format": "auto",
+}
+"""The options of jobs that a layout decides, and what they are where they are not given."""
+MAX_LAYOUT_BYTES: Final = 4_194_304
+LINES_SEARCHED: Final = 40
+_LINE_CHARACTERS: Final = 100_000
+_LISTED: Final = 20
+_COMMENT: Final = "# How socialapi reads a file. With layout= or --layout, nothing of this is guessed again.\n"
+_COLUMNS: Final = '\n# Every column, and what it is read as; "" is not read.\n[columns]\n'
+_line_ends: Final = re.compile(r"\r\n|\r|\n").split
+
+
+class NamesChanged(Exception):
+    """The names of a file are not those of its layout. `changes` says what is different."""
+
+    def __init__(self, changes: list[str]) -> None:
+        super().__init__(changes)
+        self.changes = changes
+
+
+@attrs.define(eq=False)
+class FoundFiles:
+    """What was understood of the files of an input: of the first one, and of the first that differs from it."""
+
+    found: list[dict[str, Any]] = attrs.field(factory=list)
+    current: dict[str, Any] = attrs.field(factory=dict)
+
+    def begin(self, **facts: Any) -> None:
+        """Notes what was understood of the next file."""
+        self.found = self.different()
+        self.current = facts
+        if len(self.found) < 2:
+            self.found.append(facts)
+
+    def note(self, **facts: Any) -> None:
+        """Notes more about the current file."""
+        self.current.update(facts)
+
+    def different(self) -> list[dict[str, Any]]:
+        """Returns the first file that has names, and the first one that is not like it."""
+        named = [each for each in self.found if "names" in each]
+        return named[:1] if len(named) > 1 and named[0] == named[1] else named
+
+
+@attrs.frozen(kw_only=True)
+class FileLayout(FrozenRecord):
+    """How a file is read. `columns` are the names of all columns, each with what it is read as.
+
+    A name is in `repeated` if several columns have it. A CSV file whose `header_line` is None names no
+    columns: then they are numbered. `rows` is the path to the array of a JSON document.
+    """
+
+    reads: str
+    format: str
+    columns: Mapping[str, tuple[str, ...]]
+    encoding: str | None = None
+    rows: tuple[str, ...] = ()
+    delimiter: str | None = None
+    escapes: Escapes = "nothing"
+    header_line: int | None = None
+    repeated: tuple[str, ...] = ()
+    default_region: str | None = None
+    phone_format: str = "auto"
+    path: str | os.PathLike[str] = attrs.field(default="", eq=False)
+    """The file that it was read from."""
+
+    @property
+    def header(self) -> bool:
+        """False for a CSV file that does not name its columns."""
+        return self.format != "csv" or self.header_line is not None
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The columns that are read and may be paths into objects."""
+        return tuple(name for name, roles in self.columns.items() if roles and "." in name)
+
+    def names_of(self, role: str) -> list[str]:
+        """Returns the columns that are read as this."""
+        return [name for name, roles in self.columns.items() if role in roles]
+
+    def positions(self, names: Sequence[str]) -> Mapping[str, list[int]]:
+        """Returns the positions of what each column among these names is read as."""
+        places, found = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
+        for at, name in enumerate(names):
+            places[name].append(at)
+        for name, roles in self.columns.items():
+            for role in roles:
+                found[role] += places.get(name, ())
+        return found
+
+    def changes(self, names: Sequence[str], read_as: Callable[[str], str]) -> list[str]:
+        """Returns how the names of a file differ from the layout; `read_as` is what a name is read as without one."""
+        if not self.header:
+            count, listed = len(names), len(self.columns)
+            return [] if count == listed else [f"the number of columns is {count}, not {listed}"]
+        counts = Counter(name for name in names if name.strip())
+        missing = [_with_role(name, roles) for name, roles in self.columns.items() if not counts[name]]
+        again = [quoted(name) for name in self.columns if counts[name] > 1 and name not in self.repeated]
+        once = [quoted(name) for name in self.repeated if counts[name] == 1]
+        new = [_with_role(name, (role,)) for name in counts if name not in self.columns and (role := read_as(name))]
+        found = {"missing": missing, "there more than once": again, "there only once": once, "new": new}
+        return [f"{what}: {_listed(which)}" for what, which in found.items() if which]
+
+    def explained(self, text: str, changes: Sequence[str], read_as: Callable[[str], str]) -> list[str]:
+        """Returns the changes of a table that begins so: where its columns are named now, and what is changed there."""
+        if self.format != "csv":
+            return list(changes)
+        listed, lines = set(self.columns), _line_ends(text)[:LINES_SEARCHED]
+        if not self.header:
+            first = next((line for line in lines if line.strip()), "")
+            widths = {each: len(_cells(first, each)) for each in DELIMITERS}
+            other = next((each for each in DELIMITERS if widths[each] == len(listed) > 1), None)
+            return [self._delimited(other)] if other not in (None, self.delimiter) else list(changes)
+        found = {
+            (len(listed.intersection(cells)), delimiter == self.delimiter, number == self.header_line): (
+                delimiter,
+                number,
+                cells,
+            )
+            for number, line in reversed([*enumerate(lines, 1)])
+            for delimiter in {*DELIMITERS, self.delimiter or ","}
+            if (cells := _cells(line, delimiter))
+        }
+        best = max(found, default=(0, True, True))
+        if not best[0] or best[1:] == (True, True):
+            return list(changes)
+        delimiter, number, cells = found[best]
+        places = [] if best[1] else [self._delimited(delimiter)]
+        if not best[2]:
+            places.append(f"line {number} names the columns, not line {self.header_line}")
+        return [*places, *self.changes(cells, read_as)]
+
+    def _delimited(self, delimiter: str | None) -> str:
+        return f"the delimiter is {delimiter!r}, not {self.delimiter!r}"
+
+    def named_in(self, text: str, read_as: Callable[[str], str], is_row: Callable[[list[str]], bool]) -> list[str]:
+        """Returns that a table names its columns which did not, if it begins so."""
+        first = next((line for line in _line_ends(text) if line.strip()), "")
+        cells = _cells(first, self.delimiter or ",")
+        cells += [""] * (len(self.columns) - len(cells))
+        roles = [self.columns.get(str(at), ()) for at in range(1, len(cells) + 1)]
+        known = [cell for cell, role in zip(cells, roles, strict=True) if role and read_as(cell)]
+        is_same = any(cell in role for cell, role in zip(cells, roles, strict=True))
+        return ["line 1 names the columns"] if is_same or (known and not is_row(cells)) else []
+
+    def text(self) -> str:
+        """Returns the layout as TOML."""
+        facts: dict[str, Any] = {"version": VERSION, "reads": self.reads, "format": self.format}
+        facts |= {"encoding": self.encoding, "rows": list(self.rows) or None}
+        if self.format == "csv":
+            facts |= {"delimiter": self.delimiter, "escapes": None if self.escapes == "nothing" else self.escapes}
+            facts |= {"header_line": self.header_line} if self.header else {"header": False}
+        if self.reads == "people":
+            facts |= {"default_region": self.default_region, "phone_format": self.phone_format}
+        facts["repeated"] = list(self.repeated) or None
+        lines = [f"{name} = {_toml(value)}\n" for name, value in facts.items() if value is not None]
+        lines += [_COLUMNS]
+        lines += [f"{_toml(name)} = {_toml(_one_or_several(roles))}\n" for name, roles in self.columns.items()]
+        return _COMMENT + "".join(lines)
+
+
+def _toml(value: Any) -> str:
+    """Returns a value as TOML, in which basic strings escape as those of JSON do, and DEL as well."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _one_or_several(roles: Sequence[str]) -> str | list[str]:
+    return list(roles) if len(roles) > 1 else next(iter(roles), "")
+
+
+def _with_role(name: str, roles: Iterable[str]) -> str:
+    return f"{quoted(name)} ({', '.join(roles)})" if roles else quoted(name)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "")
+
+
+def _cells(line: str, delimiter: str) -> list[str]:
+    text = line.lstrip("# ") if line.startswith("#") else line
+    return next(csv.reader([text[:_LINE_CHARACTERS]], delimiter=delimiter, skipinitialspace=True), [])
+
+
+def layout_of(selection: Any, default_region: str | None, phone_format: str) -> FileLayout:
+    """Returns the layout of what was read. Raises InvalidInput if there is no single one, or it would hold data."""
+    files = selection.files.different()
+    if not files:
+        raise InvalidInput("no layout is written: the input names no columns")
+    if len(files) > 1:
+        other = [name for name in {**files[0], **files[1]} if files[0].get(name) != files[1].get(name)]
+        raise InvalidInput(f"no layout is written: the files differ in their {', '.join(other)}")
+    facts = dict(files[0])
+    counts = Counter(name for name in facts.pop("names") if name.strip())
+    if hidden := [str(at) for at, name in enumerate(counts, 1) if looks_personal(name)]:
+        raise InvalidInput(f"no layout is written: the names of columns {_listed(hidden)} look like data")
+    roles = defaultdict[str, list[str]](list)
+    for name, role in sorted(selection.of_keys(tuple(counts)).roles):
+        roles[name].append(role)
+    # What one object has under a synonym, another may have under the name of the field.
+    for name, role in selection.noted.items():
+        if role and role not in roles[name]:
+            roles[name].append(role)
+    # In the order in which they were given, which is that of their values.
+    names = dict.fromkeys([*(name for given in selection.given.values() for name in given if name in counts), *counts])
+    return FileLayout(
+        reads=selection.reads,
+        columns={name: tuple(roles[name]) for name in names},
+        repeated=tuple(name for name in counts if counts[name] > 1),
+        default_region=default_region,
+        phone_format=phone_format,
+        **facts,
+    )
+
+
+def _shown(path: str | os.PathLike[str]) -> str:
+    """Returns the path for a message; one that looks like data is not shown."""
+    text = os.fsdecode(path)
+    is_shown = text.endswith(".toml") or not looks_personal(Path(text).name)
+    return printable(text) if is_shown else "(not shown, for its path looks like data)"
+
+
+def check_place(path: str | os.PathLike[str]) -> None:
+    """Raises InvalidInput where no layout can be written, since another file is there or no folder."""
+    place = Path(path)
+    if place.is_file():
+        with contextlib.suppress(OSError), place.open("rb") as file:
+            if file.read(len(_COMMENT)) == _COMMENT.encode():
+                return
+    if os.path.lexists(place):
+        raise InvalidInput(f"{_shown(path)} is another file, which no layout replaces: choose another path")
+    if not place.parent.is_dir():
+        raise InvalidInput(f"{_shown(path)} cannot be written: there is no such folder")
+
+
+def write_layout_of(
+    selection: Any, path: str | os.PathLike[str] | None, default_region: str | None = None, phone_format: str = "auto"
+) -> None:
+    """Writes the layout of what was read (mode 0600) where there is no file yet, if there is a path; the same one may
+    be there.
+    """
+    if path is None:
+        return
+    place = Path(path)
+    try:
+        content = layout_of(selection, default_region, phone_format).text().encode()
+    except UnicodeEncodeError:
+        raise InvalidInput("no layout is written: the names of the columns are not UTF-8") from None
+    says = ""
+    try:
+        with open(place, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            file.write(content)
+    except FileExistsError:
+        if place.read_bytes() != content:
+            says = "is another layout, which is kept: choose another path, or delete it"
+    except OSError as problem:
+        says = f"cannot be written ({problem.strerror})"
+        with contextlib.suppress(OSError):
+            place.unlink()
+    if says:  # out here, since an OSError holds the path, which may be data
+        raise InvalidInput(f"{_shown(path)} {says}")
+
+
+def read_layout(path: str | os.PathLike[str], selection: Any) -> FileLayout:
+    """Reads a layout of what is selected. Raises InvalidInput, which names what is wrong with it."""
+    place, found, says = _shown(path), dict[str, Any](), ""
+    try:
+        with Path(path).open("rb") as file:
+            found = tomllib.loads(file.read(MAX_LAYOUT_BYTES).decode())
+    except (OSError, ValueError) as problem:  # ValueErrors are those of TOML and of UTF-8
+        says = str(problem.strerror) if isinstance(problem, OSError) else "it is not TOML"
+    if says:  # out here, since an OSError holds the path, which may be data
+        raise InvalidInput(f"the layout {place} cannot be read: {says}")
+    if found.get("version") != VERSION:
+        raise InvalidInput(f"{place} is not a layout, or was written by another version: version is not {VERSION}")
+    if found.get("reads") != selection.reads:
+        raise InvalidInput(f"{place} is not a layout of {selection.reads}: reads is not {selection.reads!r}")
+    broken = [name for name, value in found.items() if name not in _VALID or not _VALID[name](value)]
+    broken += [name for name in ("format", "columns") if name not in found]
+    is_csv, columns = found.get("format") == "csv", found.get("columns", {})
+    if is_csv and (found.get("header") is None) == (found.get("header_line") is None):
+        broken.append("header_line")
+    if is_csv and "delimiter" not in found:
+        broken.append("delimiter")
+    if broken:
+        raise InvalidInput(f"the layout {place} is not valid: look at {', '.join(map(quoted, dict.fromkeys(broken)))}")
+    roles = {name: tuple([value] if isinstance(value, str) else value) for name, value in columns.items()}
+    for name, given in roles.items():
+        if other := [role for role in given if role and role not in selection.all_roles]:
+            raise InvalidInput(f"the layout {place} reads {quoted(name)} as {quoted(other[0])}, which nothing is")
+    facts = {name: value for name, value in found.items() if name not in ("version", "header", "columns")}
+    facts |= {name: tuple(facts[name]) for name in ("rows", "repeated") if name in facts}
+    return FileLayout(**facts, columns={name: tuple(filter(None, given)) for name, given in roles.items()}, path=path)
+
+
+def _are_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+_VALID: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "version": lambda value: value.__class__ is int,
+    "reads": lambda value: isinstance(value, str),
+    "format": lambda value: value in FORMATS,
+    "encoding": lambda value: isinstance(value, str),
+    "rows": _are_texts,
+    "delimiter": lambda value: isinstance(value, str) and len(value) == 1 and value not in '"\\\r\n ',
+    "escapes": lambda value: value in get_args(Escapes),
+    "header": lambda value: value is False,
+    "header_line": lambda value: value.__class__ is int and value > 0,
+    "default_region": lambda value: isinstance(value, str),
+    "phone_format": lambda value: value in PHONE_FORMATS,
+    "repeated": _are_texts,
+    "columns": lambda value: (
+        isinstance(value, dict) and all(isinstance(each, str) or _are_texts(each) for each in value.values())
+    ),
+}
+
+
+def with_layout(options: Mapping[str, Any], selection: Any) -> Mapping[str, Any]:
+    """Returns options of a job with what their layout says; `selection` is one without given columns.
+
+    The columns are those that would not be found by their names, so that a journal has what it has
+    without a layout. Raises InvalidInput for options that say otherwise.
+    """
+    if options["layout"] is None:
+        return options
+    layout, faults = read_layout(options["layout"], selection), Faults()
+    says = {name: getattr(layout, name) for name in OPTIONS}
+    given_columns = {role: list(names_given(names)) for role, names in (options["columns"] or {}).items()}
+    says["columns"] = {role: layout.names_of(role) for role in given_columns}
+    for name in options.keys() & OPTIONS.keys():
+        given = given_columns if name == "columns" else options[name]
+        if given and given != OPTIONS[name] and given != says[name]:
+            faults.append(invalid(name, f"says otherwise than the layout {_shown(layout.path)}: leave out one of them"))
+    if options["header"] is False and layout.header:
+        faults.append(invalid("header", f"says otherwise than the layout {_shown(layout.path)}: leave out one of them"))
+    faults.refuse()
+    by_name = defaultdict[str, set[str]](set)
+    for name, role in selection.of_keys(tuple(layout.columns)).roles:
+        by_name[role].add(name)
+    columns = dict[str, list[str]]()
+    for role in selection.roles:
+        listed = layout.names_of(role)
+        if not (by_name[role] <= {*listed} and all(selection.role_of(name) == role for name in listed)):
+            columns[role] = listed
+    line = layout.header_line if (layout.header_line or 1) > 1 else None
+    says |= {"columns": columns or None, "header_line": line, "layout": layout}
+    return {name: says[name] for name in options}

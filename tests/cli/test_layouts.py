@@ -1,0 +1,109 @@
+"""`--write-layout` and `--layout` of every command, and `layout=` of every method, against an emulator."""
+
+import asyncio
+import csv
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from socialapi import Client
+from socialapi.cli import app
+from socialapi.emulator import Emulator
+from socialapi.errors import InvalidInput
+from tests.bulk.products.model_catalog import product
+from tests.cli.terminal import Printed
+
+ACCOUNT = "18ce54d4x5t"
+TO_AUDIENCE = ("--account", ACCOUNT, "--audience", "1nmth")
+TO_LIST = ("--account", ACCOUNT, "--list", "7b2f1")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write_feed(path: str, rows: Sequence[Any], delimiter: str = ";") -> None:
+    with Path(path).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+JOBS = {
+    "upload": (["audience", "upload"], ["audience", "lint"], TO_AUDIENCE),
+    "sync": (["audience", "sync"], ["audience", "lint"], (*TO_AUDIENCE, "--snapshot", "snapshot")),
+    "do-not-reach": (["do-not-reach", "upload"], ["do-not-reach", "lint"], TO_LIST),
+    "catalog": (["catalog", "upsert"], ["catalog", "lint"], ("--catalog", "7pc01")),
+}
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_a_lint_writes_a_layout_and_a_job_of_a_file_that_has_changed_ends_with_2_before_the_first_request(
+    job: str, service: Emulator, printed: Printed
+) -> None:
+    command, lint, target = JOBS[job]
+    option: tuple[str, ...]
+    if job == "catalog":
+        write_feed("a", [product("p1"), product("p2")])
+        write_feed("b", [product("p3")], "|")
+        option, says = ("--column", "title=title"), "the delimiter is '|', not ';'"
+    else:
+        Path("a").write_text("Kontakt;Telefon\nann@example.com;0171 3920012\n", "utf-8")
+        Path("b").write_text("Kontakt,Mail\nann@example.com,bob@example.com\n", "utf-8")
+        option = ("--column", "email=Kontakt", "--default-region", "DE")
+        says = "the delimiter is ',', not ';'; missing: \"Telefon\" (phone_number); new: \"Mail\" (email)"
+    assert app.run([*lint, "a", *option, "--write-layout", "l.toml"]) == 0
+    assert app.run([*command, "b", *target, "--layout", "l.toml"]) == 2
+    assert f"b: the file differs from the layout l.toml: {says}\n" in printed.readouterr().err
+    assert app.run([*lint, "b", "--layout", "l.toml"]) == 2
+    assert app.run([*command, "a", *target, "--layout", "l.toml", *option[:1], option[1].replace("=", "=x")]) == 2
+    assert "columns says otherwise than the layout l.toml" in printed.readouterr().err
+    assert not [each for each in service.requests if each.method in ("POST", "PUT")]
+    assert app.run([*command, "a", *target, "--layout", "l.toml", "--json"]) == 0
+    assert [each for each in service.requests if each.method in ("POST", "PUT")]
+
+
+async def use_methods(emulator: Emulator) -> None:
+    async with Client(emulator.config, emulator.credentials) as client:
+        account = client.ads.account(ACCOUNT)
+        audience, people = account.custom_audience("1nmth"), account.do_not_reach_list("7b2f1")
+        products = client.catalog("7pc01").products
+        report = await audience.lint("a.csv", default_region="DE", write_layout="l.toml")
+        assert report.rows == 1
+        for job in (audience.upload, people.upload, audience.lint, people.lint):
+            await job("a.csv", layout="l.toml")
+        assert (await audience.sync("a.csv", snapshot="snapshot", layout="l.toml")).accepted == 1
+        with pytest.raises(InvalidInput, match=r'b\.csv: the file differs from the layout l\.toml: missing: "Mail"'):
+            await audience.upload("b.csv", layout="l.toml")
+        with pytest.raises(InvalidInput, match="missing"):
+            await audience.sync("b.csv", snapshot="snapshot", layout="l.toml")
+        await products.lint("feed.csv", write_layout="feed.toml")
+        assert (await products.upsert("feed.csv", layout="feed.toml")).accepted == 1
+        with pytest.raises(InvalidInput, match="is not a layout of products"):
+            await products.lint("feed.csv", layout="l.toml")
+
+
+def test_methods_take_the_path_of_a_layout(running: Emulator) -> None:
+    running.reset()
+    Path("a.csv").write_text("Mail;Telefon\nann@example.com;0171 3920012\n", "utf-8")
+    Path("b.csv").write_text("Telefon\n0171 3920012\n", "utf-8")
+    write_feed("feed.csv", [product("p1")])
+    asyncio.run(use_methods(running))
+    email, phone = (hashlib.sha256(each).hexdigest() for each in (b"ann@example.com", b"+491713920012"))
+    assert running.members(ACCOUNT, "1nmth") == {("email", email), ("phone_number", phone)}
+
+
+def test_a_job_is_resumed_by_its_command_with_the_layout(service: Emulator, printed: Printed) -> None:
+    Path("a.csv").write_text("Mail;x\nann@example.com;1\n", "utf-8")
+    assert app.run(["audience", "lint", "a.csv", "--write-layout", "l.toml"]) == 0
+    command = ["audience", "upload", "a.csv", *TO_AUDIENCE, "--layout", "l.toml", "--journal", "j"]
+    assert app.run(command) == 0
+    printed.readouterr()
+    assert app.run(["jobs", "show", "j"]) == 0
+    assert "--layout" in printed.readouterr().out
+    assert app.run([*command[:-4], "--journal", "j", "--json"]) == 0
+    assert '"resumed":1' in printed.readouterr().out

@@ -217,7 +217,7 @@ async def sync(
     cannot be used, BulkError if the sync stopped, before anything was sent or later.
     """
     faults = Faults() if faults is None else faults
-    others = {"the input itself": desired, "the rejects file, too": options.rejects}
+    others = {"the input itself": desired, **options.outputs}
     faults += [*options.problems(), *same_files("snapshot", options.snapshot, others)]
     ids = destination.target.path_parameters
     with _place(options) as path:
@@ -364,7 +364,7 @@ class SyncJob:
         )
         counters = RowCounters(
             self._counts.rate,
-            on_reject=self._refused.extend,
+            on_settle=self._note_settled,
             repeats_are="pending" if options.dry_run else "accepted",
         )
         accept = functools.partial(self._snapshot.accept, operation)
@@ -384,6 +384,9 @@ class SyncJob:
             return report
         finally:
             await self._note_refused()
+
+    def _note_settled(self, numbers: Sequence[int], outcome: str, issues: Sequence[RowIssue]) -> None:
+        self._refused += issues
 
     async def _note_refused(self) -> None:
         """Writes down what the service refused, by the numbers that the rows have in the input;

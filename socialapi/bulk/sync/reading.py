@@ -11,7 +11,7 @@ import attrs
 
 from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.audiences.cells import UserBlock, overrides_of
-from socialapi.bulk.audiences.columns import IdentifierColumns
+from socialapi.bulk.audiences.columns import IdentifierColumns, is_personal
 from socialapi.bulk.audiences.job import Destination, UploadOptions
 from socialapi.bulk.audiences.normalize import NOT_TAKEN
 from socialapi.bulk.audiences.prepare import Preparer
@@ -96,7 +96,7 @@ class ReadingStage:
             )
             for rows in prepared.blocks:
                 self._staged.append((rows, self._expiry(rows.action.expires_at)))
-                self._counters.accept(len(rows))
+                self._counters.accept(rows.numbers, "")
             await yield_if_due()
         if sum(len(block) for block, _ in self._staged) >= ROWS_AT_ONCE:
             await self.flush()
@@ -134,7 +134,7 @@ class ReadingJob:
         faults = Faults(options.problems())
         with faults:
             options = options.laid_out(IdentifierColumns.of(None, destination.kinds))
-            selection = IdentifierColumns.of(options.columns, destination.kinds, options.form)
+            selection = IdentifierColumns.of(options.columns, destination.kinds, options.form, options.key)
         with faults:
             preparer = Preparer(
                 effective_at=options.effective_at,
@@ -160,7 +160,8 @@ class ReadingJob:
             target=destination.target,
             source=desired,
             judges_whole_input=True,
-            keeps_rejects_open=True,
+            keeps_files_open=True,
+            refuses_key=is_personal if options.require_hashed else None,
         )
         prepare_input(session, self._reader, self._description, options)
 

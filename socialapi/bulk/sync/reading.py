@@ -18,6 +18,7 @@ from socialapi.bulk.audiences.prepare import Preparer
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.job import JobDescription, JobRun, prepare_input, run_job
+from socialapi.bulk.ledger import Ledger
 from socialapi.bulk.rejects import RejectsFile
 from socialapi.bulk.rows import RowBlock
 from socialapi.bulk.sync.buckets import CODES
@@ -174,6 +175,15 @@ class ReadingJob:
     def rejects_file(self) -> RejectsFile | None:
         """The open rejects file, or None."""
         return self._counters.rejects_file
+
+    def report(self) -> UploadReport:
+        """Returns the counts so far."""
+        return self._stage.report(0.0)
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """The ledger of the rows, which stays open, if there is one."""
+        return self._counters.ledger
 
     def run(self) -> Coroutine[Any, Any, UploadReport]:
         """Does the same as `run_job`."""

@@ -9,7 +9,7 @@ import math
 import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
-from typing import Any, Final, Generic, Literal, Protocol, Self, TypeVar, cast
+from typing import Any, Final, Generic, Literal, Protocol, Self, TypedDict, TypeVar, cast
 
 import attrs
 
@@ -159,6 +159,23 @@ class JobOptions(FrozenRecord):
             yield from same_files(
                 "rejects", self.rejects, {"what the outcomes file is written to": part_of(self.outcomes)}
             )
+
+
+class OutcomeKeywords(TypedDict, total=False):
+    """The options of every job that tell what became of each row. All are optional."""
+
+    outcomes: str | os.PathLike[str] | None
+    """File with a line for each row, `row,key,outcome,reason`: .csv, .jsonl or .parquet. It takes its name when
+    the job ends, and each run writes it anew.
+    """
+    key: str | int | None
+    """The column, or its number, that names each row in `outcomes`. It is written as it is, so it should identify
+    nobody by itself.
+    """
+    on_settled: OnSettled | None
+    """Function or coroutine function that is called with the largest n such that the rows 1 to n have their
+    outcome, so that a consumer can commit its offset. What it raises stops the job.
+    """
 
 
 def same_files(name: str, file: object, others: Mapping[str, object]) -> Iterator[InvalidInput]:

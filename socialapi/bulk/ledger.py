@@ -194,7 +194,7 @@ class Ledger:
         if index in block.faults or index in block.doubts:
             return ""
         name, number = shown_name(str(self._key)), block.first_number + index
-        raise InvalidInput(f"row {number:,}: {block.place_of(index)}the key ({name}) {reason}")
+        raise InvalidInput(f"row {number:,}: {block.location_of(index)}the key ({name}) {reason}")
 
 
 def key_text(cell: Any) -> str:

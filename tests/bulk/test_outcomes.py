@@ -6,6 +6,7 @@ Every run is held against its input, its report and the service: each row has on
 import asyncio
 import csv
 import datetime
+import hashlib
 import itertools
 import json
 import os
@@ -24,10 +25,13 @@ import pytest
 
 from socialapi.bulk import ledger as ledgers
 from socialapi.bulk.ledger import key_text
+from socialapi.bulk.sync.job import SyncOptions, sync
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.models.audiences import AudienceUser
 from socialapi.reports import EMPTY_KEY, UploadReport
-from tests.bulk.model_service import BAD, FAULTS, ModelService, job_of
+from socialapi.session.options import CallOptions
+from tests.bulk.model_service import BAD, DESTINATION, FAULTS, ModelService, job_of
+from tests.bulk.model_transport import refusal, session_of
 from tests.bulk.products import model_catalog
 from tests.bulk.products.model_catalog import REFUSED, ModelCatalog, product
 from tests.bulk.resuming import MemoryJournal
@@ -76,19 +80,25 @@ def people(count: int, rng: random.Random) -> list[dict[str, Any]]:
     return rows
 
 
+@pytest.fixture
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks lie across the pages of the ledger."""
+    monkeypatch.setattr(ledgers, "ROWS_PER_BLOCK", 99)
+
+
 ENDINGS: Final = (".csv", ".jsonl", ".parquet")
 
 
 @pytest.mark.parametrize("seed", range(6))
-async def test_each_row_of_an_upload_has_one_line_whatever_fails(tmp_path: Path, seed: int) -> None:
+async def test_each_row_of_an_upload_has_one_line_whatever_fails(tmp_path: Path, seed: int, small_pages: None) -> None:
     rng = random.Random(seed)
-    rows, path = people(1_400, rng), tmp_path / f"out{ENDINGS[seed % 3]}"
+    rows, path = people(600, rng), tmp_path / f"out{ENDINGS[seed % 3]}"
     service = ModelService(rng=rng, faults=FAULTS, likely=1 / 3)
     job = job_of(
         service,
         rows,
         clock=VirtualClock(),
-        settings={"max_operations": 100},
+        settings={"max_operations": 50},
         packing=("single", "packed")[seed % 2],
         key="customer",
         outcomes=path,
@@ -105,14 +115,14 @@ async def test_a_run_that_is_ended_and_resumed_writes_each_row_once_and_calls_wi
     tmp_path: Path, seed: int
 ) -> None:
     rng = random.Random(seed)
-    rows, path, journal = people(1_500, rng), tmp_path / "out.csv", MemoryJournal()
+    rows, path, journal = people(700, rng), tmp_path / "out.csv", MemoryJournal()
     keys, told = [row["customer"] for row in rows], list[int]()
     for run in itertools.count():
         service = ModelService(rng=rng)
         job = job_of(
             service,
             rows,
-            settings={"max_operations": 50},
+            settings={"max_operations": 25},
             journal=journal,
             key="customer",
             outcomes=path,
@@ -170,18 +180,18 @@ async def test_what_the_callback_raises_stops_the_job_and_it_is_not_called_again
     "options", [{}, {"digests": True}, {"digests": True, "delete_vanished": True, "max_reject_share": 1}]
 )
 async def test_each_product_has_one_line(
-    tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, small_pages: None
 ) -> None:
     monkeypatch.setattr(ledgers, "PAGES_IN_MEMORY", 0)
     rng = random.Random(7)
     feed = [
         product(
-            f"id{rng.randrange(900)}",
+            f"id{rng.randrange(180)}",
             custom_label_0=rng.choice([None, None, REFUSED]),
             price=rng.choice(["1 EUR", "2 EUR", "?"]),
             sku=f"sku {number}",
         )
-        for number in range(1_300)
+        for number in range(250)
     ]
     options = options | ({"digests": tmp_path.parent / f"{tmp_path.name}.digests"} if options else {})
     for path in (tmp_path / "a" / "out.csv", tmp_path / "b" / "out.jsonl"):
@@ -399,3 +409,66 @@ async def test_a_broken_input_leaves_a_line_for_each_row_that_was_read(tmp_path:
     with pytest.raises(BulkError) as caught:
         await job_of(ModelService(), rows(), key="customer", outcomes=tmp_path / "out.csv").run()
     holds(tmp_path / "out.csv", [f"c{number}" for number in range(2_000)], caught.value.report)  # type: ignore[arg-type]
+
+
+# Syncs -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["finished", "refused", "cancelled", "broken", "too many", "dry run"])
+async def test_each_desired_row_of_a_sync_has_one_line_however_it_ends(
+    tmp_path: Path, end: str, small_pages: None
+) -> None:
+    rng, path, told = random.Random(end), tmp_path / "out" / "out.csv", list[int]()
+    path.parent.mkdir()
+    rows = [
+        {"handle": rng.choice(["", f"h{number}", f"h{rng.randrange(900)}"]), "customer": f"c{number}"}
+        for number in range(900)
+    ]
+
+    def desired() -> Iterable[dict[str, Any]]:
+        yield from rows
+        if end == "broken":
+            raise LookupError
+
+    service = ModelService(rng=rng, faults=(*FAULTS, "operation_error"), likely=0.3)
+    session = session_of(service, VirtualClock(), max_operations=30)
+    call = CallOptions.interactive(session.config)
+    snapshot = tmp_path / "audience.snapshot"
+    await sync(session, DESTINATION, rows[:300], SyncOptions(snapshot=snapshot), call)
+    held = {value for _, value in service.members}
+    options = SyncOptions(
+        snapshot=snapshot,
+        key="customer",
+        outcomes=path,
+        on_settled=told.append,
+        max_removal_share=0.0 if end == "too many" else 1.0,
+        dry_run=end == "dry run",
+    )
+    wanted: Any = rows[150:] if end == "too many" else desired()
+    if end == "refused":
+        service._script = iter([None] * 5 + [refusal(403)] * 5)
+    running = asyncio.create_task(sync(session, DESTINATION, wanted, options, call))
+    if end == "cancelled":
+        await service.until_in_flight(3)
+        running.cancel()
+    keys = [row["customer"] for row in (rows[150:] if end == "too many" else rows)]
+    try:
+        report = await running
+    except BulkError as stopped:
+        report = stopped.report  # type: ignore[assignment]
+    except asyncio.CancelledError:
+        counts = Counter(line["outcome"] for line in lines_of(path))
+        assert sum(counts.values()) == len(rows)
+        assert min(counts["pending"], counts["unchanged"], counts["rejected"])
+        return
+    lines = sorted(lines_of(path), key=lambda line: int(line["row"]))
+    assert [line["key"] for line in lines] == keys
+    counts = Counter(line["outcome"] for line in lines)
+    assert (counts["added"], counts["unchanged"]) == (report.additions.accepted, report.unchanged)
+    assert (counts["rejected"], counts["pending"]) == (report.rejected, report.pending)
+    names = {row["customer"]: hashlib.sha256(row["handle"].encode()).hexdigest() for row in rows}
+    taken = {value for _, value in service.members}
+    assert all(names[line["key"]] in taken for line in lines if line["outcome"] in ("added", "unchanged"))
+    assert all(names[line["key"]] in held for line in lines if line["outcome"] == "unchanged")
+    first_pending = next((at for at, line in enumerate(lines) if line["outcome"] == "pending"), len(lines))
+    assert told == ([] if end == "dry run" else [first_pending] if first_pending else [])

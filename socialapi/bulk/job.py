@@ -485,7 +485,7 @@ class JobRun(Generic[C, B, P]):
         read = self._counters.read
         if block is not None:
             if self._counters.ledger is not None:
-                self._counters.warn(self._counters.ledger.read(cast("Block[Any]", block)))
+                self._counters.warn(self._counters.ledger.enter(cast("Block[Any]", block)))
             self._counters.take_in(len(block))
             if not read:
                 self.show()  # what is read as what is known now, and nothing was sent yet

@@ -60,7 +60,7 @@ class Ledger:
         self._kept = _KeptKeys()
         self._is_closed = False
 
-    def read(self, block: Block[Any]) -> list[RowIssue]:
+    def enter(self, block: Block[Any]) -> list[RowIssue]:
         """Takes note of the rows of a block, and returns a warning for each empty key.
 
         Raises InvalidInput for a key that cannot be written, and if the disk is full.

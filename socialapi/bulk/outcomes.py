@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Final
 
 import orjson
 
-from socialapi.bulk.inputs.arrow import pyarrow_for
 from socialapi.bulk.output_file import OutputFile
 from socialapi.bulk.rejects import PLACE
 
@@ -34,7 +33,7 @@ class OutcomesFile(OutputFile):
         """As of any file. Raises InvalidInput also if the library for Parquet is missing."""
         ending = ending_of(path)
         if ending == ".parquet":
-            pyarrow_for("or writing Parquet")
+            _pyarrow()
         super().__init__(path, sources=sources)
         self._names: Sequence[str] = NAMES
         self._encode: Callable[[Columns], bytes] = _json_lines if ending == ".jsonl" else _csv_lines
@@ -110,6 +109,12 @@ def _json_lines(columns: Columns) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
+def _pyarrow() -> Any:
+    from socialapi.bulk.inputs.arrow import pyarrow_for  # most jobs need no reader of tables
+
+    return pyarrow_for("or writing Parquet")
+
+
 class _ParquetLines:
     """Gathers lines and writes them as row groups of `LINES_PER_ROW_GROUP`."""
 
@@ -135,7 +140,7 @@ class _ParquetLines:
         self._writer.close()
 
     def _write(self, columns: Sequence[Sequence[Any]], names: Sequence[str]) -> None:
-        pyarrow = pyarrow_for("Parquet")
+        pyarrow = _pyarrow()
         from pyarrow.parquet import ParquetWriter
 
         kinds = {"row": pyarrow.int64(), "file_row": pyarrow.int64()}

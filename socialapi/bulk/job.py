@@ -148,11 +148,14 @@ class JobOptions(FrozenRecord):
             yield invalid("flush_after_seconds", "must be a number above 0, or None")
         for name, path in (("journal", self.journal_path), ("rejects", self.rejects), ("outcomes", self.outcomes)):
             yield from same_files(name, path, {"the layout, too": self.layout})
+        yield from same_files("journal", self.journal_path, self.outputs)
+        yield from self._problems_of_outcomes()
+
+    def _problems_of_outcomes(self) -> Iterator[InvalidInput]:
         if self.key is not None and self.outcomes is None:
             yield invalid("key", "needs outcomes, the file that it is written to")
         if self.outcomes is not None and not _is_outcomes(self.outcomes):
             yield invalid("outcomes", f"must end in one of {', '.join(ENDINGS)}")
-        yield from same_files("journal", self.journal_path, self.outputs)
         rejects = {role: path for role, path in self.outputs.items() if "rejects" in role}
         yield from same_files("outcomes", self.outcomes, rejects)
         if self.outcomes is not None:

@@ -408,7 +408,7 @@ async def test_a_broken_input_leaves_a_line_for_each_row_that_was_read(tmp_path:
 
     with pytest.raises(BulkError) as caught:
         await job_of(ModelService(), rows(), key="customer", outcomes=tmp_path / "out.csv").run()
-    holds(tmp_path / "out.csv", [f"c{number}" for number in range(2_000)], caught.value.report)  # type: ignore[arg-type]
+    holds(tmp_path / "out.csv", [f"c{number}" for number in range(2_000)], caught.value.report)
 
 
 # Syncs -----------------------------------------------------------------------------------------------------------------

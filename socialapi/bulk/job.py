@@ -113,7 +113,7 @@ class JobOptions(FrozenRecord):
         """
         found = [os.fsdecode(path) + ending for path in self.databases for ending in ("", "-wal", "-shm", SUFFIX)]
         found += [] if self.rejects is None else RejectsFile.own_files(self.rejects)
-        found += [self.layout.path] if isinstance(self.layout, FileLayout) else []
+        found += [os.fsdecode(self.layout.path)] if isinstance(self.layout, FileLayout) else []
         return found + ([] if self.outcomes is None else list(OutcomesFile.own_files(self.outcomes)))
 
     @property

@@ -145,7 +145,9 @@ class IdentifierLayout(FrozenRecord):
         countries = tuple((indexes[at], names[at]) for at in found.get(REGION, ()))
         roles = frozenset((names[at], key) for key, at in wanted)
         key = None if key_at is None else indexes[key_at]
-        return cls(positions, tuple(identifiers), countries, **overrides, key=key, roles=roles, is_of_models=is_of_models)
+        return cls(
+            positions, tuple(identifiers), countries, **overrides, key=key, roles=roles, is_of_models=is_of_models
+        )
 
 
 @attrs.define(repr=False)

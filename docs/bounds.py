@@ -15,12 +15,13 @@ from typing import Any, Final
 import attrs
 
 from socialapi import Config, errors
-from socialapi.bulk import job
+from socialapi.bulk import job, outcomes
 from socialapi.bulk.audiences import dedup
 from socialapi.bulk.audiences.job import MAX_WAITING_DUPLICATES
 from socialapi.bulk.inputs import arrow, csv, dialect, feed_xml, json, objects, remote
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT
 from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, ROWS_PER_BLOCK
+from socialapi.bulk.ledger import PAGES_IN_MEMORY
 from socialapi.bulk.linting.duplicates import MAX_KEPT
 from socialapi.bulk.products import batcher
 from socialapi.bulk.products.batcher import IN_MEMORY_BYTES, MAX_HELD
@@ -363,6 +364,17 @@ FILES: Final = (
         *fixed(IN_MEMORY_BYTES, lambda n: f"{size(n)} in memory"),
         "they go to a temporary file without a name, as large as the input",
     ),
+    Bound(
+        "keys of rows without an outcome",
+        *fixed(PAGES_IN_MEMORY * ROWS_PER_BLOCK, lambda n: f"{n:,} in memory"),
+        "they go to a temporary file without a name",
+    ),
+    Bound(
+        "lines of outcomes in Parquet that are not written yet",
+        *fixed(outcomes.LINES_PER_ROW_GROUP, of("lines")),
+        "they are a row group",
+    ),
+    Bound("an outcomes file", "a line for each row", "`outcomes=`", "the disk is full: the job stops"),
     Bound("a rejects file", "a line for each rejected row", "`rejects=`", "the disk is full: `ConfigurationError`"),
     Bound(
         "erased events that the log of an inbox still has",

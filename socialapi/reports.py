@@ -30,6 +30,8 @@ UNKNOWN_COUNTRY: Final = (
 NULL_WORD: Final = 'stands for no value, as "null" and "n/a" do'
 NULL_DIGEST: Final = f"is a digest of an empty text or of a word that {NULL_WORD}, or zeros alone"
 """The reasons of warnings about values that are none; of identifiers, the report has one for each column."""
+EMPTY_KEY: Final = "is empty: the lines of these rows in the outcomes file have no key"
+"""The reason of a warning about keys; the report has one for the column."""
 HOLDS_IDENTIFIERS: Final = "is not read, and its first rows hold"
 """The start of the reason of a warning about a column as a whole, whose `row` is 0."""
 

@@ -69,8 +69,12 @@ ALLOWED: Final = {unit: below | ALSO.get(unit, frozenset()) for unit, below in E
 
 # Within `bulk`, too, each room or module may import from those above it here, and a room from itself.
 ROOMS_OF_BULK: Final = (
+    "output_file",
     "rejects rows",
-    "inputs counters",
+    "inputs",
+    "outcomes",
+    "ledger",
+    "counters settled",
     "dispatcher",
     "journals timed_reading",
     "job",

@@ -5,8 +5,10 @@ from typing import Any, ClassVar, Final, Literal, TypeVar
 
 import attrs
 
+from socialapi.bulk.ledger import Ledger
 from socialapi.bulk.rejects import PLACE, RejectsFile
 from socialapi.reports import (
+    EMPTY_KEY,
     MAX_ISSUES_KEPT,
     MAY_BE_FOREIGN,
     NULL_DIGEST,
@@ -21,8 +23,10 @@ from socialapi.wire.retry import Attempt
 
 P = TypeVar("P", bound=UploadReport)
 
+OnSettle = Callable[[Sequence[int], str, Sequence[RowIssue]], None]
+"""Takes the ascending numbers of rows, their outcome, and why they were rejected."""
 MAX_GROUPS: Final = 100
-_GROUPED: Final = (MAY_BE_FOREIGN, UNKNOWN_COUNTRY, NULL_WORD, NULL_DIGEST)
+_GROUPED: Final = (MAY_BE_FOREIGN, UNKNOWN_COUNTRY, NULL_WORD, NULL_DIGEST, EMPTY_KEY)
 """The reasons of which a report has one warning for each column, with the count of the rows."""
 
 
@@ -60,8 +64,9 @@ class RowCounters:
     """The warnings about the input as a whole, and about columns as a whole."""
     grouped: dict[tuple[str, str], tuple[int, int]] = attrs.field(factory=dict)
     """The first row and the count of rows of each field and reason of which there is one warning."""
-    on_reject: Callable[[Sequence[RowIssue]], None] | None = None
-    """Told of every rejected row, also of those that the report has no room for."""
+    on_settle: OnSettle | None = None
+    """Called with every row that gets an outcome, before it counts."""
+    ledger: Ledger | None = None
     file_row_of: Callable[[int], tuple[str, int] | None] = lambda _: None
     """Of an input of several files: which one has a row, and its number there."""
     repeats_are: Literal["duplicate", "accepted", "pending"] = "duplicate"
@@ -82,27 +87,35 @@ class RowCounters:
         """Returns how many rows have had each outcome so far."""
         return {name: getattr(self, name) for name in self.OUTCOMES}
 
-    def accept(self, rows: int) -> None:
-        """Counts pending rows that the service accepted."""
-        self.pending -= rows
-        self.accepted += rows
+    def accept(self, numbers: Sequence[int], outcome: str = "accepted") -> None:
+        """Counts pending rows that the service accepted, which get this outcome; an empty one comes later."""
+        self._settle(numbers, outcome)
+        self.pending -= len(numbers)
+        self.accepted += len(numbers)
 
-    def repeat(self, rows: int) -> None:
+    def repeat(self, numbers: Sequence[int]) -> None:
         """Counts pending rows that repeat others."""
+        if self.repeats_are != "pending":
+            self._settle(numbers, self.repeats_are)
+        rows = len(numbers)
         self.pending -= rows
         setattr(self, self.repeats_are, getattr(self, self.repeats_are) + rows)
         self.repeated += rows if self.repeats_are == "accepted" else 0
+
+    def _settle(self, numbers: Sequence[int], outcome: str, issues: Sequence[RowIssue] = ()) -> None:
+        if self.on_settle is not None and numbers and outcome:
+            self.on_settle(numbers, outcome, issues)
 
     def reject(self, issues: Sequence[RowIssue], values: Sequence[Sequence[object]] = ()) -> None:
         """Counts pending rows that cannot be used, with an issue each. `values` are further cells
         of the rejects file.
         """
+        for issue in issues if self.on_settle is not None else ():
+            self._settle([issue.row], "rejected", [issue])
         self.pending -= len(issues)
         self.rejected += len(issues)
         issues = self._placed(issues)
         self.rejects.extend(issues[: MAX_ISSUES_KEPT - len(self.rejects)])
-        if self.on_reject is not None:
-            self.on_reject(issues)
         if self.rejects_file is not None:
             file_rows = [(issue.file, issue.file_row) for issue in issues if issue.file is not None]
             self.rejects_file.write(issues, values or file_rows)

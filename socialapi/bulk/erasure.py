@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Final, Literal
 
 from socialapi.bulk.journals.sqlite_journal import SCHEMA as JOURNAL_SCHEMA
+from socialapi.bulk.output_file import part_of
 from socialapi.bulk.products.snapshot import SCHEMA as DIGESTS_SCHEMA
-from socialapi.bulk.rejects import begins_as_rejects, is_rejects_file
+from socialapi.bulk.rejects import RejectsFile
 from socialapi.bulk.sync.scratch import remove_scratch, scratch_folder
 from socialapi.bulk.sync.snapshot import SCHEMA as SNAPSHOT_SCHEMA
 from socialapi.errors import ConfigurationError
@@ -37,7 +38,7 @@ def kind_of(path: str | os.PathLike[str]) -> Kind | None:
     found = application_id_of(whole)
     if found is not None:
         return _KINDS.get(found)
-    return "rejects file" if begins_as_rejects(whole) else None
+    return "rejects file" if RejectsFile.begins_in(whole) else None
 
 
 def erase(path: str | os.PathLike[str], kind: Kind) -> bool:
@@ -52,10 +53,12 @@ def erase(path: str | os.PathLike[str], kind: Kind) -> bool:
     if lock.take() is not None:
         return False
     try:
-        if whole.exists() and not (is_rejects_file(whole) if kind == "rejects file" else kind_of(whole) == kind):
+        if whole.exists() and not (RejectsFile.is_like(whole) if kind == "rejects file" else kind_of(whole) == kind):
             raise ConfigurationError(f"{whole} is no {kind} of a job")
         if kind == "rejects file":
             remove_file(whole)
+            if RejectsFile.is_like(part := part_of(path)):  # of a job that was killed
+                remove_file(part)
             return True
         if _is_open(whole):
             return False

@@ -3,11 +3,13 @@ job.
 """
 
 import asyncio
+import functools
 import inspect
 import math
 import os
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Sized
-from typing import Any, Final, Generic, Literal, Protocol, Self, TypeVar
+from pathlib import Path
+from typing import Any, Final, Generic, Literal, Protocol, Self, TypedDict, TypeVar, cast
 
 import attrs
 
@@ -15,9 +17,13 @@ from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.dispatcher import Concurrency, Dispatcher, Sendable
 from socialapi.bulk.inputs.addresses import is_address
 from socialapi.bulk.inputs.layouts import OPTIONS, FileLayout, with_layout
-from socialapi.bulk.inputs.reader import NoRows, Reader, TableForm
+from socialapi.bulk.inputs.reader import Block, NoRows, Reader, TableForm
 from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
-from socialapi.bulk.rejects import RejectsFile, is_rejects_file, same_file
+from socialapi.bulk.ledger import Ledger
+from socialapi.bulk.outcomes import ENDINGS, OutcomesFile, ending_of
+from socialapi.bulk.output_file import part_of, same_file
+from socialapi.bulk.rejects import RejectsFile
+from socialapi.bulk.settled import OnSettled, SettledCalls
 from socialapi.bulk.timed_reading import TimedReading
 from socialapi.config import Config
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
@@ -45,6 +51,11 @@ class JobOptions(FrozenRecord):
     concurrency: int | Literal["auto"] = "auto"
     journal: str | os.PathLike[str] | Journal | None = None
     rejects: str | os.PathLike[str] | None = None
+    key: str | int | None = None
+    """The column, or its number, whose values name the rows in the outcomes file."""
+    outcomes: str | os.PathLike[str] | None = None
+    on_settled: OnSettled | None = None
+    """Called with the largest n such that the rows 1 to n have their outcomes."""
     dry_run: bool = False
     on_progress: OnProgress | None = None
     max_reject_share: float | None = None
@@ -101,9 +112,20 @@ class JobOptions(FrozenRecord):
         them.
         """
         found = [os.fsdecode(path) + ending for path in self.databases for ending in ("", "-wal", "-shm", SUFFIX)]
-        if self.rejects is not None:
-            found += [os.fsdecode(self.rejects)] * is_rejects_file(self.rejects) + [os.fsdecode(self.rejects) + SUFFIX]
-        return found if not isinstance(self.layout, FileLayout) else [*found, self.layout.path]
+        found += [] if self.rejects is None else RejectsFile.own_files(self.rejects)
+        found += [os.fsdecode(self.layout.path)] if isinstance(self.layout, FileLayout) else []
+        return found + ([] if self.outcomes is None else list(OutcomesFile.own_files(self.outcomes)))
+
+    @property
+    def outputs(self) -> Mapping[str, object]:
+        """The files with lines for rows, and those that they are until the job ends, by what they are."""
+        files = {"the rejects file, too": self.rejects, "the outcomes file, too": self.outcomes}
+        parts = {
+            f"what {role.removesuffix(', too')} is written to": part_of(path)
+            for role, path in files.items()
+            if isinstance(path, str | os.PathLike)
+        }
+        return files | parts
 
     def problems(self) -> Iterator[InvalidInput]:
         """Yields what is wrong with each option that makes no sense."""
@@ -113,7 +135,7 @@ class JobOptions(FrozenRecord):
         share = self.max_reject_share
         if share is not None and (isinstance(share, bool) or not 0 <= share <= 1):
             yield invalid("max_reject_share", "must be a number from 0 to 1")
-        for name in ("journal", "rejects", "snapshot", "digests"):
+        for name in ("journal", "rejects", "outcomes", "snapshot", "digests"):
             path = getattr(self, name, None)
             if isinstance(path, str) and is_address(path):
                 yield invalid(name, "is a file of this machine, not one at an address")
@@ -124,16 +146,52 @@ class JobOptions(FrozenRecord):
         seconds = self.flush_after_seconds
         if seconds is not None and seconds is not UNSET and not 0 < seconds < math.inf:
             yield invalid("flush_after_seconds", "must be a number above 0, or None")
-        yield from same_files("journal", self.journal_path, {"the rejects file, too": self.rejects})
-        for name, path in (("journal", self.journal_path), ("rejects", self.rejects)):
+        for name, path in (("journal", self.journal_path), ("rejects", self.rejects), ("outcomes", self.outcomes)):
             yield from same_files(name, path, {"the layout, too": self.layout})
+        yield from same_files("journal", self.journal_path, self.outputs)
+        yield from self._problems_of_outcomes()
+
+    def _problems_of_outcomes(self) -> Iterator[InvalidInput]:
+        if self.key is not None and self.outcomes is None:
+            yield invalid("key", "needs outcomes, the file that it is written to")
+        if self.outcomes is not None and not _is_outcomes(self.outcomes):
+            yield invalid("outcomes", f"must end in one of {', '.join(ENDINGS)}")
+        rejects = {role: path for role, path in self.outputs.items() if "rejects" in role}
+        yield from same_files("outcomes", self.outcomes, rejects)
+        if self.outcomes is not None:
+            yield from same_files(
+                "rejects", self.rejects, {"what the outcomes file is written to": part_of(self.outcomes)}
+            )
+
+
+class OutcomeKeywords(TypedDict, total=False):
+    """The options of every job that tell what became of each row. All are optional."""
+
+    outcomes: str | os.PathLike[str] | None
+    """File with a line for each row, `row,key,outcome,reason`: .csv, .jsonl or .parquet. It takes its name when
+    the job ends, and each run writes it anew.
+    """
+    key: str | int | None
+    """The column, or its number, that names each row in `outcomes`. It is written as it is, so it should identify
+    nobody by itself.
+    """
+    on_settled: OnSettled | None
+    """Function or coroutine function that is called with the largest n such that the rows 1 to n have their
+    outcome, so that a consumer can commit its offset. What it raises stops the job.
+    """
 
 
 def same_files(name: str, file: object, others: Mapping[str, object]) -> Iterator[InvalidInput]:
     """Yields an error for each of the others, by what they are, that is the same file."""
     for role, path in others.items():
-        if isinstance(file, str | os.PathLike) and isinstance(path, str | os.PathLike) and same_file(file, path):
+        if isinstance(file, str | os.PathLike) and same_file(file, path):
             yield invalid(name, f"is {role} ({os.fsdecode(file)}); choose another path")
+
+
+def _is_outcomes(path: str | os.PathLike[str]) -> bool:
+    """Returns whether the name of an outcomes file says its format, or it is a device or pipe, which takes CSV."""
+    is_device = Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()
+    return is_device or ending_of(path) in ENDINGS
 
 
 def bulk_options(config: Config, call: CallOptions) -> CallOptions:
@@ -177,8 +235,10 @@ class JobDescription(FrozenRecord):
     """Whether the share of rejected rows is judged only once everything is read."""
     part_of: UploadReport | None = None
     """The counts of a job of which this one uploads a part: the share is one of all of its rows."""
-    keeps_rejects_open: bool = False
-    """Whether the caller closes the rejects file, because more rows may be rejected later."""
+    keeps_files_open: bool = False
+    """Whether the caller closes the files for rows, because more of them are settled later."""
+    refuses_key: Callable[[str], bool] | None = None
+    """Whether a key must not be written."""
 
 
 class Stage(Protocol[C, B, P]):
@@ -301,6 +361,7 @@ class JobRun(Generic[C, B, P]):
         """What tells others about the counts, if anybody listens."""
         self.broken_input: Exception | None = None
         """Why reading the input has ended early, if it has."""
+        self._settled_calls: SettledCalls | None = None
         self.journal: Journal | None = None
         self.opened: Opened | None = None
         counters.file_row_of = reader.file_row_of
@@ -356,9 +417,8 @@ class JobRun(Generic[C, B, P]):
             if self._options.rejects is not None:
                 # Before the journal, so that a path that cannot be written does not count as a run of
                 # the job.
-                self._counters.rejects_file = RejectsFile(
-                    self._options.rejects, sources=(self._description.source, *self._reader.paths)
-                )
+                self._counters.rejects_file = RejectsFile(self._options.rejects, sources=self._sources)
+            self._open_ledger()
             if self._options.journal is not None and not self._options.dry_run:
                 await self._open_journal(self._options.journal)
             await self._stage.open(self)
@@ -379,6 +439,21 @@ class JobRun(Generic[C, B, P]):
             for report in self._reporting:
                 report()
         return self._report_or_raise()
+
+    @property
+    def _sources(self) -> Sequence[object]:
+        return (self._description.source, *self._reader.paths)
+
+    def _open_ledger(self) -> None:
+        """Opens the outcomes file, and what needs to know the outcome of each row."""
+        options, counters = self._options, self._counters
+        if options.outcomes is None and options.on_settled is None:
+            return
+        file = None if options.outcomes is None else OutcomesFile(options.outcomes, sources=self._sources)
+        counters.ledger = Ledger(file, self._reader.file_row_of, options.key, self._description.refuses_key)
+        counters.on_settle = counters.ledger.settle
+        if not (options.on_settled is None or options.dry_run or self._description.keeps_files_open):
+            self._settled_calls = SettledCalls(options.on_settled, counters.ledger, self.dispatcher.stop)
 
     async def _read(self) -> None:
         """Reads until the end of the input, or until the job stops, and closes the reader."""
@@ -412,6 +487,8 @@ class JobRun(Generic[C, B, P]):
         """Has the stage take a block, if there is one, and send what has come, if that is due."""
         read = self._counters.read
         if block is not None:
+            if self._counters.ledger is not None:
+                self._counters.warn(self._counters.ledger.enter(cast("Block[Any]", block)))
             self._counters.take_in(len(block))
             if not read:
                 self.show()  # what is read as what is known now, and nothing was sent yet
@@ -424,6 +501,8 @@ class JobRun(Generic[C, B, P]):
     def _look_again(self) -> None:
         """Checks and reports the counts after a block is read or a batch is settled."""
         self.judge_rejects()
+        if self._settled_calls is not None:
+            self._settled_calls.look()
         for report in self._reporting:
             report()
 
@@ -493,26 +572,44 @@ class JobRun(Generic[C, B, P]):
         return self._concurrency.limit(self._session.pacer.requests_per_second(key, target.route.rate_limit))
 
     async def _close(self, state: State) -> None:
-        """Closes the rejects file, the stage, and the journal, where it records how the run ended. What
+        """Closes the files for rows, the stage, and the journal, where it records how the run ended. What
         cannot be written stops the job, even now.
         """
-        rejects, journal = self._counters.rejects_file, self.journal
         try:
-            if rejects is not None and not self._description.keeps_rejects_open:
-                rejects.close()
-        except InvalidInput as problem:
-            self.dispatcher.stop(problem)
+            if self._settled_calls is not None:
+                await self._settled_calls.aclose()
         finally:
             try:
-                await self._stage.aclose()
+                if not self._description.keeps_files_open:
+                    self._close_files(is_finished=state == "finished" and not self._has_failed)
             finally:
-                if journal is not None:
-                    await self._close_journal(journal, state)
+                try:
+                    await self._stage.aclose()
+                finally:
+                    if self.journal is not None:
+                        await self._close_journal(self.journal, state)
+
+    def _close_files(self, *, is_finished: bool) -> None:
+        counters = self._counters
+        counts = {**counters.outcomes(), "pending": counters.pending}
+        closings: list[Callable[[], None]] = []
+        if counters.rejects_file is not None:
+            closings.append(counters.rejects_file.close)
+        if counters.ledger is not None:
+            closings.append(functools.partial(counters.ledger.close, counts, is_finished=is_finished))
+        for close in closings:
+            try:
+                close()
+            except InvalidInput as problem:
+                self.dispatcher.stop(problem)
+
+    @property
+    def _has_failed(self) -> bool:
+        return self.dispatcher.failure is not None or self.broken_input is not None
 
     async def _close_journal(self, journal: Journal, state: State) -> None:
-        failed = self.dispatcher.failure is not None or self.broken_input is not None
         try:
-            await journal.finish("stopped" if failed else state, self._report().counts)
+            await journal.finish("stopped" if self._has_failed else state, self._report().counts)
         except OURS as problem:
             self.dispatcher.stop(problem)
         finally:

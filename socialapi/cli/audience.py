@@ -20,9 +20,11 @@ from socialapi.cli.options import (
     Files,
     HeaderLine,
     JournalOption,
+    KeyOption,
     LayoutOption,
     MaxRejectShare,
     NoHeader,
+    OutcomesOption,
     PhoneFormatOption,
     Region,
     RequireHashed,
@@ -75,6 +77,8 @@ class RowFlags:
             converter=dated_path,
         ),
     ] = None
+    key: KeyOption = None
+    outcomes: OutcomesOption = None
     max_reject_share: MaxRejectShare = None
     dry_run: Annotated[
         bool, Parameter(help="Read and check everything, send nothing, and forecast the job.", negative=())
@@ -97,6 +101,8 @@ class RowFlags:
             expires_at=self.expires_at,
             concurrency="auto" if self.concurrency is None else self.concurrency,
             rejects=self.rejects,
+            key=self.key,
+            outcomes=self.outcomes,
             max_reject_share=self.max_reject_share,
             dry_run=self.dry_run,
             on_progress=on_progress,

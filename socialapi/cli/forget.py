@@ -9,7 +9,8 @@ from typing import Annotated, Final
 from cyclopts import Parameter
 
 from socialapi.bulk.erasure import Kind, erase, kind_of
-from socialapi.bulk.rejects import is_rejects_file, same_file
+from socialapi.bulk.output_file import part_of, same_file
+from socialapi.bulk.rejects import RejectsFile
 from socialapi.cli import output
 from socialapi.cli.jobs import GONE, RUNNING, JobStatus, Registry, found_job, job_at
 from socialapi.cli.output import printable
@@ -94,16 +95,16 @@ def _confirmed(question: str) -> bool:
 def _forget_rejects(job: JobStatus, registry: Registry) -> bool:
     """Deletes the rejects file of the job; False, and says why, if something of the job may stay."""
     path = None if job.registration is None else job.registration.file_of("rejects")
-    if path is None or not path.is_file():
+    if path is None or not (path.is_file() or part_of(path).is_file()):
         return True
     later = _later_job(path, job, registry)
     if later is not None:
         output.say(f"the rejects file {path} is of the job {later} by now, and stays")
         return True
-    if not is_rejects_file(path):
+    if path.is_file() and not RejectsFile.is_like(path):
         output.say(f"{path} is no rejects file any more, and stays")
         return False
-    if job.registration is not None and not job.registration.has_left(path):
+    if job.registration is not None and path.is_file() and not job.registration.has_left(path):
         command = f"socialapi jobs forget {shlex.quote(str(path))}"
         output.say(f"the rejects file {path} was changed after the job, and stays; `{command}` deletes it")
         return False

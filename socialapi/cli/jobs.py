@@ -39,7 +39,7 @@ after the job, or that holds something else by now, 2 there is no such job, it i
 
 app: Final = App(name="jobs")
 
-DATED: Final = frozenset({"journal", "rejects"})
+DATED: Final = frozenset({"journal", "rejects", "outcomes"})
 """Options whose files may have the date of the run in their names."""
 
 

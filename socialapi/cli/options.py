@@ -268,6 +268,20 @@ JournalOption = Annotated[
         group=("Parameters", JOURNALED),
     ),
 ]
+KeyOption = Annotated[
+    str | None,
+    Parameter(
+        help="Column that names each row in --outcomes. It is written as it is: take one that identifies nobody."
+    ),
+]
+OutcomesOption = Annotated[
+    Path | None,
+    Parameter(
+        help="Write here what became of each row: row, key, outcome, reason. .csv, .jsonl or .parquet; %Y-%m-%d in its name "
+        "is the date.",
+        converter=dated_path,
+    ),
+]
 AllowEmpty = Annotated[bool, Parameter(help="Accept an input without rows.", negative=())]
 MaxRejectShare = Annotated[
     float | None,

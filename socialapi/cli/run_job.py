@@ -26,6 +26,7 @@ from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.reports import (
+    EMPTY_KEY,
     HOLDS_IDENTIFIERS,
     LOOKS_LIKE_FLOAT,
     MAY_BE_FOREIGN,
@@ -221,7 +222,7 @@ def _show_warnings(console: Console, report: UploadReport) -> None:
     for issue in report.warning_details[:ISSUES_SHOWN]:
         if issue.reason.startswith(HOLDS_IDENTIFIERS):
             _say(console, f"column {issue.field}{_who(issue)} {issue.reason}")
-        elif issue.reason.startswith((MENDED, LOOKS_LIKE_FLOAT, MAY_BE_FOREIGN, UNKNOWN_COUNTRY)):
+        elif issue.reason.startswith((MENDED, LOOKS_LIKE_FLOAT, MAY_BE_FOREIGN, UNKNOWN_COUNTRY, EMPTY_KEY)):
             _say(console, f"row {issue.row}{_who(issue)}: {issue.field} {issue.reason}")
         elif not issue.row and issue.product_id is None:
             _say(console, f"{issue.file}: {issue.reason}" if issue.file else issue.reason)

@@ -17,7 +17,7 @@ from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.audiences.prepare import prepare_user
 from socialapi.bulk.audiences.sender import send_until_counted
 from socialapi.bulk.inputs.formats import Records
-from socialapi.bulk.job import OnProgress
+from socialapi.bulk.job import OnProgress, OutcomeKeywords
 from socialapi.bulk.journals.journal import Journal
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
@@ -50,7 +50,7 @@ from socialapi.wire.encode import json_bytes, shaped
 from socialapi.wire.request import refuse
 
 
-class RowKeywords(TypedDict, total=False):
+class RowKeywords(OutcomeKeywords, total=False):
     """The options of every job that reads users. All are optional."""
 
     packing: Packing

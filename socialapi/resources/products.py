@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict, Unpack
 import attrs
 
 from socialapi.bulk.inputs.formats import Records
-from socialapi.bulk.job import OnProgress
+from socialapi.bulk.job import OnProgress, OutcomeKeywords
 from socialapi.bulk.journals.journal import Journal
 from socialapi.bulk.products.job import UpsertJob, UpsertOptions
 from socialapi.models.model import Items
@@ -57,7 +57,7 @@ def _repeated(shapes: Sequence[Any]) -> Iterator[BrokenRule]:
             seen.add(product_id)
 
 
-class UpsertKeywords(TypedDict, total=False):
+class UpsertKeywords(OutcomeKeywords, total=False):
     """The options of a product load. All are optional."""
 
     columns: Mapping[str, str | int | Sequence[str | int]] | None

@@ -22,8 +22,8 @@ def test_every_row_read_is_pending_until_it_has_its_one_outcome() -> None:
     counters = RowCounters(LIMIT)
     counters.take_in(10)
     assert counters.report(1.0, dry_run=False).pending == 10
-    counters.accept(4)
-    counters.repeat(2)
+    counters.accept(range(1, 5))
+    counters.repeat([5, 6])
     counters.reject(issues(3))
     report = counters.report(1.0, dry_run=False)
     assert (report.read, report.accepted, report.duplicate, report.rejected, report.pending) == (10, 4, 2, 3, 1)
@@ -42,7 +42,7 @@ def test_a_report_names_a_bounded_number_of_rows_and_counts_all() -> None:
 
 def test_every_rejected_row_can_be_watched_also_those_that_the_report_has_no_room_for() -> None:
     told: list[int] = []
-    counters = RowCounters(None, on_reject=lambda rejected: told.extend(issue.row for issue in rejected))
+    counters = RowCounters(None, on_settle=lambda numbers, _outcome, _issues: told.extend(numbers))
     counters.reject(issues(700))
     counters.reject(issues(700))
     assert told == [*range(700), *range(700)]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from socialapi.bulk.rejects import RejectsFile, same_file
+from socialapi.bulk.output_file import same_file
+from socialapi.bulk.rejects import RejectsFile
 from socialapi.errors import InvalidInput
 from socialapi.reports import RowIssue
 
@@ -53,32 +54,6 @@ def test_the_mode_of_a_device_is_left_alone() -> None:
 def test_a_path_that_cannot_be_written_is_said(tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidInput, match=r"the rejects file .* cannot be written: \w+"):
         RejectsFile(f"{tmp_path}/{name}")
-
-
-def test_a_mode_that_cannot_be_set_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[int] = []
-
-    def refuse(handle: int, mode: int) -> None:
-        opened.append(handle)
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "fchmod", refuse)
-    file = RejectsFile(tmp_path / "rejects.csv")
-    with pytest.raises(InvalidInput, match="cannot be written: Operation not permitted"):
-        file.begin()
-    file.close()
-    with pytest.raises(OSError, match="Bad file descriptor"):
-        os.fstat(opened[0])
-
-
-def test_where_a_mode_cannot_be_set_the_file_is_written_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = RejectsFile(tmp_path / "rejects.csv")
-    monkeypatch.delattr(os, "fchmod")  # as on Windows; filelock, which has locked the file, has another way there
-    file.begin()
-    file.close()
-    assert (tmp_path / "rejects.csv").read_bytes() == b"row,field,reason\r\n"
 
 
 def test_without_a_beginning_everything_stays_as_it_was(tmp_path: Path) -> None:

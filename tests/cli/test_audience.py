@@ -339,3 +339,20 @@ async def test_a_job_that_is_cancelled_before_it_began_has_nothing_to_report(
     with pytest.raises(asyncio.CancelledError):
         await run_job.run_job(job, "people.csv", dry_run=False, as_json=False)
     assert printed.readouterr() == ("", "")
+
+
+def test_outcomes_and_their_key_are_options_of_every_job(service: Emulator, tmp_path: Path, printed: Printed) -> None:
+    people = tmp_path / "people.csv"
+    people.write_text("id,email\n7,ada@example.com\n8,\n", "utf-8")
+    options = ["--key", "id", "--outcomes", str(tmp_path / "of %Y.jsonl")]
+    for command, outcome in (
+        (["audience", "upload", *TO_AUDIENCE], "accepted"),
+        (["do-not-reach", "upload", "--account", ACCOUNT, "--list", "1dnr", "--dry-run"], "pending"),
+        (["audience", "sync", *TO_AUDIENCE, "--snapshot", str(tmp_path / "snapshot")], "added"),
+    ):
+        assert app.run([*command, str(people), *options]) == 1, printed.readouterr().err
+        (path,) = tmp_path.glob("of 20??.jsonl")
+        lines = sorted(map(json.loads, path.read_text("utf-8").splitlines()), key=lambda line: line["row"])
+        assert [(line["key"], line["outcome"]) for line in lines] == [("7", outcome), ("8", "rejected")]
+    assert app.run(["audience", "upload", str(people), *TO_AUDIENCE, "--key", "id"]) == 2
+    assert "needs outcomes" in printed.readouterr().err

@@ -15,7 +15,7 @@ from socialapi.bulk.journals.journal_view import is_journal, look
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.bulk.products.rows import ProductRow
 from socialapi.bulk.products.snapshot import Digests
-from socialapi.bulk.rejects import begins_as_rejects, is_rejects_file
+from socialapi.bulk.rejects import RejectsFile
 from socialapi.bulk.rows import Action, RowBlock
 from socialapi.bulk.sync.snapshot import Snapshot
 from socialapi.cli.credential_store import CredentialStore, Login
@@ -281,7 +281,7 @@ def _notes(data: bytes) -> None:
     our own.
     """
     path = _written("file", data)
-    for look_at in (is_rejects_file, begins_as_rejects, is_lock_file):
+    for look_at in (RejectsFile.is_like, RejectsFile.begins_in, is_lock_file):
         assert look_at(path) in (True, False)
     note = _Background(1, path).note()
     assert all(isinstance(text, str) for text in note.values())

@@ -262,7 +262,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "the lock of a job's file": _places(
         """
         bulk/erasure.py erase FileLock
-        bulk/rejects.py RejectsFile.__init__ FileLock
+        bulk/output_file.py OutputFile.__init__ FileLock
         cli/emulator.py _Background.holder FileLock
         cli/emulator.py _Background.noted FileLock
         internal/file_lock.py _holder sleep
@@ -288,6 +288,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/sync/snapshot.py Snapshot.numbers_of read
         bulk/sync/snapshot.py Snapshot.open read
         bulk/sync/snapshot.py Snapshot.stage read
+        bulk/sync/snapshot.py Snapshot.staged read
         session/token_cache.py FileTokenCache._replaced wait
         internal/sqlite_file.py SqliteFile.__init__ deque
         internal/shielded.py shielded wait
@@ -297,9 +298,21 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "rows of all jobs of a client that are on their way": _places(
         """
+        bulk/ledger.py Ledger.__init__ held
         bulk/sync/job.py SyncJob.__init__ _refused
         session/budget.py _InUse batches
         session/budget.py _InUse waiting
+        """
+    ),
+    "keys of rows without an outcome": _places(
+        """
+        bulk/ledger.py Ledger.__init__ _pages
+        bulk/ledger.py _Page keys
+        """
+    ),
+    "lines of outcomes in Parquet that are not written yet": _places(
+        """
+        bulk/outcomes.py _ParquetLines.__init__ _columns
         """
     ),
     "a batch that waits for room, or for an earlier one": _places(
@@ -418,6 +431,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/sync/members.py _divided read
         bulk/sync/members.py buckets_of read
         bulk/sync/reading.py ReadingStage.__init__ _staged
+        bulk/sync/scratch.py RowFile.numbers read
         bulk/sync/scratch.py RowFile.page read
         bulk/sync/scratch.py Scratch.__init__ read_bytes
         """
@@ -764,7 +778,7 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         bulk/inputs/remote.py _File.read read
         bulk/inputs/remote.py _Reply.read read
         bulk/journals/journal.py _of_file read
-        bulk/rejects.py _head_of read
+        bulk/output_file.py _head_of read
         internal/sqlite_file.py application_id_of read
         """
     ),
@@ -795,6 +809,7 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "It counts by outcome.": _places(
         """
         bulk/job.py JobRun.__init__ _counted
+        bulk/ledger.py Ledger.__init__ _counts
         """
     ),
     "It is made up, with as many rows as were asked for.": _places(

@@ -11,11 +11,13 @@ from socialapi.bulk.audiences.cleanup import digest_in
 from socialapi.bulk.audiences.column_names import REGION, detected_as, folded
 from socialapi.bulk.audiences.normalize import is_identifier
 from socialapi.bulk.inputs.columns import (
+    KEY,
     MAX_NAMES_KEPT,
     OVERRIDES,
     ColumnMapping,
     ignored_names,
     is_value,
+    key_position,
     looks_personal,
     names_given,
     noted_as,
@@ -24,6 +26,7 @@ from socialapi.bulk.inputs.columns import (
     printable_names,
     quoted,
     read_names,
+    refuse_models,
     shown_name,
     with_article,
 )
@@ -81,6 +84,11 @@ def why_overlooked(name: str, kind: IdentifierKind, what: str) -> str:
     return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": [{quoted(name)}]}} (--column {kind}=…) {reads}'
 
 
+def is_personal(text: str) -> bool:
+    """Returns whether a text looks like an address or a phone number."""
+    return _looks_like_email(text) is not None or _looks_like_phone_number(text) is not None
+
+
 def _nearly_all(looks: Callable[[str], object], texts: Sequence[str]) -> bool:
     """Returns whether a text, or each of several in it, looks so in nine of ten cells."""
     several = ([part for part in _several(text) if part] for text in texts)
@@ -102,6 +110,7 @@ class IdentifierLayout(FrozenRecord):
     operation_type: int | None = None
     effective_at: int | None = None
     expires_at: int | None = None
+    key: int | None = None
     roles: frozenset[tuple[str, str]] = frozenset()
     is_of_models: bool = False
     """Whether the rows are models, whose values a program assigned to their kinds."""
@@ -117,18 +126,28 @@ class IdentifierLayout(FrozenRecord):
         return True if True in found else None if None in found else False
 
     @classmethod
-    def of(cls, names: Sequence[str], found: Mapping[str, Sequence[int]], *, is_of_models: bool = False) -> Self:
+    def of(
+        cls,
+        names: Sequence[str],
+        found: Mapping[str, Sequence[int]],
+        key_at: int | None = None,
+        *,
+        is_of_models: bool = False,
+    ) -> Self:
         """Returns the layout of a table with these names. `found` has the positions that are read, by
         key.
         """
         wanted = [(key, at) for key, positions in found.items() for at in positions]
-        positions = tuple(dict.fromkeys(at for _, at in wanted))
+        positions = tuple(dict.fromkeys([*(at for _, at in wanted), *([] if key_at is None else [key_at])]))
         indexes = {at: index for index, at in enumerate(positions)}
         overrides = {override: indexes[found[override][0]] if found[override] else None for override in OVERRIDES}
         identifiers = [(indexes[at], names[at], kind) for kind in IDENTIFIER_KINDS for at in found.get(kind, ())]
         countries = tuple((indexes[at], names[at]) for at in found.get(REGION, ()))
         roles = frozenset((names[at], key) for key, at in wanted)
-        return cls(positions, tuple(identifiers), countries, **overrides, roles=roles, is_of_models=is_of_models)
+        key = None if key_at is None else indexes[key_at]
+        return cls(
+            positions, tuple(identifiers), countries, **overrides, key=key, roles=roles, is_of_models=is_of_models
+        )
 
 
 @attrs.define(repr=False)
@@ -159,6 +178,7 @@ class IdentifierColumns(FrozenRecord):
     kinds: tuple[IdentifierKind, ...]
     given: Mapping[str, tuple[str, ...]]
     form: TableForm = ANY_FORM
+    key: str | int | None = None
     files: FoundFiles = attrs.field(factory=FoundFiles, eq=False, repr=False)
     noted: dict[str, str] = attrs.field(factory=dict, eq=False, repr=False)
     remarks: list[RowIssue] = attrs.field(factory=list, eq=False, repr=False)
@@ -177,27 +197,33 @@ class IdentifierColumns(FrozenRecord):
     bundles: ClassVar[tuple[type, ...]] = (Operation, DoNotReachOperation)
 
     @classmethod
-    def of(cls, mapping: ColumnMapping | None, kinds: Iterable[IdentifierKind], form: TableForm = ANY_FORM) -> Self:
+    def of(
+        cls,
+        mapping: ColumnMapping | None,
+        kinds: Iterable[IdentifierKind],
+        form: TableForm = ANY_FORM,
+        key: str | int | None = None,
+    ) -> Self:
         """Checks a mapping. Raises InvalidInput for a key that is neither one of `kinds` nor an
         override.
         """
         taken = tuple(filter(frozenset(kinds).__contains__, IDENTIFIER_KINDS))
         given: dict[str, tuple[str, ...]] = {}
         faults, others = Faults(), (*OVERRIDES, REGION)
-        for key, names in (mapping or {}).items():
+        for kind, names in (mapping or {}).items():
             with faults:
-                if key not in taken and key not in others:
+                if kind not in taken and kind not in others:
                     raise InvalidInput(
-                        f"{quoted(key)} is not a kind of identifier taken here; these are: "
+                        f"{quoted(kind)} is not a kind of identifier taken here; these are: "
                         f"{', '.join((*taken, *others))} (a column is given as kind and name, not the other way round)"
                     )
-                given[key] = names_given(names)
-                if key in OVERRIDES and len(given[key]) > 1:
-                    raise InvalidInput(f"{key} comes from one column, and {len(given[key])} are given")
+                given[kind] = names_given(names)
+                if kind in OVERRIDES and len(given[kind]) > 1:
+                    raise InvalidInput(f"{kind} comes from one column, and {len(given[kind])} are given")
         with faults:
             form.check()
         faults.refuse()
-        return cls(taken, given, form)
+        return cls(taken, given, form, key)
 
     @property
     def roles(self) -> Sequence[str]:
@@ -207,7 +233,8 @@ class IdentifierColumns(FrozenRecord):
     @property
     def paths(self) -> Sequence[str]:
         """The names that were given and may be paths into objects."""
-        return paths_of(self.given) if self.form.layout is None else self.form.layout.paths
+        own = self.given if self.form.layout is None else {name: (name,) for name in self.form.layout.paths}
+        return paths_of({**own, KEY: names_given("" if self.key is None else self.key)})
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
         """Returns the objects as they are: values within them are read by a path only."""
@@ -218,6 +245,7 @@ class IdentifierColumns(FrozenRecord):
         column has identifiers, or the names of a file are a row.
         """
         note_names(self, names)
+        key_position(self.key, names, is_needed=True)
         layout = self.of_keys(names)
         self._require(names, found_identifiers=bool(layout.identifiers), line=line if self.form.header else None)
         if line is not None and self.form == TableForm(guesses=self.form.guesses):
@@ -247,8 +275,20 @@ class IdentifierColumns(FrozenRecord):
             if len(found[override]) > 1:
                 option = f'columns={{"{override}": "<column>"}}'
                 raise InvalidInput(f"{len(found[override])} columns are called {override}: choose one with {option}")
-        self._note(names, found)
-        return IdentifierLayout.of(names, found)
+        key_at = self._key_at(names, found)
+        self._note(names, found, key_at)
+        return IdentifierLayout.of(names, found, key_at)
+
+    def _key_at(self, names: Sequence[str], found: Mapping[str, Sequence[int]]) -> int | None:
+        """Returns where the key is. Raises InvalidInput for a column that identifies people."""
+        at = key_position(self.key, names)
+        kinds = [kind for kind in self.kinds if at in found[kind] and kind != "partner_user_id"]
+        if kinds:
+            raise InvalidInput(
+                f"the column {quoted(self.key)} is read as {kinds[0]}, and keys are written as they are: choose a column that "
+                "identifies nobody by itself"
+            )
+        return at
 
     def role_of(self, name: str) -> str:
         """Returns the kind or override that a name is read as if there is no other; empty for none."""
@@ -279,6 +319,8 @@ class IdentifierColumns(FrozenRecord):
         note_names(self, names)
         found = self._find(tuple(names))
         self._require(tuple(names), found_identifiers=any(found[kind] for kind in self.kinds))
+        key_position(self.key, tuple(names), is_needed=True)
+        self._key_at(tuple(names), found)
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
         """Notes columns that are not read though nearly all of their first values are addresses, numbers or digests."""
@@ -303,8 +345,9 @@ class IdentifierColumns(FrozenRecord):
         """Returns the warnings about the input as a whole, and about columns that were overlooked."""
         return self.remarks
 
-    def _note(self, names: Sequence[str], found: Mapping[str, Sequence[int]]) -> None:
-        taken = {names[at]: key for key, positions in found.items() for at in positions}
+    def _note(self, names: Sequence[str], found: Mapping[str, Sequence[int]], key_at: int | None) -> None:
+        taken = {} if key_at is None else {names[key_at]: KEY}
+        taken |= {names[at]: key for key, positions in found.items() for at in positions}
         for name in names:
             known = noted_as(name)
             if known in self.noted or len(self.noted) < MAX_NAMES_KEPT:
@@ -347,6 +390,7 @@ class IdentifierColumns(FrozenRecord):
 
     def of_models(self, items: Sequence[Any]) -> tuple[IdentifierLayout, Sequence[Sequence[Any]]]:
         """Returns the layout and columns of users, which have all kinds, also those that the target refuses."""
+        refuse_models(self.key)
         columns = dict[str, Sequence[Any]]()
         for kind in IDENTIFIER_KINDS:
             values: list[Sequence[Any]] = [getattr(user, kind, ()) for user in items]

@@ -239,10 +239,10 @@ class WaitingDuplicates:
             if any(batch.failed or batch.refused for batch in duplicates.batches):
                 await self._settle_one_by_one(duplicates)
             else:
-                self._counters.repeat(len(duplicates.rows))
+                self._counters.repeat(duplicates.rows.numbers)
 
     async def _settle_one_by_one(self, duplicates: _Duplicates) -> None:
-        repeated, refusals = 0, dict[int, RowIssue]()
+        repeated, refusals = list[int](), dict[int, RowIssue]()
         for row, carriers in zip(duplicates.rows, duplicates.carriers, strict=True):
             batches = [batch for batch in carriers if batch is not None]
             if any(batch.failed for batch in batches):
@@ -250,7 +250,7 @@ class WaitingDuplicates:
             pairs = zip(row.identifiers, batches, strict=True)
             found = (batch.refusal_of(identifier, row.number) for identifier, batch in pairs)
             if (refusal := next(filter(None, found), None)) is None:
-                repeated += 1
+                repeated.append(row.number)
             else:
                 refusals[row.number] = refusal
         self._counters.repeat(repeated)

@@ -13,7 +13,7 @@ import attrs
 from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.batches import PACKINGS, Batch, Carriers, Packer, Packing
 from socialapi.bulk.audiences.cells import UserBlock
-from socialapi.bulk.audiences.columns import IdentifierColumns
+from socialapi.bulk.audiences.columns import IdentifierColumns, is_personal
 from socialapi.bulk.audiences.dedup import NumbersOf, RecentIdentifiers, WaitingDuplicates
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
@@ -410,7 +410,7 @@ class UploadJob:
         faults = Faults(options.problems())
         with faults:
             options = options.laid_out(IdentifierColumns.of(None, destination.kinds))
-            selection = IdentifierColumns.of(options.columns, destination.kinds, options.form)
+            selection = IdentifierColumns.of(options.columns, destination.kinds, options.form, options.key)
         with faults:
             prepare_at(session.now())
         faults.refuse()
@@ -427,6 +427,7 @@ class UploadJob:
             target=destination.target,
             source=records,
             settings={} if options.journal is None else settings_of(options, config),
+            refuses_key=is_personal if options.require_hashed else None,
         )
         prepare_input(session, self.reader, self._description, options)
 

@@ -114,11 +114,17 @@ class BatchSender:
             await self._take_over(batch, {each.row: each for each in batch.earlier})
             return
         request = await self._request(batch.blocks)
-        if self.recorder is not None:
-            await self.recorder.begin(batch, request.body)
+        if self.recorder is None:
+            await self._send_all(batch, request)
+            return
+        ledger, first = self.counters.ledger, batch.blocks[0].numbers[0]
+        if ledger is not None:
+            ledger.held.add(first)
+        await self.recorder.begin(batch, request.body)
         await self._send_all(batch, request)
-        if self.recorder is not None:
-            await self.recorder.confirm(batch)
+        await self.recorder.confirm(batch)
+        if ledger is not None:
+            ledger.held.discard(first)
 
     async def _take_over(self, batch: Batch, refused: Mapping[int, Outcome]) -> None:
         """Counts the rows of a batch that an earlier run confirmed, with the outcomes of refused rows."""
@@ -131,7 +137,8 @@ class BatchSender:
         self.counters.reject([issue for _, issue in found])
         if found:
             await batch.note_refused(found)
-        self.counters.accept(batch.row_count - len(found))
+        for block in batch.blocks:
+            self.counters.accept([each for each in block.numbers if each not in refused] if found else block.numbers)
         self.counters.resumed += batch.row_count
 
     async def _send_all(self, batch: Batch, request: Request[UploadCounts]) -> None:
@@ -155,7 +162,8 @@ class BatchSender:
                 self.counters.reject([issue for _, issue in rejected])
                 batch.outcomes += [Outcome(each.row, REJECTED, each.field, each.reason) for _, each in rejected]
             else:
-                self.counters.accept(users)
+                for block in part:
+                    self.counters.accept(block.numbers)
                 if self.on_accept is not None:
                     await self.on_accept([block.numbers for block in part])
         if refused:

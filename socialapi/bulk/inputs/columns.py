@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
-from socialapi.errors import printable
+from socialapi.errors import InvalidInput, printable
 
 ColumnMapping = Mapping[str, str | int | Sequence[str | int]]
 """The names of columns, or the numbers of those that have none, by what they hold."""
@@ -34,6 +34,35 @@ def positions_of(wanted: Iterable[str], names: Sequence[str]) -> list[int]:
         exact = [position for position, name in enumerate(names) if name == each]
         found += exact or [position for position, name in enumerate(names) if folded_name(name) == folded_name(each)]
     return found
+
+
+KEY: Final = "key"
+"""What reports say of the column of keys."""
+
+
+def key_position(key: str | int | None, names: Sequence[str], *, is_needed: bool = False) -> int | None:
+    """Returns where the column of keys is; None if there is none.
+
+    Raises InvalidInput for several, and if it `is_needed` for none.
+    """
+    if key is None:
+        return None
+    found = positions_of((str(key),), names)
+    if len(found) > 1:
+        raise InvalidInput(
+            f"{len(found)} columns are called {quoted(key)}, and the key is in one of them: rename the others"
+        )
+    if not found and is_needed:
+        raise InvalidInput(f"there is no column {quoted(key)} for the key; there are: {printable_names(names)}")
+    return found[0] if found else None
+
+
+def refuse_models(key: str | int | None) -> None:
+    """Raises InvalidInput if keys are asked for of models, which have none."""
+    if key is not None:
+        raise InvalidInput(
+            "models have no key: give mappings, or rows that have names, to have one in the outcomes file"
+        )
 
 
 def looks_personal(name: str) -> bool:

@@ -44,7 +44,7 @@ from socialapi.bulk.inputs.reader import (
     convert_from,
 )
 from socialapi.bulk.inputs.remote import RemoteFile, addresses_of, open_address
-from socialapi.bulk.rejects import same_file
+from socialapi.bulk.output_file import same_file
 from socialapi.errors import InvalidInput, printable
 from socialapi.internal.file_lock import is_lock_file
 from socialapi.session.network import Network

@@ -121,6 +121,10 @@ class Layout(Protocol):
         """Which columns are read, in the order in which a block has them."""
 
     @property
+    def key(self) -> int | None:
+        """The index of the column of keys among those that are read; None if there is none."""
+
+    @property
     def roles(self) -> AbstractSet[tuple[str, str]]:
         """The name of each column, and what it is read as."""
 

@@ -8,9 +8,11 @@ from typing import Any, ClassVar, Final, Self
 import attrs
 
 from socialapi.bulk.inputs.columns import (
+    KEY,
     MAX_NAMES_KEPT,
     ColumnMapping,
     ignored_names,
+    key_position,
     looks_personal,
     names_given,
     noted_as,
@@ -19,6 +21,7 @@ from socialapi.bulk.inputs.columns import (
     printable_names,
     quoted,
     read_names,
+    refuse_models,
     shown_name,
     with_article,
 )
@@ -82,6 +85,7 @@ class ProductLayout(FrozenRecord):
     currency_name: str = ""
     constants: tuple[tuple[str, str | int], ...] = ()
     default_currency: str | None = None
+    key: int | None = None
 
     @property
     def roles(self) -> frozenset[tuple[str, str]]:
@@ -114,6 +118,7 @@ class ProductColumns:
     noted: dict[str, str] = attrs.field(factory=dict, repr=False)
     table_names: Sequence[str] = FIELDS
     constants: Mapping[str, str | int] = attrs.field(factory=dict)
+    key: str | int | None = None
 
     reads: ClassVar[str] = "products"
     roles: ClassVar[Sequence[str]] = FIELDS
@@ -126,7 +131,13 @@ class ProductColumns:
     bundles: ClassVar[tuple[type, ...]] = ()
 
     @classmethod
-    def of(cls, mapping: ColumnMapping | None, form: TableForm = ANY_FORM, constants: Constants | None = None) -> Self:
+    def of(
+        cls,
+        mapping: ColumnMapping | None,
+        form: TableForm = ANY_FORM,
+        constants: Constants | None = None,
+        key: str | int | None = None,
+    ) -> Self:
         """Checks a mapping of fields to names, and constants. Raises InvalidInput for what is no field of
         a product, and for values that break the rules of their field.
         """
@@ -150,12 +161,13 @@ class ProductColumns:
         with faults:
             form.check()
         faults.refuse()
-        return cls(given, form, constants=found)
+        return cls(given, form, constants=found, key=key)
 
     @property
     def paths(self) -> Sequence[str]:
         """The names that were given and may be paths into objects."""
-        return paths_of(self.given) if self.form.layout is None else self.form.layout.paths
+        own = self.given if self.form.layout is None else {name: (name,) for name in self.form.layout.paths}
+        return paths_of({**own, KEY: names_given("" if self.key is None else self.key)})
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
         """Returns objects of Google's Merchant API with their attributes as members."""
@@ -170,6 +182,7 @@ class ProductColumns:
         location = "" if line is None else f"line {line}: "
         note_names(self, names)
         self._require_given(names, location)
+        key_position(self.key, names, is_needed=True)
         fields = self._fields_of(names)
         self._refuse_same(names, fields, location)
         there = {*fields, *self.constants}
@@ -204,6 +217,7 @@ class ProductColumns:
         """
         note_names(self, names)
         self._require_given(tuple(names), "")
+        key_position(self.key, tuple(names), is_needed=True)
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
         """Does nothing: the values of a field do not tell which one it is."""
@@ -222,6 +236,7 @@ class ProductColumns:
 
     def of_models(self, items: Sequence[Any]) -> tuple[ProductLayout, Sequence[Sequence[Any]]]:
         """Returns the layout and columns of products."""
+        refuse_models(self.key)
         columns = tuple(ProductColumn(at, at + 1, field, field) for at, field in enumerate(FIELDS))
         cells = [[getattr(item, field) for item in items] for field in FIELDS]
         return ProductLayout(range(len(FIELDS)), columns, **self._defaults()), cells
@@ -237,8 +252,9 @@ class ProductColumns:
 
     def _fields_of(self, names: Sequence[str]) -> list[str | None]:
         """Returns the field of each column, or None, and notes it; the currency counts as a field."""
-        fields = self._find(names)
-        for name, taken in zip(names, fields, strict=True):
+        fields, key_at = self._find(names), key_position(self.key, names)
+        for at, (name, field) in enumerate(zip(names, fields, strict=True)):
+            taken = field or (KEY if at == key_at else None)
             known = noted_as(name)
             if known in self.noted or len(self.noted) < MAX_NAMES_KEPT:
                 self.noted[known] = taken or self.noted.get(known, "")
@@ -285,7 +301,8 @@ class ProductColumns:
         return {"constants": constants, "default_currency": self.constants.get(_CURRENCY)}
 
     def _layout(self, names: Sequence[str], fields: Sequence[str | None], *, every: bool = False) -> ProductLayout:
-        positions = [at for at, field in enumerate(fields) if every or field is not None]
+        key_at = key_position(self.key, names)
+        positions = [at for at, field in enumerate(fields) if every or field is not None or at == key_at]
         found = [(index, at, fields[at]) for index, at in enumerate(positions)]
         currency = next((index for index, _, field in found if field == _CURRENCY), None)
         return ProductLayout(
@@ -297,6 +314,7 @@ class ProductColumns:
             ),
             currency,
             currency_name="" if currency is None else names[positions[currency]],
+            key=None if key_at is None else positions.index(key_at),
             **self._defaults(),
         )
 

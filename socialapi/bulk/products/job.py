@@ -129,7 +129,7 @@ class UpsertOptions(JobOptions):
                 "does not go with delete_vanished and max_reject_share: all is read before anything is sent",
             )
         yield from same_files("journal", self.journal_path, {"the digest file, too": self.digests})
-        yield from same_files("digests", self.digests, {"the rejects file, too": self.rejects})
+        yield from same_files("digests", self.digests, self.outputs)
         yield from super().problems()
 
 
@@ -340,7 +340,7 @@ class UpsertJob:
         faults = Faults([*options.problems(), *same_files("digests", options.digests, {"the input itself": products})])
         with faults:
             options = options.laid_out(ProductColumns.of(None))
-            selection = ProductColumns.of(options.columns, options.form, options.constants)
+            selection = ProductColumns.of(options.columns, options.form, options.constants, options.key)
         faults.refuse()
         self._options = options
         self.reader: Reader[Block[ProductLayout]] = open_records(products, selection, session.network)

@@ -1,5 +1,6 @@
 """The sync job: reads the desired rows, compares them with the snapshot, sends the differences."""
 
+import asyncio
 import contextlib
 import datetime
 import functools
@@ -21,10 +22,14 @@ from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.inputs.reader import Reader
 from socialapi.bulk.job import OURS, JobDescription, JobOptions, run_job, same_files
+from socialapi.bulk.ledger import Ledger
 from socialapi.bulk.rows import RowBlock
+from socialapi.bulk.settled import SettledCalls
 from socialapi.bulk.sync.reading import ReadingJob, ReadingOptions
+from socialapi.bulk.sync.scratch import DUE, ranges_of
 from socialapi.bulk.sync.snapshot import Difference, Snapshot
 from socialapi.errors import BulkError, InvalidInput, SocialApiError
+from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import OperationType
 from socialapi.models.validation import Faults, invalid
 from socialapi.problems import BrokenRule
@@ -217,7 +222,7 @@ async def sync(
     cannot be used, BulkError if the sync stopped, before anything was sent or later.
     """
     faults = Faults() if faults is None else faults
-    others = {"the input itself": desired, "the rejects file, too": options.rejects}
+    others = {"the input itself": desired, **options.outputs}
     faults += [*options.problems(), *same_files("snapshot", options.snapshot, others)]
     ids = destination.target.path_parameters
     with _place(options) as path:
@@ -261,6 +266,9 @@ class SyncJob:
         self._counts = SyncCounts(session, destination.target.route.rate_limit, dry_run=options.dry_run)
         self._phase: Phase = "reading"
         self._refused: list[RowIssue] = []
+        self._added = bytearray()
+        """Of each addition by its position, whether it was accepted; kept only for a file of outcomes."""
+        self._is_compared = self._is_settled = False
         self._reading = ReadingJob(session, destination, desired, snapshot, self._reading_options())
 
     async def run(self) -> SyncReport:
@@ -269,9 +277,13 @@ class SyncJob:
             await self._snapshot.open()
             await self._sync()
         finally:
-            with contextlib.suppress(InvalidInput):  # said already, or the sync stops for another reason
-                self._close_rejects()
-            await self._snapshot.aclose()
+            try:
+                with contextlib.suppress(SocialApiError):  # said already, or the sync stops for another reason
+                    await self._settle_rows()
+                with contextlib.suppress(InvalidInput):
+                    self._close_rejects()
+            finally:
+                await self._snapshot.aclose()
         return self._counts.report()
 
     def counts(self) -> Mapping[str, int]:
@@ -285,10 +297,14 @@ class SyncJob:
             except BulkError as stopped:
                 self._counts.reading = stopped.report
                 raise BulkError(f"{stopped.message}; nothing was sent", self._counts.report()) from stopped.__cause__
+            except asyncio.CancelledError:
+                self._counts.reading = self._reading.report()
+                raise
             now = int(self._session.clock.time())
             with self._stopping("before anything was sent"):
                 found = await self._snapshot.compare(now=now, soon=now + RENEWED_AHEAD_SECONDS)
                 self._counts.compared(found)
+                self._is_compared = True
                 if found.removals:
                     await self._check_share(found)
             self._phase = "additions"
@@ -316,7 +332,10 @@ class SyncJob:
 
     async def _finish(self) -> None:
         """Applies the outcomes of the sync to the members, however far it got."""
-        await self._snapshot.finish()
+        try:
+            await self._settle_rows()
+        finally:
+            await self._snapshot.finish()
         self._counts.after = await self._snapshot.count()
 
     async def _check_share(self, found: Difference) -> None:
@@ -364,7 +383,7 @@ class SyncJob:
         )
         counters = RowCounters(
             self._counts.rate,
-            on_reject=self._refused.extend,
+            on_settle=self._note_settled,
             repeats_are="pending" if options.dry_run else "accepted",
         )
         accept = functools.partial(self._snapshot.accept, operation)
@@ -379,18 +398,63 @@ class SyncJob:
         except BulkError as stopped:
             self._counts.take(self._phase, stopped.report)
             raise
+        except asyncio.CancelledError:
+            self._counts.take(self._phase, stage.report(0.0))
+            raise
         else:
             self._counts.take(self._phase, report)
             return report
         finally:
             await self._note_refused()
 
+    def _note_settled(self, numbers: Sequence[int], outcome: str, issues: Sequence[RowIssue]) -> None:
+        self._refused += issues
+        if self._phase == "additions" and outcome == "accepted" and self._reading.ledger is not None:
+            if len(self._added) < numbers[-1]:
+                self._added += bytes(numbers[-1] - len(self._added))
+            for first, last in ranges_of(numbers):
+                self._added[first - 1 : last] = b"\1" * (last + 1 - first)
+
+    async def _settle_rows(self) -> None:
+        """Gives the staged rows their lines, and closes the outcomes file. Only the first call does."""
+        ledger, is_settled, self._is_settled = self._reading.ledger, self._is_settled, True
+        if ledger is None or is_settled:
+            return
+        problems = list[Exception]()
+        try:
+            await self._note_refused()
+            if self._is_compared:
+                await self._settle_staged(ledger)
+            if self._options.on_settled is not None and not self._options.dry_run:
+                await SettledCalls(self._options.on_settled, ledger, problems.append).aclose()
+        finally:
+            report = self._counts.report()
+            counts = {name: getattr(report, name) for name in ("unchanged", "rejected", "pending")}
+            ledger.close(counts | {"added": report.additions.accepted}, is_finished=False)
+        for problem in problems:
+            raise BulkError("on_settled failed", report) from problem
+
+    async def _settle_staged(self, ledger: Ledger) -> None:
+        position = 0
+        async for numbers, states in self._snapshot.staged():
+            unchanged, added = list[int](), list[int]()
+            for number, state in zip(numbers, states, strict=True):
+                if state != DUE:
+                    unchanged.append(number)
+                    continue
+                if self._added[position : position + 1] == b"\1":
+                    added.append(number)
+                position += 1
+            ledger.settle(unchanged, "unchanged")
+            ledger.settle(added, "added")
+            await yield_if_due()
+
     async def _note_refused(self) -> None:
         """Writes down what the service refused, by the numbers that the rows have in the input;
         removals have none.
         """
         refused = list(self._refused)
-        if not refused or self._options.dry_run:
+        if not refused:
             return
         if self._phase == "additions":
             numbers = await self._snapshot.numbers_of([issue.row for issue in refused])
@@ -399,6 +463,9 @@ class SyncJob:
             issues = [RowIssue(0, issue.field, f"was not removed: {issue.reason}") for issue in refused]
         del self._refused[: len(refused)]  # not before: a job that stops cancels this, and it is done again at the end
         self._counts.refuse(self._phase, issues)
+        if (ledger := self._reading.ledger) is not None:
+            for issue in issues if self._phase == "additions" else ():
+                ledger.settle([issue.row], "rejected", [issue])
         if (file := self._reading.rejects_file) is not None:
             file.begin()
             file.write(issues)
@@ -419,6 +486,9 @@ class SyncJob:
             expires_at=options.expires_at,
             concurrency=options.concurrency,
             rejects=options.rejects,
+            key=options.key,
+            outcomes=options.outcomes,
+            on_settled=options.on_settled,
             max_reject_share=options.max_reject_share,
             dry_run=options.dry_run,
             on_progress=None if options.on_progress is None else self._show,

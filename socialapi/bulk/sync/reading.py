@@ -11,13 +11,14 @@ import attrs
 
 from socialapi.bulk.audiences.batches import Batch
 from socialapi.bulk.audiences.cells import UserBlock, overrides_of
-from socialapi.bulk.audiences.columns import IdentifierColumns
+from socialapi.bulk.audiences.columns import IdentifierColumns, is_personal
 from socialapi.bulk.audiences.job import Destination, UploadOptions
 from socialapi.bulk.audiences.normalize import NOT_TAKEN
 from socialapi.bulk.audiences.prepare import Preparer
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.job import JobDescription, JobRun, prepare_input, run_job
+from socialapi.bulk.ledger import Ledger
 from socialapi.bulk.rejects import RejectsFile
 from socialapi.bulk.rows import RowBlock
 from socialapi.bulk.sync.buckets import CODES
@@ -96,7 +97,7 @@ class ReadingStage:
             )
             for rows in prepared.blocks:
                 self._staged.append((rows, self._expiry(rows.action.expires_at)))
-                self._counters.accept(len(rows))
+                self._counters.accept(rows.numbers, "")
             await yield_if_due()
         if sum(len(block) for block, _ in self._staged) >= ROWS_AT_ONCE:
             await self.flush()
@@ -134,7 +135,7 @@ class ReadingJob:
         faults = Faults(options.problems())
         with faults:
             options = options.laid_out(IdentifierColumns.of(None, destination.kinds))
-            selection = IdentifierColumns.of(options.columns, destination.kinds, options.form)
+            selection = IdentifierColumns.of(options.columns, destination.kinds, options.form, options.key)
         with faults:
             preparer = Preparer(
                 effective_at=options.effective_at,
@@ -160,7 +161,8 @@ class ReadingJob:
             target=destination.target,
             source=desired,
             judges_whole_input=True,
-            keeps_rejects_open=True,
+            keeps_files_open=True,
+            refuses_key=is_personal if options.require_hashed else None,
         )
         prepare_input(session, self._reader, self._description, options)
 
@@ -173,6 +175,15 @@ class ReadingJob:
     def rejects_file(self) -> RejectsFile | None:
         """The open rejects file, or None."""
         return self._counters.rejects_file
+
+    def report(self) -> UploadReport:
+        """Returns the counts so far."""
+        return self._stage.report(0.0)
+
+    @property
+    def ledger(self) -> Ledger | None:
+        """The ledger of the rows, which stays open, if there is one."""
+        return self._counters.ledger
 
     def run(self) -> Coroutine[Any, Any, UploadReport]:
         """Does the same as `run_job`."""

@@ -11,7 +11,7 @@ import os
 import struct
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -77,6 +77,13 @@ class RowFile(ScratchFile):
         sizes = self._SIZES.pack(len(block), len(description), sum(map(len, columns)))
         self.write(b"".join((sizes, description, *columns)))
 
+    def numbers(self, position: RowPosition) -> tuple[list[int], RowPosition]:
+        """Returns the numbers of the rows of the block at a position, and that of the block after it."""
+        self._file.seek(position.offset)
+        count, *sizes = self._SIZES.unpack(self._file.read(self._SIZES.size))
+        after = RowPosition(position.offset + self._SIZES.size + sum(sizes), position.row + count)
+        return _numbers(orjson.loads(self._file.read(sizes[0]))), after
+
     def page(self, position: RowPosition, state: bytearray, rows: int) -> tuple[list[RowBlock], RowPosition]:
         """Returns the next blocks of due rows, of `rows` rows or a few more, and the position of the block
         after them.
@@ -100,9 +107,13 @@ class RowFile(ScratchFile):
         return blocks, position
 
 
+def _numbers(described: Mapping[str, Any]) -> list[int]:
+    return list(itertools.chain.from_iterable(range(first, last + 1) for first, last in described["numbers"]))
+
+
 def _block(description: bytes, packed: bytes, rows: int) -> RowBlock:
     described: dict[str, Any] = orjson.loads(description)
-    numbers = list(itertools.chain.from_iterable(range(first, last + 1) for first, last in described["numbers"]))
+    numbers = _numbers(described)
     columns, start = list[Column](), 0
     for kind, gaps in described["columns"]:
         stop = start + (rows - len(gaps)) * DIGEST_BYTES

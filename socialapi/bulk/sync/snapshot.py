@@ -7,7 +7,7 @@ import functools
 import os
 import sqlite3
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from operator import itemgetter
 from typing import Final
 
@@ -175,6 +175,14 @@ class Snapshot:
             for bucket in members.buckets_of(connection, self._scratch, kind, first):
                 members.compare(bucket, self._scratch, now=now, soon=soon)
 
+    async def staged(self) -> AsyncIterator[tuple[list[int], bytearray]]:
+        """Yields the numbers of the staged rows, and which are due once they are compared, some at a time."""
+        place = RowPosition()
+        while self._opened is not None and place.row < len(self._opened.state):
+            before = place
+            numbers, place = await self._database.read(functools.partial(self._numbers_at, before))
+            yield numbers, self._opened.state[before.row : place.row]
+
     async def hold_back(self) -> None:
         """Drops the removals of this sync."""
         await self._database.read(lambda _: self._scratch.removals.clear())
@@ -303,6 +311,9 @@ class Snapshot:
                 f"(socialapi jobs forget {self._database.path})"
             )
         return int(found[2])
+
+    def _numbers_at(self, place: RowPosition, _: sqlite3.Connection) -> tuple[list[int], RowPosition]:
+        return self._scratch.rows.numbers(place)
 
     def _reopened(self, announced: _Announced) -> Scratch:
         """Returns the scratch files that an earlier sync has announced. Raises ConfigurationError

@@ -1,0 +1,257 @@
+"""The ledger of rows: which have their outcome, and the keys of the others.
+
+It exists only for jobs with an outcomes file or a callback for settled rows.
+"""
+
+import datetime
+import pickle
+import tempfile
+import uuid
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from typing import IO, Any, Final
+
+import attrs
+
+from socialapi.bulk.inputs.columns import shown_name
+from socialapi.bulk.inputs.numbers import NoDigits, digits_of, is_missing
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, Block
+from socialapi.bulk.outcomes import OutcomesFile
+from socialapi.errors import InvalidInput
+from socialapi.reports import EMPTY_KEY, RowIssue
+
+MAX_KEY_LENGTH: Final = 256
+PAGES_IN_MEMORY: Final = 400
+"""Pages whose keys are in memory; those of more are in a file without a name."""
+
+Place = Callable[[int], tuple[str, int] | None]
+
+
+@attrs.define(eq=False, repr=False)
+class _Page:
+    """Consecutive rows: whether each has its outcome, and their keys, or where these are in the file."""
+
+    settled: bytearray = attrs.field(factory=bytearray)
+    left: int = 0
+    keys: list[str] = attrs.field(factory=list)
+    offset: int = 0
+    """Where the keys are in the file; 0 while they are here."""
+
+
+class Ledger:
+    """Takes note of the rows that are read, and writes a line for each once it has its outcome."""
+
+    def __init__(
+        self,
+        file: OutcomesFile | None,
+        place_of: Place,
+        key: str | int | None = None,
+        is_refused: Callable[[str], bool] | None = None,
+    ) -> None:
+        self.held: set[int] = set()
+        """The first rows of batches whose outcomes the journal does not have yet."""
+        self._file = file
+        self._place_of = place_of
+        self._key = key
+        self._is_refused = is_refused
+        self._pages: dict[int, _Page] = {}
+        self._first_page = self._rows = 0
+        self._counts: dict[str, int] = {}
+        self._kept = _KeptKeys()
+        self._is_closed = False
+
+    def enter(self, block: Block[Any]) -> list[RowIssue]:
+        """Takes note of the rows of a block, and returns a warning for each empty key.
+
+        Raises InvalidInput for a key that cannot be written, and if the disk is full.
+        """
+        warnings, keys = list[RowIssue](), None if self._key is None else self._keys_of(block)
+        if keys is not None and "" in keys:
+            name = shown_name(str(self._key))
+            warnings = [RowIssue(block.first_number + at, name, EMPTY_KEY) for at, key in enumerate(keys) if not key]
+        if self._file is not None:
+            self._file.begin(has_places=self._place_of(1) is not None)
+        start, size = 0, len(block)
+        while start < size:
+            number, index = divmod(block.first_number - 1 + start, ROWS_PER_BLOCK)
+            page = self._pages.setdefault(number, _Page())
+            count = min(size - start, ROWS_PER_BLOCK - index)
+            page.settled += bytes(count)
+            page.left += count
+            if keys is not None:
+                page.keys += keys[start : start + count]
+                if len(page.settled) == ROWS_PER_BLOCK and len(self._pages) > PAGES_IN_MEMORY:
+                    page.offset, page.keys = self._kept.put(page.keys), []
+            start += count
+        self._rows = block.first_number - 1 + size
+        return warnings
+
+    def settle(self, numbers: Sequence[int], outcome: str, issues: Sequence[RowIssue] = ()) -> None:
+        """Writes a line for each of these rows, whose numbers ascend and which have no outcome yet. Raises
+        InvalidInput when the disk is full.
+        """
+        start = 0
+        while start < len(numbers):
+            at, index = divmod(numbers[start] - 1, ROWS_PER_BLOCK)
+            after = (at + 1) * ROWS_PER_BLOCK + 1
+            stop = len(numbers) if numbers[-1] < after else bisect_left(numbers, after)
+            some, page = numbers[start:stop], self._pages[at]
+            keys = None if self._key is None else self._kept.get(page.offset) if page.offset else page.keys
+            if some[-1] - some[0] == len(some) - 1:
+                rows = slice(index, index + len(some))
+                is_new, keys = not any(page.settled[rows]), keys and keys[rows]
+                page.settled[rows] = b"\1" * len(some)
+            else:
+                indexes = [number - at * ROWS_PER_BLOCK - 1 for number in some]
+                is_new, keys = (
+                    not any(map(page.settled.__getitem__, indexes)),
+                    keys and [keys[each] for each in indexes],
+                )
+                for each in indexes:
+                    page.settled[each] = 1
+            page.left -= len(some)
+            if not is_new:
+                raise RuntimeError("a row has two outcomes, which is a bug of this package")
+            if not page.left and len(page.settled) == ROWS_PER_BLOCK:
+                del self._pages[at]
+            self._counts[outcome] = self._counts.get(outcome, 0) + len(some)
+            if self._file is not None:
+                reasons = [_reason(each) for each in issues[start:stop]]
+                self._file.write(some, keys, outcome, reasons, self._places_of(some))
+            start = stop
+
+    def settled_rows(self) -> int:
+        """Returns the largest n such that the rows 1 to n have their outcomes, also in the journal."""
+        while self._first_page not in self._pages and self._first_page < self._rows // ROWS_PER_BLOCK:
+            self._first_page += 1
+        page, found = self._pages.get(self._first_page), self._first_page * ROWS_PER_BLOCK
+        if page is not None:
+            first = page.settled.find(0)
+            found += len(page.settled) if first < 0 else first
+        return min((found, *(number - 1 for number in self.held)))
+
+    async def sync(self) -> None:
+        """Returns once every line so far is on the disk. Raises InvalidInput when that is full."""
+        if self._file is not None:
+            await self._file.sync()
+
+    def close(self, counts: Mapping[str, int], *, is_finished: bool) -> None:
+        """Writes the rows that are left as pending and closes the file. Idempotent.
+
+        Raises InvalidInput when the disk is full, and RuntimeError if the lines are not as many as the counts of
+        the report.
+        """
+        if self._is_closed:
+            return
+        self._is_closed = True
+        try:
+            if self._file is not None and self._file.is_incomplete:
+                return
+            if self._file is not None and is_finished:
+                self._file.begin(has_places=False)
+            for at, page in sorted(self._pages.items()):
+                first = at * ROWS_PER_BLOCK + 1
+                self.settle([first + index for index, done in enumerate(page.settled) if not done], "pending")
+            if self._counts != {outcome: rows for outcome, rows in counts.items() if rows}:
+                raise RuntimeError(
+                    f"the rows have the outcomes {self._counts} and the report has {dict(counts)}, which is a bug of this package"
+                )
+        finally:
+            self._kept.close()
+            if self._file is not None:
+                self._file.close()
+
+    def _places_of(self, numbers: Sequence[int]) -> Sequence[tuple[str, int]]:
+        if self._place_of(numbers[0]) is None:
+            return ()
+        places = [self._place_of(number) or ("", 0) for number in numbers]
+        return [(_sound(file), row) for file, row in places]
+
+    def _keys_of(self, block: Block[Any]) -> Sequence[str]:
+        if block.layout.key is None:
+            return [""] * len(block)
+        cells = block.columns[block.layout.key]
+        are_texts = self._is_refused is None and set(map(type, cells)) == {str}
+        if are_texts and max(map(len, cells)) <= MAX_KEY_LENGTH and _is_unicode("".join(cells)):
+            return cells
+        return [self._text_of(block, index, cell) for index, cell in enumerate(cells)]
+
+    def _text_of(self, block: Block[Any], index: int, cell: Any) -> str:
+        """Returns the key of a row. Of a row that could not be read it may be anything, and is empty then."""
+        reason, text = "", ""
+        try:
+            text = key_text(cell)
+        except NoDigits as problem:
+            reason = problem.reason
+        if len(text) > MAX_KEY_LENGTH:
+            reason = f"is longer than {MAX_KEY_LENGTH} characters"
+        elif not _is_unicode(text):
+            reason = "is not valid Unicode text"
+        elif self._is_refused is not None and self._is_refused(text):
+            reason = "looks like an address or a phone number, which require_hashed keeps out of every file"
+        if not reason:
+            return text
+        if index in block.faults or index in block.doubts:
+            return ""
+        name, number = shown_name(str(self._key)), block.first_number + index
+        raise InvalidInput(f"row {number:,}: {block.location_of(index)}the key ({name}) {reason}")
+
+
+def key_text(cell: Any) -> str:
+    """Returns a key as it is written, empty for none. Raises NoDigits for a value of another type."""
+    if isinstance(cell, str):
+        return str.__str__(cell)
+    if is_missing(cell):
+        return ""
+    if isinstance(cell, uuid.UUID):
+        return str(cell)
+    return cell.isoformat() if isinstance(cell, datetime.date) else digits_of(cell)
+
+
+def _is_unicode(text: str) -> bool:
+    return text.isascii() or _sound(text) == text
+
+
+def _sound(text: str) -> str:
+    """Returns the text with a question mark for each letter that UTF-8 has no form for."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _reason(issue: RowIssue) -> str:
+    return _sound(f"{shown_name(issue.field)}: {issue.reason}" if issue.field else issue.reason)
+
+
+class _KeptKeys:
+    """Keys of pages in a temporary file without a name, readable only by its owner."""
+
+    def __init__(self) -> None:
+        self._file: IO[bytes] | None = None
+        self._last: tuple[int, list[str]] = (0, [])
+
+    def put(self, keys: list[str]) -> int:
+        """Writes the keys of a page; returns where they are, which is not 0. Raises InvalidInput when the disk is
+        full.
+        """
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`
+                self._file.write(b"\0")
+            offset = self._file.seek(0, 2)
+            pickle.dump(keys, self._file)
+        except OSError as problem:
+            says = f"the temporary file in which keys wait cannot be written: {problem.strerror}"
+            raise InvalidInput(says) from None
+        return offset
+
+    def get(self, offset: int) -> list[str]:
+        """Returns the keys of a page."""
+        assert self._file is not None
+        if self._last[0] != offset:
+            self._file.seek(offset)
+            self._last = (offset, pickle.load(self._file))  # noqa: S301  # written above, by this very process
+        return self._last[1]
+
+    def close(self) -> None:
+        """Lets go of the keys. Idempotent."""
+        if self._file is not None:
+            self._file.close()

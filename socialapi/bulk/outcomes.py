@@ -1,0 +1,151 @@
+"""The outcomes file: one line per row, with its key and what became of it."""
+
+import asyncio
+import csv
+import io
+import os
+from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+import orjson
+
+from socialapi.bulk.output_file import OutputFile
+from socialapi.bulk.rejects import PLACE
+
+NAMES: Final = ("row", "key", "outcome", "reason")
+ENDINGS: Final = (".csv", ".jsonl", ".parquet")
+LINES_PER_ROW_GROUP: Final = 100_000
+Columns = Sequence[Iterable[Any]]
+"""Row numbers, keys, outcomes and reasons, and for several files their names and the numbers there."""
+
+
+class OutcomesFile(OutputFile):
+    """A file with a line for each row, in the order in which rows were settled. The ending says in which
+    format; without one, as of a device, it is CSV.
+    """
+
+    noun: ClassVar[str] = "outcomes file"
+    heads: ClassVar[tuple[bytes, ...]] = (",".join(NAMES).encode(), b'{"row":', b"PAR1")
+
+    def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = ()) -> None:
+        """As of any file. Raises InvalidInput also if the library for Parquet is missing."""
+        ending = ending_of(path)
+        if ending == ".parquet":
+            _pyarrow()
+        super().__init__(path, sources=sources)
+        self._names: Sequence[str] = NAMES
+        self._encode: Callable[[Columns], bytes] = _json_lines if ending == ".jsonl" else _csv_lines
+        self._parquet: _ParquetLines | None = _ParquetLines(self._file) if ending == ".parquet" else None
+
+    def begin(self, *, has_places: bool) -> None:
+        """Writes the names of the columns; only the first call does. Raises InvalidInput when the disk is
+        full.
+        """
+        if self._begun:
+            return
+        self._begun = True
+        self._names = (*NAMES, *PLACE) if has_places else NAMES
+        if self._encode is _csv_lines and self._parquet is None:
+            with self._writing():
+                self._file.write(_csv_lines([[name] for name in self._names]))
+
+    def write(
+        self,
+        numbers: Sequence[int],
+        keys: Sequence[str] | None,
+        outcome: str,
+        reasons: Sequence[str] = (),
+        places: Sequence[tuple[str, int]] = (),
+    ) -> None:
+        """Appends a line for each row. Raises InvalidInput when the disk is full."""
+        columns = [numbers, keys or repeat("", len(numbers)), repeat(outcome, len(numbers))]
+        columns += [reasons or repeat("", len(numbers)), *zip(*places, strict=True)]
+        with self._writing():
+            if self._parquet is not None:
+                self._parquet.add(columns, self._names)
+            elif keys and not reasons and not places and self._encode is _csv_lines and _are_plain(keys):
+                end = f",{outcome},\r\n"
+                self._file.write(f"{end.join(map('%d,%s'.__mod__, zip(numbers, keys, strict=True)))}{end}".encode())
+            else:
+                self._file.write(self._encode(columns))
+
+    async def sync(self) -> None:
+        """Returns once every line so far is on the disk, as far as the format has written it. Raises InvalidInput
+        when that is full.
+        """
+        with self._writing():
+            self._file.flush()
+            if not self._is_direct:
+                await asyncio.to_thread(os.fsync, self._file.fileno())
+
+    def _finish(self) -> None:
+        if self._parquet is not None and self._begun and not self.is_incomplete:
+            self._parquet.close(self._names)
+        super()._finish()
+
+
+def ending_of(path: str | os.PathLike[str]) -> str:
+    """Returns the ending of the name of an outcomes file, in lower case."""
+    return Path(os.fsdecode(path)).suffix.lower()
+
+
+def _are_plain(keys: Sequence[str]) -> bool:
+    """Returns whether no key needs quotation marks."""
+    together = "".join(keys)
+    return not any(mark in together for mark in ',"\r\n')
+
+
+def _csv_lines(columns: Columns) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(zip(*columns, strict=True))
+    return text.getvalue().encode("utf-8", "surrogateescape")
+
+
+def _json_lines(columns: Columns) -> bytes:
+    names = (*NAMES, *PLACE)
+    lines = (orjson.dumps(dict(zip(names, line, strict=False))) for line in zip(*columns, strict=True))
+    return b"".join(line + b"\n" for line in lines)
+
+
+def _pyarrow() -> Any:
+    from socialapi.bulk.inputs.arrow import pyarrow_for  # most jobs need no reader of tables
+
+    return pyarrow_for("or writing Parquet")
+
+
+class _ParquetLines:
+    """Gathers lines and writes them as row groups of `LINES_PER_ROW_GROUP`."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._columns: list[list[Any]] = []
+        self._writer: Any = None
+
+    def add(self, columns: Columns, names: Sequence[str]) -> None:
+        """Takes lines, and writes those that make a row group."""
+        self._columns = self._columns or [[] for _ in names]
+        for gathered, more in zip(self._columns, columns, strict=True):
+            gathered.extend(more)
+        while len(self._columns[0]) >= LINES_PER_ROW_GROUP:
+            self._write([gathered[:LINES_PER_ROW_GROUP] for gathered in self._columns], names)
+            for gathered in self._columns:
+                del gathered[:LINES_PER_ROW_GROUP]
+
+    def close(self, names: Sequence[str]) -> None:
+        """Writes what is left, and the end of the file."""
+        if self._writer is None or self._columns[0]:
+            self._write(self._columns or [[] for _ in names], names)
+        self._writer.close()
+
+    def _write(self, columns: Sequence[Sequence[Any]], names: Sequence[str]) -> None:
+        pyarrow = _pyarrow()
+        from pyarrow.parquet import ParquetWriter
+
+        kinds = {"row": pyarrow.int64(), "file_row": pyarrow.int64()}
+        schema = pyarrow.schema([(name, kinds.get(name, pyarrow.string())) for name in names])
+        if self._writer is None:
+            self._writer = ParquetWriter(self._file, schema)
+        arrays = [pyarrow.array(cells, kind) for cells, kind in zip(columns, schema.types, strict=True)]
+        self._writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))

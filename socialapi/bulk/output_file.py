@@ -1,0 +1,163 @@
+"""The files with a line for rows of a job: written next to their names, and renamed when the job ends."""
+
+import contextlib
+import io
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, ClassVar, Final
+
+from socialapi.errors import InvalidInput
+from socialapi.internal.file_lock import SUFFIX, FileLock
+
+PART: Final = ".part"
+
+
+class OutputFile:
+    """A file that is written as `<name>.part`, readable by its owner alone, and takes its name at `close`.
+
+    Until then a former file stays as it is; it stays for good if `begin` is never called, or if the disk is
+    full. Devices and pipes are written directly. One job at a time uses the file, until `close`. Text that
+    is not UTF-8 is written as the bytes that were read.
+    """
+
+    noun: ClassVar[str]
+    heads: ClassVar[tuple[bytes, ...]]
+    """How such a file begins."""
+
+    def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = ()) -> None:
+        """Opens the file and leaves a former one as it is.
+
+        Raises InvalidInput when it cannot be written, is an input, or another job has it.
+        """
+        self.path: Path = Path(path)
+        names = (self.path, part_of(self.path))
+        if any(same_file(name, source) for source in sources for name in names):
+            raise InvalidInput(f"the {self.noun} {self.path} is the input itself; choose another path")
+        self._begun = self._is_closed = False
+        self.is_incomplete: bool = False
+        """Whether something could not be written."""
+        self._lock = FileLock(self.path)
+        try:
+            self._is_direct: bool = self.path.exists() and not self.path.is_file()
+            self._part = self.path if self._is_direct else part_of(self.path)
+            holder = None if self._is_direct else self._lock.take()
+            if holder is None:
+                self._file: IO[Any] = self._opened()
+        except (OSError, ValueError) as problem:
+            self._lock.release()
+            raise self._unwritable(problem) from None
+        if holder is not None:
+            raise InvalidInput(
+                f"the {self.noun} {self.path} is in use by another job: wait for that one, or choose another path ({holder})"
+            )
+
+    def _opened(self) -> IO[bytes]:
+        if self._is_direct:
+            return self.path.open("wb")
+        if self.path.exists():
+            self.path.open("r+b").close()  # which says now whether it may be replaced
+        if os.path.lexists(self._part):  # of a job that was killed
+            if not self.is_like(self._part):
+                raise OSError(0, f"{self._part} holds something else")
+            self._part.unlink()
+        return open(self._part, "xb", opener=lambda path, flags: os.open(path, flags, 0o600))
+
+    @classmethod
+    def is_like(cls, path: str | os.PathLike[str]) -> bool:
+        """Returns whether an earlier job may have written the file: it is empty, or begins like such a
+        file.
+        """
+        return _head_of(path, cls.heads) in (b"", *cls.heads)
+
+    @classmethod
+    def begins_in(cls, path: str | os.PathLike[str]) -> bool:
+        """Returns whether the file begins like such a file, whatever follows."""
+        return _head_of(path, cls.heads) in cls.heads
+
+    @classmethod
+    def own_files(cls, path: str | os.PathLike[str]) -> Sequence[str]:
+        """Returns the files of a job that writes to this path: an export in its place is none of them."""
+        found = [os.fsdecode(each) for each in (path, part_of(path)) if cls.is_like(each)]
+        return [*found, os.fsdecode(path) + SUFFIX]
+
+    def _as_text(self) -> IO[str]:
+        self._file = text = io.TextIOWrapper(self._file, "utf-8", "surrogateescape", newline="")
+        return text
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Raises InvalidInput in place of the error when the disk is full, after which the file never
+        takes its name.
+        """
+        try:
+            yield
+        except OSError as problem:
+            self.is_incomplete = True
+            raise self._unwritable(problem) from None
+
+    def _finish(self) -> None:
+        """Writes what is left and closes the file."""
+        if self._begun and not (self._is_direct or self.is_incomplete):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        self._file.close()
+
+    def close(self) -> None:
+        """Writes what is buffered, closes the file and gives it its name, if it has begun. Idempotent.
+
+        Raises InvalidInput when the disk is full, unless that was raised before.
+        """
+        if self._is_closed:
+            return
+        self._is_closed, was_incomplete = True, self.is_incomplete
+        try:
+            with self._writing():
+                self._finish()
+                if not self._begun and not self._is_direct:
+                    self._part.unlink()
+                elif not (self._is_direct or was_incomplete):
+                    self._part.replace(os.path.realpath(self.path))
+        except InvalidInput:
+            if not was_incomplete:  # from Python 3.14 on, what could not be written is tried again here
+                raise
+        finally:
+            self._lock.release()
+
+    def _unwritable(self, problem: OSError | ValueError) -> InvalidInput:
+        reason = problem.strerror if isinstance(problem, OSError) else problem
+        return InvalidInput(f"the {self.noun} {self.path} cannot be written: {reason}")
+
+
+def part_of(path: str | os.PathLike[str]) -> Path:
+    """Returns where a file is written until it takes its name, the same for all links to the file."""
+    try:
+        return Path(os.path.realpath(path) + PART)
+    except ValueError:  # no path at all, which whoever opens it says better
+        return Path(path)
+
+
+def same_file(one: object, other: object) -> bool:
+    """Returns whether two paths lead to the same file, which need not exist yet. What is no path leads to none."""
+    if not (isinstance(one, str | os.PathLike) and isinstance(other, str | os.PathLike)):
+        return False
+    with contextlib.suppress(OSError, ValueError):
+        return Path(one).samefile(other)
+    try:
+        return Path(one).resolve() == Path(other).resolve()
+    except (OSError, ValueError, RuntimeError):  # no path at all, which whoever opens it says better
+        return False
+
+
+def _head_of(path: str | os.PathLike[str], heads: Sequence[bytes]) -> bytes | None:
+    """Returns the head with which the file begins, or the first bytes of another file; None if the path is
+    no file or cannot be read.
+    """
+    try:
+        if not Path(path).is_file():
+            return None
+        with Path(path).open("rb") as file:
+            found = file.read(max(map(len, heads)))
+    except (OSError, ValueError):  # which whoever opens it says better
+        return None
+    return next(filter(found.startswith, heads), found)

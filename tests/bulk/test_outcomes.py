@@ -1,0 +1,474 @@
+"""What became of each row: the outcomes file, its keys, and the calls with the number of settled rows.
+
+Every run is held against its input, its report and the service: each row has one line, with its own key.
+"""
+
+import asyncio
+import csv
+import datetime
+import hashlib
+import itertools
+import json
+import os
+import random
+import stat
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from socialapi.bulk import ledger as ledgers
+from socialapi.bulk.ledger import key_text
+from socialapi.bulk.sync.job import SyncOptions, sync
+from socialapi.errors import BulkError, InvalidInput
+from socialapi.models.audiences import AudienceUser
+from socialapi.reports import EMPTY_KEY, UploadReport
+from socialapi.session.options import CallOptions
+from tests.bulk.model_service import BAD, DESTINATION, FAULTS, ModelService, job_of
+from tests.bulk.model_transport import refusal, session_of
+from tests.bulk.products import model_catalog
+from tests.bulk.products.model_catalog import REFUSED, ModelCatalog, product
+from tests.bulk.resuming import MemoryJournal
+from tests.support.clock import VirtualClock
+
+Line = dict[str, str]
+
+
+def lines_of(path: Path) -> list[Line]:
+    """The lines of an outcomes file of any format, as texts."""
+    if path.suffix == ".parquet":
+        rows = pyarrow.parquet.read_table(path).to_pylist()
+    elif path.suffix == ".jsonl":
+        rows = list(map(json.loads, path.read_text("utf-8").splitlines()))
+    else:
+        with path.open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+    return [{name: str(value) for name, value in row.items()} for row in rows]
+
+
+def names_in(folder: Path) -> list[str]:
+    return [each.name for each in folder.iterdir()]
+
+
+def holds(path: Path, keys: Sequence[str], report: UploadReport) -> list[Line]:
+    """Asserts that the lines are one for each row, with its key, and as many of each outcome as the report has."""
+    lines = sorted(lines_of(path), key=lambda line: int(line["row"]))
+    assert [(int(line["row"]), line["key"]) for line in lines] == list(enumerate(keys, 1))[: report.read]
+    counts = Counter(line["outcome"] for line in lines)
+    assert counts == {name: rows for name, rows in report.counts.items() if name in counts}
+    assert sum(counts.values()) == report.read
+    assert all(bool(line["reason"]) == (line["outcome"] == "rejected") for line in lines)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert set(names_in(path.parent)) <= {path.name, "people.csv"}
+    return lines
+
+
+def people(count: int, rng: random.Random) -> list[dict[str, Any]]:
+    """Rows with a key each, of which some repeat others, are refused by the service, or have nothing usable."""
+    values = [f"p{number}" for number in range(count)]
+    rows = []
+    for number, value in enumerate(values):
+        kind = rng.choice(["", "", "", BAD, "again", "empty"])
+        name = rng.choice(values[: number + 1]) if kind == "again" else f"{value}{kind}" if kind == BAD else value
+        rows.append({"partner_user_id": "" if kind == "empty" else name, "customer": f"c,{number}"})
+    return rows
+
+
+@pytest.fixture
+def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks lie across the pages of the ledger."""
+    monkeypatch.setattr(ledgers, "ROWS_PER_BLOCK", 99)
+
+
+ENDINGS: Final = (".csv", ".jsonl", ".parquet")
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_each_row_of_an_upload_has_one_line_whatever_fails(tmp_path: Path, seed: int, small_pages: None) -> None:
+    rng = random.Random(seed)
+    rows, path = people(600, rng), tmp_path / f"out{ENDINGS[seed % 3]}"
+    service = ModelService(rng=rng, faults=FAULTS, likely=1 / 3)
+    job = job_of(
+        service,
+        rows,
+        clock=VirtualClock(),
+        settings={"max_operations": 50},
+        packing=("single", "packed")[seed % 2],
+        key="customer",
+        outcomes=path,
+    )
+    report = await job.run()
+    lines = holds(path, [row["customer"] for row in rows], report)
+    taken = {value for _, value in service.members}
+    for row, line in zip(rows, lines, strict=True):
+        assert (line["outcome"] in ("accepted", "duplicate")) == (row["partner_user_id"] in taken), line
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_a_run_that_is_ended_and_resumed_writes_each_row_once_and_calls_with_what_the_journal_has(
+    tmp_path: Path, seed: int
+) -> None:
+    rng = random.Random(seed)
+    rows, path, journal = people(700, rng), tmp_path / "out.csv", MemoryJournal()
+    keys, told = [row["customer"] for row in rows], list[int]()
+    for run in itertools.count():
+        service = ModelService(rng=rng)
+        job = job_of(
+            service,
+            rows,
+            settings={"max_operations": 25},
+            journal=journal,
+            key="customer",
+            outcomes=path,
+            on_settled=told.append,
+        )
+        running = asyncio.create_task(job.run())
+        if run < 4:
+            await service.until_in_flight(3)
+            running.cancel()
+        try:
+            report = await running
+        except asyncio.CancelledError:
+            lines = lines_of(path)
+            assert len({line["row"] for line in lines}) == len(lines) == job.counters.read
+            assert told == sorted(told)
+            told.clear()
+        else:
+            break
+    holds(path, keys, report)
+    assert told[-1] == len(rows)
+    assert len(set(told)) == len(told)
+
+
+async def test_rows_of_a_batch_are_settled_once_the_journal_has_it() -> None:
+    journal, told = MemoryJournal(), list[tuple[int, int]]()
+
+    async def settled(rows: int) -> None:
+        told.append((rows, len(journal.confirmed)))
+
+    rows = [{"partner_user_id": f"p{number}"} for number in range(1_000)]
+    await job_of(
+        ModelService(), rows, settings={"max_operations": 100}, journal=journal, concurrency=1, on_settled=settled
+    ).run()
+    assert told[-1] == (1_000, 10)
+    assert all(rows <= 100 * confirmed for rows, confirmed in told)
+
+
+async def test_what_the_callback_raises_stops_the_job_and_it_is_not_called_again() -> None:
+    told = list[int]()
+
+    def settled(rows: int) -> None:
+        told.append(rows)
+        raise LookupError
+
+    rows = [{"partner_user_id": f"p{number}"} for number in range(1_000)]
+    job = job_of(ModelService(), rows, settings={"max_operations": 100}, concurrency=1, on_settled=settled)
+    with pytest.raises(BulkError, match="LookupError") as caught:
+        await job.run()
+    assert isinstance(caught.value.__cause__, LookupError)
+    assert len(told) == 1
+    assert caught.value.report.pending
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"digests": True}, {"digests": True, "delete_vanished": True, "max_reject_share": 1}]
+)
+async def test_each_product_has_one_line(
+    tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, small_pages: None
+) -> None:
+    monkeypatch.setattr(ledgers, "PAGES_IN_MEMORY", 0)
+    rng = random.Random(7)
+    feed = [
+        product(
+            f"id{rng.randrange(180)}",
+            custom_label_0=rng.choice([None, None, REFUSED]),
+            price=rng.choice(["1 EUR", "2 EUR", "?"]),
+            sku=f"sku {number}",
+        )
+        for number in range(250)
+    ]
+    options = options | ({"digests": tmp_path.parent / f"{tmp_path.name}.digests"} if options else {})
+    for path in (tmp_path / "a" / "out.csv", tmp_path / "b" / "out.jsonl"):
+        path.parent.mkdir()
+        job = model_catalog.job_of(
+            ModelCatalog(rng=rng, faults=model_catalog.FAULTS, likely=1 / 3),
+            feed,
+            clock=VirtualClock(),
+            key="sku",
+            outcomes=path,
+            **options,
+        )
+        try:
+            report = await job.run()
+        except BulkError as stopped:  # products that have vanished are not deleted where ids are unreadable
+            report = stopped.report  # type: ignore[assignment]
+        holds(path, [row["sku"] for row in feed], report)
+
+
+async def test_a_dry_run_says_pending_of_what_would_be_sent(tmp_path: Path) -> None:
+    rows = people(200, random.Random(1))
+    told = list[int]()
+    job = job_of(
+        ModelService(), rows, dry_run=True, key="customer", outcomes=tmp_path / "out.csv", on_settled=told.append
+    )
+    lines = holds(tmp_path / "out.csv", [row["customer"] for row in rows], await job.run())
+    assert {line["outcome"] for line in lines} == {"pending", "rejected", "duplicate"}
+    assert told == []
+
+
+async def test_several_files_are_named_and_the_outcomes_file_is_none_of_them(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.csv").write_text(f"email,n\n{name}1@example.com,1\n{name}2@example.com,2\n", "utf-8")
+    for _ in range(2):
+        report = await job_of(ModelService(), str(tmp_path / "*.csv"), key="n", outcomes=tmp_path / "out.csv").run()
+        assert (report.read, report.accepted) == (4, 4)
+    found = [(Path(line["file"]).name, line["file_row"], line["key"]) for line in lines_of(tmp_path / "out.csv")]
+    assert found == [("a.csv", "1", "1"), ("a.csv", "2", "2"), ("b.csv", "1", "1"), ("b.csv", "2", "2")]
+
+
+# Keys ------------------------------------------------------------------------------------------------------------------
+
+ONE: Final = uuid.UUID("12345678-1234-5678-1234-567812345678")
+KEYS: Final[Sequence[tuple[Any, str | None]]] = [
+    ("  as it is ", "  as it is "),
+    (4711, "4711"),
+    (-5, "-5"),
+    (10**30, "1" + "0" * 30),
+    (4711.0, "4711"),
+    (Decimal("12.00"), "12"),
+    (None, ""),
+    (float("nan"), ""),
+    (ONE, "12345678-1234-5678-1234-567812345678"),
+    (datetime.date(2025, 1, 6), "2025-01-06"),
+    (datetime.datetime(2025, 1, 6, 9, tzinfo=datetime.UTC), "2025-01-06T09:00:00+00:00"),
+    (1.5, None),
+    (1e300, None),
+    (True, None),
+    (b"x", None),
+    (["a"], None),
+    ({"a": 1}, None),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), KEYS)
+async def test_a_key_is_written_as_it_is_or_refused(tmp_path: Path, value: Any, text: str | None) -> None:
+    path = tmp_path / "out.csv"
+    job = job_of(ModelService(), [{"email": "a@example.com", "customer": value}], key="customer", outcomes=path)
+    if text is None:
+        with pytest.raises(InvalidInput, match=r"row 1: the key \(customer\) "):
+            await job.run()
+        assert names_in(tmp_path) == []
+    else:
+        holds(path, [text], await job.run())
+        assert key_text(value) == text
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "says"),
+    [
+        ("email,a\nx@example.com,1\n", {"key": "b"}, 'there is no column "b" for the key; there are: "email", "a"'),
+        ("email,b,b\nx@example.com,1,2\n", {"key": "b"}, '2 columns are called "b"'),
+        ("email,Cust_Id,cust id\nx@example.com,1,2\n", {"key": "CUST-ID"}, '2 columns are called "CUST-ID"'),
+        ("email,b\nx@example.com,1\n", {"key": "email"}, 'the column "email" is read as email'),
+        ([{"phone_number": "+4915123456789"}], {"key": "phone_number"}, "is read as phone_number"),
+        ([{"email": "x@example.com"}], {"key": "b"}, 'there is no column "b" for the key'),
+        ([AudienceUser(email="x@example.com")], {"key": "b"}, "models have no key"),
+        ([{"email": "x@example.com", "b": "k" * 257}], {"key": "b"}, "is longer than 256 characters"),
+        ([{"email": "x@example.com", "b": "\ud800"}], {"key": "b"}, "is not valid Unicode text"),
+        ([{"email": "0" * 64, "b": "x@example.com"}], {"key": "b", "require_hashed": True}, "looks like an address"),
+        ([{"email": "0" * 64, "b": "+4915123456789"}], {"key": "b", "require_hashed": True}, "looks like an address"),
+    ],
+)
+async def test_a_key_that_cannot_be_is_refused_before_the_first_request(
+    tmp_path: Path, source: Any, options: dict[str, Any], says: str
+) -> None:
+    if isinstance(source, str):
+        (tmp_path / "people.csv").write_text(source, "utf-8")
+        source = str(tmp_path / "people.csv")
+    (tmp_path / "out.csv").write_text("of yesterday", "utf-8")
+    service = ModelService()
+    with pytest.raises(InvalidInput) as caught:
+        await job_of(service, source, outcomes=tmp_path / "out.csv", **options).run()
+    assert says in str(caught.value)
+    assert service.requests == []
+    assert (tmp_path / "out.csv").read_text("utf-8") == "of yesterday"
+    assert not (tmp_path / "out.csv.part").exists()
+
+
+def _csv(rows: Iterable[tuple[str, str]], path: Path) -> str:
+    path.write_text("partner_user_id,customer\n" + "".join(f"{a},{b}\n" for a, b in rows), "utf-8")
+    return str(path)
+
+
+SOURCES: Final[Sequence[Callable[[Sequence[tuple[str, str]], Path], Any]]] = [
+    lambda rows, path: _csv(rows, path / "people.csv"),
+    lambda rows, _: pyarrow.table({"partner_user_id": [a for a, _ in rows], "customer": [b for _, b in rows]}),
+    lambda rows, _: [{"partner_user_id": a, "nested": {"id": b}} for a, b in rows],
+]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+async def test_keys_are_found_in_files_tables_and_nested_mappings_and_empty_ones_are_warned_of_once(
+    tmp_path: Path, source: Callable[..., Any]
+) -> None:
+    rows = [(f"p{number}", "" if number % 100 == 7 else f"k{number}") for number in range(2_600)]
+    records, path = source(rows, tmp_path), tmp_path / "out.csv"
+    key = "nested.id" if isinstance(records, list) else "customer"
+    report = await job_of(ModelService(), records, key=key, outcomes=path).run()
+    holds(path, [key for _, key in rows], report)
+    assert [(each.row, each.reason.startswith(EMPTY_KEY)) for each in report.warning_details] == [(8, True)]
+    assert report.columns[key] == "key"
+
+
+async def test_an_id_of_a_partner_may_be_the_key(tmp_path: Path) -> None:
+    rows = [{"partner_user_id": f"p{number}"} for number in range(5)]
+    report = await job_of(ModelService(), rows, key="partner_user_id", outcomes=tmp_path / "out.csv").run()
+    holds(tmp_path / "out.csv", [f"p{number}" for number in range(5)], report)
+
+
+# The file --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"key": "a"}, "key needs outcomes"),
+        ({"outcomes": "out.txt"}, "outcomes must end in one of .csv, .jsonl, .parquet"),
+        ({"outcomes": "a.csv", "rejects": "a.csv"}, "is the rejects file, too"),
+        ({"outcomes": "a.csv", "rejects": "./a.csv.part"}, "is what the outcomes file is written to"),
+        ({"outcomes": "a.csv", "journal": "a.csv"}, "is the outcomes file, too"),
+        ({"outcomes": "a.csv.part.csv", "journal": "a.csv.part.csv.part"}, "is what the outcomes file is written to"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput) as caught:
+        job_of(ModelService(), [{"email": "x@example.com"}], **options)
+    assert says in str(caught.value)
+
+
+async def test_the_input_is_never_the_outcomes_file(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("email\nx@example.com\n", "utf-8")
+    (tmp_path / "link.csv").symlink_to(path)
+    for name in ("people.csv", "link.csv"):
+        with pytest.raises(InvalidInput, match=r"the outcomes file .* is the input itself"):
+            await job_of(ModelService(), str(path), outcomes=tmp_path / name).run()
+    assert path.read_text("utf-8") == "email\nx@example.com\n"
+
+
+async def test_what_a_killed_job_left_is_replaced_and_what_is_not_of_a_job_is_refused(tmp_path: Path) -> None:
+    part, rows = tmp_path / "out.csv.part", [{"email": "x@example.com"}]
+    part.write_bytes(b"row,key,outcome,reason\r\n1,,acc")
+    assert (await job_of(ModelService(), rows, outcomes=tmp_path / "out.csv").run()).accepted == 1
+    assert (tmp_path / "out.csv").read_bytes() == b"row,key,outcome,reason\r\n1,,accepted,\r\n"
+    part.write_text("a letter", "utf-8")
+    with pytest.raises(InvalidInput, match="holds something else"):
+        await job_of(ModelService(), rows, outcomes=tmp_path / "out.csv").run()
+    assert part.read_text("utf-8") == "a letter"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+@pytest.mark.parametrize("rows", [10, 5_000])
+async def test_a_full_disk_stops_the_job_and_leaves_the_former_file(rows: int) -> None:
+    people = [{"partner_user_id": f"p{number}"} for number in range(rows)]
+    job = job_of(ModelService(), people, settings={"max_operations": 100}, outcomes="/dev/full")
+    with pytest.raises(BulkError, match="outcomes file /dev/full cannot be written: No space left on device") as caught:
+        await job.run()
+    assert caught.value.report.adds_up
+
+
+async def test_a_pipe_is_written_directly(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reading = asyncio.get_running_loop().run_in_executor(None, (tmp_path / "pipe").read_bytes)  # runs at once
+    await job_of(ModelService(), [{"email": "x@example.com"}], outcomes=tmp_path / "pipe").run()
+    assert await reading == b"row,key,outcome,reason\r\n1,,accepted,\r\n"
+    assert names_in(tmp_path) == ["pipe"]
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+async def test_an_input_without_rows_has_outcomes_without_lines(tmp_path: Path, ending: str) -> None:
+    await job_of(ModelService(), [], outcomes=tmp_path / f"out{ending}").run()
+    assert lines_of(tmp_path / f"out{ending}") == []
+
+
+async def test_a_broken_input_leaves_a_line_for_each_row_that_was_read(tmp_path: Path) -> None:
+    def rows() -> Iterable[dict[str, str]]:
+        for number in range(2_000):
+            yield {"partner_user_id": f"p{number}", "customer": f"c{number}"}
+        raise LookupError
+
+    with pytest.raises(BulkError) as caught:
+        await job_of(ModelService(), rows(), key="customer", outcomes=tmp_path / "out.csv").run()
+    holds(tmp_path / "out.csv", [f"c{number}" for number in range(2_000)], caught.value.report)
+
+
+# Syncs -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["finished", "refused", "cancelled", "broken", "too many", "dry run"])
+async def test_each_desired_row_of_a_sync_has_one_line_however_it_ends(
+    tmp_path: Path, end: str, small_pages: None
+) -> None:
+    rng, path, told = random.Random(end), tmp_path / "out" / "out.csv", list[int]()
+    path.parent.mkdir()
+    rows = [
+        {"handle": rng.choice(["", f"h{number}", f"h{rng.randrange(900)}"]), "customer": f"c{number}"}
+        for number in range(900)
+    ]
+
+    def desired() -> Iterable[dict[str, Any]]:
+        yield from rows
+        if end == "broken":
+            raise LookupError
+
+    service = ModelService(rng=rng, faults=(*FAULTS, "operation_error"), likely=0.3)
+    session = session_of(service, VirtualClock(), max_operations=30)
+    call = CallOptions.interactive(session.config)
+    snapshot = tmp_path / "audience.snapshot"
+    await sync(session, DESTINATION, rows[:300], SyncOptions(snapshot=snapshot), call)
+    held = {value for _, value in service.members}
+    options = SyncOptions(
+        snapshot=snapshot,
+        key="customer",
+        outcomes=path,
+        on_settled=told.append,
+        max_removal_share=0.0 if end == "too many" else 1.0,
+        dry_run=end == "dry run",
+    )
+    wanted: Any = rows[150:] if end == "too many" else desired()
+    if end == "refused":
+        service._script = iter([None] * 5 + [refusal(403)] * 5)
+    running = asyncio.create_task(sync(session, DESTINATION, wanted, options, call))
+    if end == "cancelled":
+        await service.until_in_flight(3)
+        running.cancel()
+    keys = [row["customer"] for row in (rows[150:] if end == "too many" else rows)]
+    try:
+        report = await running
+    except BulkError as stopped:
+        report = stopped.report  # type: ignore[assignment]
+    except asyncio.CancelledError:
+        counts = Counter(line["outcome"] for line in lines_of(path))
+        assert sum(counts.values()) == len(rows)
+        assert min(counts["pending"], counts["unchanged"], counts["rejected"])
+        return
+    lines = sorted(lines_of(path), key=lambda line: int(line["row"]))
+    assert [line["key"] for line in lines] == keys
+    counts = Counter(line["outcome"] for line in lines)
+    assert (counts["added"], counts["unchanged"]) == (report.additions.accepted, report.unchanged)
+    assert (counts["rejected"], counts["pending"]) == (report.rejected, report.pending)
+    names = {row["customer"]: hashlib.sha256(row["handle"].encode()).hexdigest() for row in rows}
+    taken = {value for _, value in service.members}
+    assert all(names[line["key"]] in taken for line in lines if line["outcome"] in ("added", "unchanged"))
+    assert all(names[line["key"]] in held for line in lines if line["outcome"] == "unchanged")
+    first_pending = next((at for at, line in enumerate(lines) if line["outcome"] == "pending"), len(lines))
+    assert told == ([] if end == "dry run" else [first_pending] if first_pending else [])

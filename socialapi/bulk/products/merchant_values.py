@@ -367,10 +367,12 @@ def _moment(text: str) -> str | None:
     return f"{year}-{month}-{day}T{hour}:{minute}{seconds}{offset}"
 
 
-_PLAIN_URL: Final = r"https?://[^\s/,;|][^\s,;|]*"
-_are_plain_urls: Final = re.compile(rf"{_PLAIN_URL}(?:,\s*{_PLAIN_URL})*", re.IGNORECASE).fullmatch
+_PLAIN_URL: Final = r"https?://[^\s/,;|<][^\s,;|<]*"
+_are_plain_urls: Final = re.compile(rf"{_PLAIN_URL}(?:,{_PLAIN_URL})*", re.IGNORECASE).fullmatch
 _starts_url: Final = re.compile(r"https?://", re.IGNORECASE).match
-_between_images: Final = re.compile(r"([\s,;|]+)")
+_between_images: Final = re.compile(
+    r"((?:[\s,;|]|(?:<|&lt;)/?(?:br|p|li|ul|div)\s{0,9}/?(?:>|&gt;))+)", re.IGNORECASE
+)  # fmt: skip
 _ends_image: Final = re.compile(r"[^?#]*\.(?:jpe?g|png|gif|webp)", re.IGNORECASE).fullmatch
 
 

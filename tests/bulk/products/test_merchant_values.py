@@ -127,7 +127,10 @@ C_ESCAPED = "https://cdn.example/w_5%2Ch_5/c.jpg"
     [
         (f"{A},{B}", f"{A},{B}"),
         (f"{A}, {B}", f"{A},{B}"),
-        (f"{A}, https://a.example/1", f"{A}, https://a.example/1"),
+        (f"{A}, https://a.example/1", f"{A},https://a.example/1"),
+        (f"{A}<br>{B}<BR />", f"{A},{B}"),
+        (f"<p>{A}</p><p>{B}</p>", f"{A},{B}"),
+        (f"{A}&lt;br&gt;{B}", f"{A},{B}"),
         (f"{A} {B}", f"{A},{B}"),
         (f"{A}\n{B}\n", f"{A},{B}"),
         (f"{A};{B}", f"{A},{B}"),

@@ -9,6 +9,7 @@ from socialapi.bulk.rejects import PLACE, RejectsFile
 from socialapi.reports import (
     MAX_ISSUES_KEPT,
     MAY_BE_FOREIGN,
+    MOJIBAKE,
     NULL_DIGEST,
     NULL_WORD,
     UNKNOWN_COUNTRY,
@@ -22,7 +23,7 @@ from socialapi.wire.retry import Attempt
 P = TypeVar("P", bound=UploadReport)
 
 MAX_GROUPS: Final = 100
-_GROUPED: Final = (MAY_BE_FOREIGN, UNKNOWN_COUNTRY, NULL_WORD, NULL_DIGEST)
+_GROUPED: Final = (MAY_BE_FOREIGN, UNKNOWN_COUNTRY, MOJIBAKE, NULL_WORD, NULL_DIGEST)
 """The reasons of which a report has one warning for each column, with the count of the rows."""
 
 

@@ -38,9 +38,7 @@ UNCLEAR_PRICE: Final = (
     "fractionDigits, precision, exponent, scale, decimals or minorUnits"
 )
 _SHORT_UNITS: Final = "cents?|ct|micros?|nanos?|minor|sen|paise|paisa|gr|groszy?e?|öre|øre|rappen|kop|haler[ue]?"
-_LONG_UNITS: Final = (
-    "cents|micros|pence|penny|pennies|centimes?|c[eé]ntimos?|centavos?|centesim[io]|kope[ck]s|kopeks|subunits?|hundredths"
-)
+_LONG_UNITS: Final = "cents|micros|pence|penny|pennies|centimes?|c[eé]ntimos?|centavos?|centesim[io]|kope[ck]s|kopeks|subunits?|hundredths"
 _names_small_units: Final = re.compile(
     rf"¢|(?:^|[\W\d_])(?:{_SHORT_UNITS})(?![^\W\d_])|(?:{_LONG_UNITS})(?![^\W\d_])", re.IGNORECASE
 ).search

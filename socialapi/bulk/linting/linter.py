@@ -162,7 +162,10 @@ class Linter:
         self.rows += len(prepared.rejects)
         for issue in prepared.rejects:
             self._reject(issue)
-        self._remarks.update((each.field, each.reason) for each in prepared.cleaned if each.reason in _OF_COLUMNS)
+        for each in prepared.cleaned:
+            known = (each.field, each.reason)
+            if each.reason in _OF_COLUMNS and (known in self._remarks or len(self._remarks) < MAX_NAMES_KEPT):
+                self._remarks[known] += 1
         for block in prepared.blocks:
             self.rows += len(block)
             identifiers = [len(block.columns)] * len(block)

@@ -122,7 +122,8 @@ class ProductLinter:
             self._rejected_rows += bool(broken)
             for field, reason in row.warnings:
                 self._fields[field].like_floats += reason == LOOKS_LIKE_FLOAT
-                self._fields[field].warnings[reason] += not broken
+                if not broken:
+                    count_reason(self._fields[field].warnings, reason)
             for field, reason in broken:
                 counts = self._fields.get(field)
                 count_reason(self._whole_rows if counts is None else counts.reasons, reason)
@@ -177,7 +178,7 @@ class ProductLinter:
         for kind in report.kinds:
             yield from _of_field(kind, report.rows)
         for field, counts in self._fields.items():
-            for reason, count in (+counts.warnings).items():
+            for reason, count in counts.warnings.items():
                 is_much = count > _SOME * report.rows and not reason.startswith(MENDED)
                 yield Finding(f"{field}: {count:,} values: {reason}", "medium" if is_much else "low")
         if report.duplicates:

@@ -27,8 +27,13 @@ UNKNOWN_COUNTRY: Final = (
     "or three letters of ISO 3166 (DE, DEU), the name of the country or a calling code (49)"
 )
 """The reason of a warning about countries of rows; the report has one for each column."""
+MOJIBAKE: Final = (
+    "looks like UTF-8 that was read in another encoding (MÃ¼ller for Müller), and is sent as it is: export the file again as "
+    "UTF-8"
+)
+"""The reason of a warning about e-mail addresses; the report has one for each column."""
 NULL_WORD: Final = 'stands for no value, as "null" and "n/a" do'
-NULL_DIGEST: Final = f"is a digest of an empty text or of a word that {NULL_WORD}, or zeros alone"
+NULL_DIGEST: Final = f"is a digest of an empty text or of a word that {NULL_WORD}, or a placeholder"
 """The reasons of warnings about values that are none; of identifiers, the report has one for each column."""
 EMPTY_KEY: Final = "is empty: the lines of these rows in the outcomes file have no key"
 """The reason of a warning about keys; the report has one for the column."""

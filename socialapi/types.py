@@ -239,6 +239,7 @@ else:
             "socialapi.bulk.inputs.formats": "Records",
             "socialapi.bulk.inputs.reader": "ArrowStream BinaryFile",
             "socialapi.bulk.job": "OnProgress",
+            "socialapi.bulk.settled": "OnSettled",
             "socialapi.internal.unset": "Unset",
             "socialapi.models.accounts": (
                 "Account AccountApp AccountChanges AccountsFilter CampaignSnapshot ChangedBy EntityType FeatureKey "

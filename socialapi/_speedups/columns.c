@@ -11,7 +11,7 @@
 
 #define MAX_NULL_WORD 15
 #define MAX_NULL_WORDS 32 /* of each size */
-#define NULL_SLOTS 2048
+#define NULL_SLOTS 4096
 
 /* Words that stand for no value, by their size. */
 static struct {
@@ -193,14 +193,14 @@ plain_phone_number(const uint8_t *text, Py_ssize_t size, Message *message)
 #define UUID_CHARACTERS 36
 #define MAX_HANDLE 15
 
-/* A UUID with hyphens or without, or the 16 digits of an Android id, in lower case. Not one of zeros alone. */
+/* A UUID with hyphens or without, or the 16 digits of an Android id, in lower case. Not one of the same digit alone. */
 static int
 plain_device_id(const uint8_t *text, Py_ssize_t size, Message *message)
 {
     if (size != UUID_CHARACTERS && size != 32 && size != 16) {
         return 0;
     }
-    int is_some = 0;
+    int is_some = 0; /* two digits that differ */
     for (Py_ssize_t at = 0; at < size; at++) {
         message->bytes[at] = lower_case[text[at]];
         if (size == UUID_CHARACTERS && (at == 8 || at == 13 || at == 18 || at == 23)) {
@@ -210,7 +210,7 @@ plain_device_id(const uint8_t *text, Py_ssize_t size, Message *message)
         } else if (!(letter_roles[text[at]] & IN_HEX)) {
             return 0;
         } else {
-            is_some |= text[at] != '0';
+            is_some |= message->bytes[at] != message->bytes[0];
         }
     }
     message->size = (size_t)size;

@@ -18,7 +18,7 @@ DIGEST_BYTES: Final = 32
 DIGEST_DIGITS: Final = 64
 MAX_NULL_WORD: Final = 15
 MAX_NULL_WORDS: Final = 32
-MAX_NULL_DIGESTS: Final = 1_536
+MAX_NULL_DIGESTS: Final = 3_072
 
 _is_digest: Final = re.compile("[0-9a-fA-F]{64}").fullmatch
 _is_lower_digest: Final = re.compile("[0-9a-f]{64}").fullmatch
@@ -30,7 +30,7 @@ _is_email: Final = re.compile(
 ).fullmatch
 _is_e164: Final = re.compile(r"\+[0-9]{3,31}").fullmatch
 _is_device_id: Final = re.compile(
-    "(?![0-]*$)[0-9A-Fa-f]{8}(?:(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|[0-9A-Fa-f]{8}|[0-9A-Fa-f]{24})"
+    r"(?i:(?!(.)(?:\1|-)*$))[0-9A-Fa-f]{8}(?:(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|[0-9A-Fa-f]{8}|[0-9A-Fa-f]{24})"
 ).fullmatch
 _has_one_digit: Final = re.compile(r"\+[0-9]*([0-9])\1{4}").fullmatch
 _handle: Final = re.compile("@?([A-Za-z0-9_]{1,15})").fullmatch
@@ -58,7 +58,7 @@ def add_null_word(word: str, /) -> None:
     to the caller. A word of 64 hexadecimal digits is a digest: it is left to the caller in every column.
 
     Other words have at most 15 bytes, and there are at most 32 of each size; of digests there are at most
-    1,536.
+    3,072.
     """
     if not isinstance(word, str):
         raise TypeError("a word is a text")

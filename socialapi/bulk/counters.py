@@ -11,6 +11,7 @@ from socialapi.reports import (
     EMPTY_KEY,
     MAX_ISSUES_KEPT,
     MAY_BE_FOREIGN,
+    MOJIBAKE,
     NULL_DIGEST,
     NULL_WORD,
     UNKNOWN_COUNTRY,
@@ -26,7 +27,7 @@ P = TypeVar("P", bound=UploadReport)
 OnSettle = Callable[[Sequence[int], str, Sequence[RowIssue]], None]
 """Takes the ascending numbers of rows, their outcome, and why they were rejected."""
 MAX_GROUPS: Final = 100
-_GROUPED: Final = (MAY_BE_FOREIGN, UNKNOWN_COUNTRY, NULL_WORD, NULL_DIGEST, EMPTY_KEY)
+_GROUPED: Final = (MAY_BE_FOREIGN, UNKNOWN_COUNTRY, MOJIBAKE, NULL_WORD, NULL_DIGEST, EMPTY_KEY)
 """The reasons of which a report has one warning for each column, with the count of the rows."""
 
 

@@ -873,6 +873,7 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         """
         bulk/linting/linter.py _Counts reasons
         bulk/linting/product_linter.py _Counts reasons
+        bulk/linting/product_linter.py _Counts warnings
         """
     ),
     "It has an entry for each file, handler, rule or word that the user named.": _places(

@@ -7,6 +7,8 @@ e-mail addresses, phone numbers and countries may have further words around them
 which one it is (`work email`, `Phone - Mobile`, `Billing Country`), and those for an address, a number
 or a code (`Adresse de courriel`, `Nr komórki`, `Código de país`). docs/inputs.md prints the lists.
 
+Two names of a kind may be one (`Celular/WhatsApp`, `Google Advertising ID (GAID)`).
+
 A name that means something else elsewhere is in no list: `Username` is the name that people log in
 with at a shop, `ad_id` the id of an advertisement, and `customer_id`, `user_id` and `id` are those
 of somebody else's database. A region, state or province is no country.
@@ -44,7 +46,8 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "handle": _listed("""
         handle, user handle, screen name, user screen name, twitter, twitter handle, twitter username
         twitter user name, twitter name, twitter screen name, twitter account, twitter profile, twitter url
-        twitter profile url, x handle, x username, x user name
+        twitter profile url, x handle, x username, x user name, x/twitter, twitter/x
+        compte twitter, cuenta de twitter, usuario de twitter, conta do twitter, nome utente twitter
     """),
     "service_id": _listed("""
         service id, service user id, user service id, platform user id, user id on platform, user id on service
@@ -89,15 +92,15 @@ WHICH_ONE: Final = _listed("""
 
 TYPES: Final = _listed("""
     primary, secondary, main, other, work, business, office, home, personal, private, mobile, landline, billing
-    shipping, residence, contact, normalized, normalised, lower, raw
-    privat, geschäftlich, dienstlich, Arbeit, beruflich, Büro, mobil, Kunde, Kontakt, Rechnung, Lieferung
+    shipping, residence, contact, normalized, normalised, lower, lowercase, required, optional, mandatory, raw
+    privat, geschäftlich, dienstlich, Arbeit, beruflich, Büro, mobil, Kunde, Kontakt, Rechnung, Lieferung, Pflichtfeld, obligatoire, obligatorio
     personnel, personnelle, perso, professionnel, professionnelle, pro, domicile, bureau, travail, client, principal, portable, fixe, facturation
     livraison, résidence
     particular, profesional, trabajo, casa, oficina, cliente, contacto, móvil, celular, fijo, facturación, envío
     residencia, personale, aziendale, lavoro, ufficio, principale, contatto, cellulare, fisso, fatturazione, spedizione
     residenza, pessoal, comercial, residencial, trabalho, contato, fixo, residência
     abitazione, uff, SMS, privé, zakelijk, werk, op werk, thuis, mobiel, vast, prywatny, służbowy, służbowe, domowy, kontaktowy, komórkowy, komórkowego, kom
-    stacjonarny, stacjonarnego, zamieszkania, 携帯, 自宅, 勤務先, 会社
+    stacjonarny, stacjonarnego, zamieszkania, klienta, 携帯, 自宅, 勤務先, 会社
 """)
 """Words that may come after such a name."""
 
@@ -141,6 +144,7 @@ _ALONE: Final = frozenset({"em", "cc"})
 _LETTERS: Final = str.maketrans("\u0142\u0141\u00ba\u00b0", "lL  ")
 """Letters that no form of Unicode takes apart, and the signs in `Nº` and `N°`."""
 _DIGITS: Final = re.compile("[0-9]+")
+_BETWEEN_NAMES: Final = re.compile("[/()]")
 _NO_WORD: Final = re.compile(r"[\W_]+")
 _MOST_WORDS: Final = 4
 _NAMES_KEPT: Final = 1_024
@@ -168,6 +172,9 @@ def _detected_as(name: str) -> str:
     for form in forms:
         if form in by_name and (form not in _ALONE or form in stems[:2]):
             return by_name[form]
+    several = [part for part in _BETWEEN_NAMES.split(name) if words_in(part)]
+    if len(several) > 1 and len(kinds := {_detected_as(part) for part in several}) == 1 and (kind := kinds.pop()):
+        return kind
     for form in filter(_may_have_words().search, forms):
         for kind in BEFORE:
             if any(by_name.get(rest) == kind and rest not in _ALONE for rest in _without_words(form, kind)):

@@ -165,6 +165,12 @@ class BundledUser:
     partner_user_id: Sequence[Any] = ()
 
 
+COLUMNS_IN_OBJECT: Final = (
+    "the only object has arrays of the same length, and is read as one person with all of these values: give each person "
+    "an object of their own, or a table"
+)
+
+
 @attrs.frozen
 class IdentifierColumns(FrozenRecord):
     """The columns to look for: kinds to detect, and names that were given for a kind or an
@@ -323,10 +329,16 @@ class IdentifierColumns(FrozenRecord):
         self._key_at(tuple(names), found)
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
-        """Notes columns that are not read though nearly all of their first values are addresses, numbers or digests."""
+        """Notes columns that are not read though nearly all of their first values are addresses, numbers or digests,
+        and a single object whose arrays may be columns.
+        """
         columns = tuple(columns)
         found = self._find([name for name, _ in columns])
         read = {at for key, positions in found.items() for at in positions if key != REGION}
+        first = [cells[0] for at, (_, cells) in enumerate(columns) if at in read and len(cells) == 1]
+        lengths = [len(cell) for cell in first if isinstance(cell, list | tuple)]
+        if len(lengths) > 1 and len({*lengths}) == 1 < lengths[0]:
+            self.remarks.append(RowIssue(0, "", COLUMNS_IN_OBJECT))
         overlooked = {remark.field for remark in self.remarks if remark.field}
         for at, (name, cells) in enumerate(columns):
             if at in read or len(overlooked) >= MAX_OVERLOOKED or shown_name(name) in overlooked:

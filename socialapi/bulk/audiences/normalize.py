@@ -37,11 +37,11 @@ from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.inputs.columns import is_value
 from socialapi.bulk.inputs.leftovers import BLANKS, ZERO_WIDTH, in_words, unwrapped
-from socialapi.bulk.inputs.null_words import NAMES, NULL_DIGESTS, is_null_word
+from socialapi.bulk.inputs.null_words import NAMES, NULL_DIGESTS, PHONE_DIGESTS, is_null_word
 from socialapi.bulk.inputs.numbers import looks_like_float
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.models.validation import invalid
-from socialapi.reports import LOOKS_LIKE_FLOAT, NULL_DIGEST, NULL_WORD
+from socialapi.reports import LOOKS_LIKE_FLOAT, MOJIBAKE, NULL_DIGEST, NULL_WORD
 
 NORMALIZER_VERSION: Final = 4
 """Raised whenever the text that is sent for some value is another one than before: journals and
@@ -96,8 +96,16 @@ _profile: Final = re.compile(
     r"(?:https?://)?(?:(?:www|m|mobile)\.)?(?:twitter|x)\.com/(?:#!/)?@?([A-Za-z0-9_]{1,15})/?(?:[?#].*)?",
     re.IGNORECASE,
 ).fullmatch
-_NO_PROFILES: Final = frozenset(("home", "i", "intent", "search", "explore", "share", "hashtag", "login", "settings"))
+_NO_PROFILES: Final = frozenset(
+    (
+        *("home", "i", "intent", "search", "explore", "share", "hashtag", "login", "settings", "messages"),
+        *("notifications", "privacy", "tos", "compose", "signup", "logout", "oauth", "bookmarks", "lists", "topics"),
+        *("moments", "trends", "communities", "jobs", "about", "help", "download", "account", "rules"),
+    )
+)
 """Pages of the service whose addresses look like those of profiles."""
+_full_width: Final = re.compile("[\uff01\uff03-\uff06\uff08-\uff5e]")
+"""Letters, digits and signs of ASCII in the width of Chinese characters, but quotation marks."""
 UNKNOWN: Final = ""
 """The region of rows whose country is not known."""
 _REGIONS_KEPT: Final = 256
@@ -106,7 +114,12 @@ _LONGEST_WORD: Final = 15
 
 _sha256: Final = hashlib.sha256
 
-for _word in (*NULL_DIGESTS, *(name for name in NAMES if name.isascii() and len(name) <= _LONGEST_WORD)):
+_WORDS: Final = (*NAMES, *("0" * length for length in range(1, _LONGEST_WORD + 1)))
+for _word in (
+    *NULL_DIGESTS,
+    *PHONE_DIGESTS,
+    *(word for word in _WORDS if word.isascii() and len(word) <= _LONGEST_WORD),
+):
     add_null_word(_word)
 
 
@@ -125,18 +138,30 @@ def email(text: str) -> Normalized:
     Removes what exports leave around an address if one address is all that is left.
     """
     text = text.strip()
+    removed, remark = tuple[str, ...](), ""
+    if not text.isascii():
+        plain = _full_width.sub(lambda found: chr(ord(found[0]) - 0xFEE0), text)
+        removed, text = () if plain == text else ("the width of Chinese characters",), plain
+        remark = MOJIBAKE if _is_mojibake(text) or _is_mojibake(text.upper()) else ""
     address = text.lower()
-    removed: tuple[str, ...] = ()
     if is_ascii_email(address) is None and not is_email(address):
         cleaned = cleaned_email(text)
-        address, removed = cleaned.text.lower(), cleaned.removed
+        address, removed = cleaned.text.lower(), (*removed, *cleaned.removed)
         if not is_email(address):
             if holds_several_emails(text):
                 raise Unusable(SEVERAL_EMAILS)
             return _digest_or(trimmed(cleaned.text), IMPLAUSIBLE_EMAIL, removed)
     if is_null_word(address):
         raise Unusable(NULL_WORD)
-    return _sha256(address.encode()).hexdigest(), in_words(removed)
+    return _sha256(address.encode()).hexdigest(), remark or in_words(removed)
+
+
+def _is_mojibake(text: str) -> bool:
+    """Returns whether a text that is not ASCII was UTF-8 before it was read in another encoding."""
+    try:
+        return text.encode("cp1252").decode() != text
+    except UnicodeError:
+        return False
 
 
 def device_id(text: str) -> Normalized:
@@ -145,8 +170,9 @@ def device_id(text: str) -> Normalized:
     """
     cleaned = unwrapped(trimmed(text))
     text = cleaned.text.strip("{}")
-    if not _is_device_id(text) or is_null_word(text):
-        return _digest_or(text, NOT_A_DEVICE_ID, cleaned.removed)
+    is_one_digit = len({*text.lower()} - {"-"}) == 1
+    if not _is_device_id(text) or is_one_digit:
+        return _digest_or(text, NULL_WORD if _is_device_id(text) else NOT_A_DEVICE_ID, cleaned.removed)
     return _sha256(text.lower().encode()).hexdigest(), in_words(cleaned.removed)
 
 
@@ -159,8 +185,9 @@ def handle(text: str) -> Normalized:
     if (profile := _profile(text)) is not None and profile[1].lower() not in _NO_PROFILES:
         text = profile[1]
     name = text.removeprefix("@").removeprefix("\uff20")
-    if not _is_handle(name) or is_null_word(name):
-        return _digest_or(name or text, NOT_A_HANDLE, cleaned.removed)
+    is_zero = name != "" and not name.strip("0")
+    if is_zero or not _is_handle(name) or is_null_word(name):
+        return _digest_or(name or text, NULL_WORD if is_zero else NOT_A_HANDLE, cleaned.removed)
     return _sha256(name.lower().encode()).hexdigest(), in_words(cleaned.removed)
 
 
@@ -240,7 +267,7 @@ def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normali
     if not text:
         return "", ""
     if digest := digest_in(text):
-        if digest in NULL_DIGESTS:
+        if digest in NULL_DIGESTS or (digest in PHONE_DIGESTS and reason not in (NOT_A_HANDLE, NOT_DECIMAL)):
             raise Unusable(NULL_DIGEST)
         return digest, in_words(removed)
     if is_null_word(text):

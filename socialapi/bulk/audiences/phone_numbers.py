@@ -43,6 +43,8 @@ FOREIGN: Final = (
     'column country, or say phone_format="international" (--phone-format international)'
 )
 
+OLD_PREFIX: Final = "begins with 01, 044 or 045, which nobody dials in Mexico any more: write +52 and the ten digits"
+
 _ABROAD: Final = "(?:00|011(?=[1-9][0-9]{9}))"
 """What is dialled before a country code in most countries, and in North America."""
 _starts_abroad: Final = re.compile(_ABROAD).match
@@ -70,6 +72,7 @@ _extension: Final = re.compile(
 _separated: Final = re.compile(r"[/;,|&\n]|:::|\b(?:or|and|oder|und|ou|et|o|y|e|of|en|lub|i)\b", re.IGNORECASE).split
 _pluses: Final = re.compile(r"(?<![eE])\+").findall
 _old_mexican: Final = re.compile(r"(\+|00)?521([0-9]{10})").fullmatch
+_dialled_in_mexico: Final = re.compile(r"((?:\+|00)?52)?(?:01|04[45])[0-9]{10}").fullmatch
 
 
 def load() -> None:
@@ -525,6 +528,9 @@ def why_not(text: str, region: str | None) -> str:
     """Returns why `e164` found no number, without the value."""
     if _FLOAT(text):
         return SCIENTIFIC if "e" in text.lower() else SPREADSHEET
+    old = _dialled_in_mexico(text.translate(_PUNCTUATION))
+    if old is not None and (region == "MX" or (old[1] or "").startswith(("+", "00"))):
+        return OLD_PREFIX
     if region is None and not any(sign in text for sign in _PLUS_SIGNS) and sum(map(str.isdigit, text)) >= 4:
         return NO_REGION
     return NOT_POSSIBLE

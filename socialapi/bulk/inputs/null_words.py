@@ -4,7 +4,10 @@ Such a word is never hashed or sent. docs/inputs.md prints the lists.
 """
 
 import hashlib
+import itertools
 import re
+import uuid
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 NULL_WORDS: Final = frozenset(
@@ -33,7 +36,7 @@ desconhecida | não informado | nao informado | não tem | nao tem | sem email |
 (vazio) | geen | onbekend | niet bekend | n.v.t. | n.v.t | nvt | niet van toepassing | geen email | geen e-mail
 | geen telefoon | (leeg) | brak | nieznany | nieznana | nieznane | nie dotyczy | nie podano | brak danych |
 (puste) | なし | 無し | 無 | ナシ | 不明 | 未設定 | 未入力 | 該当なし | 无 | 暂无 | 未知 | 없음 | okänd | saknas | ukjent | ukendt | нет |
-н/д | неизвестно | не указано
+true | false | н/д | неизвестно | не указано
 """
 NO_PERSON: Final = frozenset(word.strip() for word in _NO_PERSON.split("|"))
 """In lower case, in columns of people alone: of a product they may be said."""
@@ -75,18 +78,56 @@ def is_null_word(text: str) -> bool:
     )
 
 
-def _written_forms(word: str) -> set[str]:
-    return {word, word.upper(), word.capitalize(), word.title()}
+_SHORT: Final = 4
 
 
+def written_forms(word: str) -> Iterator[str]:
+    """Yields a word in the cases in which people and programs write it, a short one in all."""
+    if len(word) <= _SHORT:
+        yield from map("".join, itertools.product(*({letter, letter.upper()} for letter in word)))
+    yield from (word, word.upper(), word.capitalize(), word.title())
+
+
+_OFTEN: Final = ("null", "none", "nan", "na", "n/a")
+_SIGNS: Final = ("", " ", "\r\n", '""', "''", "+", "+1", "{}", "[]", "0.0")
+_ZEROS: Final = tuple(f"{sign}{'0' * length}" for length in range(1, 33) for sign in ("", "+"))
+_DEVICES: Final = tuple(
+    form for digit in "0123456789abcdef" for form in (digit * 16, digit * 32, re.sub("0", digit, str(uuid.UUID(int=0))))
+)
+_PHONES: Final = tuple(
+    f"{sign}{number}"
+    for digit in "123456789"
+    for number in (f"1{digit * 10}", *(digit * length for length in range(7, 16)))
+    for sign in ("", "+")
+)
+"""Phone numbers of one digit, as people type who do not want to give theirs, also those of the United States."""
+_ADDRESSES: Final = (
+    f"{name}@{domain}.{top}"
+    for name in (*_OFTEN, "test", "unknown", "undefined", "noemail", "no-email", "nomail")
+    for domain in dict.fromkeys(("example", "test", "none", "null", name))
+    for top in ("com", "org", "net")
+)
+
+
+def _placeholders() -> Iterator[str]:
+    """Yields what programs have hashed that hash columns with the values that stand for nothing in them."""
+    for word in (*_SIGNS, *_ZEROS, *_DEVICES, *_PEOPLE):
+        yield from written_forms(word)
+    yield from (f"{form}\n" for word in ("", *_OFTEN) for form in written_forms(word))
+    yield from filter(is_null_word, _ADDRESSES)
+    yield from (hashlib.sha256(word.encode()).hexdigest() for word in ("", *_OFTEN))
+
+
+def _digests(texts: Iterable[str]) -> frozenset[str]:
+    return frozenset(hashlib.sha256(text.encode()).hexdigest() for text in texts)
+
+
+PHONE_DIGESTS: Final = _digests(_PHONES)
+"""The digests of phone numbers that are none. The same digits may be a handle, or an id of the service."""
 NULL_DIGESTS: Final = frozenset(
     (
-        "0" * 64,
-        *(
-            hashlib.sha256(form.encode()).hexdigest()
-            for word in ("", " ", "\n", "\r\n", "00000000-0000-0000-0000-000000000000", *_PEOPLE)
-            for form in _written_forms(word)
-        ),
+        *(digit * 64 for digit in "0f"),
+        *_digests(_placeholders()),
     )
 )
 """The digests of no value, and what programs write for one that is none."""

@@ -166,7 +166,14 @@ def _of_values(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
     if kind.may_be_foreign:
         yield Finding(_text(kind, kind.may_be_foreign, f"each {MAY_BE_FOREIGN}"), "low")
     if kind.by_region:
-        yield Finding(_text(kind, kind.by_region, "no country code; the default region says what they mean"), "low")
+        yield Finding(
+            _text(
+                kind,
+                kind.by_region,
+                "no country code; the default region or the country of the row says what they mean",
+            ),
+            "low",
+        )
     elif kind.no_country_code and not has_region:
         yield Finding(_text(kind, kind.no_country_code, "no country code; look again with a default region"), "low")
 

@@ -42,6 +42,8 @@ from socialapi.reports import (
     LOOKS_LIKE_FLOAT,
     MAY_BE_FOREIGN,
     MENDED,
+    MOJIBAKE,
+    UNKNOWN_COUNTRY,
     ColumnLint,
     KindLint,
     LintReport,
@@ -49,6 +51,8 @@ from socialapi.reports import (
 )
 
 _OVERRIDES: Final = frozenset(OVERRIDES)
+_OF_COLUMNS: Final = frozenset({MOJIBAKE, UNKNOWN_COUNTRY})
+"""The reasons of warnings of which a lint has a finding for each column."""
 
 
 async def lint_records(
@@ -147,6 +151,7 @@ class Linter:
         self._rows_with_several = 0
         self._broken_rows = Counter[str]()
         self._refused_rows = Counter[str]()
+        self._remarks = Counter[tuple[str, str]]()
         self._duplicates = 0
         self._recent = RecentIdentifiers()
         self._batch = Batch()
@@ -157,6 +162,10 @@ class Linter:
         self.rows += len(prepared.rejects)
         for issue in prepared.rejects:
             self._reject(issue)
+        for each in prepared.cleaned:
+            known = (each.field, each.reason)
+            if each.reason in _OF_COLUMNS and (known in self._remarks or len(self._remarks) < MAX_NAMES_KEPT):
+                self._remarks[known] += 1
         for block in prepared.blocks:
             self.rows += len(block)
             identifiers = [len(block.columns)] * len(block)
@@ -264,9 +273,16 @@ class Linter:
             for kind, counts in self._kinds.items()
             if counts.present
         )
-        columns = tuple(
-            ColumnLint(name=shown_name(name), kind=kind, present=counts.present, digests=counts.digests)
-            for (name, kind), counts in self._columns.items()
+        columns = (
+            *(
+                ColumnLint(name=shown_name(name), kind=kind, present=counts.present, digests=counts.digests)
+                for (name, kind), counts in self._columns.items()
+            ),
+            *(
+                ColumnLint(name=name, kind=kind, present=self.rows, digests=0)
+                for name, kind in self._selection.read_columns().items()
+                if kind not in IDENTIFIER_KINDS
+            ),
         )
         report = LintReport(
             rows=self.rows,
@@ -281,4 +297,8 @@ class Linter:
             broken_off=broken_off,
         )
         findings = findings_of(report, self._broken_rows, self._refused_rows, has_region=self._has_region)
-        return attrs.evolve(report, findings=(*remarks_of(self._selection.remarks), *findings))
+        counted = [
+            RowIssue(0, shown_name(field), f"has {count:,} values each of which {reason}")
+            for (field, reason), count in self._remarks.items()
+        ]
+        return attrs.evolve(report, findings=(*remarks_of((*self._selection.remarks, *counted)), *findings))

@@ -25,7 +25,7 @@ from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 from socialapi.models.products import Product
 from socialapi.models.validation import Faults, invalid
-from socialapi.reports import LOOKS_LIKE_FLOAT, ColumnLint, Finding, KindLint, LintReport, Risk
+from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, ColumnLint, Finding, KindLint, LintReport, Risk
 
 _HTML_TAG: Final = re.compile(r"<[a-zA-Z/!][^<>]*>").search
 _MANY: Final = 0.1
@@ -90,6 +90,7 @@ class _Counts:
     converted: int = 0
     like_floats: int = 0
     reasons: Counter[str] = attrs.field(factory=Counter)
+    warnings: Counter[str] = attrs.field(factory=Counter)
 
 
 class ProductLinter:
@@ -113,14 +114,16 @@ class ProductLinter:
                 self._fields[field].present += 1
             for field in row.converted:
                 self._fields[field].converted += 1
-            for field, reason in row.warnings:
-                self._fields[field].like_floats += reason == LOOKS_LIKE_FLOAT
             description = row.shape.get("description")
             self._with_tags += isinstance(description, str) and _HTML_TAG(description) is not None
             if row.known_id is not None:
                 self._ids.add(row.known_id)
             broken = broken_fields(row, self._now)
             self._rejected_rows += bool(broken)
+            for field, reason in row.warnings:
+                self._fields[field].like_floats += reason == LOOKS_LIKE_FLOAT
+                if not broken:
+                    count_reason(self._fields[field].warnings, reason)
             for field, reason in broken:
                 counts = self._fields.get(field)
                 count_reason(self._whole_rows if counts is None else counts.reasons, reason)
@@ -174,6 +177,10 @@ class ProductLinter:
             yield Finding(f"{count:,} of {report.rows:,} rows: {reason}", "low", is_error=True)
         for kind in report.kinds:
             yield from _of_field(kind, report.rows)
+        for field, counts in self._fields.items():
+            for reason, count in counts.warnings.items():
+                is_much = count > _SOME * report.rows and not reason.startswith(MENDED)
+                yield Finding(f"{field}: {count:,} values: {reason}", "medium" if is_much else "low")
         if report.duplicates:
             about = "" if report.duplicates_are_exact else "about "
             text = (
@@ -190,9 +197,6 @@ def _of_field(kind: KindLint, rows: int) -> Iterator[Finding]:
     if kind.mended:
         text = f"{kind.kind}: {kind.mended:,} of {kind.present:,} values: are written otherwise, and understood"
         yield Finding(text, "low")
-    if kind.like_floats:
-        text = f"{kind.kind}: {kind.like_floats:,} of {kind.present:,} values: {LOOKS_LIKE_FLOAT}"
-        yield Finding(text, "medium" if kind.like_floats > _SOME * kind.present else "low")
 
 
 def _risk(share: float) -> Risk:

@@ -120,7 +120,8 @@ class _Reading:
         else:
             self._values[field], self._names[field] = values, [column.name] * len(block)
         for index, fault in faults.items():
-            if fault is not None and index not in self._problems:
+            # One of the id counts first: it says that nobody knows which product this is.
+            if fault is not None and (field == "id" or index not in self._problems):
                 location = block.location_of(index, column.number if block.is_text else None)
                 self._problems[index] = (field, location, fault)
 

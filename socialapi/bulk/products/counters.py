@@ -79,7 +79,7 @@ class ProductCounters(RowCounters):
     def refuse(self, rows: Sequence[Refused]) -> None:
         """Counts products that cannot be used, or that the service refused."""
         issues = [RowIssue(row.number, field, reason, row.known_id) for row, field, reason in rows]
-        self.unreadable += sum(row.known_id is None and not row.is_blank for row, _, _ in rows)
+        self.unreadable += sum(not row.is_blank and not row.has_sure_id(field) for row, field, _ in rows)
         self.reject(issues, [self._values(row) for row, _, _ in rows] if self.rejects_file is not None else ())
 
     def _values(self, row: ProductRow) -> Sequence[object]:

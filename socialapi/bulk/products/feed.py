@@ -145,7 +145,7 @@ class ProductColumns:
         found, faults = dict[str, str | int](), Faults()
         for field, names in (mapping or {}).items():
             with faults:
-                if field not in FIELDS:
+                if field not in (*FIELDS, _CURRENCY):
                     raise _no_field(field, "a column is given as field and name")
                 given[field] = names_given(names)
                 if len(given[field]) > 1 and field != IMAGES:
@@ -274,7 +274,7 @@ class ProductColumns:
             for position in positions_of(given, names):
                 fields[position] = field
         return [
-            _CURRENCY if field is None and is_currency(name) else field
+            _CURRENCY if field is None and _CURRENCY not in self.given and is_currency(name) else field
             for name, field in zip(names, fields, strict=True)
         ]
 
@@ -320,11 +320,11 @@ class ProductColumns:
 
 
 def _no_field(field: str, form: str) -> InvalidInput:
-    near = near_name(field, FIELDS)
+    near = near_name(field, (*FIELDS, _CURRENCY))
     hint = f"; did you mean {near}?" if near else ""
     return InvalidInput(
         f"{quoted(field)} is not a field of a product{hint} ({form}, not the other way round; the fields are: "
-        f"{', '.join(FIELDS)})"
+        f"{', '.join(FIELDS)}, and {_CURRENCY} for prices without one)"
     )
 
 

@@ -4,7 +4,8 @@ Every conversion is documented by Google Merchant Center, Meta, schema.org or IS
 other reading. What is not understood stays as it is, and the rules of `Product` refuse it with
 their own reason. A text that keeps the rules already is never changed, but for cases in which they
 let through what cannot be meant: entities of HTML in names and addresses, addresses of images
-divided by `;` or `|`, repeated or next to a word for nothing, and digits that floating-point numbers leave behind the cents of a price.
+divided by `;` or `|`, repeated or next to a word for nothing, digits that floating-point numbers leave behind the cents of
+a price, and `1.299 JPY`.
 
 Left out on purpose, since they would be guesses:
 
@@ -224,9 +225,8 @@ def doubt(field: str, text: str) -> str | None:
     code = _code_of(before, after)
     if not {before, after}.isdisjoint(SHARED_SIGNS) and code is None:
         return SHARED_SIGN
-    if is_undecided(number) is None or (code in THREE_DECIMALS and "." in number):
-        return None
-    return None if code in WITHOUT_DECIMALS and "," in number else TWO_READINGS
+    is_clear = code in WITHOUT_DECIMALS or (code in THREE_DECIMALS and "." in number)
+    return None if is_clear or is_undecided(number) is None else TWO_READINGS
 
 
 def _value_of(field: str) -> Callable[[str], str]:
@@ -250,7 +250,6 @@ _AMOUNT: Final = r"[0-9]+(?:\.(?:[0-9]{1,2}|[0-9]{4,}))?"
 is_amount: Final = re.compile(_AMOUNT).fullmatch
 """Matches a number alone that can be read in one way."""
 _has_one_reading: Final = re.compile(f"{_EXACT_AMOUNT} [A-Z]{{3}}").fullmatch
-_is_one_group: Final = re.compile(r"[1-9][0-9]{0,2},[0-9]{3}").fullmatch
 _has_decimals: Final = re.compile(r"([0-9]+)[.,]([0-9]+)").fullmatch
 _GROUPED: Final = tuple(
     re.compile(pattern).fullmatch
@@ -291,10 +290,12 @@ def without_noise(price: str) -> str | None:
 
 
 def _plain_price(text: str) -> str:
-    if _keeps_price_rule(text) is not None or (parts := _parts_of_price(text)) is None:
+    if (parts := _parts_of_price(text)) is None:
         return text
     before, number, after = parts.groups()
     code = _code_of(before, after)
+    if _keeps_price_rule(text) is not None and (code not in WITHOUT_DECIMALS or is_undecided(number) is None):
+        return text
     amount = None if code is None else plain_amount(number, has_decimals=code not in WITHOUT_DECIMALS)
     return text if amount is None else f"{amount} {code}"
 
@@ -329,10 +330,8 @@ def plain_amount(number: str, *, has_decimals: bool = True) -> str | None:
     """Returns a number with a decimal point and without groups; None if it can be read in two ways, or in none."""
     if number.isdecimal():
         return number
-    if not has_decimals and _is_one_group(number) is not None:
-        return number.replace(",", "")
     if is_undecided(number) is not None:
-        return None
+        return None if has_decimals else _not_digits.sub("", number)
     if (found := _has_decimals(number)) is not None:
         return f"{found[1]}.{found[2]}"
     for is_grouped in _GROUPED:
@@ -368,10 +367,12 @@ def _moment(text: str) -> str | None:
     return f"{year}-{month}-{day}T{hour}:{minute}{seconds}{offset}"
 
 
-_PLAIN_URL: Final = r"https?://[^\s/,;|][^\s,;|]*"
-_are_plain_urls: Final = re.compile(rf"{_PLAIN_URL}(?:,\s*{_PLAIN_URL})*", re.IGNORECASE).fullmatch
+_PLAIN_URL: Final = r"https?://[^\s/,;|<][^\s,;|<]*"
+_are_plain_urls: Final = re.compile(rf"{_PLAIN_URL}(?:,{_PLAIN_URL})*", re.IGNORECASE).fullmatch
 _starts_url: Final = re.compile(r"https?://", re.IGNORECASE).match
-_between_images: Final = re.compile(r"([\s,;|]+)")
+_between_images: Final = re.compile(
+    r"((?:[\s,;|]|(?:<|&lt;)/?(?:br|p|li|ul|div)\s{0,9}/?(?:>|&gt;))+)", re.IGNORECASE
+)  # fmt: skip
 _ends_image: Final = re.compile(r"[^?#]*\.(?:jpe?g|png|gif|webp)", re.IGNORECASE).fullmatch
 
 

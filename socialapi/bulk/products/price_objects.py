@@ -37,6 +37,13 @@ UNCLEAR_PRICE: Final = (
     "are amount as a text, amountMicros, centAmount, unit_amount, units with nanos, and, next to a whole amount, "
     "fractionDigits, precision, exponent, scale, decimals or minorUnits"
 )
+_SHORT_UNITS: Final = "cents?|ct|micros?|nanos?|minor|sen|paise|paisa|gr|groszy?e?|öre|øre|rappen|kop|haler[ue]?"
+_LONG_UNITS: Final = "cents|micros|pence|penny|pennies|centimes?|c[eé]ntimos?|centavos?|centesim[io]|kope[ck]s|kopeks|subunits?|hundredths"
+_names_small_units: Final = re.compile(
+    rf"¢|(?:^|[\W\d_])(?:{_SHORT_UNITS})(?![^\W\d_])|(?:{_LONG_UNITS})(?![^\W\d_])", re.IGNORECASE
+).search
+"""Finds a word for cents or micros in a name; long ones also at the end of another word, as in `pricecents`."""
+_between_words: Final = re.compile("(?<=[a-zà-ÿ])(?=[A-Z])")
 _TOO_LARGE: Final = 10**18
 _is_number: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?").fullmatch
 _is_places: Final = re.compile(r"-?([0-9]|1[0-2])(?:\.0)?").fullmatch
@@ -51,7 +58,8 @@ def has_currency(price: Any) -> bool:
 
 def is_in_small_units(name: str) -> bool:
     """Returns whether a column of this name, or at this path, has an amount in cents or in micros."""
-    return _ROLES.get(comparable(name.rpartition(".")[2])) in ("cents", "precise", "micros")
+    is_known = _ROLES.get(comparable(name.rpartition(".")[2])) in ("cents", "precise")
+    return is_known or _names_small_units(_between_words.sub(" ", name)) is not None
 
 
 def price_of(given: Mapping[Any, Any]) -> str | None:

@@ -67,6 +67,12 @@ class ProductRow:
         is_text = isinstance(found, str) and found.encode("utf-8", "replace").decode() == found
         return found if found and is_text else None
 
+    def has_sure_id(self, fields: str) -> bool:
+        """Returns whether the id of a product that was rejected for these fields is that of the product meant."""
+        # Without a title and a link, the id may be a whole line.
+        is_product = "title" in self.shape or "link" in self.shape
+        return self.known_id is not None and is_product and "id" not in fields.split(", ")
+
 
 @attrs.define(eq=False)
 class ProductBatch:

@@ -1,14 +1,13 @@
 """Cleans the texts of products of what spreadsheets, databases and shop systems leave in them."""
 
-import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 import attrs
 
 from socialapi.bulk.inputs.leftovers import unwrapped
-from socialapi.bulk.inputs.null_words import NULL_WORDS, is_null_word
+from socialapi.bulk.inputs.null_words import NULL_WORDS, is_null_word, written_forms
 from socialapi.bulk.inputs.numbers import looks_like_float
 from socialapi.bulk.inputs.reader import has_undecoded
 from socialapi.bulk.products.merchant_values import (
@@ -60,7 +59,6 @@ CONTROLS: Final = bytes({*range(32)} - {*b"\t\n\r"}) + b"\x7f"
 
 _NUMBERS: Final = PRICES | {"inventory", "mpn"}
 """The fields in which an apostrophe at the beginning is that of a spreadsheet."""
-_SHORT: Final = 4
 _is_formula: Final = re.compile(r'="([^"]*)"').fullmatch
 _is_guarded: Final = re.compile("'[=+@-]").match
 starts_marked: Final = re.compile("=\"|'").match
@@ -78,23 +76,16 @@ _is_taken: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
 """Matches a price that the service takes as it is."""
 
 
-def _written_forms(word: str) -> Iterator[str]:
-    """Yields a word in the cases in which people and programs write it, a short one in all."""
-    if len(word) <= _SHORT:
-        yield from map("".join, itertools.product(*({letter, letter.upper()} for letter in word)))
-    yield from (word, word.upper(), word.capitalize(), word.title())
-
-
-NULL_FORMS: Final = frozenset(form for word in NULL_WORDS for form in _written_forms(word))
-_SHOP_FORMS: Final = frozenset(form for word in SHOP_KINDS for form in _written_forms(word))
+NULL_FORMS: Final = frozenset(form for word in NULL_WORDS for form in written_forms(word))
+_SHOP_FORMS: Final = frozenset(form for word in SHOP_KINDS for form in written_forms(word))
 _ZEROS: Final = frozenset("0" * length for length in range(1, 15))
 _NO_CODES: Final = frozenset(
     form
     for words in ("does not apply", "nicht zutreffend", "ne s'applique pas", "no aplicable", "non applicabile")
-    for form in _written_forms(words)
+    for form in written_forms(words)
 )
 """What marketplaces write where a product has no code."""
-_SIZES: Final = frozenset({"-", *_written_forms("na")})
+_SIZES: Final = frozenset({"-", *written_forms("na")})
 
 
 def _left_out_of(field: str) -> frozenset[str]:

@@ -200,14 +200,16 @@ NAMES_BY_KIND = {
         "Adresse de courriel, Adresse de messagerie, 携帯メール, em, Adresse mail personnelle, E-mail du client, Correo-e, "
         "Dirección de e-mail, Email de contacto, Indirizzo di posta, E-mail aziendale, Endereço de correio eletrónico, "
         "E-mail do cliente, E-mailadres zakelijk, Adres poczty elektronicznej, E-mail służbowy, ご連絡先メールアドレス, "
-        "PC用メール, Account Email, email_lower, Mail ID, Firmen-E-Mail, E-Mail-Kontakt, emails[0], $email"
+        "PC用メール, Account Email, email_lower, Mail ID, Firmen-E-Mail, E-Mail-Kontakt, emails[0], $email, E-mail klienta, "
+        "Email (required), Email Address (lowercase), E-Mail (Pflichtfeld), E-Mail/Mail, Courriel / E-mail"
     ),
     "phone_number": (
         "Nº de teléfono, Tfno, Tlf, Nr komórki, Mobiele telefoonnummer, Tel. cellulare, Número do celular, N° mobile, Fixe, "
         "自宅電話番号, Contact Number, Contact No, Mob No, Ph, ph, Ph. No., Cell #, Patient mobile, SMS Phone, Fon, "
         "Diensthandy, Privattelefon, Tél. domicile, No de portable, No. de teléfono, Número de teléfono móvil de contacto, "
         "N. di telefono, Telefono ufficio, N.º de telemóvel, Fone residencial, Vast nummer, Telefoonnr. thuis, "
-        "Nr telefonu komórkowego, Telefon kontaktowy, 電話番号(携帯), 連絡先番号, \uff34\uff25\uff2c, Kontaktnummer"
+        "Nr telefonu komórkowego, Telefon kontaktowy, 電話番号(携帯), 連絡先番号, \uff34\uff25\uff2c, Kontaktnummer, "
+        "Celular/WhatsApp, Phone (Mobile), Tel/Handy, Telefon (GSM)"
     ),
     "region": (
         "Default Address Country Code, Country/Region, Billing Country, Shipping Country, MailingCountryCode, CC, "
@@ -216,14 +218,16 @@ NAMES_BY_KIND = {
         "Country of residence, Land/Region geschäftlich, Rechnungsland, Pays de facturation, Código del país, "
         "Código do país, Codice paese, Land/regio, Kod kraju, Państwo, 国コード, 国/地域, Indicatif, Dial Code"
     ),
-    "device_id": "IDFA/GAID, gaid_sha256, Apple IDFA",
+    "device_id": "IDFA/GAID, gaid_sha256, Apple IDFA, Google Advertising ID (GAID), IDFA (MAID)",
+    "handle": "X (Twitter), X/Twitter, Twitter/X, Twitter (X), Compte Twitter, Usuario de Twitter, Cuenta de Twitter",
     "": (
         "State/Province, Billing State, Bundesland, Island, Landing Page, Country of birth, Card Issue Country, IP Country, "
         "Nationality, Phone Number Region, Email Type, Emails Sent, Number of emails, Number of phones, Phone Model, "
         "Mobile App, SMS Consent, No Phone, Do Not Email, Emergency Contact Phone, Parent Email, Contact owner email, "
         "Bounced Email, Customer number, Contact ID, Contact, Kundennummer, Numéro, N°, Nr, Number, Adresse, Dirección, "
         "Mailing Address, Member ID, Code, Postal Code, Order No, System, Item ID, em_id, CC number, cc2, Mobile country code, "
-        "Messagerie, Poczta, Vorwahl, Domain, 連絡先, 会社, 国籍, Headphone, Phone code, Hotel"
+        "Messagerie, Poczta, Vorwahl, Domain, 連絡先, 会社, 国籍, Headphone, Phone code, Hotel, Fax / Telefon, "
+        "Email/Phone, Email (opt-in), X, Facebook/Twitter, (/)"
     ),
 }
 

@@ -15,7 +15,7 @@ from socialapi.bulk.audiences.normalize import Unusable, normalizers
 from socialapi.bulk.audiences.phone_numbers import check_region
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
-from socialapi.reports import NULL_WORD
+from socialapi.reports import MOJIBAKE, NULL_WORD
 
 HASHED_KINDS: tuple[IdentifierKind, ...] = tuple(kind for kind in IDENTIFIER_KINDS if kind != "partner_user_id")
 DEVICES = ("6D92078A-8246-4BA4-AE5B-76104861E7DC", "6D92078A82464BA4AE5B76104861E7DC", "9774D56D682E549C")
@@ -125,6 +125,12 @@ def test_a_blank_text_is_no_identifier_and_no_error(kind: IdentifierKind, blank:
         ),
         *(("device_id", "".join("0" if c.isalnum() else c for c in text), NULL_WORD) for text in DEVICES),
         ("device_id", "\udc80", "is not valid UTF-8"),
+        *(("device_id", text, NULL_WORD) for text in ("ffffffff-ffff-ffff-FFFF-ffffffffffff", "1" * 16, "A" * 32)),
+        *(("handle", text, NULL_WORD) for text in ("true", "FALSE", "null", "0", "@000")),
+        *(
+            ("handle", f"https://x.com/{page}", normalizing.NOT_A_HANDLE)
+            for page in ("messages", "home", "notifications", "privacy", "i/user/12", "intent/user?a=b", "search?q=a")
+        ),
         ("service_id", "12a", "is not a decimal number"),
         ("service_id", "-12", "is not a decimal number"),
         ("service_id", "12.5", "is not a decimal number"),
@@ -246,3 +252,24 @@ def test_the_library_for_phone_numbers_is_imported_when_it_is_needed() -> None:
         "n['phone_number']('+14155550123'); assert 'phonenumbers' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize(
+    "text", ["\uff41\uff44\uff41@example.com", "ada\uff20example\uff0ecom", "\uff21DA@EXAMPLE.COM"]
+)
+def test_letters_in_the_width_of_chinese_characters_are_those_of_ascii(text: str) -> None:
+    assert normalizers(("email",))["email"](text)[0] == sha256("ada@example.com")
+
+
+@pytest.mark.parametrize(
+    ("address", "encoding"),
+    [
+        ("m\u00fcller@x.example", "latin-1"),
+        ("andr\u00e9@\u00e9t\u00e9.example", "cp1252"),
+        ("M\u00dcLLER@x.example", "cp1252"),
+    ],
+)
+def test_an_address_that_was_read_in_another_encoding_is_sent_with_a_warning(address: str, encoding: str) -> None:
+    garbled = address.encode().decode(encoding)
+    assert normalizers(("email",))["email"](garbled)[1] == MOJIBAKE
+    assert not normalizers(("email",))["email"](address)[1]

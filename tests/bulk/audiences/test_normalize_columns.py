@@ -131,6 +131,46 @@ def test_a_column_gives_for_every_cell_what_the_cell_gives_by_itself(
     assert cells == before
 
 
+PLACEHOLDERS: Final = (
+    *(
+        "",
+        " ",
+        "\n",
+        "NaN",
+        "nAN",
+        "Null",
+        "NULL",
+        "None",
+        "N/A\n",
+        "0",
+        "0000000000",
+        "+",
+        "+0",
+        '""',
+        "''",
+        "true",
+        "False",
+    ),
+    *("test@example.com", "null@null.com", "f" * 32, "ffffffff-ffff-ffff-ffff-ffffffffffff", sha256("")),
+)
+
+
+@pytest.mark.parametrize("kind", IDENTIFIER_KINDS[:-1])
+def test_the_digest_of_a_placeholder_is_left_out_of_a_column(kind: IdentifierKind) -> None:
+    assert in_a_column(kind, [sha256(text) for text in PLACEHOLDERS]) == [None] * len(PLACEHOLDERS)
+    assert in_a_column(kind, ["f" * 64, sha256("ada@b.example")]) == [None, sha256("ada@b.example")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_taken"), [("handle", True), ("service_id", True), ("phone_number", False), ("email", False)]
+)
+def test_digits_that_are_alike_may_be_a_handle_or_an_id_but_no_phone_number(
+    kind: IdentifierKind, *, is_taken: bool
+) -> None:
+    digests = [sha256(text) for text in ("7777777", "1111111111", "+11111111111")]
+    assert in_a_column(kind, digests) == (digests if is_taken else [None] * 3)
+
+
 def test_a_column_of_each_sort_by_its_values() -> None:
     assert in_a_column("email", ["A@b.Example", "", "MÜLLER@x.example"]) == [
         *(sha256("a@b.example"), "", sha256("müller@x.example")),

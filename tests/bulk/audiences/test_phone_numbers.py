@@ -95,6 +95,14 @@ def test_what_is_no_number_is_not_possible(text: str) -> None:
     assert why_not(text, "US") == "is not a possible phone number"
 
 
+@pytest.mark.parametrize(
+    "text", ["044 55 1234 5678", "(01 55) 1234-5678", "+52 045 55 1234 5678", "0052 01 55 1234 5678"]
+)
+def test_a_number_with_what_was_dialled_in_mexico_is_refused_with_what_to_write(text: str) -> None:
+    assert phone_numbers.number_in(text, "MX") == (None, phone_numbers.OLD_PREFIX)
+    assert phone_numbers.number_in(text, "US")[1] != phone_numbers.OLD_PREFIX or "52" in text
+
+
 def test_a_number_that_a_spreadsheet_made_a_fraction_is_not_guessed_at() -> None:
     assert e164("301234567.0", "DE") is None
     assert why_not("301234567.0", "DE") == "ends in .0 as numbers from a spreadsheet do: export the column as text"

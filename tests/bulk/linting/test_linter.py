@@ -13,6 +13,7 @@ import orjson
 import pandas
 import pytest
 
+from socialapi.bulk.audiences.columns import COLUMNS_IN_OBJECT
 from socialapi.bulk.audiences.prepare import PreparedBlock
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, ROWS_PER_STEP
@@ -21,7 +22,7 @@ from socialapi.bulk.linting.linter import Linter, lint_records
 from socialapi.errors import InvalidInput
 from socialapi.internal import fairness
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, AudienceUser
-from socialapi.reports import KindLint, LintReport
+from socialapi.reports import MOJIBAKE, UNKNOWN_COUNTRY, KindLint, LintReport
 from tests.bulk.input_files import write
 from tests.bulk.model_service import ModelService, job_of
 
@@ -142,7 +143,10 @@ async def test_phone_numbers_without_a_country_code_are_usable_with_a_region() -
     report = await lint_records(numbers, default_region="US")
     (phones,) = report.kinds
     assert (phones.usable, phones.no_country_code, phones.by_region) == (4, 2, 2)
-    assert "phone_number: 2 of 5 values: no country code; the default region says what they mean" in texts(report)
+    assert (
+        "phone_number: 2 of 5 values: no country code; the default region or the country of the row says what they mean"
+        in texts(report)
+    )
 
 
 async def test_rows_that_an_upload_would_reject_are_counted_as_it_counts_them(tmp_path: Path) -> None:
@@ -352,3 +356,36 @@ async def test_rows_that_an_upload_rejects_for_their_operation_or_times_are_told
     assert "1 of 4 rows: effective_at cannot be given for this target; an upload would reject them" in texts(report)
     report = await lint_records(rows[:1])
     assert report.match_risk == "high"
+
+
+async def test_a_lint_names_the_column_of_countries_and_what_an_upload_warns_of_in_columns() -> None:
+    rows = [
+        {"phone": "0171 3920012", "email": "m\u00c3\u00bcller@x.example", "land": "Utopia"},
+        {"phone": "0171 3920013", "email": "ada@x.example", "land": "Deutschland"},
+    ]
+    report = await lint_records(rows, default_region="DE")
+    assert ("land", "region") in [(each.name, each.kind) for each in report.columns]
+    warnings = (await job_of(ModelService(), rows, default_region="DE").run()).warning_details
+    assert {each.reason for each in warnings} == {MOJIBAKE, UNKNOWN_COUNTRY}
+    assert all(
+        f'the column "{each.field}" has 1 values each of which {each.reason}' in texts(report) for each in warnings
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_noted"),
+    [
+        ([{"email": ["a@x.example", "b@x.example"], "phone": ["+493012345678", "+493012345679"]}], True),
+        ([{"email": ["a@x.example", "b@x.example"], "phone": ["+493012345678"]}], False),
+        ([{"email": ["a@x.example"], "phone": ["+493012345678"]}], False),
+        ([{"email": ["a@x.example", "b@x.example"], "tags": ["x", "y"]}], False),
+        ([{"email": ["a@x.example", "b@x.example"], "phone": ["+493012345678", "+493012345679"]}] * 2, False),
+    ],
+)
+async def test_an_only_object_of_arrays_that_may_be_columns_is_noted(
+    tmp_path: Path, rows: list[Any], *, is_noted: bool
+) -> None:
+    path = tmp_path / "people.jsonl"
+    path.write_bytes(b"\n".join(map(orjson.dumps, rows)))
+    for source in (path, rows):
+        assert (COLUMNS_IN_OBJECT in texts(await lint_records(source))) == is_noted

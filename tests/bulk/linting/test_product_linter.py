@@ -90,6 +90,14 @@ async def test_a_sample_is_the_beginning() -> None:
         await lint_products([], sample=0)
 
 
+async def test_a_lint_says_what_a_load_warns_of() -> None:
+    rows = [product("a", price="1.299 USD"), product("b", mpn="null"), product("c", title="x\x01"), product("7.0")]
+    report = await lint_products(rows, now=NOW)
+    warnings = (await job_of(ModelCatalog(), rows).run()).warning_details
+    assert set(texts(report)) >= {f"{each.field}: 1 values: {each.reason}" for each in warnings}
+    assert len(warnings) == len(rows)
+
+
 async def test_an_input_that_breaks_says_so_after_what_came_before() -> None:
     def rows() -> Iterator[Any]:
         yield product("a")

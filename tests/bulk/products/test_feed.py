@@ -106,10 +106,14 @@ async def test_values_are_understood_as_merchants_write_them_and_the_fields_are_
 
 
 async def test_a_price_takes_its_currency_from_a_column_of_its_own(tmp_path: Path) -> None:
-    file = csv_file(tmp_path / "feed.csv", line("a", price="10.00") + ",EUR", header=f"{HEADER},currency")
-    for source in (file, [product("a", price="10.00", currency="EUR")]):
-        (row,) = await read(source)
-        assert (row.shape, row.problem) == (product("a"), None)
+    for name, columns in (("currency", {}), ("Currency Code", {}), ("Währung", {"currency": "Währung"})):
+        file = csv_file(tmp_path / "feed.csv", line("a", price="10.00") + ",EUR", header=f"{HEADER},{name}")
+        for source in (file, [{**product("a", price="10.00"), name: "EUR"}]):
+            (row,) = await read(source, columns=columns)
+            assert (row.shape, row.problem) == (product("a"), None)
+    ignored = {**product("a", price="10.00"), "Devise": "EUR", "currency": "USD"}
+    (row,) = await read([ignored], columns={"currency": "Devise"})
+    assert row.shape == product("a")
 
 
 async def test_an_array_of_one_value_is_the_value_and_of_several_is_no_text() -> None:

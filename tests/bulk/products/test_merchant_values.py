@@ -127,7 +127,10 @@ C_ESCAPED = "https://cdn.example/w_5%2Ch_5/c.jpg"
     [
         (f"{A},{B}", f"{A},{B}"),
         (f"{A}, {B}", f"{A},{B}"),
-        (f"{A}, https://a.example/1", f"{A}, https://a.example/1"),
+        (f"{A}, https://a.example/1", f"{A},https://a.example/1"),
+        (f"{A}<br>{B}<BR />", f"{A},{B}"),
+        (f"<p>{A}</p><p>{B}</p>", f"{A},{B}"),
+        (f"{A}&lt;br&gt;{B}", f"{A},{B}"),
         (f"{A} {B}", f"{A},{B}"),
         (f"{A}\n{B}\n", f"{A},{B}"),
         (f"{A};{B}", f"{A},{B}"),
@@ -191,7 +194,10 @@ def test_a_sale_window_is_two_times_with_a_slash_between_them(text: str, expecte
         ("1299 EUR", "1 299 EUR|1'299 EUR|EUR 1299"),
         ("1234567.89 INR", "12,34,567.89 INR|1,234,567.89 INR|₹ 1.234.567,89"),
         ("1234567 IDR", "1.234.567 IDR|1,234,567 IDR|12,34,567 IDR"),
-        ("1299 JPY", "1,299 JPY|JPY 1,299|¥1,299 JPY|1299JPY"),
+        ("1299 JPY", "1,299 JPY|JPY 1,299|¥1,299 JPY|1299JPY|1.299 JPY|JPY 1.299|1.299JPY"),
+        ("12500 CLP", "12.500 CLP|CLP 12.500|$12.500 CLP|12,500 clp"),
+        ("12500 VND", "12.500 ₫|12.500 VND|₫ 12,500"),
+        ("12.5 CLP", "12.5 CLP|12,5 CLP"),
         ("0.999 EUR", "0,999 EUR|EUR 0.999"),
         ("1299.500 KWD", "1299,500 KWD|1,299.500 KWD|1 299,500 KWD"),
         ("99999.99 BRL", "R$ 99999,99|R$ 99.999,99"),
@@ -228,7 +234,7 @@ def test_prices_that_would_be_guesses_stay_and_are_refused(text: str) -> None:
         ("1,299 USD", TWO_READINGS),
         ("EUR 1.299", TWO_READINGS),
         ("1.299 EUR", TWO_READINGS),
-        ("1.299 JPY", TWO_READINGS),
+        ("1.299 JPY", None),
         ("1,299 KWD", TWO_READINGS),
         ("1.299 KWD", None),
         ("1,299 JPY", None),
@@ -246,7 +252,7 @@ def test_a_price_with_two_readings_or_a_shared_sign_is_doubted(text: str, expect
 
 def test_a_price_may_have_its_currency_elsewhere() -> None:
     assert with_currency("9,99", "eur") == "9.99 EUR"
-    assert with_currency("1,299", "JPY") == "1299 JPY"
+    assert with_currency("1,299", "JPY") == with_currency("1.299", "JPY") == "1299 JPY"
     assert with_currency("9.99 EUR", "EUR") == "9.99 EUR"
     assert with_currency("€9,99", "EUR") == "9.99 EUR"
     assert with_currency("$9.99", "CAD") == "9.99 CAD"

@@ -92,7 +92,37 @@ async def test_a_sale_price_without_an_amount_is_none() -> None:
     assert (row.shape, row.problem) == (product("a"), None)
 
 
-@pytest.mark.parametrize("name", ["unit_amount", "price.centAmount", "prices.0.amount_micros"])
-async def test_a_column_of_cents_is_no_column_of_prices(name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "unit_amount",
+        "price.centAmount",
+        "prices.0.amount_micros",
+        "price_cents",
+        "priceCents",
+        "Price (cents)",
+        "price_in_cents",
+        "pricecents",
+        "sale_price_minor",
+        "preis_cent",
+        "centimes",
+        "pennies",
+        "prix_centimes",
+        "PRICE_PENCE",
+        "Preis (ct)",
+        "precio céntimos",
+        "price_cents.EUR",
+    ],
+)
+@pytest.mark.parametrize("field", ["price", "sale_price"])
+async def test_a_column_of_cents_is_no_column_of_prices(name: str, field: str) -> None:
     with pytest.raises(InvalidInput, match="in cents or micros"):
-        await read([product("a")], columns={"price": name})
+        await read([product("a")], columns={field: name})
+
+
+@pytest.mark.parametrize(
+    "name", ["recent_price", "Center price", "MinorkaPrice", "accent", "price_ex_vat", "Grundpreis"]
+)
+async def test_a_name_that_only_resembles_cents_is_one_of_prices(name: str) -> None:
+    (row,) = await read([{**product("a"), "price": None, name: "9.99 USD"}], columns={"price": name})
+    assert row.shape["price"] == "9.99 USD"

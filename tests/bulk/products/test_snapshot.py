@@ -264,7 +264,15 @@ async def test_products_that_are_refused_have_not_vanished(path: Path) -> None:
     assert len(service.products) == 3
 
 
-@pytest.mark.parametrize("bad", [{"title": "x"}, {**product("b"), "id": "b\udcff"}, {**product("b"), "id": ["b", "c"]}])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"title": "x"},
+        {"id": "b,Boots b,in stock,9.99 USD"},
+        *({**product("b"), "id": each} for each in ("b\udcff", ["b", "c"], "b\0", "b\x01", "1.23457E+11", 1e17)),
+        {"price": "free", **product("b", price="free"), "id": "1.23457E+11"},
+    ],
+)
 @pytest.mark.parametrize("dry_run", [False, True])
 async def test_when_an_id_cannot_be_read_nobody_knows_what_has_vanished(
     path: Path, bad: Shape, *, dry_run: bool

@@ -209,7 +209,9 @@ def _read_tokens(result: type[R], reply: Reply) -> R:
     if not isinstance(body, dict):
         found = structure(body, result)
         return found
-    if not any(body.get(name) for name in _TOKENS) and not {"error", "errors"}.isdisjoint(body):
+    if not any(body.get(name) for name in _TOKENS) and (
+        not _ERRORS.isdisjoint(_refusal(body)) or any(_texts(body, _TELLING))
+    ):
         raise read_error(reply)
     if isinstance(body.get("scope"), list):
         body["scope"] = " ".join(each for each in body["scope"] if isinstance(each, str))

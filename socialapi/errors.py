@@ -258,7 +258,7 @@ class ApiError(SocialApiError):
     @property
     def is_lasting(self) -> bool:
         """Whether the service would refuse the same request again: False for limits and failures."""
-        return executed_after(self.status) == "yes"
+        return executed_after(self.status) == "yes" and _PASSING.isdisjoint(self.codes)
 
     def __str__(self) -> str:
         said = self._reasons()
@@ -286,6 +286,10 @@ class ApiError(SocialApiError):
         if more > 0:
             said.append(f"and {more} more operations")
         return list(filter(None, said))
+
+
+_PASSING: Final = frozenset({"temporarily_unavailable", "server_error"})
+"""The codes of RFC 6749, section 4.1.2.1, for what passes by itself."""
 
 
 def _coded(error: "ServiceError | OperationError") -> str:

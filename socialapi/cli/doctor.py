@@ -18,12 +18,15 @@ from socialapi.client import Client
 from socialapi.config import HOSTS, Config
 from socialapi.credentials import AppOnly, Bearer, Credentials, OAuth1, OAuth2User, credentials_from_env
 from socialapi.errors import ApiError, ConfigurationError, NotFound, SocialApiError
+from socialapi.routes.ads import ACCOUNTS
+from socialapi.routes.platform import POSTS
 from socialapi.session.hints import SKEW_SECONDS, clock_error
 from socialapi.session.oauth2_user import TokenPair, pair_key
 from socialapi.session.rate_limiter import LimitStatus
 from socialapi.session.token_cache import FileTokenCache
 from socialapi.version import __version__
 from socialapi.wire.rate_limit_headers import service_time
+from socialapi.wire.response import read_result
 
 Json = Annotated[bool, Parameter(help="Print one JSON object.", negative=())]
 
@@ -134,6 +137,7 @@ async def _ask(config: Config, store: CredentialStore, credential: Credentials, 
             if _asks_ads(credential, config):
                 reply = await client.request("GET", "/12/accounts", params={"count": 1}, api="ads")
                 headers = reply.headers
+                read_result(ACCOUNTS, reply)
             else:
                 headers = await _ask_platform(client, credential)
             answers.checks.append(Check(name, "accepted"))
@@ -155,9 +159,11 @@ async def _ask_platform(client: Client, credential: Credentials) -> Mapping[str,
     """Asks for a post that does not exist, and returns the headers of the answer."""
     auth: Literal["app", "user"] = "app" if isinstance(credential, AppOnly | Bearer) else "user"
     try:
-        return (await client.request("GET", "/2/tweets", params={"ids": "1"}, auth=auth)).headers
+        reply = await client.request("GET", "/2/tweets", params={"ids": "1"}, auth=auth)
+        read_result(POSTS, reply)
     except NotFound as refusal:
         return refusal.headers
+    return reply.headers
 
 
 def _files(store: CredentialStore) -> list[Check]:

@@ -283,6 +283,7 @@ def with_advice(refusal: ApiError, advice: str) -> ApiError:
     """
     said = [(str(each.code or "").lower(), each.message or "") for each in refusal.errors]
     said += [(each.slug.lower().replace("-", "_"), f"{each.title} {each.detail}") for each in refusal.problems]
+    said.append(("", refusal.summary))
     hint = next(filter(None, (_hint_of(code, text, advice) for code, text in said)), None)
     if hint is None or not refusal.is_lasting:
         return refusal
@@ -292,6 +293,7 @@ def with_advice(refusal: ApiError, advice: str) -> ApiError:
         errors=refusal.errors,
         problems=refusal.problems,
         request_id=refusal.request_id,
+        summary=refusal.summary,
         attempts=refusal.attempts,
     )
     error.hint = hint

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
 import attrs
@@ -12,6 +12,7 @@ from socialapi.session.transport import LIVE_BUFFER_BYTES, LiveReply
 from socialapi.streams.backoff import Disconnect
 from socialapi.streams.status import SlowReading
 from socialapi.wire.ndjson import LineFramer
+from socialapi.wire.response import Reply, read_error
 
 FULL_READ_BYTES: Final = 2 * LIVE_BUFFER_BYTES
 """The size of aiohttp's read buffer. A read of this size shows that data was held back."""
@@ -73,6 +74,15 @@ class Connection:
     def rest(self) -> bytes:
         """The bytes after the last newline."""
         return self._framer.rest
+
+    def page(self, lines: Sequence[bytes]) -> str | None:
+        """Returns what a page of markup says that came in place of a stream, by its first lines; None
+        for a stream.
+        """
+        text = b"" if self.brought_data else b"\n".join((*lines, self.rest)).lstrip()
+        if text[:1] != b"<":
+            return None
+        return read_error(Reply(self._reply.status, self._reply.headers, text)).summary
 
     @property
     def lived_seconds(self) -> float:

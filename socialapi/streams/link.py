@@ -179,9 +179,13 @@ class Link:
         except DecodeError as problem:
             disconnect = Disconnect(kind="final", reason=problem.reason, error=problem)
         else:
-            if lines is not None:
+            page = None if lines == [] else connection.page(lines or ())
+            if page is not None:
+                disconnect = Disconnect(kind="http", reason=f"a page in place of a stream: {page}")
+            elif lines is not None:
                 return lines
-            disconnect = Disconnect(kind="network", reason="the service closed the connection")
+            else:
+                disconnect = Disconnect(kind="network", reason="the service closed the connection")
         finally:
             self._counters.received_bytes += connection.received_bytes - before
         connection.over = disconnect

@@ -5,6 +5,7 @@ import functools
 import typing
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote, unquote
 
@@ -41,8 +42,8 @@ def read_page(result: Any, body: Any) -> Page[Any]:
     replace them. Raises DecodeError with the path of the field if the page as a whole is unusable;
     without the next page's token, for example, iteration could not continue.
     """
-    envelope = body if body.__class__ is dict and "data" in body else _envelope(body)
     (kind,) = result.__args__
+    envelope = body if body.__class__ is dict and "data" in body else _envelope(body, wire_names(kind))
     meta, items, included = envelope.get("meta"), envelope.get("data"), envelope.get("includes")
     if meta is None:
         meta = {}
@@ -103,19 +104,21 @@ def _places_by_count(count: int, undecoded: Sequence[Undecoded]) -> tuple[int, .
     return places if odd and len(places) == count + 1 else None
 
 
-def _envelope(body: Any) -> Mapping[str, Any]:
-    """Returns the envelope of a page. A single array under another name counts as its data."""
-    if isinstance(body, list):
-        return {"data": body}
-    if not isinstance(body, dict):
-        raise DecodeError("", "expected an object")
-    if not body.keys().isdisjoint(("data", "meta", "errors")):
+def _envelope(body: Any, names: AbstractSet[str]) -> Mapping[str, Any]:
+    """Returns the envelope of a page. A bare array counts as its data, and so does a single array
+    under another name, if it is empty or has an object with one of the names.
+    """
+    if isinstance(body, dict) and not body.keys().isdisjoint(("data", "meta", "errors")):
         return body
-    arrays = [value for value in body.values() if isinstance(value, list)]
-    if len(arrays) != 1:
-        # Not an empty collection, but an answer that is no page.
-        raise DecodeError("data", "is missing, and so are meta and errors")
-    return {**body, "data": arrays[0]}
+    if not isinstance(body, dict | list):
+        raise DecodeError("", "expected an object")
+    arrays = [body] if isinstance(body, list) else [value for value in body.values() if isinstance(value, list)]
+    if len(arrays) == 1 and (
+        not arrays[0] or not names or any(isinstance(item, dict) and not names.isdisjoint(item) for item in arrays[0])
+    ):
+        return {**(body if isinstance(body, dict) else {}), "data": arrays[0]}
+    # Not an empty collection, but an answer that is no page.
+    raise DecodeError("data", "is missing, and so are meta and errors")
 
 
 def _items(data: Any, kind: Any) -> list[Any]:

@@ -7,7 +7,7 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, TypeVar, cast
 from urllib.parse import parse_qsl, urlsplit
@@ -145,9 +145,9 @@ _TOLERANT: Final = json.JSONDecoder(
 def read_result(route: Route[R], reply: Reply) -> R:
     """Returns the result of a successful call, with the errors beside it.
 
-    Raises ApiError for any other status, for errors without data, and for operation errors whatever
-    the status. Raises DecodeError if the answer is not what is documented; after a write, its
-    `executed` is true.
+    Raises ApiError for any other status, for errors without data or a reason in place of what is
+    documented, and for operation errors whatever the status. Raises DecodeError if the answer is
+    not what is documented; after a write, its `executed` is true.
     """
     if not reply.ok:
         raise read_error(reply)
@@ -157,8 +157,13 @@ def read_result(route: Route[R], reply: Reply) -> R:
         return _read_success(route, reply)
     except DecodeError as problem:
         error = DecodeError(problem.path, problem.reason)
-    if (encodings := unsupported(reply.headers.get("content-encoding"))) and _json_body(reply.content) is None:
+    body = _json_body(reply.content)
+    if route.family.envelope and _gives_reason(route, body):
+        raise read_error(reply)
+    if (encodings := unsupported(reply.headers.get("content-encoding"))) and body is None:
         error = DecodeError("", f"is encoded as {encodings}, which is not supported")
+    elif reply.max_bytes is None and reply.content.lstrip()[:1] == b"<" and (said := _markup_or_text(reply)):
+        error = DecodeError("", f"is not JSON but {said[0]!r}")
     error.status, error.executed, error.request_id = reply.status, route.method != "GET", request_id(reply.headers)
     if route.family.envelope and reply.max_bytes is None:  # answers without an envelope hold tokens
         error.body = reply.content
@@ -170,15 +175,21 @@ def _read_success(route: Route[R], reply: Reply) -> R:
         return _read_tokens(route.result, reply)
     body = decode(reply.content)
     if route.is_paged:
-        if _is_refusal(body, names=frozenset()):
+        if _is_refusal(_refusal(body), names=frozenset()):
             raise read_error(reply)
-        return read_page(route.result, body)  # type: ignore[return-value]  # R is a page here
+        page: Any = read_page(route.result, body)
+        if (
+            body.__class__ is dict
+            and body.get("data", ()) is None
+            and not page.meta
+            and any(_texts(page.extra, _TELLING))
+        ):
+            raise read_error(reply)
+        return cast("R", page)
     if not isinstance(body, dict):
         return _read_object(route, body, "")
     if _is_refusal(body, wire_names(cast("Any", route.result))):
         raise read_error(reply)
-    if body.get("data") == {} and body.get("errors") and isinstance(refusal := read_error(reply), NotFound):
-        raise refusal
     if "data" not in body:
         return with_partial_errors(_read_object(route, _without_envelope(body), ""), body)
     return with_partial_errors(_read_object(route, body["data"], "data"), body)
@@ -198,7 +209,9 @@ def _read_tokens(result: type[R], reply: Reply) -> R:
     if not isinstance(body, dict):
         found = structure(body, result)
         return found
-    if not any(body.get(name) for name in _TOKENS) and not {"error", "errors"}.isdisjoint(body):
+    if not any(body.get(name) for name in _TOKENS) and (
+        not _ERRORS.isdisjoint(_refusal(body)) or any(_texts(body, _TELLING))
+    ):
         raise read_error(reply)
     if isinstance(body.get("scope"), list):
         body["scope"] = " ".join(each for each in body["scope"] if isinstance(each, str))
@@ -250,11 +263,33 @@ def _is_refusal(body: Any, names: AbstractSet[str]) -> bool:
     """Returns whether an answer with a successful status is an error: it has operation errors, or
     errors and nothing else.
     """
-    if not isinstance(body, dict) or not ("operation_errors" in body or "errors" in body):
+    if not isinstance(body, dict) or _ERRORS.isdisjoint(body):
         return False
     if body.get("operation_errors"):
         return True
-    return bool(body.get("errors")) and body.get("data") in (None, []) and names.isdisjoint(_without_envelope(body))
+    is_error = bool(body.get("errors") or body.get("error"))
+    return is_error and not body.get("data") and names.isdisjoint(_without_envelope(body))
+
+
+_ERRORS: Final = frozenset({"operation_errors", "errors", "error"})
+
+
+def _gives_reason(route: Route[Any], body: Any) -> bool:
+    """Returns whether an answer that cannot be read is an error: it has a reason, and nothing that
+    is documented.
+    """
+    kind: Any = route.result
+    names = wire_names(kind.__args__[0] if route.is_paged else kind) - _TELLING
+    objects = [each for each in scalars.as_list(_refusal(body)) or () if isinstance(each, dict)]
+    return any(next(_texts(each, _TELLING), None) for each in objects) and all(
+        names.isdisjoint(each) and not each.get("data") and each.get("success") is not True for each in objects
+    )
+
+
+def _refusal(body: Any) -> Any:
+    """Returns the object with the errors of an answer, which may be its data."""
+    data = body.get("data") if isinstance(body, dict) and _ERRORS.isdisjoint(body) else None
+    return data if isinstance(data, dict) and not _ERRORS.isdisjoint(data) else body
 
 
 def _read_object(route: Route[R], data: Any, path: str) -> R:
@@ -284,6 +319,7 @@ def _check_shape(result: Any, data: Any) -> None:
     if is_tuple(result) and not isinstance(data, list):
         raise DecodeError("", "expected an array")
     names = wire_names(result)
+    data = data[0] if isinstance(data, list) and len(data) == 1 else data
     if names and isinstance(data, dict) and names.isdisjoint(data):
         raise DecodeError("", "has none of the documented fields")
 
@@ -320,7 +356,7 @@ def read_error(reply: Reply) -> ApiError:
     """Returns the error for a reply. Never raises: an HTML page or an empty body keeps its
     status.
     """
-    body = _json_body(reply.content)
+    body = _refusal(_json_body(reply.content))
     found = [read_partial_error(item) for item in _listed_errors(body)[:MAX_ERRORS]]
     problems = [each for each in found if isinstance(each, Problem)]
     errors = [each for each in found if isinstance(each, ServiceError)]
@@ -422,11 +458,19 @@ def _texts(body: Any, telling: AbstractSet[str], depth: int = 0) -> Iterator[str
     parts = body[:MAX_ERRORS] if isinstance(body, list) else []
     if isinstance(body, dict):
         named = list(itertools.islice(body.items(), MAX_ERRORS))
-        parts = [part for name, part in named if "".join(filter(str.isalpha, name)).lower() in telling]
+        others = [(name, part) for name, part in named if name not in _ECHOED]
+        parts = _named(named, telling)
         if not parts and depth:
-            parts = [part for name, part in named if name not in _ECHOED and isinstance(part, str | list)]
+            parts = [part for _, part in others if isinstance(part, str | list)]
+        elif not parts:
+            inner = (itertools.islice(part.items(), MAX_ERRORS) for _, part in others if isinstance(part, dict))
+            parts = _named(itertools.chain.from_iterable(inner), telling)
     for part in parts:
         yield from _texts(part, telling, depth + 1)
+
+
+def _named(members: Iterable[tuple[str, Any]], names: AbstractSet[str]) -> list[Any]:
+    return [part for name, part in members if "".join(filter(str.isalpha, name)).lower() in names]
 
 
 @functools.cache
@@ -435,7 +479,7 @@ def _one_of(words: Sequence[str]) -> re.Pattern[str]:
 
 
 _TELLING: Final = frozenset({"title", "detail", "details", "reason", "code", "message", "msg", "description"}) | {
-    *("error", "errors", "errormessage", "errordescription", "fault", "faultstring", "exception")
+    *("error", "errors", "errormsg", "errormessage", "errordescription", "fault", "faultstring", "exception")
 }
 _ECHOED: Final = frozenset({"parameters", "parameter", "value", "values", "input", "data", "request", "loc", "path"})
 """Names of what an error repeats of the request, which may be personal."""

@@ -59,6 +59,16 @@ async def test_a_refused_credential_is_3_and_its_token_is_not_renewed(shell: She
     assert [each.method for each in server.requests] == ["GET"]
 
 
+@pytest.mark.parametrize("body", [b"<html><title>Sign in</title></html>", b"", {"error": {"message": "Sign in"}}])
+async def test_an_answer_that_is_not_the_services_accepts_no_credential(body: Any, shell: Shell) -> None:
+    async with Server(then=answer(body)) as server:
+        shell.put(BASE_URL=server.url, BEARER_TOKEN="b")
+        done = await shell.run("doctor")
+    assert done.status != 0
+    assert "accepted" not in done.out
+    assert not body or "Sign in" in done.out
+
+
 async def test_a_clock_that_is_off_is_named(shell: Shell) -> None:
     page = answer({"data": []}, Date="Fri, 15 Jan 2027 08:00:42 GMT")
     async with Server(then=page) as server:

@@ -162,6 +162,36 @@ async def test_an_ended_refresh_token_is_unauthorized_with_advice_and_asked_abou
     assert len(service.forms) == 1
 
 
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        answer({"error_description": "refresh token expired"}, status=400),
+        answer(b"invalid_grant", status=400, content_type="text/plain"),
+        answer(b"<error><code>invalid_grant</code></error>", status=400, content_type="text/xml"),
+        answer({"fault": {"faultstring": "Invalid refresh token"}}, status=400),
+        answer({"data": {"error": "invalid_grant"}}),
+        answer({"message": "the refresh token was revoked"}),
+    ],
+)
+async def test_an_ended_refresh_token_is_known_in_whatever_form_it_is_said(service: OAuthService, refusal: Any) -> None:
+    service.overrides[TOKEN_PATH] = [refusal]
+    async with client_of(service) as client:
+        for _ in range(2):
+            with pytest.raises(errors.Unauthorized, match="sign in again"):
+                await who(client)
+    assert len(service.requests(TOKEN_PATH)) == 1
+
+
+@pytest.mark.parametrize("code", ["temporarily_unavailable", "server_error"])
+async def test_a_token_endpoint_that_is_unavailable_is_asked_again(service: OAuthService, code: str) -> None:
+    service.overrides[TOKEN_PATH] = [answer({"error": code}, status=400)]
+    async with client_of(service) as client:
+        with pytest.raises(errors.ApiError) as caught:
+            await who(client)
+        assert not caught.value.is_lasting
+        assert await who(client) == "access-1"
+
+
 async def test_another_failure_of_the_token_endpoint_is_everybodys_and_the_next_call_asks_again(
     service: OAuthService,
 ) -> None:

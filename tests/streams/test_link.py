@@ -119,6 +119,16 @@ async def test_a_server_error_with_an_html_page_is_waited_out(status: int, clock
     assert gaps_between(server.times) == [5.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0, 320.0, 320.0]
 
 
+async def test_a_page_in_place_of_a_stream_is_named_and_waited_out(
+    clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    page = answer(b"\n<html>\n<title>Sign in</title></html>\n", content_type="text/html")
+    async with StreamServer(clock, then=page) as server:
+        await read_for(server, 100.0)
+    assert gaps_between(server.times) == [5.0, 10.0, 20.0, 40.0]
+    assert "a page in place of a stream: Sign in" in caplog.text
+
+
 async def test_a_429_without_a_reset_is_waited_out(clock: VirtualClock) -> None:
     """A peer ended in a RecursionError after 971 requests."""
     async with StreamServer(clock, then=answer(status=429)) as server:

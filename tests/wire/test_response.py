@@ -1,6 +1,7 @@
 """What an answer means: a result, or an error that says what the service said."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 import orjson
 import pytest
@@ -13,6 +14,7 @@ from socialapi.models.model import Items
 from socialapi.models.oauth import AppOnlyToken
 from socialapi.problems import OperationError, Problem, ServiceError
 from socialapi.routes import ads, audiences, oauth, platform
+from socialapi.routes.route import Route
 from socialapi.wire.decode import read_problem
 from socialapi.wire.response import Reply, decode, read_error, read_result
 
@@ -55,6 +57,57 @@ def test_a_token_comes_without_an_envelope() -> None:
     found = read_result(oauth.APP_ONLY_TOKEN, reply({"token_type": "bearer", "access_token": "AAAA", "scope": "all"}))
     assert found == AppOnlyToken(access_token="AAAA", token_type="bearer", extra={"scope": "all"})
     assert "AAAA" not in repr(found)
+
+
+REASONS: Final[Sequence[Any]] = (
+    {"error": {"code": 7, "message": "no way"}},
+    {"error": "forbidden", "error_description": "no way"},
+    {"data": None, "error": "no way"},
+    {"data": None, "message": "no way"},
+    {"data": {"error": "no way"}},
+    {"data": {}, "errors": [{"message": "no way"}]},
+    {"title": "Forbidden", "detail": "no way", "status": 403},
+    {"success": False, "message": "no way"},
+    [{"message": "no way", "code": 5}],
+    {"Errors": [{"Message": "no way"}]},
+    {"detail": [{"loc": ["body"], "msg": "no way"}]},
+    {"status": {"message": "no way"}},
+    {"error_msg": "no way"},
+)
+
+
+@pytest.mark.parametrize("body", REASONS)
+@pytest.mark.parametrize("route", [platform.POST_CREATE, platform.POSTS, platform.WEBHOOK_DELETE, ads.FEATURES])
+def test_a_success_with_a_reason_and_none_of_the_documented_fields_is_an_error(route: Route[Any], body: Any) -> None:
+    with pytest.raises(errors.ApiError, match="no way") as caught:
+        read_result(route, reply(body))
+    assert caught.value.status == 200
+
+
+@pytest.mark.parametrize("body", [{"success": True, "message": "done"}, {"data": {"name": "x"}}, {"ok": True}])
+def test_a_write_that_gives_no_reason_was_executed(body: Any) -> None:
+    with pytest.raises(errors.DecodeError) as caught:
+        read_result(platform.POST_CREATE, reply(body))
+    assert caught.value.executed
+
+
+def test_a_page_for_a_browser_is_named_by_its_title() -> None:
+    with pytest.raises(errors.DecodeError, match="is not JSON but 'Sign in'"):
+        read_result(platform.POSTS, Reply(200, {}, b"<html><title>Sign in</title></html>"))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"meta": {"result_count": 0}},
+        {"data": None},
+        {"data": [], "message": "nothing found"},
+        {"data": [{"id": "1", "text": "a"}], "error": "some are missing"},
+        {"tweets": [{"id": "1", "text": "a"}], "message": "1 found"},
+    ],
+)
+def test_a_page_may_be_empty_or_have_a_message_beside_its_data(body: Any) -> None:
+    assert len(read_result(platform.POSTS, reply(body)).data) in (0, 1)
 
 
 def test_errors_beside_data_do_not_hide_the_data() -> None:

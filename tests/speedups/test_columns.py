@@ -16,7 +16,7 @@ from socialapi.bulk.audiences import normalize, phone_numbers, prepare
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
-from socialapi.bulk.inputs.null_words import NAMES, NULL_DIGESTS, NULL_WORDS
+from socialapi.bulk.inputs.null_words import NULL_DIGESTS, NULL_WORDS
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from tests.bulk.audiences.test_prepare_blocks import EXAMPLES, NOW, blocks
 from tests.bulk.blocks import prepared_of, rows_of, user_block
@@ -129,7 +129,7 @@ def phone_plans() -> None:
         for speedups in filter(None, (REFERENCE, NATIVE)):
             patch.setattr(phone_numbers, "_PLANS", phone_numbers._Plans())
             patch.setattr(phone_numbers, "add_phone_plan", speedups.add_phone_plan)
-            for word in (*NULL_DIGESTS, *(name for name in NAMES if name.isascii() and len(name) <= 15)):
+            for word in normalize.NOT_PLAIN:
                 speedups.add_null_word(word)
             for start in range(1_000):
                 phone_numbers._PLANS[f"{start:03}"]

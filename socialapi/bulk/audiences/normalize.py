@@ -115,11 +115,13 @@ _LONGEST_WORD: Final = 15
 _sha256: Final = hashlib.sha256
 
 _WORDS: Final = (*NAMES, *("0" * length for length in range(1, _LONGEST_WORD + 1)))
-for _word in (
+NOT_PLAIN: Final = (
     *NULL_DIGESTS,
     *PHONE_DIGESTS,
     *(word for word in _WORDS if word.isascii() and len(word) <= _LONGEST_WORD),
-):
+)
+"""Words and digests that a column leaves to the normalisers."""
+for _word in NOT_PLAIN:
     add_null_word(_word)
 
 

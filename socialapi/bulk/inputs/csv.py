@@ -262,30 +262,40 @@ class _RowShape:
         lines = [self.dialect.cells_of(line) for line in self.dialect.continued(raw)]
         if self._is_row(lines[0]) is True and self._is_row(record) is not True:
             return _HOLDS_ROWS
-        first, sizes = 0, [size for cell in record if (size := line_ends_in(cell))]
+        first, texts = 0, [(line_ends_in(cell), f"{self.dialect.delimiter} " in cell) for cell in record]
+        texts = [(size, is_prose) for size, is_prose in texts if size]
         if self.dialect.escapes_line_ends:  # an escaped line end in a cell ends none of these lines
-            sizes = [len(lines) - 1] if len(sizes) == 1 < len(lines) else []
-        for size in sizes:
-            if self._are_rows(lines[first : first + size + 1]):
+            texts = [(len(lines) - 1, texts[0][1])] if len(texts) == 1 < len(lines) else []
+        for size, is_prose in texts:
+            if self._are_rows(lines[first : first + size + 1], is_prose=is_prose):
                 return _HOLDS_ROWS
             first += size
         return None
 
-    def _are_rows(self, lines: Sequence[Sequence[str]]) -> bool:
+    def _are_rows(self, lines: Sequence[Sequence[str]], *, is_prose: bool) -> bool:
         """Returns whether some of the lines of a cell, taken by themselves, are other rows.
 
         A line between two others is one if it has as many cells as rows have, and an identifier or the like in the
-        right one. The first one is only if the last one is too. Words and short rows are if every line may be a row.
+        right one, or if most of these lines may be rows. The first one is only if the last one is too. Words and short
+        rows are if every line may be a row; of two columns, only those without a blank after a delimiter.
         """
-        likely = list(map(self._is_row, lines))
-        if True in likely[1:-1] or likely[0] is likely[-1] is True:
+        edges, inner = (lines[0], lines[-1]), list(map(self._is_row, lines[1:-1]))
+        are_wide = all(not is_blank_row(cells[self.width :]) for cells in edges)
+        ends = list(map(self._is_row if are_wide and self.width == 2 else self._is_end, edges))
+        if True in inner or ends[0] is ends[1] is True:
             return True
-        if self.dialect.delimiter == "\t":
-            return are_rows(lines, self.width)
-        if len(lines) == 2 and self.width > 1:
-            is_short = [len(cells) < min(self.widths) for cells in lines]
-            return False not in likely and self.width > 2 and is_short[0] is is_short[1]
-        return False not in likely
+        short = [len(cells) < min(self.widths) for cells in edges]
+        full = [found is None and len(cells) in self.widths for found, cells in zip(inner, lines[1:-1], strict=True)]
+        is_table = 2 * full.count(True) > len(full) and (self.width - 1) * full.count(True) > 1
+        is_unclear = self.width == 2 and is_prose
+        if is_table and not is_unclear and (len(full) > 2 or True not in short):
+            return True
+        is_tab, is_pair = self.dialect.delimiter == "\t", len(lines) == 2
+        if is_tab and are_rows(lines, self.width):
+            return True
+        if is_pair and (are_wide or is_unclear or (self.width > 1 and short[0] is not short[1])):
+            return False
+        return (is_pair or not is_tab) and False not in (*inner, *ends)
 
     def _is_row(self, cells: Sequence[str]) -> bool | None:
         """Returns whether a line with these cells is a row by itself; None if it may be."""
@@ -295,6 +305,13 @@ class _RowShape:
         if len(cells) in self.widths or (found and len(cells) > self.width):
             return found
         return None if found and len(cells) > 1 else False
+
+    def _is_end(self, cells: Sequence[str]) -> bool | None:
+        """Returns whether a line with a lone quotation mark is a row by itself, also if it has a delimiter too many."""
+        if self.width == 1 or is_blank_row(cells[self.width :]):
+            return self._is_row(cells)
+        found = {self.layout.is_row(cells[at : at + self.width]) for at in range(len(cells) - self.width + 1)}
+        return True if True in found else None if None in found and self.width > 2 else False
 
     def _padded(self, cells: Sequence[str]) -> Sequence[str]:
         return [*cells, *[""] * (self.width - len(cells))][: self.width]

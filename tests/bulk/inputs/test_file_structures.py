@@ -164,12 +164,42 @@ async def test_whatever_rows_look_like_a_mark_that_swallows_them_ends_the_input(
     assert re.match("line 22, column [12]: .* quotation mark", found.error)
 
 
+HANDLES = ("name,handle,note", "N{n},user_{n},note {n}")
+
+
+@pytest.mark.parametrize(
+    ("table", "first", "last", "end"),
+    [
+        (HANDLES, '"Joe, Ann,user_5,x', 'TV 19",user_9,x', 9),
+        (HANDLES, '"Joe, Ann,user_5,x', 'TV 19",user_7,x', 7),
+        (HANDLES, 'N,user_5,"x, y', 'N,user_9,x, 19"', 9),
+        (("id,name,handle", "{n},N{n},user_{n}"), '5,"Joe, Ann,user_5', '6,TV 19",user_6', 6),
+        (("name,email,n", "N{n},p{n}@example.com,n"), '"TV, 27"",p5@example.com,n', 'TV 27",p6@example.com,n', 6),
+        (("email,name,n", "p{n}@example.com,N{n},n"), 'p5@example.com,"TV, 27"",n', 'p6@example.com,TV 27",n', 6),
+        (("note,handle", "N{n},user_{n}"), '"note,user_5', 'note",user_6', 6),
+    ],
+)
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+async def test_a_lone_mark_in_a_row_with_a_delimiter_too_many_swallows_no_row_in_silence(
+    table: tuple[str, str], first: str, last: str, end: int, delimiter: str
+) -> None:
+    names, row = table
+    rows = [first if n == 5 else last if n == end else row.format(n=n) for n in range(20)]
+    found = await reading("\n".join([names, *rows]).replace(",", delimiter))
+    if delimiter == "\t":  # where the mark is a character
+        assert (len(found.rows), found.error) == (20, "")
+    else:
+        assert len(found.rows) == 5
+        assert re.match("line 7, column [1-3]: a quotation mark opens a cell that holds other rows", found.error)
+
+
 @pytest.mark.parametrize(
     "row",
     [
         'ann_lee,"Hi,\nthanks, x\nbye, y",1',
         'ann_lee,"Main Street 1\n10115, Berlin",1',
         'ann_lee,"Regards,\nBob, bob@example.com\n",1',
+        'ann_lee,"Ms,\nAnn, Lee, x\nUlm",1',
     ],
 )
 async def test_words_and_numbers_within_a_cell_of_several_lines_are_no_rows(row: str) -> None:

@@ -219,6 +219,7 @@ async def test_so_it_does_with_a_journal_and_with_what_the_service_refuses(tmp_p
 
 DAMAGES: Final = {
     "a mark that is not closed, and a delimiter too many": {5: '"Joe, Ann,user_5,x', 15: 'TV 19",user_15,x'},
+    "names of a joined file": {10: "handle,name,note"},
 }
 
 

@@ -10,7 +10,7 @@ import csv
 import functools
 import re
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from io import BufferedReader, StringIO
 from itertools import islice
@@ -19,7 +19,7 @@ from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
-from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, folded_name, is_value
+from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, MAX_NAMES_KEPT, folded_name, is_value
 from socialapi.bulk.inputs.dialect import (
     MAX_CELL_CHARACTERS,
     READ_BYTES,
@@ -68,8 +68,11 @@ FEWEST_SHORT: Final = 3
 NAMES_SOUGHT: Final = (
     *("id", "sku", "title", "name", "first_name", "email", "e-mail", "mail", "phone", "mobile", "handle", "twitter"),
     *("username", "user_id", "country", "date", "created_at", "first name", "customer_id", "link", "price", "brand"),
+    *("last_name", "last name", "surname", "company", "city", "fax", "vorname", "nachname", "firma", "ort", "stadt"),
+    *("kundennummer", "kundennr", "telefon", "handy", "artikelnummer", "artikelnr", "titel", "beschreibung", "preis"),
+    *("nom", "prénom", "ville", "téléphone", "nombre", "apellidos", "correo", "teléfono"),
 )
-"""Names that another file, joined to this one, may have for its first column that is read."""
+"""Names that another file, joined to this one, may have for its first columns."""
 
 _MISQUOTED: Final = "text follows a quotation mark that closes the cell: write a quotation mark within a cell twice"
 _NEVER_CLOSED: Final = "a quotation mark is not closed before the end of the file"
@@ -137,7 +140,7 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     if form.header:
         positions = layout.positions if form.header_line is None else ()
         _refuse_rows_of_other_columns(rows[1:], names, positions, dialect.delimiter, line)
-    columns = _Columns(layout, names if form.header else None, len(names))
+    columns = _Columns(layout, names if form.header else None, len(names), selection.knows_any)
     shape = _RowShape.of(dialect, layout, len(names), rows)
     yield from _blocks(table, shape, columns, selection, shown)
 
@@ -461,14 +464,24 @@ class _Table:
 
 
 class _Columns(Generic[L]):
-    """The columns of a table, of which `names` are None if it has none."""
+    """The columns of a table, of which `names` are None if it has none.
 
-    def __init__(self, layout: L, names: Sequence[str] | None, width: int) -> None:
+    `is_known` says whether a name is one that the job reads.
+    """
+
+    def __init__(
+        self,
+        layout: L,
+        names: Sequence[str] | None,
+        width: int,
+        is_known: Callable[[Sequence[str]], bool],
+    ) -> None:
         self.layout = layout
         self.width = width
-        self._read = [] if names is None else [names[at] for at in layout.positions]
-        self._folded = list(map(folded_name, self._read))
-        names = (*self._read, *NAMES_SOUGHT) if self._read else ()
+        self._is_known = is_known
+        self._folded = [] if names is None else [folded_name(names[at]) for at in layout.positions]
+        names = (*names, *NAMES_SOUGHT) if names is not None else ()
+        self._names = frozenset(filter(None, map(folded_name, names)))
         variants = (map(str.lower, names), map(str.upper, names), map(str.capitalize, names), map(str.title, names))
         self._spellings = frozenset(names).union(*variants)
 
@@ -495,18 +508,38 @@ class _Columns(Generic[L]):
         """Returns the index of the first row that names the columns of another file, as joined files have it, and
         makes those that repeat the names of this one faults. None if there is no such row.
         """
-        first = block.columns[0] if block.columns else ()
-        if self._spellings.isdisjoint(first):
+        if not self._folded:
             return None
-        for index in [index for index, cell in enumerate(first) if cell in self._spellings]:
+        records, spellings = rows.records, self._spellings
+        found = set[int]()
+        is_first_read = 0 in self.layout.positions[:2]
+        firsts = () if is_first_read else ([record[0] if record else "" for record in records],)
+        for cells in (*block.columns[:2], *firsts):
+            if not spellings.isdisjoint(cells):
+                found.update(index for index, cell in enumerate(cells) if cell in spellings)
+        for index in sorted(found):
             names = [folded_name(cells[index]) for cells in block.columns]
-            in_place = sum(map(eq, names, self._folded))
-            is_elsewhere = len({*names} & {*self._folded}) > in_place
-            if in_place == len(names):
+            if names == self._folded:
                 rows.faults[index] = _REPEATS_NAMES
-            elif (is_elsewhere or in_place > 1) and not any(map(is_value, rows.records[index])):
+            elif self._names_other_columns(records[index], records[index - 1] if index else (), names):
                 return index
         return None
+
+    def _names_other_columns(self, cells: Sequence[str], above: Sequence[str], read: Sequence[str]) -> bool:
+        """Returns whether a row names columns: two cells are known names, which are not in the row above, and none
+        is a value. `read` are its folded cells in the columns that are read, of which one has to be filled.
+        """
+        if not any(read) or any(map(is_value, cells)):
+            return False
+        is_elsewhere = len({*read} & {*self._folded}) > sum(map(eq, read, self._folded))
+        changed = [cell for at, cell in enumerate(cells[:COLUMNS_LOOKED_AT]) if [cell] != above[at : at + 1]]
+        return is_elsewhere or len({*filter(self._is_name, changed)}) > 1
+
+    def _is_name(self, cell: str) -> bool:
+        """Returns whether a cell is a name of this table or a known one, or ends with such a word."""
+        if len(cell) > MAX_NAME_LENGTH or not (folded := folded_name(cell)):
+            return False
+        return folded in self._names or self._is_known((cell,)) or self._is_known((re.split(r"[\s_.-]", cell)[-1],))
 
 
 class _Lines:

@@ -354,6 +354,31 @@ async def test_other_names_in_the_middle_end_the_input_there(again: str) -> None
     assert found.error.startswith("line 4: names columns again, and not as the first names do")
 
 
+@pytest.mark.parametrize(
+    ("names", "row", "again"),
+    [
+        ("id,name,email,city", "{n},N,p{n}@example.com,Ulm", "id,email,name,city"),
+        ("name,handle", "N,user_{n}", "handle,name"),
+        ("id,mobile,fax", "{n},+1415555013{n},", "id,fax,mobile"),
+        ("first_name,email", "N,p{n}@example.com", "first_name,parent_email"),
+        ("email,phone,name", "p{n}@example.com,,N", "email,fax,phone"),
+        ("name,email,city", "N,p{n}@example.com,Ulm", "Vorname,Ort,E-Mail"),
+    ],
+)
+async def test_names_of_a_joined_file_are_noticed_by_columns_that_are_not_read_too(
+    names: str, row: str, again: str
+) -> None:
+    rows = [row.format(n=n) for n in range(4)]
+    found = await reading("\n".join([names, *rows, again, *rows]))
+    assert len(found.rows) == 4
+    assert found.error.startswith("line 6: names columns again")
+
+
+async def test_words_that_most_rows_have_in_a_column_are_no_names() -> None:
+    found = await reading("handle,wants,by\n" + "".join(f"user_{n},email,phone\n" for n in range(9)))
+    assert (len(found.rows), found.error) == (9, "")
+
+
 async def test_somebody_who_is_called_as_a_column_is_a_row() -> None:
     found = await reading(f"handle,name,email\nemail,Ann,{ANN}\nHandle,Bob,\nemail,email,{BOB}\n")
     assert found.rows == [[ANN, "email"], ["Handle"], [BOB, "email"]]

@@ -15,6 +15,7 @@ from collections.abc import Set as AbstractSet
 from io import BufferedReader, StringIO
 from itertools import islice
 from operator import eq, itemgetter
+from statistics import median_low
 from typing import Any, Final, Generic, TypeVar
 
 import attrs
@@ -65,6 +66,8 @@ HEAD_CHARACTERS: Final = 65_536
 """The length of these lines after which no more are looked at."""
 FEWEST_SHORT: Final = 3
 """Rows with the same smaller number of cells among the first ones that are still taken for an accident."""
+FULL_ROWS_PER_SHORT: Final = 10
+"""In a table in which one row of so many, or fewer, has fewer cells than names, the report warns of them."""
 NAMES_SOUGHT: Final = (
     *("id", "sku", "title", "name", "first_name", "email", "e-mail", "mail", "phone", "mobile", "handle", "twitter"),
     *("username", "user_id", "country", "date", "created_at", "first name", "customer_id", "link", "price", "brand"),
@@ -140,7 +143,8 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     if form.header:
         positions = layout.positions if form.header_line is None else ()
         _refuse_rows_of_other_columns(rows[1:], names, positions, dialect.delimiter, line)
-    columns = _Columns(layout, names if form.header else None, len(names), selection.knows_any)
+    usual_width = median_low([len(row) for row in rows[form.header :] if row] or [0])
+    columns = _Columns(layout, names if form.header else None, len(names), usual_width, selection.knows_any)
     shape = _RowShape.of(dialect, layout, len(names), rows)
     yield from _blocks(table, shape, columns, selection, shown)
 
@@ -235,6 +239,12 @@ def _blocks(
         number += len(rows.records)
     if is_blank:
         raise NoRows("the file has no rows, only column names")
+    if shape.widths == {shape.width} and 0 < columns.short <= max(1, number // FULL_ROWS_PER_SHORT):
+        rows_have = "1 row has" if columns.short == 1 else f"{columns.short:,} rows have"
+        reason = (
+            f"{rows_have} fewer cells than there are names: where one is missing, those after it are read as others"
+        )
+        selection.remarks.append(RowIssue(0, "", reason))
 
 
 @attrs.frozen(eq=False)
@@ -466,7 +476,7 @@ class _Table:
 class _Columns(Generic[L]):
     """The columns of a table, of which `names` are None if it has none.
 
-    `is_known` says whether a name is one that the job reads.
+    Most rows have at most `usual_width` cells, and `is_known` says whether a name is one that the job reads.
     """
 
     def __init__(
@@ -474,11 +484,15 @@ class _Columns(Generic[L]):
         layout: L,
         names: Sequence[str] | None,
         width: int,
+        usual_width: int,
         is_known: Callable[[Sequence[str]], bool],
     ) -> None:
         self.layout = layout
         self.width = width
+        self._usual_width = max(width, usual_width)
         self._is_known = is_known
+        self.short = 0
+        """How many rows with fewer cells than names, but more than one, were returned."""
         self._folded = [] if names is None else [folded_name(names[at]) for at in layout.positions]
         names = (*names, *NAMES_SOUGHT) if names is not None else ()
         self._names = frozenset(filter(None, map(folded_name, names)))
@@ -486,12 +500,14 @@ class _Columns(Generic[L]):
         self._spellings = frozenset(names).union(*variants)
 
     def block(self, rows: _Rows, first_number: int) -> Block[L]:
-        """Returns the columns that are read. A row with surplus cells that are not blank has a doubt."""
+        """Returns the columns that are read. A row with surplus cells, unless they are blank in most rows, has a doubt."""
         records, faults, width = rows.records, rows.faults, self.width
         if not set(map(len, records)) <= {width}:
             padded = []
             for index, record in enumerate(records):
-                if len(record) > width and not is_blank_row(record[width:]):
+                self.short += 1 < len(record) < width
+                is_surplus = len(record) > self._usual_width and not is_blank_row(record)
+                if is_surplus or not is_blank_row(record[width:]):
                     says = f"has {len(record)} cells where there are {width} columns: {_QUOTE_CELL}"
                     rows.doubts[index] = Fault(says, width + 1, tuple(record[width:]))
                 padded.append([*record, *[""] * (width - len(record))] if len(record) < width else record)

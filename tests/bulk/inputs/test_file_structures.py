@@ -412,19 +412,23 @@ async def test_dates_and_years_are_names_of_columns() -> None:
 
 
 async def test_a_row_with_a_delimiter_in_a_cell_is_rejected_since_its_cells_are_under_other_names() -> None:
-    text = "name,handle,x\nLee, Bob,bob_ray,1\nAnn,ann_lee,1,\nCyd,cyd_lee\n"
+    text = "name,handle,x\nLee, Bob,bob_ray,1\nAnn,ann_lee,1\nCyd,cyd_lee\nLee, Bob,bob_ray,\n"
     async with open_records(io.BytesIO(text.encode()), IdentifierColumns.of(None, IDENTIFIER_KINDS)) as reader:
         (block,) = [each async for each in reader]
     (prepared,) = Preparer(now=datetime.datetime.now(datetime.UTC)).prepare(block)
     assert prepared.rejects == [
-        RowIssue(
-            1,
-            "",
-            "has 4 cells where there are 3 columns: quote cells that have a delimiter",
-        )
+        RowIssue(row, "", "has 4 cells where there are 3 columns: quote cells that have a delimiter") for row in (1, 4)
     ]
     (accepted,) = prepared.blocks
     assert list(accepted.columns[0][1]) == [hashlib.sha256(name).hexdigest() for name in (b"ann_lee", b"cyd_lee")]
+
+
+@pytest.mark.parametrize(("short", "warns"), [(1, "1 row has"), (2, "2 rows have"), (3, "")])
+async def test_a_few_rows_with_a_cell_too_few_are_counted_in_a_warning(short: int, warns: str) -> None:
+    rows = [f"{n},N{n},user_{n},Ulm" for n in range(20)] + [f"{n},user_{n},Ulm" for n in range(20, 20 + short)]
+    found = await reading("\n".join(["id,name,twitter,city", *rows]))
+    expected = [f"{warns} fewer cells than there are names: where one is missing, those after it are read as others"]
+    assert found.remarks == (expected if warns else [])
 
 
 async def test_a_column_without_a_name_at_the_end_is_a_column() -> None:

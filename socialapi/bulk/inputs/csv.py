@@ -183,11 +183,15 @@ def _refuse_rows_of_other_columns(
     """Raises InvalidInput if the first rows, and their cells in the columns that are read, show that the names are not
     theirs.
     """
+    index = next((at for at, each in enumerate(rows) if not is_blank_row(each)), 0)
     rows, width = [each for each in rows if not is_blank_row(each)], len(names)
     if len(rows) > 1 and all(not is_blank_row(each[width:]) for each in rows):
-        raise InvalidInput(
-            f"line {line}: there are {width} names, and each row below has more cells: add the names that are missing"
-        )
+        there_are = "is 1 name" if width == 1 else f"are {width} names"
+        below = line + 1 + index
+        advice = "add the names that are missing"
+        if set(map(folded_name, names)) & set(map(folded_name, rows[0])) and not any(map(is_value, rows[0])):
+            advice = f"if line {below} names the columns, say so with header_line={below} or --header-line {below}"
+        raise InvalidInput(f"line {line}: there {there_are}, and each row below has more cells: {advice}")
     if len(rows) > 1 and any(all(each[at : at + 1] == [names[at]] for each in rows) for at in positions):
         raise InvalidInput(
             f"line {line} looks like data: in a column that is read, each row has the same word as its name. A file "
@@ -195,6 +199,11 @@ def _refuse_rows_of_other_columns(
         )
     for other in DELIMITERS if rows and width > 1 and all(len(each) == 1 for each in rows) else ():
         if all(each[0].count(other) == width - 1 for each in rows):
+            if other == delimiter:
+                raise InvalidInput(
+                    f"line {line}: the rows below have one cell each, since whole lines are in quotation marks: quote "
+                    "single cells, or none"
+                )
             raise InvalidInput(
                 f"line {line}: the names are separated by {delimiter!r}, and the rows below by {other!r}: use one of them"
             )

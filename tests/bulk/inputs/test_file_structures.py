@@ -440,6 +440,17 @@ async def test_rows_with_another_delimiter_than_the_names_are_refused() -> None:
     found = await reading(f"email;phone\n{ANN},+14155550132\n{BOB},\n")
     assert found.error == "line 1: the names are separated by ';', and the rows below by ',': use one of them"
 
+    found = await reading(f'name,email\n"Ann,{ANN}"\n"Bob,{BOB}"\n')
+    assert found.error.startswith("line 1: the rows below have one cell each, since whole lines are in quotation marks")
+
+
+async def test_a_title_that_is_a_name_is_no_line_of_names() -> None:
+    found = await reading(f"Email\nName,Email\nAnn,{ANN}\nBob,{BOB}\n")
+    assert found.error == (
+        "line 1: there is 1 name, and each row below has more cells: if line 2 names the columns, say so with "
+        "header_line=2 or --header-line 2"
+    )
+
 
 # Encodings -----------------------------------------------------------------------------------------------------------
 

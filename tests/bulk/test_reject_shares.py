@@ -217,6 +217,39 @@ async def test_so_it_does_with_a_journal_and_with_what_the_service_refuses(tmp_p
     assert (done.rejected, done.resumed, done.deleted) == (10, 50, 10)
 
 
+DAMAGES: Final = {
+    "a mark that is not closed, and a delimiter too many": {5: '"Joe, Ann,user_5,x', 15: 'TV 19",user_15,x'},
+    "names of a joined file": {10: "handle,name,note"},
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+async def test_in_the_second_night_nobody_whom_a_damaged_line_hides_is_removed(tmp_path: Path, damage: str) -> None:
+    service, file = ModelService(), tmp_path / "people.csv"
+    for changed in ({}, DAMAGES[damage]):
+        rows = [changed.get(n, f"N{n},user_{n},x") for n in range(30)]
+        file.write_text("\n".join(["name,handle,note", *rows]), "utf-8")
+        service.requests.clear()
+        if changed:
+            await stopped(sync_of(service, file, tmp_path / "snapshot"))
+        else:
+            await sync_of(service, file, tmp_path / "snapshot")
+    assert (service.requests, len(service.members)) == ([], 30)
+
+
+async def test_a_load_deletes_nothing_when_inches_hide_the_next_product(tmp_path: Path) -> None:
+    service, file, names = ModelCatalog(), tmp_path / "feed.csv", [*product("")]
+    options: dict[str, Any] = {"digests": tmp_path / "digests", "delete_vanished": True, "max_vanished_share": 1.0}
+    rows = [",".join(str(value) for value in product(f"p{n}", title="Mug").values()) for n in range(9)]
+    file.write_text("\n".join([",".join(names), *rows]), "utf-8")
+    await load_of(service, file, **options).run()
+    rows[3], rows[4] = rows[3].replace("Mug", '"Monitor, 27""'), rows[4].replace("Mug", 'TV 32"')
+    file.write_text("\n".join([",".join(names), *rows]), "utf-8")
+    says, _ = await stopped(load_of(service, file, **options).run())
+    assert "line 5, column" in says
+    assert (service.deletions, len(service.products)) == ([], 9)
+
+
 async def test_a_feed_that_breaks_off_is_delivered_up_to_there_and_deletes_nothing(tmp_path: Path) -> None:
     def rows() -> Iterator[dict[str, Any]]:
         yield from numbered(30)

@@ -10,16 +10,17 @@ import csv
 import functools
 import re
 from collections import Counter
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from io import BufferedReader, StringIO
 from itertools import islice
 from operator import eq, itemgetter
+from statistics import median_low
 from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
-from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, folded_name, is_value
+from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, MAX_NAMES_KEPT, folded_name, is_value
 from socialapi.bulk.inputs.dialect import (
     MAX_CELL_CHARACTERS,
     READ_BYTES,
@@ -65,11 +66,16 @@ HEAD_CHARACTERS: Final = 65_536
 """The length of these lines after which no more are looked at."""
 FEWEST_SHORT: Final = 3
 """Rows with the same smaller number of cells among the first ones that are still taken for an accident."""
+FULL_ROWS_PER_SHORT: Final = 10
+"""In a table in which one row of so many, or fewer, has fewer cells than names, the report warns of them."""
 NAMES_SOUGHT: Final = (
     *("id", "sku", "title", "name", "first_name", "email", "e-mail", "mail", "phone", "mobile", "handle", "twitter"),
     *("username", "user_id", "country", "date", "created_at", "first name", "customer_id", "link", "price", "brand"),
+    *("last_name", "last name", "surname", "company", "city", "fax", "vorname", "nachname", "firma", "ort", "stadt"),
+    *("kundennummer", "kundennr", "telefon", "handy", "artikelnummer", "artikelnr", "titel", "beschreibung", "preis"),
+    *("nom", "prénom", "ville", "téléphone", "nombre", "apellidos", "correo", "teléfono"),
 )
-"""Names that another file, joined to this one, may have for its first column that is read."""
+"""Names that another file, joined to this one, may have for its first columns."""
 
 _MISQUOTED: Final = "text follows a quotation mark that closes the cell: write a quotation mark within a cell twice"
 _NEVER_CLOSED: Final = "a quotation mark is not closed before the end of the file"
@@ -137,7 +143,8 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     if form.header:
         positions = layout.positions if form.header_line is None else ()
         _refuse_rows_of_other_columns(rows[1:], names, positions, dialect.delimiter, line)
-    columns = _Columns(layout, names if form.header else None, len(names))
+    usual_width = median_low([len(row) for row in rows[form.header :] if row] or [0])
+    columns = _Columns(layout, names if form.header else None, len(names), usual_width, selection.knows_any)
     shape = _RowShape.of(dialect, layout, len(names), rows)
     yield from _blocks(table, shape, columns, selection, shown)
 
@@ -176,11 +183,15 @@ def _refuse_rows_of_other_columns(
     """Raises InvalidInput if the first rows, and their cells in the columns that are read, show that the names are not
     theirs.
     """
+    index = next((at for at, each in enumerate(rows) if not is_blank_row(each)), 0)
     rows, width = [each for each in rows if not is_blank_row(each)], len(names)
     if len(rows) > 1 and all(not is_blank_row(each[width:]) for each in rows):
-        raise InvalidInput(
-            f"line {line}: there are {width} names, and each row below has more cells: add the names that are missing"
-        )
+        there_are = "is 1 name" if width == 1 else f"are {width} names"
+        below = line + 1 + index
+        advice = "add the names that are missing"
+        if set(map(folded_name, names)) & set(map(folded_name, rows[0])) and not any(map(is_value, rows[0])):
+            advice = f"if line {below} names the columns, say so with header_line={below} or --header-line {below}"
+        raise InvalidInput(f"line {line}: there {there_are}, and each row below has more cells: {advice}")
     if len(rows) > 1 and any(all(each[at : at + 1] == [names[at]] for each in rows) for at in positions):
         raise InvalidInput(
             f"line {line} looks like data: in a column that is read, each row has the same word as its name. A file "
@@ -188,6 +199,11 @@ def _refuse_rows_of_other_columns(
         )
     for other in DELIMITERS if rows and width > 1 and all(len(each) == 1 for each in rows) else ():
         if all(each[0].count(other) == width - 1 for each in rows):
+            if other == delimiter:
+                raise InvalidInput(
+                    f"line {line}: the rows below have one cell each, since whole lines are in quotation marks: quote "
+                    "single cells, or none"
+                )
             raise InvalidInput(
                 f"line {line}: the names are separated by {delimiter!r}, and the rows below by {other!r}: use one of them"
             )
@@ -232,6 +248,12 @@ def _blocks(
         number += len(rows.records)
     if is_blank:
         raise NoRows("the file has no rows, only column names")
+    if shape.widths == {shape.width} and 0 < columns.short <= max(1, number // FULL_ROWS_PER_SHORT):
+        rows_have = "1 row has" if columns.short == 1 else f"{columns.short:,} rows have"
+        reason = (
+            f"{rows_have} fewer cells than there are names: where one is missing, those after it are read as others"
+        )
+        selection.remarks.append(RowIssue(0, "", reason))
 
 
 @attrs.frozen(eq=False)
@@ -262,30 +284,40 @@ class _RowShape:
         lines = [self.dialect.cells_of(line) for line in self.dialect.continued(raw)]
         if self._is_row(lines[0]) is True and self._is_row(record) is not True:
             return _HOLDS_ROWS
-        first, sizes = 0, [size for cell in record if (size := line_ends_in(cell))]
+        first, texts = 0, [(line_ends_in(cell), f"{self.dialect.delimiter} " in cell) for cell in record]
+        texts = [(size, is_prose) for size, is_prose in texts if size]
         if self.dialect.escapes_line_ends:  # an escaped line end in a cell ends none of these lines
-            sizes = [len(lines) - 1] if len(sizes) == 1 < len(lines) else []
-        for size in sizes:
-            if self._are_rows(lines[first : first + size + 1]):
+            texts = [(len(lines) - 1, texts[0][1])] if len(texts) == 1 < len(lines) else []
+        for size, is_prose in texts:
+            if self._are_rows(lines[first : first + size + 1], is_prose=is_prose):
                 return _HOLDS_ROWS
             first += size
         return None
 
-    def _are_rows(self, lines: Sequence[Sequence[str]]) -> bool:
+    def _are_rows(self, lines: Sequence[Sequence[str]], *, is_prose: bool) -> bool:
         """Returns whether some of the lines of a cell, taken by themselves, are other rows.
 
         A line between two others is one if it has as many cells as rows have, and an identifier or the like in the
-        right one. The first one is only if the last one is too. Words and short rows are if every line may be a row.
+        right one, or if most of these lines may be rows. The first one is only if the last one is too. Words and short
+        rows are if every line may be a row; of two columns, only those without a blank after a delimiter.
         """
-        likely = list(map(self._is_row, lines))
-        if True in likely[1:-1] or likely[0] is likely[-1] is True:
+        edges, inner = (lines[0], lines[-1]), list(map(self._is_row, lines[1:-1]))
+        are_wide = all(not is_blank_row(cells[self.width :]) for cells in edges)
+        ends = list(map(self._is_row if are_wide and self.width == 2 else self._is_end, edges))
+        if True in inner or ends[0] is ends[1] is True:
             return True
-        if self.dialect.delimiter == "\t":
-            return are_rows(lines, self.width)
-        if len(lines) == 2 and self.width > 1:
-            is_short = [len(cells) < min(self.widths) for cells in lines]
-            return False not in likely and self.width > 2 and is_short[0] is is_short[1]
-        return False not in likely
+        short = [len(cells) < min(self.widths) for cells in edges]
+        full = [found is None and len(cells) in self.widths for found, cells in zip(inner, lines[1:-1], strict=True)]
+        is_table = 2 * full.count(True) > len(full) and (self.width - 1) * full.count(True) > 1
+        is_unclear = self.width == 2 and is_prose
+        if is_table and not is_unclear and (len(full) > 2 or True not in short):
+            return True
+        is_tab, is_pair = self.dialect.delimiter == "\t", len(lines) == 2
+        if is_tab and are_rows(lines, self.width):
+            return True
+        if is_pair and (are_wide or is_unclear or (self.width > 1 and short[0] is not short[1])):
+            return False
+        return (is_pair or not is_tab) and False not in (*inner, *ends)
 
     def _is_row(self, cells: Sequence[str]) -> bool | None:
         """Returns whether a line with these cells is a row by itself; None if it may be."""
@@ -295,6 +327,13 @@ class _RowShape:
         if len(cells) in self.widths or (found and len(cells) > self.width):
             return found
         return None if found and len(cells) > 1 else False
+
+    def _is_end(self, cells: Sequence[str]) -> bool | None:
+        """Returns whether a line with a lone quotation mark is a row by itself, also if it has a delimiter too many."""
+        if self.width == 1 or is_blank_row(cells[self.width :]):
+            return self._is_row(cells)
+        found = {self.layout.is_row(cells[at : at + self.width]) for at in range(len(cells) - self.width + 1)}
+        return True if True in found else None if None in found and self.width > 2 else False
 
     def _padded(self, cells: Sequence[str]) -> Sequence[str]:
         return [*cells, *[""] * (self.width - len(cells))][: self.width]
@@ -444,24 +483,40 @@ class _Table:
 
 
 class _Columns(Generic[L]):
-    """The columns of a table, of which `names` are None if it has none."""
+    """The columns of a table, of which `names` are None if it has none.
 
-    def __init__(self, layout: L, names: Sequence[str] | None, width: int) -> None:
+    Most rows have at most `usual_width` cells, and `is_known` says whether a name is one that the job reads.
+    """
+
+    def __init__(
+        self,
+        layout: L,
+        names: Sequence[str] | None,
+        width: int,
+        usual_width: int,
+        is_known: Callable[[Sequence[str]], bool],
+    ) -> None:
         self.layout = layout
         self.width = width
-        self._read = [] if names is None else [names[at] for at in layout.positions]
-        self._folded = list(map(folded_name, self._read))
-        names = (*self._read, *NAMES_SOUGHT) if self._read else ()
+        self._usual_width = max(width, usual_width)
+        self._is_known = is_known
+        self.short = 0
+        """How many rows with fewer cells than names, but more than one, were returned."""
+        self._folded = [] if names is None else [folded_name(names[at]) for at in layout.positions]
+        names = (*names, *NAMES_SOUGHT) if names is not None else ()
+        self._names = frozenset(filter(None, map(folded_name, names)))
         variants = (map(str.lower, names), map(str.upper, names), map(str.capitalize, names), map(str.title, names))
         self._spellings = frozenset(names).union(*variants)
 
     def block(self, rows: _Rows, first_number: int) -> Block[L]:
-        """Returns the columns that are read. A row with surplus cells that are not blank has a doubt."""
+        """Returns the columns that are read. A row with surplus cells, unless they are blank in most rows, has a doubt."""
         records, faults, width = rows.records, rows.faults, self.width
         if not set(map(len, records)) <= {width}:
             padded = []
             for index, record in enumerate(records):
-                if len(record) > width and not is_blank_row(record[width:]):
+                self.short += 1 < len(record) < width
+                is_surplus = len(record) > self._usual_width and not is_blank_row(record)
+                if is_surplus or not is_blank_row(record[width:]):
                     says = f"has {len(record)} cells where there are {width} columns: {_QUOTE_CELL}"
                     rows.doubts[index] = Fault(says, width + 1, tuple(record[width:]))
                 padded.append([*record, *[""] * (width - len(record))] if len(record) < width else record)
@@ -478,18 +533,38 @@ class _Columns(Generic[L]):
         """Returns the index of the first row that names the columns of another file, as joined files have it, and
         makes those that repeat the names of this one faults. None if there is no such row.
         """
-        first = block.columns[0] if block.columns else ()
-        if self._spellings.isdisjoint(first):
+        if not self._folded:
             return None
-        for index in [index for index, cell in enumerate(first) if cell in self._spellings]:
+        records, spellings = rows.records, self._spellings
+        found = set[int]()
+        is_first_read = 0 in self.layout.positions[:2]
+        firsts = () if is_first_read else ([record[0] if record else "" for record in records],)
+        for cells in (*block.columns[:2], *firsts):
+            if not spellings.isdisjoint(cells):
+                found.update(index for index, cell in enumerate(cells) if cell in spellings)
+        for index in sorted(found):
             names = [folded_name(cells[index]) for cells in block.columns]
-            in_place = sum(map(eq, names, self._folded))
-            is_elsewhere = len({*names} & {*self._folded}) > in_place
-            if in_place == len(names):
+            if names == self._folded:
                 rows.faults[index] = _REPEATS_NAMES
-            elif (is_elsewhere or in_place > 1) and not any(map(is_value, rows.records[index])):
+            elif self._names_other_columns(records[index], records[index - 1] if index else (), names):
                 return index
         return None
+
+    def _names_other_columns(self, cells: Sequence[str], above: Sequence[str], read: Sequence[str]) -> bool:
+        """Returns whether a row names columns: two cells are known names, which are not in the row above, and none
+        is a value. `read` are its folded cells in the columns that are read, of which one has to be filled.
+        """
+        if not any(read) or any(map(is_value, cells)):
+            return False
+        is_elsewhere = len({*read} & {*self._folded}) > sum(map(eq, read, self._folded))
+        changed = [cell for at, cell in enumerate(cells[:COLUMNS_LOOKED_AT]) if [cell] != above[at : at + 1]]
+        return is_elsewhere or len({*filter(self._is_name, changed)}) > 1
+
+    def _is_name(self, cell: str) -> bool:
+        """Returns whether a cell is a name of this table or a known one, or ends with such a word."""
+        if len(cell) > MAX_NAME_LENGTH or not (folded := folded_name(cell)):
+            return False
+        return folded in self._names or self._is_known((cell,)) or self._is_known((re.split(r"[\s_.-]", cell)[-1],))
 
 
 class _Lines:

@@ -164,12 +164,42 @@ async def test_whatever_rows_look_like_a_mark_that_swallows_them_ends_the_input(
     assert re.match("line 22, column [12]: .* quotation mark", found.error)
 
 
+HANDLES = ("name,handle,note", "N{n},user_{n},note {n}")
+
+
+@pytest.mark.parametrize(
+    ("table", "first", "last", "end"),
+    [
+        (HANDLES, '"Joe, Ann,user_5,x', 'TV 19",user_9,x', 9),
+        (HANDLES, '"Joe, Ann,user_5,x', 'TV 19",user_7,x', 7),
+        (HANDLES, 'N,user_5,"x, y', 'N,user_9,x, 19"', 9),
+        (("id,name,handle", "{n},N{n},user_{n}"), '5,"Joe, Ann,user_5', '6,TV 19",user_6', 6),
+        (("name,email,n", "N{n},p{n}@example.com,n"), '"TV, 27"",p5@example.com,n', 'TV 27",p6@example.com,n', 6),
+        (("email,name,n", "p{n}@example.com,N{n},n"), 'p5@example.com,"TV, 27"",n', 'p6@example.com,TV 27",n', 6),
+        (("note,handle", "N{n},user_{n}"), '"note,user_5', 'note",user_6', 6),
+    ],
+)
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+async def test_a_lone_mark_in_a_row_with_a_delimiter_too_many_swallows_no_row_in_silence(
+    table: tuple[str, str], first: str, last: str, end: int, delimiter: str
+) -> None:
+    names, row = table
+    rows = [first if n == 5 else last if n == end else row.format(n=n) for n in range(20)]
+    found = await reading("\n".join([names, *rows]).replace(",", delimiter))
+    if delimiter == "\t":  # where the mark is a character
+        assert (len(found.rows), found.error) == (20, "")
+    else:
+        assert len(found.rows) == 5
+        assert re.match("line 7, column [1-3]: a quotation mark opens a cell that holds other rows", found.error)
+
+
 @pytest.mark.parametrize(
     "row",
     [
         'ann_lee,"Hi,\nthanks, x\nbye, y",1',
         'ann_lee,"Main Street 1\n10115, Berlin",1',
         'ann_lee,"Regards,\nBob, bob@example.com\n",1',
+        'ann_lee,"Ms,\nAnn, Lee, x\nUlm",1',
     ],
 )
 async def test_words_and_numbers_within_a_cell_of_several_lines_are_no_rows(row: str) -> None:
@@ -324,6 +354,31 @@ async def test_other_names_in_the_middle_end_the_input_there(again: str) -> None
     assert found.error.startswith("line 4: names columns again, and not as the first names do")
 
 
+@pytest.mark.parametrize(
+    ("names", "row", "again"),
+    [
+        ("id,name,email,city", "{n},N,p{n}@example.com,Ulm", "id,email,name,city"),
+        ("name,handle", "N,user_{n}", "handle,name"),
+        ("id,mobile,fax", "{n},+1415555013{n},", "id,fax,mobile"),
+        ("first_name,email", "N,p{n}@example.com", "first_name,parent_email"),
+        ("email,phone,name", "p{n}@example.com,,N", "email,fax,phone"),
+        ("name,email,city", "N,p{n}@example.com,Ulm", "Vorname,Ort,E-Mail"),
+    ],
+)
+async def test_names_of_a_joined_file_are_noticed_by_columns_that_are_not_read_too(
+    names: str, row: str, again: str
+) -> None:
+    rows = [row.format(n=n) for n in range(4)]
+    found = await reading("\n".join([names, *rows, again, *rows]))
+    assert len(found.rows) == 4
+    assert found.error.startswith("line 6: names columns again")
+
+
+async def test_words_that_most_rows_have_in_a_column_are_no_names() -> None:
+    found = await reading("handle,wants,by\n" + "".join(f"user_{n},email,phone\n" for n in range(9)))
+    assert (len(found.rows), found.error) == (9, "")
+
+
 async def test_somebody_who_is_called_as_a_column_is_a_row() -> None:
     found = await reading(f"handle,name,email\nemail,Ann,{ANN}\nHandle,Bob,\nemail,email,{BOB}\n")
     assert found.rows == [[ANN, "email"], ["Handle"], [BOB, "email"]]
@@ -357,19 +412,23 @@ async def test_dates_and_years_are_names_of_columns() -> None:
 
 
 async def test_a_row_with_a_delimiter_in_a_cell_is_rejected_since_its_cells_are_under_other_names() -> None:
-    text = "name,handle,x\nLee, Bob,bob_ray,1\nAnn,ann_lee,1,\nCyd,cyd_lee\n"
+    text = "name,handle,x\nLee, Bob,bob_ray,1\nAnn,ann_lee,1\nCyd,cyd_lee\nLee, Bob,bob_ray,\n"
     async with open_records(io.BytesIO(text.encode()), IdentifierColumns.of(None, IDENTIFIER_KINDS)) as reader:
         (block,) = [each async for each in reader]
     (prepared,) = Preparer(now=datetime.datetime.now(datetime.UTC)).prepare(block)
     assert prepared.rejects == [
-        RowIssue(
-            1,
-            "",
-            "has 4 cells where there are 3 columns: quote cells that have a delimiter",
-        )
+        RowIssue(row, "", "has 4 cells where there are 3 columns: quote cells that have a delimiter") for row in (1, 4)
     ]
     (accepted,) = prepared.blocks
     assert list(accepted.columns[0][1]) == [hashlib.sha256(name).hexdigest() for name in (b"ann_lee", b"cyd_lee")]
+
+
+@pytest.mark.parametrize(("short", "warns"), [(1, "1 row has"), (2, "2 rows have"), (3, "")])
+async def test_a_few_rows_with_a_cell_too_few_are_counted_in_a_warning(short: int, warns: str) -> None:
+    rows = [f"{n},N{n},user_{n},Ulm" for n in range(20)] + [f"{n},user_{n},Ulm" for n in range(20, 20 + short)]
+    found = await reading("\n".join(["id,name,twitter,city", *rows]))
+    expected = [f"{warns} fewer cells than there are names: where one is missing, those after it are read as others"]
+    assert found.remarks == (expected if warns else [])
 
 
 async def test_a_column_without_a_name_at_the_end_is_a_column() -> None:
@@ -380,6 +439,17 @@ async def test_a_column_without_a_name_at_the_end_is_a_column() -> None:
 async def test_rows_with_another_delimiter_than_the_names_are_refused() -> None:
     found = await reading(f"email;phone\n{ANN},+14155550132\n{BOB},\n")
     assert found.error == "line 1: the names are separated by ';', and the rows below by ',': use one of them"
+
+    found = await reading(f'name,email\n"Ann,{ANN}"\n"Bob,{BOB}"\n')
+    assert found.error.startswith("line 1: the rows below have one cell each, since whole lines are in quotation marks")
+
+
+async def test_a_title_that_is_a_name_is_no_line_of_names() -> None:
+    found = await reading(f"Email\nName,Email\nAnn,{ANN}\nBob,{BOB}\n")
+    assert found.error == (
+        "line 1: there is 1 name, and each row below has more cells: if line 2 names the columns, say so with "
+        "header_line=2 or --header-line 2"
+    )
 
 
 # Encodings -----------------------------------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ _OTHER_NAMES: Final = {
     "Apache 2.0": "Apache-2.0",
     "Apache Software License": "Apache-2.0",
     "http://www.apache.org/licenses/LICENSE-2.0": "Apache-2.0",
+    "BSD License": "BSD-3-Clause",
     "MIT License": "MIT",
     "Python Software Foundation License": "PSF-2.0",
     "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",

@@ -22,7 +22,7 @@ from socialapi.resources.arguments import check_argument, right_arguments
         (int | None, [5, None], [True, 5.0, "5"], "a whole number or None"),
         (float, [5, 0.5], [True, "0.5"], "a number"),
         (bool, [True], [1, "true", None], "True or False"),
-        (Literal["auto"] | int, ["auto", "else", 5], [1.5, True], "a text or a whole number"),
+        (Literal["auto"] | float, ["auto", "else", 5], [True, None], "a text or a number"),
         (datetime.datetime | str, [datetime.datetime.now(datetime.UTC), "a"], [5], "a datetime or a text"),
         (Mapping[str, str | Sequence[str]], [{}, {"a": ["b"]}], [{"a": 5}, {5: "a"}, {"a": [5]}, "a"], "a mapping"),
         (Sequence[str], [["a"], ("a",)], ["a", b"a", [5], {"a"}], "a list"),

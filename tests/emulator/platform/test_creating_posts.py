@@ -241,7 +241,11 @@ async def test_a_post_is_shared_with_followers_from_a_community_only(ask: Asker)
 
 @pytest.mark.parametrize(
     ("name", "told"),
-    [("txt", "did you mean text?"), ("reply_setting", "did you mean reply_settings?"), ("zebra", "there are card_uri")],
+    [
+        ("texxt", "did you mean text?"),
+        ("reply_setting", "did you mean reply_settings?"),
+        ("zebra", "there are card_uri"),
+    ],
 )
 async def test_an_unknown_field_is_refused_with_a_suggestion(ask: Asker, name: str, told: str) -> None:
     reply = await create(ask, text="x", **{name: "x"})

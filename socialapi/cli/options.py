@@ -6,7 +6,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import attrs
 from cyclopts import Group, Parameter, Token, validators
@@ -40,9 +40,22 @@ NOT_READ_AGAIN: Final = (
 )
 JOURNALED: Final = Group("Journaled", validator=_not_from_standard_input, show=False)
 
+# Shells complete files where a path is declared; addresses would lose a slash as paths.
+if TYPE_CHECKING:
+    FileName = str
+else:
+    FileName = Path
+
+
+def _as_written(kind: Any, tokens: Sequence[Token]) -> list[str]:
+    """Returns the names of files as they were given."""
+    return [token.value for token in tokens]
+
+
 Files = Annotated[
-    list[str],
+    list[FileName],
     Parameter(
+        converter=_as_written,
         name=FILE,
         help="CSV (any usual delimiter), JSON Lines or a JSON array in UTF-8, also packed with gzip or Zstandard, or Parquet. Several, "
         "or a quoted pattern ('exports/*.csv', 's3://bucket/part-*.csv'), are read as one; https:// is read as well, and - is "
@@ -53,8 +66,9 @@ Files = Annotated[
     ),
 ]
 Feeds = Annotated[
-    list[str],
+    list[FileName],
     Parameter(
+        converter=_as_written,
         name=FILE,
         help="A feed as merchants write it: CSV or TSV, RSS or Atom with g: names, JSON Lines, or a JSON array, also packed "
         "with gzip or Zstandard, or Parquet. Several, or a quoted pattern ('feeds/*.xml'), are read as one; https:// and "

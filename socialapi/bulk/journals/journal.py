@@ -37,7 +37,7 @@ class JobIdentity(FrozenRecord):
     target: Mapping[str, str]
     """Where everything goes: host, documented path and its arguments."""
     source: Mapping[str, str | int]
-    """What `fingerprint` says of the input."""
+    """The fingerprint of the input, from `fingerprint`."""
     settings: Mapping[str, Setting]
     """Everything that changes what is sent."""
 
@@ -152,7 +152,7 @@ class Journal(Protocol):
 
 
 def refuse_other(journal: str, then: JobIdentity, now: JobIdentity) -> None:
-    """Raises InvalidInput when a journal is not that of the job."""
+    """Raises InvalidInput if the journal belongs to another job."""
     different = then.differences(now)
     if not different:
         return
@@ -200,15 +200,15 @@ class Files(Protocol):
     """The files of an input: a reader."""
 
     def find(self) -> Sequence[str]:
-        """Returns those of an input of several files."""
+        """Returns the files of an input of several files."""
 
     def version_of(self, address: str) -> FileVersion:
         """Returns the version of the file at an address."""
 
 
 async def fingerprint(source: object, files: Files) -> dict[str, str | int]:
-    """What is compared of an input: of a file its path, its size and a digest of its beginning, of one at
-    an address its size and its ETag or time, of anything else its type.
+    """Returns what identifies an input: for a file its path, size and a digest of its beginning,
+    for a remote file its size and its ETag or time, for anything else its type.
 
     Raises InvalidInput for a file that cannot be read.
     """
@@ -268,8 +268,8 @@ def _shown(name: str, value: Setting) -> str:
 
 
 def _without_persons(settings: Mapping[str, Setting]) -> dict[str, Setting]:
-    """For a message: a text that has an address in it, which no job here writes, is not shown. The
-    path of a file is.
+    """Returns the settings for a message. A text with an @ may be an address and is hidden, unless
+    it is a path.
     """
     return {name: "<hidden>" if _names_somebody(value) else value for name, value in settings.items()}
 

@@ -1,4 +1,4 @@
-"""A journal in a SQLite file. What it has confirmed is not sent again, even after a kill."""
+"""A journal in a SQLite file. Confirmed batches are not sent again, even after a kill."""
 
 import hashlib
 import os
@@ -89,7 +89,7 @@ class SqliteJournal:
         return found[0][1] if found else None
 
     async def last_row(self) -> int:
-        """Returns the highest row of which anything is known."""
+        """Returns the highest row that has an outcome or is in a recorded batch."""
         return await self._database.run(_last_row)
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
@@ -259,8 +259,8 @@ def _outcome(line: Row) -> Outcome:
 
 
 def _insert(connection: sqlite3.Connection, statement: str, lines: Iterable[Row]) -> None:
-    """Adds lines, each with its seal. Returns nothing: a cursor must not leave its thread, not even
-    to be thrown away.
+    """Inserts lines, each with its checksum. Returns None and not the cursor, which must not leave
+    its thread.
     """
     connection.executemany(statement, ((*values, _seal(values)) for values in lines))
 

@@ -59,8 +59,8 @@ WELL_KNOWN: Final = frozenset(_DIGESTS)
 
 
 def known_as(kind: IdentifierKind, digest: str) -> Known | None:
-    """Returns what is known of a digest: one of an empty text, of a placeholder, or of the digest
-    of these.
+    """Returns whether a digest is of an empty text, of a placeholder, or of the digest of one of
+    these; None otherwise.
     """
     known = _DIGESTS.get(digest)
     return _PHONE_DIGESTS.get(digest) if known is None and kind == "phone_number" else known
@@ -110,7 +110,7 @@ def findings_of(
 
 
 def remarks_of(remarks: Iterable[RowIssue]) -> Iterator[Finding]:
-    """Yields what there is to say about an input as a whole, and about columns of it that are not read."""
+    """Yields a finding for each remark about the input as a whole or about an ignored column."""
     for each in remarks:
         file = f"{each.file}: " if each.file else ""
         column = f'the column "{each.field}" ' if each.field else ""

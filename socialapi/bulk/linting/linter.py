@@ -66,7 +66,7 @@ async def lint_records(
     allow_empty: bool = True,
     **reading: Any,
 ) -> LintReport:
-    """Returns what an upload of the records, or of the first `sample` of them, has to expect.
+    """Returns a report on how an upload of the records, or of the first `sample` records, would go.
 
     `reading` are the options of an upload that say how its input is read.
     `takes_effective_at` says whether the target takes a time of effect, and `now` when the rows
@@ -244,7 +244,9 @@ class Linter:
         return column
 
     def _look_closer(self, kind: IdentifierKind, text: str, value: str, remark: str, column: _Counts) -> None:
-        """Counts what is of no use though it may be sent, and how the value is written."""
+        """Counts values that are useless although they can be sent, and the ways in which values
+        are written.
+        """
         counts = self._kinds[kind]
         if kind == "partner_user_id":
             counts.placeholders += is_placeholder(kind, text)

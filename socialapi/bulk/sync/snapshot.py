@@ -1,5 +1,5 @@
-"""The snapshot of a sync: a SQLite file of the digests that an audience holds, and the protocol of
-a sync that changes it.
+"""The snapshot of a sync: a SQLite file with the digests that an audience holds, and the steps in
+which a sync changes it.
 """
 
 import contextlib
@@ -45,11 +45,11 @@ SCHEMA: Final = Schema(
     ),
 )
 ROWS_PER_PAGE: Final = 2_500
-"""Rows taken from the files at a time: a few milliseconds of work."""
+"""The number of rows read from the scratch files at a time, which takes a few milliseconds."""
 BYTES_PER_TRANSACTION: Final = 16_000_000
 """Digests that are taken over to the members in one transaction, or somewhat more."""
 UNITS: Final = (max(KINDS) + 1) * BUCKETS
-"""A unit is what begins with one byte, of one kind."""
+"""The number of units. A unit is all digests of one kind that begin with the same byte."""
 BUCKETS_PER_STEP: Final = 32
 """Buckets that are compared in one go: a sync that is cancelled waits for that."""
 
@@ -113,8 +113,8 @@ class Snapshot:
         return self._opened
 
     async def open(self) -> None:
-        """Opens the file, or makes it, and takes over what an earlier sync was accepted before it
-        was ended.
+        """Opens the file, or creates it, and applies what the service accepted from an earlier sync
+        that was killed.
 
         Raises as well when it is of another audience.
         """
@@ -138,8 +138,8 @@ class Snapshot:
             await self._database.aclose()
 
     async def stage(self, blocks: Sequence[tuple[RowBlock, int]]) -> None:
-        """Adds rows of the desired state, each block with the time (epoch seconds) at which the
-        service removes them. Their numbers must be higher than the earlier ones.
+        """Adds desired rows, each block with the time (epoch seconds) at which the service removes
+        it. Row numbers must be higher than in earlier blocks.
         """
 
         def stage(_: sqlite3.Connection) -> None:
@@ -188,8 +188,8 @@ class Snapshot:
         await self._database.read(lambda _: self._scratch.removals.clear())
 
     async def announce(self, *, now: int) -> None:
-        """Records that the additions and removals are about to be sent, and forgets what has
-        expired.
+        """Records that the additions and removals are about to be sent, and deletes expired
+        members.
         """
 
         def announce(connection: sqlite3.Connection) -> None:
@@ -241,8 +241,8 @@ class Snapshot:
         return await self._database.read(find)
 
     async def additions(self) -> Sequence[RowBlock]:
-        """Returns the next page of rows to be added, whose numbers are their positions; nothing
-        after the last page.
+        """Returns the next page of rows to add, numbered by their positions; an empty list after
+        the last page.
 
         A page that was never returned was never sent, and does not count as held after a sync that
         was killed.
@@ -283,8 +283,8 @@ class Snapshot:
         return await self._database.read(members.count)
 
     async def finish(self) -> None:
-        """Applies the outcomes of the sync to the members, however far it got, and removes
-        everything else of it. Nothing that was removed can be read any more.
+        """Applies the outcomes of the sync to the members, even if it stopped early, and deletes
+        its other data so that deleted data cannot be recovered.
         """
         await self._take_over()
         await self._database.read(self._remove_scratch)

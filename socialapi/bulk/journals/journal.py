@@ -23,7 +23,7 @@ DIFFERENCES_SHOWN: Final = 8
 
 Setting = str | int | float | bool | None
 State = Literal["finished", "stopped", "interrupted"]
-"""How a run ended: all was settled; something stopped it; it was cancelled."""
+"""How a run ended: every row was settled, an error stopped it, or it was cancelled."""
 
 
 @attrs.frozen(kw_only=True)
@@ -35,7 +35,7 @@ class JobIdentity(FrozenRecord):
     kind: str
     """For example `catalog load`."""
     target: Mapping[str, str]
-    """Where everything goes: host, documented path and its arguments."""
+    """The destination: host, documented path and its arguments."""
     source: Mapping[str, str | int]
     """The fingerprint of the input, from `fingerprint`."""
     settings: Mapping[str, Setting]
@@ -112,8 +112,8 @@ class Journal(Protocol):
     """
 
     async def open(self, identity: JobIdentity, now: datetime) -> Opened:
-        """Begins a run. Raises InvalidInput when the journal belongs to another job, with
-        everything that differs.
+        """Begins a run. Raises InvalidInput, which lists the differences, if the journal belongs to
+        another job.
         """
 
     async def recall(self, number: int) -> RecordedBatch | None:
@@ -148,7 +148,7 @@ class Journal(Protocol):
         """
 
     async def aclose(self) -> None:
-        """Closes it. Idempotent."""
+        """Closes the journal. Idempotent."""
 
 
 def refuse_other(journal: str, then: JobIdentity, now: JobIdentity) -> None:
@@ -168,7 +168,9 @@ def refuse_other(journal: str, then: JobIdentity, now: JobIdentity) -> None:
 
 
 def impersonal(name: str) -> str:
-    """Returns a name given by the user for a journal: a digest replaces what may be a value."""
+    """Returns a name given by the user in a form for journals: a digest if the name may be a value,
+    otherwise unchanged.
+    """
     if not looks_personal(name):
         return name
     return f"digest {hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
@@ -184,7 +186,9 @@ def columns_setting(columns: ColumnMapping) -> str:
 
 
 def _listed(setting: Setting) -> object:
-    """Returns columns with a list of names for each kind, however they were given; others as they are."""
+    """Returns a setting of columns with a list of names for each kind; any other setting
+    unchanged.
+    """
     if not (isinstance(setting, str) and setting.startswith("{")):
         return setting
     found = orjson.loads(setting)

@@ -23,8 +23,8 @@ class JournalView:
     """The content of a journal that no job is using.
 
     `state` is `finished`, `stopped`, `interrupted` (also after a kill) or `empty`. `batches` and
-    `rows` are confirmed; `unconfirmed` batches were started. `outcomes` counts the rows with an
-    outcome of their own by that outcome. `counts` are those that the last run reported, empty if it
+    `rows` are confirmed; `unconfirmed` batches were started. `outcomes` counts the rows that have a
+    recorded outcome, by outcome. `counts` are the counts that the last run reported, empty if it
     was killed.
     """
 

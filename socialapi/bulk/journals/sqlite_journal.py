@@ -48,7 +48,9 @@ class SqliteJournal:
         self._database = SqliteFile(path, SCHEMA, purpose="journal")
 
     async def open(self, identity: JobIdentity, now: datetime) -> Opened:
-        """Opens the file, or makes it. One in which nothing is recorded yet takes any job."""
+        """Opens the file, or creates it. Any job may use a journal in which nothing is recorded
+        yet.
+        """
         return await self._database.open(lambda connection: self._begin_run(connection, identity, now))
 
     async def recall(self, number: int) -> RecordedBatch | None:
@@ -113,8 +115,8 @@ class SqliteJournal:
             _put_job(connection, JobLine(job_id, said, time, time))
             return Opened(job_id=job_id, started_at=now, is_new=True)
         refuse_other(str(self._database), before.job, identity)
-        # A call that does no work leaves a finished job finished: it is running again once
-        # something is begun or noted.
+        # A finished job stays finished if it is called again without any work. It is running again
+        # once a batch is begun or an outcome noted.
         state = FINISHED if before.state == FINISHED else RUNNING
         job = attrs.evolve(before, last_run_at=time, runs=before.runs + 1, state=state)
         _put_job(connection, job)
@@ -153,7 +155,7 @@ def inspect(connection: sqlite3.Connection) -> None:
     """Raises sqlite3.DatabaseError when pages of the file do not fit together. To be called before
     anything is read.
     """
-    connection.text_factory = lambda text: text.decode("utf-8", "replace")  # that it was changed is for its seal to say
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")  # the checksum detects changes
     # The whole check: the quick one does not ask whether an index has the rows of its table.
     if connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
         raise damage("the pages do not fit together")

@@ -30,7 +30,7 @@ _COUNTED: Final = re.compile("(?:[+]?1)?0?1234567890?").fullmatch
 
 
 MAX_REASONS_KEPT: Final = 100
-"""How many reasons are counted apart, of one field or of whole rows."""
+"""The largest number of reasons counted separately, per field or for whole rows."""
 OTHER_REASONS: Final = "other reasons"
 
 
@@ -160,8 +160,8 @@ def _of_values(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
         yield Finding(text, _risk(kind.placeholders / kind.present, _MUCH, _LITTLE))
     for reason, count in kind.reasons.items():
         text = _text(kind, count, f"cannot be used: {reason}")
-        # A few bad values are what every export has; a column of nothing else was not exported as
-        # it has to be.
+        # Every export has a few bad values, but a column with only bad values was exported in a
+        # wrong way.
         yield Finding(text, _risk(count / kind.present, 2 * _MUCH, 2 * _SOME), is_error=not kind.usable)
     if kind.may_be_foreign:
         yield Finding(_text(kind, kind.may_be_foreign, f"each {MAY_BE_FOREIGN}"), "low")

@@ -169,7 +169,7 @@ class RowCounters:
         self.forecast_bytes += size_bytes
 
     def report(self, elapsed_seconds: float, *, dry_run: bool) -> UploadReport:
-        """Returns the counts so far."""
+        """Returns the report with the current counts."""
         return report_of(UploadReport, self, self.sending(elapsed_seconds, dry_run=dry_run))
 
     def sending(self, elapsed_seconds: float, *, dry_run: bool) -> Mapping[str, object]:

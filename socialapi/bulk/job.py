@@ -513,7 +513,7 @@ class JobRun(Generic[C, B, P]):
                 self._counters.warn(self._counters.ledger.enter(cast("Block[Any]", block)))
             self._counters.take_in(len(block))
             if not read:
-                self.show()  # what is read as what is known now, and nothing was sent yet
+                self.show()  # the columns are known now, and nothing was sent yet
             await yield_to_others()  # others were read to at the same time
             await self._stage.take(block)
         if self._reading.is_due:

@@ -75,7 +75,7 @@ class Outcome(FrozenRecord):
 class RecordedBatch(FrozenRecord):
     """A batch that was sent or is about to be: its first and last row, their number, and a digest.
 
-    `outcomes` are those of the rows that differ from `accepted`, as far as they were confirmed.
+    `outcomes` are the confirmed outcomes other than `accepted`.
     """
 
     number: int
@@ -123,13 +123,17 @@ class Journal(Protocol):
         """Records that the batch is about to be sent. A batch that was begun and not confirmed is begun anew."""
 
     async def confirm(self, number: int, outcomes: Sequence[Outcome]) -> None:
-        """Records that every row of a batch has its outcome; `outcomes` are those that differ from `accepted`."""
+        """Records that every row of a batch has its outcome; `outcomes` are the outcomes other than
+        `accepted`.
+        """
 
     async def outcomes(self, first_row: int, last_row: int) -> Mapping[int, Outcome]:
         """Returns the recorded outcomes of rows from one number to another, by row."""
 
     async def note(self, outcomes: Sequence[Outcome]) -> None:
-        """Records outcomes of rows outside of batches, or before all rows of a batch have theirs."""
+        """Records outcomes of rows outside of batches, or before all rows of a batch have an
+        outcome.
+        """
 
     async def keep(self, name: str, number: int) -> int:
         """Stores a number under a name. Returns the number that was stored first."""

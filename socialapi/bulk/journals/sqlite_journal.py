@@ -37,10 +37,10 @@ SCHEMA: Final = Schema(
 
 
 class SqliteJournal:
-    """A journal in a file of its own. Writes that wait for the disk share the next commit.
+    """A journal in a separate SQLite file. Writes that wait for the disk share the next commit.
 
-    Every row has a checksum over its content, so that accidental changes are noticed and nothing
-    unconfirmed is taken for confirmed.
+    Every row has a checksum of its content, so that a damaged row is detected and an unconfirmed
+    batch is never taken for confirmed.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -100,7 +100,7 @@ class SqliteJournal:
         await self._database.write(lambda connection: _finish(connection, state, said))
 
     async def aclose(self) -> None:
-        """Closes the file after what is under way. Idempotent."""
+        """Closes the file once pending operations are done. Idempotent."""
         await self._database.aclose()
 
     def _begin_run(self, connection: sqlite3.Connection, identity: JobIdentity, now: datetime) -> Opened:
@@ -148,7 +148,7 @@ class JobLine:
         return JobIdentity(**orjson.loads(self.identity))
 
 
-# What follows runs on the thread of the database.
+# The functions below run on the thread of the database.
 
 
 def inspect(connection: sqlite3.Connection) -> None:

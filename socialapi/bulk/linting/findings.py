@@ -94,7 +94,7 @@ def findings_of(
     *,
     has_region: bool,
 ) -> Iterator[Finding]:
-    """Yields all findings, those about rows as a whole first."""
+    """Yields all findings, first the findings about whole rows."""
     yield from _of_rows(report, broken_rows)
     for reason, count in refused_rows.items():
         text = f"{_of(count, report.rows)} rows: {reason}; an upload would reject them"

@@ -68,11 +68,11 @@ async def lint_records(
 ) -> LintReport:
     """Returns a report on how an upload of the records, or of the first `sample` records, would go.
 
-    `reading` are the options of an upload that say how its input is read.
-    `takes_effective_at` says whether the target takes a time of effect, and `now` when the rows
-    would be uploaded: at once, if it is left out. Nothing is sent, and memory stays flat. Raises
-    InvalidInput for options and input that cannot be used at all, and NoRows for an input without
-    rows that is not allowed; where the input breaks later, the report says so.
+    `reading` are the options of an upload that say how its input is read. `takes_effective_at` is
+    true if the target accepts a time of effect. `now` is the time of the upload, by default the
+    current time. Nothing is sent, and memory stays flat. Raises InvalidInput for options and input
+    that cannot be used at all, and NoRows for an input without rows that is not allowed; where the
+    input breaks later, the report says so.
     """
     faults, kinds = Faults(), tuple(kinds)
     options = UploadOptions(**reading)
@@ -218,7 +218,7 @@ class Linter:
                         self._look_closer(kind, text, value, "", column)
 
     def saw_value(self, field: str, kind: IdentifierKind, text: str, value: str, remark: str) -> None:
-        """Counts a value that is not plain, and what is wrong with it."""
+        """Counts a value that is not plain, and the problem with it."""
         text = trimmed(text)
         if not (text or remark):
             return

@@ -48,9 +48,9 @@ async def lint_products(
 ) -> LintReport:
     """Returns a report on how a load of the products, or of the first `sample` products, would go.
 
-    `now` is when they would be loaded: at once, if it is left out. Nothing is sent, and memory
-    stays flat. Raises InvalidInput for options and input that cannot be used at all, and NoRows for
-    an input without rows that is not allowed; where the input breaks later, the report says so.
+    `now` is the time of the load, by default the current time. Nothing is sent, and memory stays
+    flat. Raises InvalidInput for options and input that cannot be used at all, and NoRows for an
+    input without rows that is not allowed; where the input breaks later, the report says so.
     """
     faults, options = Faults(), UpsertOptions(columns=columns, header=header, header_line=header_line, layout=layout)
     if sample is not None and sample < 1:

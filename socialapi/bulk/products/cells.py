@@ -187,7 +187,7 @@ class _Reading:
                 each.field == "id" and layout.shown and each.index == layout.shown[0] for each in layout.columns
             )
             if layout.shown and not is_first:
-                shape.pop("id", None)  # what is under it may belong under the column before
+                shape.pop("id", None)  # the cell may belong to the column before it
         return ProductRow(
             number,
             shape,

@@ -112,7 +112,7 @@ class ProductCounters(RowCounters):
         self.vanished_ids = list(ids[:MAX_ISSUES_KEPT])
 
     def report(self, elapsed_seconds: float, *, dry_run: bool) -> UpsertReport:
-        """Returns the counts so far."""
+        """Returns the report with the current counts."""
         return report_of(UpsertReport, self, self.sending(elapsed_seconds, dry_run=dry_run))
 
 

@@ -282,7 +282,9 @@ class ProductStage:
         return good
 
     async def _changed(self, rows: Sequence[ProductRow]) -> Sequence[ProductRow]:
-        """Returns the products that differ from what was loaded last, and counts the others."""
+        """Returns the products that have changed since the last load, and counts the others as
+        skipped.
+        """
         if self._digests is None:
             self._counters.foresee(new=self._counters.foreseen_new + len(rows), changed=0)
             return rows

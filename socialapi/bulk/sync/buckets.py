@@ -230,7 +230,7 @@ class BucketFile(ScratchFile):
 
 
 def _distributed(buckets: bytes, values: Iterable[Any], make: Any) -> list[Any]:
-    """Returns the values of each bucket, in their order."""
+    """Returns a list of the values for each bucket, in their original order."""
     found = [make() for _ in range(BUCKETS)]
     put = [each.append for each in found]
     for bucket, value in zip(buckets, values, strict=True):

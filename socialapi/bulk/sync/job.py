@@ -90,7 +90,7 @@ class SyncCounts:
         return attrs.evolve(part, read=planned, pending=pending, rejects=tuple(self._refused[phase]))
 
     def report(self) -> SyncReport:
-        """Returns the counts so far."""
+        """Returns the report with the current counts."""
         reading, additions, removals = self.reading, self._part("additions"), self._part("removals")
         settled = self.unchanged + additions.accepted + additions.rejected
         requests = additions.requests + removals.requests
@@ -278,7 +278,7 @@ class SyncJob:
             await self._sync()
         finally:
             try:
-                with contextlib.suppress(SocialApiError):  # said already, or the sync stops for another reason
+                with contextlib.suppress(SocialApiError):  # an earlier error is raised instead
                     await self._settle_rows()
                 with contextlib.suppress(InvalidInput):
                     self._close_rejects()
@@ -322,7 +322,7 @@ class SyncJob:
         except SocialApiError as stop:
             with contextlib.suppress(SocialApiError):  # the first problem is the one that counts
                 await self._finish()
-            if isinstance(stop, BulkError):  # what is held is known only now
+            if isinstance(stop, BulkError):  # the counts after the sync are known only now
                 raise BulkError(stop.message, self._counts.report()) from stop.__cause__
             raise
         with self._stopping("at its end"):

@@ -121,7 +121,7 @@ class ReadingStage:
         """Does nothing: the caller closes the snapshot."""
 
     def report(self, elapsed_seconds: float) -> UploadReport:
-        """Returns the counts so far."""
+        """Returns the report with the current counts."""
         return self._counters.report(elapsed_seconds, dry_run=False)
 
 
@@ -184,12 +184,12 @@ class ReadingJob:
         return self._counters.rejects_file
 
     def report(self) -> UploadReport:
-        """Returns the counts so far."""
+        """Returns the report with the current counts."""
         return self._stage.report(0.0)
 
     @property
     def ledger(self) -> Ledger | None:
-        """The ledger of the rows, which stays open, if there is one."""
+        """The open ledger of the rows, or None."""
         return self._counters.ledger
 
     def run(self) -> Coroutine[Any, Any, UploadReport]:

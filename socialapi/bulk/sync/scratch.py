@@ -128,7 +128,8 @@ def _block(description: bytes, packed: bytes, rows: int) -> RowBlock:
     return RowBlock(Action("Update", *described["times"]), numbers, tuple(columns))
 
 
-# What is to be removed -----------------------------------------------------------------------------------------------
+# Removals
+# ------------------------------------------------------------------------------------------------------------
 
 
 class RemovalFile(ScratchFile):

@@ -35,9 +35,8 @@ SCHEMA: Final = Schema(
         # The normaliser is the version by which the members became digests.
         "CREATE TABLE target (account_id TEXT NOT NULL, custom_audience_id TEXT NOT NULL, normalizer INTEGER NOT NULL)",
         members.MEMBERS,
-        # What follows belongs to one sync, and is empty between two of them. As long as there is a
-        # row of `announced`, the
-        # scratch files are needed.
+        # The tables below belong to one sync, and are empty between two syncs. As long as
+        # `announced` has a row, the scratch files are needed.
         """CREATE TABLE announced (sizes TEXT NOT NULL, additions INTEGER NOT NULL, removals INTEGER NOT NULL,
         last_addition INTEGER NOT NULL, last_removal INTEGER NOT NULL, in_doubt INTEGER NOT NULL,
         taken_over INTEGER NOT NULL)""",
@@ -90,8 +89,8 @@ class Snapshot:
 
     A sync stages the desired rows, compares them, announces what it is about to send, records what
     is accepted while it sends, confirms the additions, and finishes. Until then it keeps scratch
-    files in a folder beside the snapshot. Every method raises ConfigurationError if the snapshot or
-    the folder cannot be used.
+    files in a folder next to the snapshot. Every method raises ConfigurationError if the snapshot
+    or the folder cannot be used.
     """
 
     def __init__(self, path: str | os.PathLike[str], account_id: str, custom_audience_id: str) -> None:
@@ -334,7 +333,7 @@ class Snapshot:
                 return scratch
             scratch.close()
         except OSError:
-            pass  # said below
+            pass  # the error below covers it
         raise ConfigurationError(
             f"the {self._database} needs the folder {self._folder}, in which the last sync noted what it was sending, and "
             "the folder is missing or damaged: restore it, or delete the snapshot and sync anew: everybody is added again "

@@ -10,14 +10,14 @@ repeated, or next to a word for "no value", floating-point noise after the cents
 These conversions are missing on purpose, because they would be guesses:
 
 - Names: `stock` and `in_stock` (a number, a truth value or a text), `product_id` (in shops with
-variants it is the id of the group), `category`, `regular_price` (next to `price` it is the same or
-another), `manufacturer` and `vendor` (not always the brand), `barcode` (not always a GTIN),
-`images` (an address or a list of objects), `short_description` and HTML (`body_html`), and Meta's
-`fb_product_category`, whose ids mean something else. - Values: words of other languages, truth
-values, `InStoreOnly` and `Reserved` (the product's page does not sell it), `DamagedCondition`,
-conditions such as `like new`, `men` or `kids` as a gender. - Prices: `$`, `£`, `¥` and `kr` alone,
-which several currencies share, and one separator before exactly three digits (`1,299 EUR`), which
-is 1.299 or 1299.
+  variants it is the id of the group), `category`, `regular_price` (next to `price` it is the same
+  or another), `manufacturer` and `vendor` (not always the brand), `barcode` (not always a GTIN),
+  `images` (an address or a list of objects), `short_description` and HTML (`body_html`), and Meta's
+  `fb_product_category`, whose ids mean something else.
+- Values: words of other languages, truth values, `InStoreOnly` and `Reserved` (the product's page
+  does not sell it), `DamagedCondition`, conditions such as `like new`, `men` or `kids` as a gender.
+- Prices: `$`, `£`, `¥` and `kr` alone, which several currencies share, and one separator before
+  exactly three digits (`1,299 EUR`), which is 1.299 or 1299.
 """
 
 import html.entities

@@ -1,4 +1,4 @@
-"""The counters of a running job, and the report that is made of them."""
+"""The counters of a running job, and the report made from them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, TypeVar
@@ -25,20 +25,22 @@ from socialapi.wire.retry import Attempt
 P = TypeVar("P", bound=UploadReport)
 
 OnSettle = Callable[[Sequence[int], str, Sequence[RowIssue]], None]
-"""Takes the ascending numbers of rows, their outcome, and why they were rejected."""
+"""A callback that takes the ascending numbers of rows, their outcome, and an issue for each
+rejected row.
+"""
 MAX_GROUPS: Final = 100
 _GROUPED: Final = (MAY_BE_FOREIGN, UNKNOWN_COUNTRY, MOJIBAKE, NULL_WORD, NULL_DIGEST, EMPTY_KEY)
-"""The reasons of which a report has one warning for each column, with the count of the rows."""
+"""The reasons for which a report has one warning per column, with the number of rows."""
 
 
 @attrs.define(eq=False, repr=False)
 class RowCounters:
-    """Counts rows. Every row read is pending until exactly one of `accept`, `reject` and `repeat`
-    is called for it. `repeats_are` names the count of rows that repeat others.
+    """The counts of a job's rows. Every row read is pending until exactly one of `accept`, `reject`
+    and `repeat` is called for it. `repeats_are` names the counter of duplicate rows.
     """
 
     OUTCOMES: ClassVar[tuple[str, ...]] = ("accepted", "rejected", "duplicate")
-    """The counts of which each row that was read ends in one."""
+    """The names of the outcomes: each row that was read is finally counted under one of them."""
 
     rate: RateLimit | None
     rejects_file: RejectsFile | None = None
@@ -58,30 +60,38 @@ class RowCounters:
     rejects: list[RowIssue] = attrs.field(factory=list)
     warning_details: list[RowIssue] = attrs.field(factory=list)
     read_columns: Callable[[], Mapping[str, str]] = dict
-    """The columns of the input that are read, as far as they are known by now, and as what."""
+    """Returns the columns of the input that are read, as far as known, and what each is read as."""
     ignored_columns: Callable[[], Sequence[str]] = tuple
-    """The columns of the input that are not read, as far as they are known by now."""
+    """Returns the columns of the input that are ignored, as far as known."""
     notes: Callable[[], Sequence[RowIssue]] = tuple
-    """The warnings about the input as a whole, and about columns as a whole."""
+    """Returns the warnings about the input as a whole and about whole columns."""
     grouped: dict[tuple[str, str], tuple[int, int]] = attrs.field(factory=dict)
-    """The first row and the count of rows of each field and reason of which there is one warning."""
+    """For each field and reason reported in one warning: the first row, and how many rows it
+    concerns.
+    """
     on_settle: OnSettle | None = None
-    """Called with every row that gets an outcome, before it counts."""
+    """Called for rows that get an outcome, before they are counted."""
     ledger: Ledger | None = None
     file_row_of: Callable[[int], tuple[str, int] | None] = lambda _: None
-    """Of an input of several files: which one has a row, and its number there."""
+    """Returns the file that a row comes from, and its number there; None if there is only one
+    input.
+    """
     repeats_are: Literal["duplicate", "accepted", "pending"] = "duplicate"
 
     def take_in(self, rows: int) -> None:
-        """Counts rows that were read. Raises InvalidInput if the rejects file cannot be started."""
+        """Counts rows that were read, and begins the rejects file. Raises InvalidInput if that
+        fails.
+        """
         if self.rejects_file is not None:
             self.rejects_file.columns = self.columns()
-            self.rejects_file.begin()  # what it held before goes only now that there is an input
+            self.rejects_file.begin()  # an earlier file is replaced only once there is input
         self.read += rows
         self.pending += rows
 
     def columns(self) -> Sequence[str]:
-        """Returns further columns of the rejects file, known once the first rows are read."""
+        """Returns the additional columns of the rejects file, which are known once the first rows
+        are read.
+        """
         return PLACE if self.file_row_of(1) is not None else ()
 
     def outcomes(self) -> Mapping[str, int]:
@@ -89,13 +99,15 @@ class RowCounters:
         return {name: getattr(self, name) for name in self.OUTCOMES}
 
     def accept(self, numbers: Sequence[int], outcome: str = "accepted") -> None:
-        """Counts pending rows that the service accepted, which get this outcome; an empty one comes later."""
+        """Counts pending rows as accepted and gives them this outcome; with an empty outcome, they
+        get it later.
+        """
         self._settle(numbers, outcome)
         self.pending -= len(numbers)
         self.accepted += len(numbers)
 
     def repeat(self, numbers: Sequence[int]) -> None:
-        """Counts pending rows that repeat others."""
+        """Counts pending rows that repeat earlier rows."""
         if self.repeats_are != "pending":
             self._settle(numbers, self.repeats_are)
         rows = len(numbers)
@@ -108,8 +120,8 @@ class RowCounters:
             self.on_settle(numbers, outcome, issues)
 
     def reject(self, issues: Sequence[RowIssue], values: Sequence[Sequence[object]] = ()) -> None:
-        """Counts pending rows that cannot be used, with an issue each. `values` are further cells
-        of the rejects file.
+        """Counts pending rows as rejected, one issue per row. `values` are the cells of each row
+        for the additional columns of the rejects file.
         """
         for issue in issues if self.on_settle is not None else ():
             self._settle([issue.row], "rejected", [issue])
@@ -122,7 +134,7 @@ class RowCounters:
             self.rejects_file.write(issues, values or file_rows)
 
     def warn(self, issues: Sequence[RowIssue]) -> None:
-        """Counts warnings about values of rows that are sent."""
+        """Counts warnings about values in rows that are sent."""
         single = list[RowIssue]()
         for issue in issues:
             group = (issue.field, issue.reason)
@@ -136,7 +148,9 @@ class RowCounters:
         self.warning_details.extend(self._placed(single[:room]))
 
     def _placed(self, issues: Sequence[RowIssue]) -> Sequence[RowIssue]:
-        """Returns the issues with the file that each is about, if there are several files."""
+        """Returns the issues, each with its file and row number there if the input has several
+        files.
+        """
         if not issues or self.file_row_of(issues[0].row) is None:
             return issues
         file_rows = [self.file_row_of(issue.row) or (None, None) for issue in issues]
@@ -155,11 +169,11 @@ class RowCounters:
         self.forecast_bytes += size_bytes
 
     def report(self, elapsed_seconds: float, *, dry_run: bool) -> UploadReport:
-        """Returns the counts so far."""
+        """Returns the report with the current counts."""
         return report_of(UploadReport, self, self.sending(elapsed_seconds, dry_run=dry_run))
 
     def sending(self, elapsed_seconds: float, *, dry_run: bool) -> Mapping[str, object]:
-        """Returns the fields of a report that follow from several counts."""
+        """Returns the fields of a report that are computed from the counts."""
         grouped = [
             RowIssue(row, field, f"{reason} ({count:,} rows, of which this is the first)" if count > 1 else reason)
             for (field, reason), (row, count) in self.grouped.items()
@@ -189,8 +203,8 @@ class RowCounters:
 
 
 def report_of(kind: type[P], counters: object, computed: Mapping[str, object]) -> P:
-    """Returns a report of this class: each field is computed, or is what the counters have under
-    its name.
+    """Returns a report of class `kind`. Each field comes from `computed`, or else from the
+    attribute of `counters` with the same name.
     """
     fields: dict[str, Any] = {}
     for field in attrs.fields(kind):

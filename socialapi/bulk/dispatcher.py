@@ -12,15 +12,16 @@ LATENCY_GUESS_SECONDS: Final = 0.2
 LATENCY_WEIGHT: Final = 0.1
 HEADROOM: Final = 1.25
 LEAST: Final = 4
-"""Below this, short replies would leave the line idle between requests."""
+"""With fewer requests in flight, the connection would be idle between fast replies."""
 UNPACED_TARGET: Final = 8
 
 
 class Concurrency:
-    """The number of requests in flight, read again before every batch.
+    """The limit on requests in flight, computed again before every batch.
 
-    With `fixed` it is constant. Otherwise it is rate times latency, halved after a failure (once
-    per round trip, so that simultaneous failures count once) and increased one by one.
+    With `fixed`, the limit is constant. Otherwise it is the request rate times the latency. A
+    failure halves it, at most once per round trip so that simultaneous failures count once, and
+    each success raises it by one.
     """
 
     def __init__(self, fixed: int | None, *, most: int) -> None:
@@ -31,8 +32,8 @@ class Concurrency:
         self._halved_at = -math.inf
 
     def limit(self, requests_per_second: float | None) -> int:
-        """Returns the largest number of requests in flight; `requests_per_second` is what the rate
-        limit allows.
+        """Returns how many requests may be in flight. `requests_per_second` is the rate that the
+        rate limit allows, or None if there is no rate limit.
         """
         if self._fixed is not None:
             return self._fixed
@@ -42,19 +43,19 @@ class Concurrency:
         return max(1, min(max(LEAST, target), self._most, math.floor(self._ceiling)))
 
     def succeeded(self, seconds: float) -> None:
-        """Adjusts the limit after an attempt that was answered in this time."""
+        """Adjusts the limit after an attempt that was answered within `seconds`."""
         self._latency_seconds += LATENCY_WEIGHT * (seconds - self._latency_seconds)
         self._ceiling = min(float(self._most), self._ceiling + 1)
 
     def failed(self, now: float) -> None:
-        """Adjusts the limit after an attempt that failed at this time (monotonic seconds)."""
+        """Adjusts the limit after an attempt that failed at the time `now` (monotonic seconds)."""
         if now - self._halved_at >= self._latency_seconds:
             self._halved_at = now
             self._ceiling = max(1.0, self._ceiling / 2)
 
 
 class Sendable(Protocol):
-    """What is sent in one request. `after` are others that must be settled first."""
+    """A batch that is sent in one request."""
 
     number: int
     size_bytes: int
@@ -67,10 +68,10 @@ class Sendable(Protocol):
 
     @property
     def after(self) -> "AbstractSet[Sendable]":
-        """The batches that have to be settled before this one is sent."""
+        """The batches that must be settled before this one is sent."""
 
     def release(self) -> None:
-        """Releases the rows."""
+        """Releases the memory of the rows."""
 
 
 B = TypeVar("B", bound=Sendable)
@@ -78,11 +79,12 @@ T = TypeVar("T")
 
 
 class Dispatcher(Generic[B]):
-    """Starts a task for each batch while fewer than `limit()` run and the budget has room.
+    """A dispatcher that starts a task per batch while fewer than `limit()` run and the budget has
+    room.
 
-    There is no queue: submitting a batch waits until there is room, which slows down the reading.
-    A batch that has to wait for earlier ones takes no room until these are settled, and the next
-    batch is not started before it. After the first failure no new batch starts, and those in flight
+    There is no queue: `submit` waits until there is room, which slows down the reading. A batch
+    that must wait for earlier batches takes up room only once they are settled, and no later batch
+    starts before it. After the first failure, no new batch starts, and the batches in flight
     finish.
     """
 
@@ -100,7 +102,7 @@ class Dispatcher(Generic[B]):
         self._on_settled = on_settled
         self._live: dict[asyncio.Task[None], Room] = {}
         self._next: Room | None = None
-        """The room of the batch that was submitted last, until it is taken."""
+        """The room that the last submitted batch is waiting for; None once it has it."""
         self._freed = asyncio.Event()
         self._outside: asyncio.Timeout | None = None
         self._is_cancelling = False
@@ -117,13 +119,15 @@ class Dispatcher(Generic[B]):
         return self.failure is not None or (self._next is None and (not self._live or len(self._live) < self._limit()))
 
     async def until_room(self) -> None:
-        """Waits until there is room."""
+        """Waits until there is room for another batch."""
         while not self.has_room:
             self._freed.clear()
             await self._freed.wait()
 
     async def submit(self, batch: B) -> None:
-        """Starts the batch once there is room. After a failure, the batch is not sent."""
+        """Starts the batch once there is room; after a failure, marks it as failed and does not
+        send it.
+        """
         await self.until_room()
         room = self._next = Room(self._budget, self, batch.row_count, batch.size_bytes)
         must_wait = any(not earlier.settled.is_set() for earlier in batch.after)
@@ -136,7 +140,7 @@ class Dispatcher(Generic[B]):
         task.add_done_callback(self._ended)
 
     async def _admitted(self, room: Room) -> bool:
-        """Waits for room, and returns whether there is some; False after a failure."""
+        """Waits for room in the budget; returns False if the job has failed meanwhile."""
         try:
             return await room.take() and self.failure is None
         finally:
@@ -151,7 +155,7 @@ class Dispatcher(Generic[B]):
             if self.failure is None and (self._next is not room or await self._admitted(room)):
                 await self._settle(batch)
                 failed = False
-        except Exception as problem:  # noqa: BLE001  # a task has nobody to raise to: the job does it at its end
+        except Exception as problem:  # noqa: BLE001  # nobody awaits the task: the job raises this at its end
             self.stop(problem)
         finally:
             self._close(batch, failed=failed)
@@ -163,12 +167,12 @@ class Dispatcher(Generic[B]):
         batch.settled.set()
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        # Not before: who was woken while the task still counts as live would find no room, and
-        # sleep on.
-        # Here and not in the task: one that is cancelled before its first step never runs.
+        # Frees the room only after the task is removed: a waiter woken earlier would still count
+        # the task, find no room and keep waiting. A callback does it because a task that is
+        # cancelled before its first step never runs its own code.
         room = self._live.pop(task)
         if task.cancelled() and not self._is_cancelling:
-            # By other code than the job, which must not end as if the batch had been settled.
+            # Other code cancelled the batch, and the job must not end as if it had been settled.
             self.stop(RuntimeError("a batch was cancelled, and not by its job"))
         room.give_back()
         if self._next is room:
@@ -176,7 +180,7 @@ class Dispatcher(Generic[B]):
         self._freed.set()
 
     def stop(self, problem: Exception) -> None:
-        """Starts no more batches. The first problem is the one that is raised."""
+        """Stops starting batches. The job raises the first problem that is passed here."""
         if self.failure is not None:
             return
         self.failure = problem
@@ -187,18 +191,19 @@ class Dispatcher(Generic[B]):
             self._outside.reschedule(asyncio.get_running_loop().time())
 
     async def unless_stopped(self, waiting: Awaitable[T]) -> T | None:
-        """Returns the result of waiting for something other than the batches; None after a failure,
-        which cancels the waiting.
+        """Awaits something other than a batch and returns its result; None if a failure cancelled
+        it.
 
-        For one waiting at a time, and only as long as there is no failure.
+        Call it only while there is no failure, and for one awaitable at a time.
         """
-        # A timeout without a time costs no task: this is done for every block that is read.
+        # A timeout without a deadline needs no extra task, and this runs for every block that is
+        # read.
         self._outside = asyncio.timeout(None)
         try:
             async with self._outside:
                 return await waiting
         except TimeoutError:
-            if self.failure is None:  # one of the others' own
+            if self.failure is None:  # the awaitable itself raised it
                 raise
             return None
         finally:
@@ -210,7 +215,7 @@ class Dispatcher(Generic[B]):
             await asyncio.wait(list(self._live))
 
     async def cancel(self) -> None:
-        """Ends everything that is on its way; its rows stay without an outcome."""
+        """Cancels all batches in flight; their rows get no outcome."""
         self._is_cancelling = True
         tasks = list(self._live)
         for task in tasks:

@@ -1,5 +1,5 @@
-"""Deletes what jobs leave behind besides journals: snapshots, digest files and rejects files, each
-with everything that stands beside it.
+"""Deletes the files that jobs leave: journals, snapshots, digest files and rejects files, each with
+the helper files next to it.
 """
 
 import contextlib
@@ -28,9 +28,9 @@ _KINDS: Final[dict[int, Kind]] = {
 
 
 def kind_of(path: str | os.PathLike[str]) -> Kind | None:
-    """Returns what the head of a file says it is; None for a file that no job has left.
+    """Returns the kind of a file, read from its first bytes; None if it is not a file of a job.
 
-    A snapshot that is gone, while its folder of scratch files is still there, is a snapshot.
+    Returns "snapshot" also for a missing snapshot whose folder of scratch files still exists.
     """
     whole = Path(path)
     if not whole.exists() and scratch_folder(whole).is_dir():
@@ -42,12 +42,12 @@ def kind_of(path: str | os.PathLike[str]) -> Kind | None:
 
 
 def erase(path: str | os.PathLike[str], kind: Kind) -> bool:
-    """Deletes a file of this kind, and what belongs to it. Returns False, and deletes nothing, while
-    a job uses it.
+    """Deletes a file of this kind and the helper files next to it. Returns False, and deletes
+    nothing, while a job uses the file.
 
-    Of a file that is gone, deletes what stood beside it. Raises ConfigurationError if the file is of
-    another kind, or something else is in the place of a snapshot's folder of scratch files, and
-    OSError if a file cannot be deleted.
+    If the file itself is missing, deletes only its helper files. Raises ConfigurationError if the
+    file is of another kind, or if the folder of scratch files holds something else, and OSError if
+    a file cannot be deleted.
     """
     whole, lock = Path(path), FileLock(path)
     if lock.take() is not None:
@@ -57,7 +57,7 @@ def erase(path: str | os.PathLike[str], kind: Kind) -> bool:
             raise ConfigurationError(f"{whole} is no {kind} of a job")
         if kind == "rejects file":
             remove_file(whole)
-            if RejectsFile.is_like(part := part_of(path)):  # of a job that was killed
+            if RejectsFile.is_like(part := part_of(path)):  # left by a job that was killed
                 remove_file(part)
             return True
         if _is_open(whole):
@@ -81,7 +81,7 @@ def _remove_scratch(snapshot: Path) -> None:
 
 
 def _is_open(path: Path) -> bool:
-    """Returns whether another process has the database open. A damaged one is not."""
+    """Returns whether another process has the database open; False for a damaged database."""
     if not path.is_file():
         return False
     address = f"{path.absolute().as_uri()}?mode=rw"

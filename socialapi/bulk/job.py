@@ -1,5 +1,5 @@
-"""Runs bulk jobs, which are composed of a reader, a stage and counters; and the options of every
-job.
+"""Runs bulk jobs, each composed of a reader, a stage and counters, and defines the options that all
+jobs share.
 """
 
 import asyncio
@@ -46,37 +46,41 @@ FLUSH_AFTER_SECONDS: Final = 5
 
 @attrs.frozen(kw_only=True)
 class JobOptions(FrozenRecord):
-    """The options of every job, validated before the job opens anything."""
+    """The options that all jobs share, validated before a job opens any file."""
 
     concurrency: int | Literal["auto"] = "auto"
     journal: str | os.PathLike[str] | Journal | None = None
     rejects: str | os.PathLike[str] | None = None
     key: str | int | None = None
-    """The column, or its number, whose values name the rows in the outcomes file."""
+    """The name or number of the column whose values identify the rows in the outcomes file."""
     outcomes: str | os.PathLike[str] | None = None
     on_settled: OnSettled | None = None
     """Called with the largest n such that the rows 1 to n have their outcomes."""
     dry_run: bool = False
     on_progress: OnProgress | None = None
     max_reject_share: float | None = None
-    """Largest share of the rows read that may be rejected."""
+    """The largest share of the rows read that may be rejected."""
     allow_empty: bool = True
-    """Whether an input without rows gives an empty report, rather than InvalidInput."""
+    """Whether an input without rows gives an empty report; if not, it raises InvalidInput."""
     header: bool = True
     header_line: int | None = None
     flush_after_seconds: float | Unset | None = UNSET
-    """How long a row waits for further ones; None for as long as it takes."""
+    """How long a row waits for further rows before it is sent; None for no limit."""
     layout: str | os.PathLike[str] | FileLayout | None = None
-    """The file of a layout; what it says, in the options of a job that runs."""
+    """The path of a layout file; once the job runs, the layout that was read from it."""
 
     def laid_out(self, selection: Any) -> Self:
-        """Returns the options with what their layout says; `selection` is one without given columns."""
+        """Returns the options completed from their layout file; `selection` is a selection without
+        given columns.
+        """
         names = attrs.fields_dict(type(self)).keys() & {*OPTIONS, "layout"}
         return attrs.evolve(self, **with_layout({name: getattr(self, name) for name in names}, selection))
 
     @property
     def form(self) -> TableForm:
-        """Where a CSV or TSV file names its columns. A job that deletes does not guess."""
+        """How the names of the columns are found in a CSV or TSV file. A job that deletes does not
+        guess.
+        """
         return TableForm.of(
             header=self.header,
             header_line=self.header_line,
@@ -86,13 +90,15 @@ class JobOptions(FrozenRecord):
 
     @property
     def form_settings(self) -> Mapping[str, Setting]:
-        """The settings of the names of columns for a journal; empty if they are as in earlier versions."""
+        """The header options for a journal; empty for the defaults, because earlier versions did
+        not record them.
+        """
         is_default = self.header and self.header_line is None
         return {} if is_default else {"header": self.header, "header_line": self.header_line}
 
     @property
     def why_not_empty(self) -> str | None:
-        """The reason why the job always refuses an input without rows; None if it may accept one."""
+        """The reason why the job never accepts an input without rows; None if it may accept one."""
         return None
 
     @property
@@ -108,8 +114,8 @@ class JobOptions(FrozenRecord):
 
     @property
     def own_files(self) -> Sequence[str | os.PathLike[str]]:
-        """The files that such a job writes, and its layout: an export in the place of the rejects file is none of
-        them.
+        """The files that the job writes, and its layout file. A file at the path of the rejects
+        file or outcomes file that no job has written, such as an export, is not among them.
         """
         found = [os.fsdecode(path) + ending for path in self.databases for ending in ("", "-wal", "-shm", SUFFIX)]
         found += [] if self.rejects is None else RejectsFile.own_files(self.rejects)
@@ -118,7 +124,9 @@ class JobOptions(FrozenRecord):
 
     @property
     def outputs(self) -> Mapping[str, object]:
-        """The files with lines for rows, and those that they are until the job ends, by what they are."""
+        """The rejects file and the outcomes file, and the `.part` files that they are written to,
+        by their description for messages.
+        """
         files = {"the rejects file, too": self.rejects, "the outcomes file, too": self.outcomes}
         parts = {
             f"what {role.removesuffix(', too')} is written to": part_of(path)
@@ -128,7 +136,7 @@ class JobOptions(FrozenRecord):
         return files | parts
 
     def problems(self) -> Iterator[InvalidInput]:
-        """Yields what is wrong with each option that makes no sense."""
+        """Yields an error for each invalid option."""
         number = isinstance(self.concurrency, int) and not isinstance(self.concurrency, bool)
         if self.concurrency != "auto" and not (number and int(self.concurrency) >= 1):
             yield invalid("concurrency", 'must be "auto" or a number of at least 1')
@@ -165,38 +173,42 @@ class JobOptions(FrozenRecord):
 
 
 class OutcomeKeywords(TypedDict, total=False):
-    """The options of every job that tell what became of each row. All are optional."""
+    """The options with which any job reports the outcome of each row. All are optional."""
 
     outcomes: str | os.PathLike[str] | None
-    """File with a line for each row, `row,key,outcome,reason`: .csv, .jsonl or .parquet. It takes its name when
-    the job ends, and each run writes it anew.
+    """File with a line for each row, `row,key,outcome,reason`: .csv, .jsonl or .parquet. It appears
+    under this name when the job ends, and each run replaces it.
     """
     key: str | int | None
-    """The column, or its number, that names each row in `outcomes`. It is written as it is, so it should identify
-    nobody by itself.
+    """The name or number of the column whose values identify the rows in `outcomes`. The values are
+    written unchanged, so they should not identify a person by themselves.
     """
     on_settled: OnSettled | None
-    """Function or coroutine function that is called with the largest n such that the rows 1 to n have their
-    outcome, so that a consumer can commit its offset. What it raises stops the job.
+    """Function or coroutine function that is called with the largest n such that the rows 1 to n
+    have their outcome, so that a consumer can commit its offset. The job stops if it raises.
     """
 
 
 def same_files(name: str, file: object, others: Mapping[str, object]) -> Iterator[InvalidInput]:
-    """Yields an error for each of the others, by what they are, that is the same file."""
+    """Yields an error for each path in `others` that leads to the same file. The keys of `others`
+    describe the paths in the messages.
+    """
     for role, path in others.items():
         if isinstance(file, str | os.PathLike) and same_file(file, path):
             yield invalid(name, f"is {role} ({os.fsdecode(file)}); choose another path")
 
 
 def _is_outcomes(path: str | os.PathLike[str]) -> bool:
-    """Returns whether the name of an outcomes file says its format, or it is a device or pipe, which takes CSV."""
+    """Returns whether a path can be an outcomes file: its ending decides the format, or it is a
+    device or pipe, which gets CSV.
+    """
     is_device = Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()
     return is_device or ending_of(path) in ENDINGS
 
 
 def bulk_options(config: Config, call: CallOptions) -> CallOptions:
-    """Returns the options of the calls of a job, which waits and retries by its own rules: only the
-    timeout of an attempt and the headers are taken from the caller's.
+    """Returns the call options of a job. They keep the caller's timeout per attempt and headers,
+    but wait and retry by the rules for jobs.
     """
     policy = RetryPolicy(
         max_attempts=MIN_ATTEMPTS,
@@ -211,76 +223,86 @@ P = TypeVar("P", bound=UploadReport)
 C = TypeVar("C", bound=Sized)
 
 JUDGED_FROM_ROWS: Final = 10_000
-"""Rows read before the share of rejected ones is judged; of fewer it is at the end."""
+"""The number of rows read before the share of rejected rows is checked; with fewer rows it is
+checked at the end.
+"""
 OURS: Final = (InvalidInput, ConfigurationError)
-"""What is said of files that cannot be written any more."""
+"""The errors that stop a job when one of its files cannot be written any more."""
 
 
 @attrs.frozen(kw_only=True)
 class JobDescription(FrozenRecord):
-    """What a job is called, what identifies it, and how its rejected rows are judged."""
+    """The names of a job, the data that identifies it, and how its share of rejected rows is
+    checked.
+    """
 
     noun: str = "upload"
-    """What it is called when it stops."""
+    """The name of the job in messages."""
     kind: str = ""
-    """What it is called in a journal; empty for one that keeps none."""
+    """The name of the job in a journal; empty if the job cannot have one."""
     telemetry_kind: str = "upload"
-    """What it is called in spans and metrics."""
+    """The name of the job in spans and metrics."""
     target: Target[Any]
     source: object = attrs.field(repr=False)
     """The input as it was given."""
     settings: Mapping[str, Setting] = {}
-    """For the journal, everything that changes what is sent; no personal value."""
+    """Everything that changes what is sent, for the journal. It contains no personal values."""
     judges_whole_input: bool = False
-    """Whether the share of rejected rows is judged only once everything is read."""
+    """Whether the share of rejected rows is checked only once all rows are read."""
     part_of: UploadReport | None = None
-    """The counts of a job of which this one uploads a part: the share is one of all of its rows."""
+    """The counts of the larger job that this job is a part of. The share of rejected rows is
+    computed from all rows of the larger job.
+    """
     keeps_files_open: bool = False
-    """Whether the caller closes the files for rows, because more of them are settled later."""
+    """Whether the caller closes the rejects file and the ledger, because more rows are settled
+    after this job.
+    """
     refuses_key: Callable[[str], bool] | None = None
-    """Whether a key must not be written."""
+    """Returns whether a key must not be written to a file; None if every key may be."""
 
 
 class Stage(Protocol[C, B, P]):
-    """What a job does with the rows that are read.
+    """The part of a job that processes the rows after they are read.
 
-    `open` comes first and `aclose` last, whatever happens. In between each block is taken, what is
-    left is flushed, and the job is finished if nothing has stopped it. The dispatcher calls
-    `settle` with each batch that the stage submits to it.
+    `open` is called first and `aclose` last, even after an error. In between, `take` is called with
+    each block and `flush` after the last one; `finish` follows if nothing has stopped the job. The
+    dispatcher calls `settle` with each batch that the stage submits.
     """
 
     async def open(self, run: "JobRun[C, B, P]") -> None:
-        """Starts the work, before anything is read."""
+        """Prepares the stage before anything is read."""
 
     async def take(self, block: C) -> None:
-        """Checks the rows of a block, and puts those that can be sent into batches."""
+        """Checks the rows of a block, and puts the valid ones into batches."""
 
     @property
     def first_waiting(self) -> int | None:
-        """The number of the first row that waits in a batch for further ones; None if none does."""
+        """The number of the first row in an incomplete batch; None if no row is waiting."""
 
     async def flush(self) -> None:
-        """Submits what is left in batches, once everything is read or a row has waited long enough."""
+        """Submits the incomplete batches once all rows are read or a row has waited long enough."""
 
     async def settle(self, batch: B) -> None:
-        """Gives every row of the batch its outcome. Raises what stops the job."""
+        """Sends the batch until every row has its outcome. Raises the error that stops the job."""
 
     async def finish(self) -> None:
-        """Does what comes after the last row was settled, if nothing has stopped the job."""
+        """Does the work that remains after the last row is settled. Not called if the job has
+        stopped.
+        """
 
     async def aclose(self) -> None:
-        """Closes what `open` has opened. Called even if that has failed."""
+        """Closes what `open` has opened. Called even if `open` has failed."""
 
     def report(self, elapsed_seconds: float) -> P:
-        """Returns the counts as they stand."""
+        """Returns the report with the current counts."""
 
 
 def prepare_input(session: Session, reader: Reader[Any], description: JobDescription, options: JobOptions) -> None:
-    """Keeps the files of the job out of its input.
+    """Checks a job before it starts, and excludes the job's own files from its input.
 
-    Raises InvalidInput if the journal would overwrite the input or the input cannot be flushed,
-    ConfigurationError if the host or the credentials are missing, which is better said now than
-    after a batch was read.
+    Raises InvalidInput if the journal would overwrite the input, or if `flush_after_seconds` is
+    given for an input that does not support it. Raises ConfigurationError if the host or the
+    credentials are missing, so that the user hears of it before any batch is read.
     """
     if options.flush_after_seconds and reader.why_not_flushed is not None:
         raise invalid("flush_after_seconds", f"is for async iterables: {reader.why_not_flushed}")
@@ -302,10 +324,10 @@ def run_job(
     options: JobOptions,
     session: Session,
 ) -> Coroutine[Any, Any, P]:
-    """Reads the input, has the stage send it, and closes everything. To be awaited for the report.
+    """Returns a coroutine that runs the job, closes everything and returns the report.
 
-    Raises InvalidInput when nothing of the input could be read, BulkError when the job stopped on
-    the way.
+    The coroutine raises InvalidInput if no row of the input could be read, and BulkError if the job
+    stopped later.
     """
     run = JobRun(reader, stage, counters, description, options, session)
     if session.telemetry is None:
@@ -314,10 +336,11 @@ def run_job(
 
 
 class JobRun(Generic[C, B, P]):
-    """A run of a job: it reads the input, and stops, cancels and closes everything.
+    """One run of a job, which reads the input and passes it to the stage, and closes everything at
+    the end.
 
-    A stage uses the public attributes: it submits batches to the dispatcher, has its sender call
-    `observe` after every attempt, and asks whether the input has broken off.
+    A stage uses the public attributes: it submits batches to `dispatcher`, has its sender call
+    `observe` after every attempt, and checks `broken_input`.
     """
 
     def __init__(
@@ -351,23 +374,23 @@ class JobRun(Generic[C, B, P]):
             seconds = None if waits else FLUSH_AFTER_SECONDS
         self._reading = TimedReading(reader, self.dispatcher, session.clock, seconds)
         self._counted: Mapping[str, int] = {}
-        """The rows that the telemetry knows of, by their outcome."""
-        # A dry run gives most rows no outcome.
+        """The number of rows already reported to the telemetry, by outcome."""
+        # Skipped in a dry run, which gives most rows no outcome.
         telemetry = () if session.telemetry is None or options.dry_run else (self._count_rows,)
         self._reporting: Sequence[Callable[[], None]] = (
             *telemetry,
             *(() if options.on_progress is None else (self.show,)),
         )
-        """What tells others about the counts, if anybody listens."""
+        """The functions that report the counts to the telemetry and to `on_progress`."""
         self.broken_input: Exception | None = None
-        """Why reading the input has ended early, if it has."""
+        """The error that ended the reading early, or None."""
         self._settled_calls: SettledCalls | None = None
         self.journal: Journal | None = None
         self.opened: Opened | None = None
         counters.file_row_of = reader.file_row_of
 
     def observe(self, attempt: Attempt) -> None:
-        """Counts an attempt, and lets it decide about the requests in flight."""
+        """Counts an attempt, and adjusts the number of requests in flight to its result."""
         self._counters.attempted(attempt)
         self._note = None
         if attempt.failure is None:
@@ -378,7 +401,7 @@ class JobRun(Generic[C, B, P]):
             self.show()
 
     def show(self) -> None:
-        """Shows the progress."""
+        """Passes the progress to `on_progress`, if it was given."""
         if self._on_progress is None:
             return
         progress = Progress(
@@ -389,12 +412,12 @@ class JobRun(Generic[C, B, P]):
         )
         try:
             self._on_progress(progress)
-        except Exception as problem:  # noqa: BLE001  # raised at the end of the job, wherever it came up
+        except Exception as problem:  # noqa: BLE001  # raised at the end of the job, not here
             self._on_progress = None
             self.dispatcher.stop(problem)
 
     def judge_rejects(self, *, at_end: bool = False) -> None:
-        """Stops the job if a larger share of the rows is rejected than allowed."""
+        """Stops the job if the share of rejected rows is larger than allowed."""
         most, part_of = self._options.max_reject_share, self._description.part_of
         if most is None or (self.is_reading and self._description.judges_whole_input):
             return
@@ -411,12 +434,12 @@ class JobRun(Generic[C, B, P]):
         )
 
     async def run(self) -> P:
-        """Does the same as `run_job`."""
+        """Runs the job and returns its report; raises the same errors as `run_job`."""
         state: State = "stopped"
         try:
             if self._options.rejects is not None:
-                # Before the journal, so that a path that cannot be written does not count as a run of
-                # the job.
+                # Opened before the journal, so that the journal records no run if the path cannot
+                # be written.
                 self._counters.rejects_file = RejectsFile(self._options.rejects, sources=self._sources)
             self._open_ledger()
             if self._options.journal is not None and not self._options.dry_run:
@@ -429,9 +452,8 @@ class JobRun(Generic[C, B, P]):
             state = "interrupted"
             raise
         finally:
-            # After an error of ours, or cancelled: what is on its way is ended, and its rows stay
-            # pending.
-            # Cancelling twice still closes the files.
+            # After an error or a cancellation, batches may still be in flight: they are cancelled,
+            # and their rows stay pending. The files are closed even if this is cancelled again.
             try:
                 await self.dispatcher.cancel()
             finally:
@@ -445,7 +467,7 @@ class JobRun(Generic[C, B, P]):
         return (self._description.source, *self._reader.paths)
 
     def _open_ledger(self) -> None:
-        """Opens the outcomes file, and what needs to know the outcome of each row."""
+        """Opens the outcomes file, and creates the ledger and the calls of `on_settled`."""
         options, counters = self._options, self._counters
         if options.outcomes is None and options.on_settled is None:
             return
@@ -461,8 +483,8 @@ class JobRun(Generic[C, B, P]):
             await yield_if_due()
             while self.dispatcher.failure is None:
                 try:
-                    # An input may be silent for as long as it likes, such as a pipe; the job ends
-                    # nevertheless when it stops.
+                    # An input, such as a pipe, may send nothing for a long time, and the job must
+                    # still be able to stop.
                     block = await self.dispatcher.unless_stopped(self._reading.read_block())
                 except Exception as problem:  # noqa: BLE001  # whatever a user's iterable raises ends the reading
                     self.broken_input = problem
@@ -491,7 +513,7 @@ class JobRun(Generic[C, B, P]):
                 self._counters.warn(self._counters.ledger.enter(cast("Block[Any]", block)))
             self._counters.take_in(len(block))
             if not read:
-                self.show()  # what is read as what is known now, and nothing was sent yet
+                self.show()  # the columns are known now, and nothing was sent yet
             await yield_to_others()  # others were read to at the same time
             await self._stage.take(block)
         if self._reading.is_due:
@@ -507,7 +529,7 @@ class JobRun(Generic[C, B, P]):
             report()
 
     def _count_rows(self) -> None:
-        """Reports to the telemetry the rows that got their outcome since the last call."""
+        """Reports to the telemetry how many rows got their outcome since the last call."""
         assert self._session.telemetry is not None
         counts, before = self._counters.outcomes(), self._counted
         self._counted = counts
@@ -516,17 +538,17 @@ class JobRun(Generic[C, B, P]):
 
     async def _settle_in_span(self, batch: B) -> None:
         assert self._session.telemetry is not None
-        # Settled, it has no rows any more.
+        # Read before the batch is settled, because it has no rows afterwards.
         number, rows, size_bytes = batch.number, batch.row_count, batch.size_bytes
         settling = self._stage.settle(batch)
         await self._session.telemetry.batch(settling, number=number, rows=rows, size_bytes=size_bytes)
 
     def counts(self) -> Mapping[str, int]:
-        """Returns the counts of the report as they stand."""
+        """Returns the current counts of the report."""
         return self._report().counts
 
     def _refuse_nothing(self) -> None:
-        """Stops the job at the end of an input without rows, if rows are required."""
+        """Records an error at the end of an input without rows, if rows are required."""
         says = self._reader.why_empty or "the input has no rows"
         if (reason := self._options.why_not_empty) is not None:
             self.broken_input = InvalidInput(f"{says}: {reason}")
@@ -534,7 +556,7 @@ class JobRun(Generic[C, B, P]):
             self.broken_input = NoRows(says)
 
     async def _send_rest(self) -> None:
-        """Sends what is left once everything is read."""
+        """Sends the remaining rows once everything is read."""
         self.is_reading = False
         try:
             await self._stage.flush()
@@ -560,7 +582,7 @@ class JobRun(Generic[C, B, P]):
             settings=description.settings,
         )
         if isinstance(given, str | os.PathLike):
-            from socialapi.bulk.journals.sqlite_journal import SqliteJournal  # jobs without a journal need no database
+            from socialapi.bulk.journals.sqlite_journal import SqliteJournal  # most jobs need no database
 
             given = SqliteJournal(given)
         self.opened = await given.open(identity, self._session.now())
@@ -572,8 +594,8 @@ class JobRun(Generic[C, B, P]):
         return self._concurrency.limit(self._session.pacer.requests_per_second(key, target.route.rate_limit))
 
     async def _close(self, state: State) -> None:
-        """Closes the files for rows, the stage, and the journal, where it records how the run ended. What
-        cannot be written stops the job, even now.
+        """Closes the rejects file, the ledger, the stage and the journal, and records in the
+        journal how the run ended. If a file cannot be written, the job still fails with that error.
         """
         try:
             if self._settled_calls is not None:

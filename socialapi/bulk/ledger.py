@@ -1,6 +1,6 @@
-"""The ledger of rows: which have their outcome, and the keys of the others.
+"""The ledger of rows: which rows have their outcome, and the keys of the rows that do not.
 
-It exists only for jobs with an outcomes file or a callback for settled rows.
+Only jobs with an outcomes file or a callback for settled rows have a ledger.
 """
 
 import datetime
@@ -22,24 +22,28 @@ from socialapi.reports import EMPTY_KEY, RowIssue
 
 MAX_KEY_LENGTH: Final = 256
 PAGES_IN_MEMORY: Final = 400
-"""Pages whose keys are in memory; those of more are in a file without a name."""
+"""How many pages keep their keys in memory; the keys of further pages go to a temporary file."""
 
 Place = Callable[[int], tuple[str, int] | None]
 
 
 @attrs.define(eq=False, repr=False)
 class _Page:
-    """Consecutive rows: whether each has its outcome, and their keys, or where these are in the file."""
+    """Consecutive rows: whether each has its outcome, and their keys or the position of the keys in
+    the temporary file.
+    """
 
     settled: bytearray = attrs.field(factory=bytearray)
     left: int = 0
     keys: list[str] = attrs.field(factory=list)
     offset: int = 0
-    """Where the keys are in the file; 0 while they are here."""
+    """The position of the keys in the temporary file; 0 while they are in memory."""
 
 
 class Ledger:
-    """Takes note of the rows that are read, and writes a line for each once it has its outcome."""
+    """A record of all rows read, which writes a line to the outcomes file once a row has its
+    outcome.
+    """
 
     def __init__(
         self,
@@ -49,7 +53,7 @@ class Ledger:
         is_refused: Callable[[str], bool] | None = None,
     ) -> None:
         self.held: set[int] = set()
-        """The first rows of batches whose outcomes the journal does not have yet."""
+        """The first row of each batch whose outcomes are not in the journal yet."""
         self._file = file
         self._place_of = place_of
         self._key = key
@@ -61,7 +65,7 @@ class Ledger:
         self._is_closed = False
 
     def enter(self, block: Block[Any]) -> list[RowIssue]:
-        """Takes note of the rows of a block, and returns a warning for each empty key.
+        """Records the rows of a block, and returns a warning for each empty key.
 
         Raises InvalidInput for a key that cannot be written, and if the disk is full.
         """
@@ -87,8 +91,8 @@ class Ledger:
         return warnings
 
     def settle(self, numbers: Sequence[int], outcome: str, issues: Sequence[RowIssue] = ()) -> None:
-        """Writes a line for each of these rows, whose numbers ascend and which have no outcome yet. Raises
-        InvalidInput when the disk is full.
+        """Writes a line with the outcome of each row. `numbers` must ascend, and no row may have an
+        outcome yet. Raises InvalidInput if the disk is full.
         """
         start = 0
         while start < len(numbers):
@@ -121,7 +125,9 @@ class Ledger:
             start = stop
 
     def settled_rows(self) -> int:
-        """Returns the largest n such that the rows 1 to n have their outcomes, also in the journal."""
+        """Returns the largest n such that the rows 1 to n have their outcomes, and the journal has
+        them too.
+        """
         while self._first_page not in self._pages and self._first_page < self._rows // ROWS_PER_BLOCK:
             self._first_page += 1
         page, found = self._pages.get(self._first_page), self._first_page * ROWS_PER_BLOCK
@@ -131,15 +137,15 @@ class Ledger:
         return min((found, *(number - 1 for number in self.held)))
 
     async def sync(self) -> None:
-        """Returns once every line so far is on the disk. Raises InvalidInput when that is full."""
+        """Waits until every line so far is on the disk. Raises InvalidInput if the disk is full."""
         if self._file is not None:
             await self._file.sync()
 
     def close(self, counts: Mapping[str, int], *, is_finished: bool) -> None:
-        """Writes the rows that are left as pending and closes the file. Idempotent.
+        """Writes the rows without an outcome as pending, and closes the file. Idempotent.
 
-        Raises InvalidInput when the disk is full, and RuntimeError if the lines are not as many as the counts of
-        the report.
+        Raises InvalidInput if the disk is full, and RuntimeError if the outcomes do not match
+        `counts`.
         """
         if self._is_closed:
             return
@@ -177,7 +183,9 @@ class Ledger:
         return [self._text_of(block, index, cell) for index, cell in enumerate(cells)]
 
     def _text_of(self, block: Block[Any], index: int, cell: Any) -> str:
-        """Returns the key of a row. Of a row that could not be read it may be anything, and is empty then."""
+        """Returns the key of a row. Raises InvalidInput if the key cannot be written, unless the
+        row could not be read: then its key is empty.
+        """
         reason, text = "", ""
         try:
             text = key_text(cell)
@@ -198,7 +206,9 @@ class Ledger:
 
 
 def key_text(cell: Any) -> str:
-    """Returns a key as it is written, empty for none. Raises NoDigits for a value of another type."""
+    """Returns a key as text; empty if the cell has no value. Raises NoDigits if the value cannot be
+    written as a key.
+    """
     if isinstance(cell, str):
         return str.__str__(cell)
     if is_missing(cell):
@@ -213,7 +223,7 @@ def _is_unicode(text: str) -> bool:
 
 
 def _sound(text: str) -> str:
-    """Returns the text with a question mark for each letter that UTF-8 has no form for."""
+    """Returns the text with a question mark in place of each character that UTF-8 cannot encode."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -222,15 +232,15 @@ def _reason(issue: RowIssue) -> str:
 
 
 class _KeptKeys:
-    """Keys of pages in a temporary file without a name, readable only by its owner."""
+    """The keys of pages, in a temporary file without a name that only its owner can read."""
 
     def __init__(self) -> None:
         self._file: IO[bytes] | None = None
         self._last: tuple[int, list[str]] = (0, [])
 
     def put(self, keys: list[str]) -> int:
-        """Writes the keys of a page; returns where they are, which is not 0. Raises InvalidInput when the disk is
-        full.
+        """Writes the keys of a page and returns their position in the file, which is never 0.
+        Raises InvalidInput if the disk is full.
         """
         try:
             if self._file is None:
@@ -244,7 +254,7 @@ class _KeptKeys:
         return offset
 
     def get(self, offset: int) -> list[str]:
-        """Returns the keys of a page."""
+        """Returns the keys of the page at this position."""
         assert self._file is not None
         if self._last[0] != offset:
             self._file.seek(offset)
@@ -252,6 +262,6 @@ class _KeptKeys:
         return self._last[1]
 
     def close(self) -> None:
-        """Lets go of the keys. Idempotent."""
+        """Deletes the temporary file. Idempotent."""
         if self._file is not None:
             self._file.close()

@@ -1,4 +1,4 @@
-"""The outcomes file: one line per row, with its key and what became of it."""
+"""The outcomes file: one line per row, with its key and its outcome."""
 
 import asyncio
 import csv
@@ -18,19 +18,23 @@ NAMES: Final = ("row", "key", "outcome", "reason")
 ENDINGS: Final = (".csv", ".jsonl", ".parquet")
 LINES_PER_ROW_GROUP: Final = 100_000
 Columns = Sequence[Iterable[Any]]
-"""Row numbers, keys, outcomes and reasons, and for several files their names and the numbers there."""
+"""Row numbers, keys, outcomes and reasons; if the input has several files, also file names and row
+numbers in the file.
+"""
 
 
 class OutcomesFile(OutputFile):
-    """A file with a line for each row, in the order in which rows were settled. The ending says in which
-    format; without one, as of a device, it is CSV.
+    """A file with a line for each row, in the order in which rows were settled. The ending of its
+    name decides the format; a name without an ending, such as a device, means CSV.
     """
 
     noun: ClassVar[str] = "outcomes file"
     heads: ClassVar[tuple[bytes, ...]] = (",".join(NAMES).encode(), b'{"row":', b"PAR1")
 
     def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = ()) -> None:
-        """As of any file. Raises InvalidInput also if the library for Parquet is missing."""
+        """Opens the file as `OutputFile` does. Raises InvalidInput also if the library for Parquet
+        is missing.
+        """
         ending = ending_of(path)
         if ending == ".parquet":
             _pyarrow()
@@ -40,7 +44,7 @@ class OutcomesFile(OutputFile):
         self._parquet: _ParquetLines | None = _ParquetLines(self._file) if ending == ".parquet" else None
 
     def begin(self, *, has_places: bool) -> None:
-        """Writes the names of the columns; only the first call does. Raises InvalidInput when the disk is
+        """Writes the names of the columns on the first call. Raises InvalidInput if the disk is
         full.
         """
         if self._begun:
@@ -59,7 +63,7 @@ class OutcomesFile(OutputFile):
         reasons: Sequence[str] = (),
         places: Sequence[tuple[str, int]] = (),
     ) -> None:
-        """Appends a line for each row. Raises InvalidInput when the disk is full."""
+        """Appends a line for each row. Raises InvalidInput if the disk is full."""
         columns = [numbers, keys or repeat("", len(numbers)), repeat(outcome, len(numbers))]
         columns += [reasons or repeat("", len(numbers)), *zip(*places, strict=True)]
         with self._writing():
@@ -72,8 +76,8 @@ class OutcomesFile(OutputFile):
                 self._file.write(self._encode(columns))
 
     async def sync(self) -> None:
-        """Returns once every line so far is on the disk, as far as the format has written it. Raises InvalidInput
-        when that is full.
+        """Waits until the lines written so far are on the disk; Parquet still keeps an incomplete
+        row group in memory. Raises InvalidInput if the disk is full.
         """
         with self._writing():
             self._file.flush()
@@ -87,7 +91,7 @@ class OutcomesFile(OutputFile):
 
 
 def ending_of(path: str | os.PathLike[str]) -> str:
-    """Returns the ending of the name of an outcomes file, in lower case."""
+    """Returns the ending of the file name, in lower case."""
     return Path(os.fsdecode(path)).suffix.lower()
 
 
@@ -110,13 +114,13 @@ def _json_lines(columns: Columns) -> bytes:
 
 
 def _pyarrow() -> Any:
-    from socialapi.bulk.inputs.arrow import pyarrow_for  # most jobs need no reader of tables
+    from socialapi.bulk.inputs.arrow import pyarrow_for  # most jobs do not need pyarrow
 
     return pyarrow_for("or writing Parquet")
 
 
 class _ParquetLines:
-    """Gathers lines and writes them as row groups of `LINES_PER_ROW_GROUP`."""
+    """A writer that collects lines and writes them in row groups of `LINES_PER_ROW_GROUP`."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
@@ -124,7 +128,7 @@ class _ParquetLines:
         self._writer: Any = None
 
     def add(self, columns: Columns, names: Sequence[str]) -> None:
-        """Takes lines, and writes those that make a row group."""
+        """Adds lines, and writes a row group whenever enough lines are there."""
         self._columns = self._columns or [[] for _ in names]
         for gathered, more in zip(self._columns, columns, strict=True):
             gathered.extend(more)
@@ -134,7 +138,7 @@ class _ParquetLines:
                 del gathered[:LINES_PER_ROW_GROUP]
 
     def close(self, names: Sequence[str]) -> None:
-        """Writes what is left, and the end of the file."""
+        """Writes the remaining lines and the end of the file."""
         if self._writer is None or self._columns[0]:
             self._write(self._columns or [[] for _ in names], names)
         self._writer.close()

@@ -1,4 +1,6 @@
-"""The files with a line for rows of a job: written next to their names, and renamed when the job ends."""
+"""Output files of a job with one line per row, written to `<name>.part` and renamed when the job
+ends.
+"""
 
 import contextlib
 import io
@@ -14,21 +16,23 @@ PART: Final = ".part"
 
 
 class OutputFile:
-    """A file that is written as `<name>.part`, readable by its owner alone, and takes its name at `close`.
+    """A file that is written as `<name>.part`, which only its owner can read, and renamed by
+    `close`.
 
-    Until then a former file stays as it is; it stays for good if `begin` is never called, or if the disk is
-    full. Devices and pipes are written directly. One job at a time uses the file, until `close`. Text that
-    is not UTF-8 is written as the bytes that were read.
+    Until then, an earlier file of that name is kept. It is kept for good if `begin` is never called
+    or the disk is full. Devices and pipes are written directly. A lock keeps other jobs away until
+    `close`. Text that is not UTF-8 is written as the bytes that were read.
     """
 
     noun: ClassVar[str]
     heads: ClassVar[tuple[bytes, ...]]
-    """How such a file begins."""
+    """The possible first bytes of a file of this class."""
 
     def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = ()) -> None:
-        """Opens the file and leaves a former one as it is.
+        """Opens the file for writing, and keeps an earlier file of that name.
 
-        Raises InvalidInput when it cannot be written, is an input, or another job has it.
+        Raises InvalidInput if the file cannot be written, is an input of the job, or is in use by
+        another job.
         """
         self.path: Path = Path(path)
         names = (self.path, part_of(self.path))
@@ -36,7 +40,7 @@ class OutputFile:
             raise InvalidInput(f"the {self.noun} {self.path} is the input itself; choose another path")
         self._begun = self._is_closed = False
         self.is_incomplete: bool = False
-        """Whether something could not be written."""
+        """Whether a write has failed."""
         self._lock = FileLock(self.path)
         try:
             self._is_direct: bool = self.path.exists() and not self.path.is_file()
@@ -56,8 +60,8 @@ class OutputFile:
         if self._is_direct:
             return self.path.open("wb")
         if self.path.exists():
-            self.path.open("r+b").close()  # which says now whether it may be replaced
-        if os.path.lexists(self._part):  # of a job that was killed
+            self.path.open("r+b").close()  # fails now if the file may not be replaced
+        if os.path.lexists(self._part):  # left by a job that was killed
             if not self.is_like(self._part):
                 raise OSError(0, f"{self._part} holds something else")
             self._part.unlink()
@@ -65,19 +69,21 @@ class OutputFile:
 
     @classmethod
     def is_like(cls, path: str | os.PathLike[str]) -> bool:
-        """Returns whether an earlier job may have written the file: it is empty, or begins like such a
-        file.
+        """Returns whether an earlier job may have written the file: it is empty, or begins with one
+        of `heads`.
         """
         return _head_of(path, cls.heads) in (b"", *cls.heads)
 
     @classmethod
     def begins_in(cls, path: str | os.PathLike[str]) -> bool:
-        """Returns whether the file begins like such a file, whatever follows."""
+        """Returns whether the file begins with one of `heads`."""
         return _head_of(path, cls.heads) in cls.heads
 
     @classmethod
     def own_files(cls, path: str | os.PathLike[str]) -> Sequence[str]:
-        """Returns the files of a job that writes to this path: an export in its place is none of them."""
+        """Returns the files that a job writing to this path uses. A file at this path that no job
+        has written, such as an export, is not among them.
+        """
         found = [os.fsdecode(each) for each in (path, part_of(path)) if cls.is_like(each)]
         return [*found, os.fsdecode(path) + SUFFIX]
 
@@ -87,9 +93,7 @@ class OutputFile:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """Raises InvalidInput in place of the error when the disk is full, after which the file never
-        takes its name.
-        """
+        """Raises InvalidInput in place of an OSError. After that, the file is never renamed."""
         try:
             yield
         except OSError as problem:
@@ -97,16 +101,17 @@ class OutputFile:
             raise self._unwritable(problem) from None
 
     def _finish(self) -> None:
-        """Writes what is left and closes the file."""
+        """Flushes the file to the disk and closes it."""
         if self._begun and not (self._is_direct or self.is_incomplete):
             self._file.flush()
             os.fsync(self._file.fileno())
         self._file.close()
 
     def close(self) -> None:
-        """Writes what is buffered, closes the file and gives it its name, if it has begun. Idempotent.
+        """Writes what is buffered, closes the file, and renames it if `begin` was called.
+        Idempotent.
 
-        Raises InvalidInput when the disk is full, unless that was raised before.
+        Raises InvalidInput if the disk is full, unless an earlier write has raised that already.
         """
         if self._is_closed:
             return
@@ -119,7 +124,7 @@ class OutputFile:
                 elif not (self._is_direct or was_incomplete):
                     self._part.replace(os.path.realpath(self.path))
         except InvalidInput:
-            if not was_incomplete:  # from Python 3.14 on, what could not be written is tried again here
+            if not was_incomplete:  # Python 3.14 and later retry the failed write here
                 raise
         finally:
             self._lock.release()
@@ -130,34 +135,38 @@ class OutputFile:
 
 
 def part_of(path: str | os.PathLike[str]) -> Path:
-    """Returns where a file is written until it takes its name, the same for all links to the file."""
+    """Returns the path under which a file is written until it is renamed. It is the same for all
+    links to the file.
+    """
     try:
         return Path(os.path.realpath(path) + PART)
-    except ValueError:  # no path at all, which whoever opens it says better
+    except ValueError:  # not a valid path; opening it gives a better message
         return Path(path)
 
 
 def same_file(one: object, other: object) -> bool:
-    """Returns whether two paths lead to the same file, which need not exist yet. What is no path leads to none."""
+    """Returns whether two paths lead to the same file, which need not exist yet; False if one is
+    not a path.
+    """
     if not (isinstance(one, str | os.PathLike) and isinstance(other, str | os.PathLike)):
         return False
     with contextlib.suppress(OSError, ValueError):
         return Path(one).samefile(other)
     try:
         return Path(one).resolve() == Path(other).resolve()
-    except (OSError, ValueError, RuntimeError):  # no path at all, which whoever opens it says better
+    except (OSError, ValueError, RuntimeError):  # not a valid path; opening it gives a better message
         return False
 
 
 def _head_of(path: str | os.PathLike[str], heads: Sequence[bytes]) -> bytes | None:
-    """Returns the head with which the file begins, or the first bytes of another file; None if the path is
-    no file or cannot be read.
+    """Returns the head that the file begins with, or its first bytes if it begins with none of
+    `heads`; None if it is not a file or cannot be read.
     """
     try:
         if not Path(path).is_file():
             return None
         with Path(path).open("rb") as file:
             found = file.read(max(map(len, heads)))
-    except (OSError, ValueError):  # which whoever opens it says better
+    except (OSError, ValueError):  # opening it gives a better message
         return None
     return next(filter(found.startswith, heads), found)

@@ -10,14 +10,15 @@ from socialapi.reports import RowIssue
 
 HEADER: Final = ("row", "field", "reason")
 PLACE: Final = ("file", "file_row")
-"""What stands behind these where the input is several files."""
+"""The columns after `HEADER` if the input has several files."""
 
 
 class RejectsFile(OutputFile):
-    """A CSV file with row, field and reason, plus values in `columns` if the job has any.
+    """A CSV file with row, field and reason, followed by the additional `columns` of the job.
 
-    Bytes that are not UTF-8 are refused again if the file is loaded uncorrected. Cells that a spreadsheet
-    would take for formulas are not changed either, because the file is data to be corrected and read again.
+    The file is meant to be corrected and loaded again, so cells are written unchanged. Bytes that
+    are not UTF-8 are rejected again if nobody corrects them, and cells that a spreadsheet takes for
+    formulas are not escaped.
     """
 
     noun: ClassVar[str] = "rejects file"
@@ -29,7 +30,7 @@ class RejectsFile(OutputFile):
         self._writer = csv.writer(self._as_text())
 
     def begin(self) -> None:
-        """Writes the names of the columns; only the first call does. Raises InvalidInput when the disk is
+        """Writes the names of the columns on the first call. Raises InvalidInput if the disk is
         full.
         """
         if not self._begun:
@@ -38,7 +39,9 @@ class RejectsFile(OutputFile):
                 self._writer.writerow((*HEADER, *map(_writable, self.columns)))
 
     def write(self, issues: Sequence[RowIssue], values: Sequence[Sequence[object]] = ()) -> None:
-        """Appends the rows, each with its values for `columns`. Raises InvalidInput when the disk is full."""
+        """Appends a line per issue, with its values for `columns`. Raises InvalidInput if the disk
+        is full.
+        """
         beside = values or [()] * len(issues)
         with self._writing():
             self._writer.writerows(
@@ -48,8 +51,8 @@ class RejectsFile(OutputFile):
 
 
 def _writable(value: object) -> object:
-    """Returns the text itself, but for lone surrogates that stand for no byte: they become bytes
-    that are not UTF-8 either.
+    """Returns the value unchanged, except that lone surrogates in a text are replaced so that they
+    can be written: as bytes that are not valid UTF-8.
     """
     if not isinstance(value, str) or not any("\ud800" <= letter <= "\udfff" for letter in value):
         return value

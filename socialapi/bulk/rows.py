@@ -13,8 +13,8 @@ from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind, Operati
 
 @attrs.frozen
 class Action:
-    """The operation on a row's identifiers, as in the request. Times are ISO 8601 UTC strings or
-    None.
+    """An operation on a row's identifiers, with the values sent in the request. Times are ISO 8601
+    strings in UTC, or None.
     """
 
     operation_type: OperationType
@@ -25,7 +25,7 @@ class Action:
 class Texts(list[str | None]):
     """A column of values that are not hashed, with the methods of `Digests`."""
 
-    __repr__ = object.__repr__  # which shows no identifier
+    __repr__ = object.__repr__  # does not show identifiers
 
     @overload
     def __getitem__(self, index: SupportsIndex, /) -> str | None: ...
@@ -37,7 +37,7 @@ class Texts(list[str | None]):
 
     @classmethod
     def joined(cls, columns: tuple[Sequence[str | None], ...], /) -> Self:
-        """Returns a column of the values of several columns."""
+        """Returns one column with the values of several columns, one after another."""
         return cls(itertools.chain.from_iterable(columns))
 
     def gaps(self) -> list[int]:
@@ -49,7 +49,7 @@ class Texts(list[str | None]):
         return [index for index, value in enumerate(self) if value is None]
 
     def same_as(self, other: Sequence[str | None], /) -> list[int]:
-        """Returns the indexes of the values that another column has in the same row."""
+        """Returns the indexes of the rows in which another column has the same value."""
         rows = enumerate(zip(self, other, strict=True))
         return [index for index, (value, another) in rows if value and value == another]
 
@@ -59,10 +59,10 @@ class Texts(list[str | None]):
 
 
 Identifier = tuple[IdentifierKind, str]
-"""A kind and the normalised value, as it is sent."""
+"""The kind and the normalised value, in the form that is sent."""
 Values = Digests | Texts
 Column = tuple[IdentifierKind, Values]
-"""A kind and a normalised value for each row, empty where there is none; None while a value is not
+"""A kind, and the normalised value of each row: empty if the row has none, None until the value is
 decided.
 """
 
@@ -82,9 +82,9 @@ class Row:
 class RowBlock:
     """Consecutive rows that are ready to be sent and have the same action.
 
-    Every column has one value of its kind per row, or an empty string; a kind may have several
-    columns, and every row has a value in at least one column. Columns, rather than an object per row,
-    save work for the garbage collector, which took 100 ms at a time for the rows in progress.
+    Every column has one value of its kind per row, or an empty string. A kind may have several
+    columns, and every row has a value in at least one column. Rows are stored in columns because an
+    object per row made the garbage collector pause for 100 ms at a time.
     """
 
     action: Action
@@ -100,7 +100,9 @@ class RowBlock:
 
     @property
     def users(self) -> Users:
-        """The user objects in ASCII JSON, made on first use, because a sync sends few of its rows."""
+        """The user objects in ASCII JSON, encoded on first use because a sync sends only a few of
+        its rows.
+        """
         if self._users is None:
             columns: dict[IdentifierKind, list[Digests | tuple[str, ...]]] = {}
             for kind, values in self.columns:
@@ -118,7 +120,7 @@ class RowBlock:
         return Row(self.numbers[index], self.action, found)
 
     def part(self, start: int, stop: int) -> "RowBlock":
-        """Returns the rows from one index up to another."""
+        """Returns the rows from index `start` up to, but not including, `stop`."""
         if start == 0 and stop >= len(self.numbers):
             return self
         columns = tuple([(kind, values[start:stop]) for kind, values in self.columns])
@@ -126,13 +128,13 @@ class RowBlock:
         return RowBlock(self.action, self.numbers[start:stop], columns, users)
 
     def compress(self, kept: bytes | bytearray) -> "RowBlock":
-        """Returns the rows whose byte is not zero, in columns of their own."""
+        """Returns a new block with the rows whose byte is not zero."""
         columns = tuple([(kind, values.compress(kept)) for kind, values in self.columns])
         return RowBlock(self.action, list(itertools.compress(self.numbers, kept)), columns)
 
 
 def joined(blocks: Iterable[RowBlock]) -> list[RowBlock]:
-    """Returns the blocks, in which neighbours with the same action and kinds have become one."""
+    """Returns the blocks, with neighbours of the same action and kinds merged into one block."""
     found = list[RowBlock]()
     for _, same in itertools.groupby(blocks, key=lambda block: (block.action, [kind for kind, _ in block.columns])):
         first, *others = alike = list(same)
@@ -148,7 +150,7 @@ def joined(blocks: Iterable[RowBlock]) -> list[RowBlock]:
 
 
 def halves(blocks: Sequence[RowBlock]) -> tuple[list[RowBlock], list[RowBlock]]:
-    """Returns the first half of the rows, and the other rows."""
+    """Returns the first half of the rows, and the second half."""
     before, after = list[RowBlock](), list[RowBlock]()
     left = sum(map(len, blocks)) // 2
     for block in blocks:

@@ -1,4 +1,4 @@
-"""Tells a program how many rows from the first one on have their outcomes."""
+"""Reports to a program up to which row all rows have their outcomes."""
 
 import asyncio
 import inspect
@@ -10,10 +10,11 @@ OnSettled = Callable[[int], Awaitable[None] | None]
 
 
 class SettledCalls:
-    """Calls a function or coroutine function with the largest n such that the rows 1 to n have their outcomes:
-    one call at a time, with the newest number alone, once the lines of these rows are on the disk.
+    """A caller of the user's `on_settled`, a function or coroutine function.
 
-    What fails goes to `stop`, and no further call is made.
+    It passes the largest n such that the rows 1 to n have their outcomes, once their lines are on
+    the disk. It makes one call at a time, always with the newest number. If a call fails, the error
+    goes to `stop`, and no further call is made.
     """
 
     def __init__(self, call: OnSettled, ledger: Ledger, stop: Callable[[Exception], None]) -> None:
@@ -25,12 +26,14 @@ class SettledCalls:
         self._task: asyncio.Task[None] | None = None
 
     def look(self) -> None:
-        """Starts a call if more rows have their outcomes, unless one is running, which another one follows."""
+        """Starts a call if more rows have their outcomes. A call that is already running is
+        followed by another.
+        """
         if self._task is None and not self._has_failed and self._ledger.settled_rows() > self._told:
             self._task = asyncio.create_task(self._run(), name="socialapi on_settled")
 
     async def aclose(self) -> None:
-        """Waits for the running call, and makes the last one."""
+        """Waits for the running call, and makes a last one if more rows have their outcomes."""
         if self._task is not None:
             await self._task
         await self._run()

@@ -1,4 +1,4 @@
-"""Reads the blocks of an input, and limits how long its rows wait for those that come after them."""
+"""Reads the blocks of an input, and limits how long a row waits for later rows."""
 
 import asyncio
 from collections.abc import Sized
@@ -12,12 +12,12 @@ C = TypeVar("C", bound=Sized)
 
 
 class TimedReading(Generic[C]):
-    """Reads for a job. `is_due` says after each step whether what has come is to be sent.
+    """A reader for a job. `is_due` is true if the rows read so far have to be sent now.
 
-    A row waits in the reader, for the rows of a complete block, and then in the open batch of the
-    stage. Once the first one has waited for `seconds`, the reader returns what it has. Not before
-    another request may start, however: until then more rows can join. Without `seconds`, rows wait
-    as long as it takes.
+    A row waits in the reader until its block is complete, and then in the open batch of the stage.
+    Once the first row has waited for `seconds` and another request may start, the reader returns
+    the rows that it has. Until a request may start, more rows can join. Without `seconds`, rows
+    wait as long as it takes.
     """
 
     def __init__(self, reader: Reader[C], dispatcher: Dispatcher[Any], clock: Clock, seconds: float | None) -> None:
@@ -27,20 +27,22 @@ class TimedReading(Generic[C]):
         self._seconds = seconds
         self._is_reading = False
         self._may_fall_due = asyncio.Event()
-        """Set while the job waits for a block, and rows wait."""
+        """Set while the job waits for a block and some rows are waiting to be sent."""
         self._watching: asyncio.Task[None] | None = None
         self._in_reader: float | None = None
-        """When the first row came that waits in the reader."""
+        """When the first row that is waiting in the reader arrived."""
         self._in_block: float | None = None
         self._in_batch: float | None = None
-        """When the first row came, or an earlier one, that waits in the open batch."""
+        """When the first row of the open batch arrived, or an earlier time."""
         self._fell_due = False
         self.is_due = False
         if seconds is not None:
             reader.on_first_row = self._note_first_row
 
     async def read_block(self) -> C | None:
-        """Returns the next block; None at the end, or if something is due and no row has come."""
+        """Returns the next block; None at the end, or if waiting rows are due and no new row has
+        arrived.
+        """
         if self._seconds is None:
             return await self._reader.read_block()
         self._watching = self._watching or asyncio.create_task(self._watch(self._seconds), name="socialapi flush")
@@ -59,8 +61,8 @@ class TimedReading(Generic[C]):
         return block
 
     def took(self, first_number: int, first_waiting: int | None) -> None:
-        """Notes that the stage took a block with rows from `first_number` on, and the first row that
-        waits in its open batch now, if any does.
+        """Notes that the stage accepted a block whose first row is `first_number`. `first_waiting`
+        is the first row in its open batch, or None if the batch is empty.
         """
         if first_waiting is None:
             self._in_batch = None
@@ -90,7 +92,7 @@ class TimedReading(Generic[C]):
             await self._may_fall_due.wait()
             first = self._first
             if first is None or not self._may_fall_due.is_set():
-                continue  # the block came before this task had its turn
+                continue  # the block arrived before this task ran
             left = first + seconds - self._clock.monotonic()
             if left > 0:
                 await self._clock.sleep(left)

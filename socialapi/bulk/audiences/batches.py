@@ -1,4 +1,4 @@
-"""Batches of rows for one upload request: their size in bytes, and the batches they wait for."""
+"""Puts rows into batches, each for one upload request, and encodes them."""
 
 import asyncio
 import sys
@@ -22,7 +22,7 @@ PACKINGS: Final[tuple[Packing, ...]] = ("single", "packed")
 BRACKETS: Final = 2
 COMMA: Final = 1
 PART_BYTES: Final = 131_072
-"""Of a body that is made in one go, before others get their turn."""
+"""The number of bytes of a body that are encoded at once, before other tasks can run."""
 SMALL_BYTES: Final = 4_096
 
 
@@ -30,35 +30,41 @@ SMALL_BYTES: Final = 4_096
 class Batch:
     """Rows for one request, in the order of the input.
 
-    `after` are earlier batches with another operation on one of these identifiers. Nothing of this
-    batch is sent before they are settled. Fields that may hold identifiers are not in the repr.
+    `after` are earlier batches with another operation on an identifier of this batch. This batch is
+    sent only once they are settled. Fields that may hold identifiers are not in the repr.
     """
 
     number: int = 0
-    """Its place among those that were sent; 0 before it is."""
+    """The number of the batch among the submitted batches, from 1; 0 until it is submitted."""
     size_bytes: int = BRACKETS
     row_count: int = 0
     blocks: list[RowBlock] = attrs.field(factory=list, repr=False)
     actions: set[Action] = attrs.field(factory=set, repr=False)
     after: set["Batch"] = attrs.field(factory=set, repr=False)
     duplicates: int = 0
-    """How many rows of the input were duplicates while this batch was being filled."""
+    """How many duplicates were found while this batch was open."""
     refused: dict[Identifier, list[tuple[int, RowIssue | None]]] = attrs.field(factory=dict, repr=False)
-    """For each identifier of a row that the service refused, the numbers of all rows that have it, and
-    why those were refused that were.
+    """For each identifier of a refused row: the numbers of all rows with this identifier, and for
+    each of them the reason if the service refused it.
     """
     settled: asyncio.Event = attrs.field(factory=asyncio.Event)
     failed: bool = False
-    """Whether it was settled without an outcome for every row, because the job stops."""
+    """Whether the batch was settled without an outcome for every row because the job stops."""
     position: int = 0
-    """Its number among the batches that the input makes; 0 for one that a broken input cut off."""
+    """The number of the batch among all batches of the input, from 1; 0 if a broken input cut it
+    off.
+    """
     earlier: Sequence[Outcome] | None = attrs.field(default=None, repr=False)
-    """What an earlier run has confirmed of it, so that it is not sent again."""
+    """The outcomes that an earlier run confirmed, so that the batch is not sent again; None if it
+    must be sent.
+    """
     outcomes: list[Outcome] = attrs.field(factory=list, repr=False)
-    """The outcomes of refused rows."""
+    """The outcomes of refused rows, until the journal records them."""
 
     async def note_refused(self, rows: Sequence[tuple[Row, RowIssue]]) -> None:
-        """Notes the rows that the service refused, and which others have an identifier of them."""
+        """Notes the rows that the service refused, and all rows that share an identifier with
+        them.
+        """
         reasons = {issue.row: issue for _, issue in rows}
         tables: dict[IdentifierKind, IdentifierTable[bool]] = {}
         for kind, value in chain.from_iterable(row.identifiers for row, _ in rows):
@@ -74,20 +80,24 @@ class Batch:
             await yield_if_due()
 
     def refusal_of(self, identifier: Identifier, number: int) -> RowIssue | None:
-        """Returns why the last row before this one that has the identifier was refused, if it was."""
+        """Returns why the service refused the last row before `number` with this identifier; None
+        if it did not.
+        """
         before = (why for row, why in reversed(self.refused.get(identifier, ())) if row < number)
         return next(before, None)
 
     def release(self) -> None:
-        """Lets go of the rows and of other batches, since the window over recent identifiers keeps
-        this one.
+        """Releases the rows and the references to other batches, because the window over recent
+        identifiers keeps this batch in memory.
         """
         self.blocks, self.actions, self.after = [], set(), set()
         self.earlier, self.outcomes = None, []
 
 
 Carriers = tuple[Batch | None, ...]
-"""The batches that carry the identifiers of a row last, by column; None for no identifier."""
+"""For each column, the latest batch that contains the identifier of a row; None if the row has
+none.
+"""
 
 
 class _Frame(NamedTuple):
@@ -99,11 +109,12 @@ class _Frame(NamedTuple):
 
 
 class Packer:
-    """Decides which rows fit into a request. The size that a row adds is computed before encoding.
+    """Decides which rows fit into a request, and encodes them. The size of a row is known before it
+    is encoded.
 
-    `single` makes one operation per row, so that an error names the row. `packed` makes one
-    operation of all rows of a batch with the same operation type and times, which takes 12 to 25
-    times fewer requests.
+    `single` makes one operation per row, so that an error names the row. `packed` combines all rows
+    of a batch with the same operation type and times into one operation, which needs 12 to 25 times
+    fewer requests.
     """
 
     def __init__(self, packing: Packing, *, max_operations: int, max_bytes: int) -> None:
@@ -127,11 +138,13 @@ class Packer:
         return frame
 
     def alone_fits(self, block: RowBlock, index: int) -> bool:
-        """Returns whether a request can hold the row at this index of the block at all."""
+        """Returns whether the row at this index of the block fits into a request by itself."""
         return BRACKETS + self._frame(block.action).size + len(block.users[index]) <= self._max_bytes
 
     def add(self, batch: Batch, block: RowBlock) -> int:
-        """Adds rows of the block to the batch, from its first one on; returns how many have fitted."""
+        """Adds the first rows of the block to the batch, as many as fit. Returns how many were
+        added.
+        """
         frame, single = self._frame(block.action).size, self._packing == "single"
         if single:
             most = min(len(block), self._max_operations - batch.row_count)
@@ -141,8 +154,8 @@ class Packer:
             frame = 0 if joins else frame
         if not most:
             return 0
-        # Every row is preceded by a comma but the first one of the request; every operation has its
-        # frame.
+        # Every row except the first one of the request has a comma before it, and every operation
+        # has its frame.
         once, each = (0 if batch.row_count else -COMMA) + (0 if single else frame), COMMA + (frame if single else 0)
         room = self._max_bytes - batch.size_bytes - once
         count, added = block.users.fitting(most, each, min(room, sys.maxsize))
@@ -154,8 +167,8 @@ class Packer:
         return count
 
     def operations(self, blocks: Iterable[RowBlock]) -> list[list[RowBlock]]:
-        """Returns the rows of each operation of the request, so that an operation's index leads back
-        to them.
+        """Returns the rows of each operation of the request, in the order of the operations, so
+        that the index of an operation in an error identifies its rows.
         """
         if self._packing == "single":
             return [[block.part(index, index + 1)] for block in blocks for index in range(len(block))]
@@ -165,8 +178,8 @@ class Packer:
         return list(grouped.values())
 
     def encode(self, blocks: Iterable[RowBlock]) -> Iterator[bytes]:
-        """Yields the body in parts of about `PART_BYTES`, or of `ROWS_PER_BLOCK` long rows: each is
-        quick to make.
+        """Yields the body in parts of about `PART_BYTES`, or of `ROWS_PER_BLOCK` rows if these are
+        long, so that encoding a part is quick.
         """
         single = self._packing == "single"
         waiting, size, before = list[bytes](), 0, "["
@@ -177,7 +190,7 @@ class Packer:
             starts = ((block.users, start) for block in operation for start in range(0, len(block), ROWS_PER_BLOCK))
             for users, start in starts:
                 some = users[start : start + ROWS_PER_BLOCK]
-                if size < SMALL_BYTES:  # rendered after the little that waits, rather than copied there
+                if size < SMALL_BYTES:  # avoids copying the rendered rows
                     waiting = [some.render(between.encode(), b"".join((*waiting, before.encode())))]
                     size = len(waiting[0])
                 else:

@@ -1,4 +1,4 @@
-"""Reads identifiers, operations and times out of the cells of a block."""
+"""Reads identifiers, operations and times from the cells of a block."""
 
 import datetime
 import re
@@ -19,9 +19,11 @@ When = str | datetime.datetime | None
 UserBlock = Block[IdentifierLayout]
 
 NOT_UNDERSTOOD: Final = "?"
-"""Stands for an override of a type that has no meaning: no operation type and no time."""
+"""Replaces an override whose type has no meaning, so that it is rejected as an operation type or
+time.
+"""
 SEPARATOR: Final = ":::"
-"""What Google Contacts writes between several addresses or numbers."""
+"""The separator that Google Contacts writes between several addresses or numbers."""
 SEVERAL_ADDRESSES: Final = re.compile(r"additional[ _]email[ _]addresses|hs_additional_emails", re.IGNORECASE).fullmatch
 """Matches the column in which HubSpot writes several addresses with semicolons between them."""
 _TEXTS: Final = frozenset({str, type(None)})
@@ -30,13 +32,13 @@ _WHOLE_NUMBERS: Final = frozenset({int, type(None)})
 
 @attrs.define(eq=False, repr=False, weakref_slot=False)
 class UserRow:
-    """A row of a block, as it was read.
+    """A row of a block, before it is normalised.
 
-    `number` counts data rows from 1. `identifiers` are (field, kind, raw text) triples; `field` is
-    the name in the input, for messages. `countries` are those of the phone numbers of each field. The three
-    overrides are None if the row has none. `problem`
-    is a (field, reason) pair if the row could not be read. `unusable` are such pairs for values
-    that are not text, beside identifiers that are.
+    `number` counts data rows from 1. `identifiers` are (field, kind, raw text) triples, where
+    `field` is the column name in the input. `countries` has the country for the phone numbers of
+    each field. The three overrides are None if the row has none. `problem` is a (field, reason)
+    pair if the row could not be read. `unusable` has a (field, reason) pair for each value that is
+    not text.
     """
 
     number: int
@@ -50,7 +52,7 @@ class UserRow:
 
 
 def user_rows(block: UserBlock) -> Iterator[UserRow]:
-    """Yields the rows of a block one by one, which costs more than reading its columns."""
+    """Yields the rows of a block one by one. This is slower than reading its columns."""
     operation_types, effective_ats, expires_ats = overrides_of(block)
     for index in range(len(block)):
         identifiers, unusable = list[tuple[str, IdentifierKind, str]](), list[tuple[str, str]]()
@@ -76,8 +78,8 @@ def user_rows(block: UserBlock) -> Iterator[UserRow]:
 
 
 def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str, str]]:
-    """Yields the texts of a cell of a column as `texts_of` does. Some exporters write several addresses
-    or numbers into one.
+    """Yields the texts of a cell as `texts_of` does, and splits a cell into which an exporter has
+    written several addresses or numbers.
     """
     separator = ";" if SEVERAL_ADDRESSES(field) else SEPARATOR
     for text, reason in texts_of(cell):
@@ -88,9 +90,10 @@ def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str,
 
 
 def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:
-    """Returns the column and the cell that say the country of a row for its numbers in the column `phone`: of
-    several, in the order of `countries_for`, the first that names a country, or else the first that says
-    anything. Both are empty where none does.
+    """Returns the column that has the country for a row's phone numbers in the column `phone`, and
+    its text. If there are several columns, this is the first in the order of `countries_for` that
+    names a known country, or else the first that is not empty. Both are empty if no column has a
+    text.
     """
     found = ("", "")
     for column, name in countries_for(phone, block.layout.countries):
@@ -104,8 +107,8 @@ def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:
 
 
 def countries_of(block: UserBlock, phone: str) -> Sequence[str]:
-    """Returns the cell that says the country of each row for its numbers in the column `phone`, as
-    `country_of` does; an empty sequence if there is no such column, or if the cells are more than texts.
+    """Returns for each row the text that `country_of` finds for the column `phone`; an empty
+    sequence if there is no country column, or some of its cells are not texts.
     """
     columns = [block.columns[column] for column, _ in block.layout.countries]
     if not all(_TEXTS.issuperset(map(type, column)) for column in columns):
@@ -128,14 +131,16 @@ def overrides_of(block: UserBlock) -> tuple[Sequence[str | None], Sequence[When]
 
 
 def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
-    """Returns the texts of a column, empty for no value, and the indexes of cells that are not one text each."""
+    """Returns the text of each cell, empty if the cell has no value, and the indexes of the cells
+    that hold several texts or cannot be written as text.
+    """
     kinds = frozenset(map(type, cells))
     if kinds <= _TEXTS:
         return (cells if type(None) not in kinds else [cell or "" for cell in cells]), ()
     try:
         if kinds <= _WHOLE_NUMBERS:
             return ["" if cell is None else str(cell) for cell in cells], ()
-    except ValueError:  # more digits than Python is willing to write out
+    except ValueError:  # Python refuses to convert numbers with too many digits
         pass
     texts, unusual = [""] * len(cells), list[int]()
     for index, cell in enumerate(cells):
@@ -150,15 +155,17 @@ def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
 
 
 def _time(value: Any) -> When:
-    """Returns the value of a time, or None."""
-    # What pandas has for a missing time is a time as well.
+    """Returns the value of an override that is a time; None if there is none."""
+    # The missing time of pandas, NaT, is an instance of date as well.
     if isinstance(value, datetime.date) and not is_missing(value):
         return value if isinstance(value, datetime.datetime) else value.isoformat()
     return _text(value)
 
 
 def _text(value: Any) -> str | None:
-    """Returns the text of an override, or None. Values of other types are refused later."""
+    """Returns the text of an override; None if there is none. A value of another type becomes
+    `NOT_UNDERSTOOD`, which is rejected later.
+    """
     if isinstance(value, str):
         return value.strip() or None
     return None if is_missing(value) else NOT_UNDERSTOOD

@@ -1,8 +1,9 @@
-"""Removes what exports leave around e-mail addresses and phone numbers.
+"""Removes the characters that exports leave around e-mail addresses and phone numbers.
 
 Spreadsheets, address books and web pages add quotation marks, `mailto:`, angle brackets, separators
-and invisible characters. They are removed if the rest is unambiguous. A backquote only at the start
-may be part of an e-mail address and is kept, and so are quotation marks around the local part.
+and invisible characters. They are removed if the rest is unambiguous. Two things are kept because
+they may be part of an e-mail address: a backquote at the start only, and quotation marks around the
+local part.
 """
 
 import base64
@@ -35,15 +36,18 @@ _NEVER: Final = INVISIBLE + SURROGATES + "\ufffd"
 
 _WIDE_PUNCTUATION: Final = "\u3001\u3002\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1c\uff1e"
 
-# Possessive: no text, however long or odd, is looked at more than once.
-# A spreadsheet puts an apostrophe before what it is not to calculate.
+# Possessive quantifiers avoid backtracking, so that long or unusual texts are searched only once.
+# An apostrophe at the start is excluded because a spreadsheet adds it to cells that it must not
+# calculate.
 _LOCAL: Final = rf'(?:(?!\'|[\'`=.]*[{TYPOGRAPHIC_QUOTES}])[^@,<>"()\[\]:;\\{_NEVER}]++|"[^@<>"\\{_NEVER}]++")'
 _LABEL: Final = rf"[^\x00-,./:-@\[-^`{{-\x7f{TYPOGRAPHIC_QUOTES}{_WIDE_PUNCTUATION}{_NEVER}]++"
 EMAIL: Final = rf"{_LOCAL}@(?:{_LABEL}\.)++{_LABEL}"
 """Matches a plausible e-mail address in lower case."""
 _ASCII_LABEL: Final = "[a-z0-9_-]++"
 _ASCII_EMAIL: Final = rf"(?!')[a-z0-9!#$%&'*+/=?^_`{{|}}~.-]++@(?:{_ASCII_LABEL}\.)++{_ASCII_LABEL}"
-"""Matches those of ASCII alone and without quotation marks, which are nearly all, in less time."""
+"""Matches e-mail addresses in ASCII without quotation marks. Nearly all are, and this pattern is
+faster.
+"""
 
 is_ascii_email: Final = re.compile(_ASCII_EMAIL).fullmatch
 _names_sha256: Final = re.compile(r"\{?sha-?256(?:\}|[:=$-])\s*(?=[^\s])", re.IGNORECASE).match
@@ -55,7 +59,9 @@ _OTHER_DIGESTS: Final[Mapping[int, str]] = {
     **{digits: f"{digits} hexadecimal digits" for digits in (*range(60, 64), *range(65, 69))},
     **dict(zip((32, 40, 56, 96, 128), ("MD5", "SHA-1", "SHA-224", "SHA-384", "SHA-512"), strict=True)),
 }
-"""What a text with this number of hexadecimal digits is: another kind of digest, or one with too few or too many digits."""
+"""Describes a text by its number of hexadecimal digits: another kind of digest, or one with too few
+or too many digits.
+"""
 _OTHERS_IN_BASE64: Final = (24, 28)
 DIGEST_LENGTHS: Final = frozenset((*_OTHER_DIGESTS, DIGEST_DIGITS, *_BASE64_CHARACTERS))
 """The lengths of texts that are SHA-256 digests or look like digests of another kind."""
@@ -67,17 +73,20 @@ def is_email(text: str) -> bool:
 
 
 def digest_in(text: str) -> str:
-    r"""Returns a SHA-256 digest in lower-case hexadecimal digits; an empty text if the text is none.
+    r"""Returns the SHA-256 digest in a text, in lower-case hexadecimal digits; an empty text if the
+    text is not a digest.
 
-    Databases write one as 64 hexadecimal digits, also after `\x` or `0x` or as `X'…'`, or as 32 bytes in
-    base64; some programs write the hexadecimal digits in base64, or `sha256:` before a digest.
+    Databases write a digest as 64 hexadecimal digits, also after `\x` or `0x` or as `X'…'`, or as
+    32 bytes in base64. Some programs encode the hexadecimal digits in base64, or write `sha256:`
+    before the digest.
     """
     if (named := _names_sha256(text)) is not None:
         text = text[named.end() :]
     if (found := _hexadecimal(text)) is not None:
         digits = found[1] or found[2]
         return digits.lower() if len(digits) == DIGEST_DIGITS else ""
-    # Without padding, other texts may be as long; hardly any digest has letters in one case alone.
+    # Without padding, other texts may have this length, but nearly every digest has letters of both
+    # cases.
     if len(text) not in _BASE64_CHARACTERS or (text[-1] != "=" and (text.islower() or text.isupper())):
         return ""
     data = _from_base64(text)
@@ -95,8 +104,8 @@ def _from_base64(text: str) -> bytes:
 
 
 def why_no_digest(text: str) -> str | None:
-    """Returns what a text is that looks like a digest of another kind than SHA-256, or like a part of one;
-    None for other texts.
+    """Returns the reason why a text is not a SHA-256 digest, if it looks like a digest of another
+    kind or with missing or extra digits; None for other texts.
     """
     if len(text) in _OTHERS_IN_BASE64 and text[-1] == "=":
         digits = _from_base64(text).hex()
@@ -124,7 +133,7 @@ fisso telemóvel trabalho escritório fixo mobiel thuis werk number nummer nr nu
 telefonnummer rufnummer mobilnummer handynummer telefonnr handynr mobilnr telnr 電話 携帯 kom тел телефон komórka
 dom praca telefon téléphone tél teléfono telefono telefone telefoon
 """
-"""Words that say which number it is."""
+"""Labels of phone numbers, such as home or work."""
 _LABELS: Final = "|".join(_LABEL_WORDS.split())
 _SOME_LABELS: Final = rf"(?i:(?:{_LABELS})(?:[\s./-]+(?:{_LABELS}))*)"
 _WORDS_BEHIND: Final = rf"([^A-Za-z]*[0-9)])\s*(?:\(\s*{_SOME_LABELS}\.?\s*\)|[\s,/-]\s*{_SOME_LABELS}\.?)"
@@ -132,27 +141,27 @@ _TEL: Final = rf"\(?(?i:callto|{_LABELS})\)?(?:\s*(?:[.:#/-]\s*)+|\s+)(?!$)"
 _MAX_DIGITS_IN_NAMES: Final = 4
 
 _plain_phone_number: Final = re.compile(r"[+(]?[0-9](?:[0-9 ()/.-]*[0-9])?").fullmatch
-# What a phone number is not written with: where there is none of it, there is nothing to be
-# removed.
+# Finds characters and words that do not belong to a phone number. If it finds nothing, there is
+# nothing to remove.
 _DEBRIS: Final = rf"[\"'`\\<>\[\]{{}}={TYPOGRAPHIC_QUOTES}{BLANKS}{ZERO_WIDTH}]|[,;:.][\s,;:.]*$|^[\s(]*[,;:.]|^\((?s:.*)\)$|^\(?[^\W\d_]|[0-9)]\s*(?:\([^()0-9]+\)|[\s,/-]\s*[^\W\d_]+\.?)$"
 _MARK: Final = rf"[\"`<>@{TYPOGRAPHIC_QUOTES}]"
 
 
 def cleaned_email(text: str) -> Cleaned:
-    """Returns the e-mail address (or digest of one) in a trimmed text; the text itself if there is not
-    exactly one.
+    """Returns the e-mail address (or its digest) in a trimmed text; the text itself if it does not
+    contain exactly one.
     """
     return peeled(text, _EMAIL_LAYERS, lambda rest: is_email(rest.lower()) or bool(digest_in(rest)))
 
 
 def is_plain_phone_number(text: str) -> bool:
-    """Returns whether a text has nothing but digits and what separates them."""
+    """Returns whether a text consists of digits and the usual separators of phone numbers."""
     return _plain_phone_number(text) is not None
 
 
 def has_marks(text: str) -> bool:
-    """Returns whether a text has characters that no phone number has, and that a search for a number
-    in a text would skip.
+    """Returns whether a text has characters that phone numbers never have, but that phonenumbers
+    would skip.
     """
     return compiled(_MARK).search(text) is not None
 
@@ -162,8 +171,8 @@ def _has_debris(text: str) -> bool:
 
 
 def cleaned_phone_number(text: str) -> Cleaned:
-    """Returns what may be a phone number (or the digest of one) in a trimmed text, without what no
-    number is written with.
+    """Returns the possible phone number (or its digest) in a trimmed text, without the characters
+    and words around it; the text itself if no digit would be left.
     """
     if not _has_debris(text):
         return Cleaned(text)
@@ -172,7 +181,7 @@ def cleaned_phone_number(text: str) -> Cleaned:
 
 
 def holds_several_emails(text: str) -> bool:
-    """Returns whether a text has more than one address."""
+    """Returns whether a text has more than one e-mail address."""
     return text.count("@") > 1 and len(text) <= MAX_CHARACTERS and len(list(_find_emails(text.lower()))) > 1
 
 
@@ -185,7 +194,7 @@ def _without_equals(text: str) -> tuple[str, str]:
 
 
 def _without_two_marks(text: str) -> tuple[str, str]:
-    if text[-1:] == '"' and is_quote(text[0]) and is_email(text[:-1].lower()):  # the first is that of a local part
+    if text[-1:] == '"' and is_quote(text[0]) and is_email(text[:-1].lower()):  # the first is of the local part
         return text[:-1], MARKS
     return without_two_marks(text)
 
@@ -218,7 +227,9 @@ def _without_stray_brackets(text: str) -> tuple[str, str]:
 
 
 def _out_of_name(text: str, is_name: Callable[[str, str], bool]) -> tuple[str, str]:
-    """Removes a name before angle brackets, and these, if it can be nothing but a name."""
+    """Returns the text within angle brackets if `is_name` accepts the text before them as a name;
+    otherwise the text unchanged. Also returns a word for what was removed.
+    """
     found = compiled(_NAMED).fullmatch(text)
     if found is None or not is_name(found[1], found[2]):
         return text, ""
@@ -230,7 +241,9 @@ def _without_name_of_email(text: str) -> tuple[str, str]:
 
 
 def _is_name_of_email(name: str, inner: str) -> bool:
-    """Returns whether a name is the address itself, as address books write it for an unknown name."""
+    """Returns whether every address in a name is the address in brackets, which address books
+    repeat there if they do not know the name.
+    """
     known = cleaned_email(inner).text.lower()
     return all(each[0] == known for each in _find_emails(name.lower()))
 
@@ -240,18 +253,22 @@ def _without_name_of_phone(text: str) -> tuple[str, str]:
 
 
 def _without_mailto(text: str) -> tuple[str, str]:
-    """Returns the address of a link, without its subject and the like."""
+    """Returns the address of a `mailto:` link without parameters such as the subject, and a word
+    for what was removed.
+    """
     found = compiled(_MAILTO).match(text)
     if found is None:
         return text, ""
     rest, _, query = text[found.end() :].partition("?")
-    if "%" in rest or "@" in query or "%40" in query:  # written in another way, or with further addresses
+    if "%" in rest or "@" in query or "%40" in query:  # an escaped address, or further addresses
         return text, ""
     return rest, "mailto:"
 
 
 def _without_words(text: str) -> tuple[str, str]:
-    """Returns the number alone if the words after it only say which number it is."""
+    """Returns the number without the label after it, such as "home", and a word for what was
+    removed.
+    """
     found = compiled(_WORDS_BEHIND).fullmatch(text)
     return (text, "") if found is None else (found[1], "words")
 

@@ -1,17 +1,18 @@
 """The names by which columns of people, or keys of objects, are recognised.
 
-Names are compared without case, accents, blanks and punctuation. A name stands for an identifier
-kind if it is the specification's name or a listed one. It may have a number (`email2`, `E-mail 2
-Address`), a plural (`emails`) and a word for hashing (`email_sha256`, `hashed_phone`). Names of
-e-mail addresses, phone numbers and countries may have further words around them: those that say
-which one it is (`work email`, `Phone - Mobile`, `Billing Country`), and those for an address, a number
-or a code (`Adresse de courriel`, `Nr komórki`, `Código de país`). docs/inputs.md prints the lists.
+Names are compared without case, accents, blanks and punctuation. A name means an identifier kind if
+it is the name in the specification or one of the listed names. It may have a number (`email2`,
+`E-mail 2 Address`), a plural (`emails`) and a word for hashing (`email_sha256`, `hashed_phone`).
+Names of e-mail addresses, phone numbers and countries may have more words around them: words for
+the type (`work email`, `Phone - Mobile`, `Billing Country`), and words for an address, a number or
+a code (`Adresse de courriel`, `Nr komórki`, `Código de país`). docs/inputs.md prints the lists.
 
-Two names of a kind may be one (`Celular/WhatsApp`, `Google Advertising ID (GAID)`).
+One column name may combine two names of the same kind (`Celular/WhatsApp`, `Google Advertising ID
+(GAID)`).
 
-A name that means something else elsewhere is in no list: `Username` is the name that people log in
-with at a shop, `ad_id` the id of an advertisement, and `customer_id`, `user_id` and `id` are those
-of somebody else's database. A region, state or province is no country.
+Ambiguous names are not listed: `Username` may be the login name at a shop, `ad_id` the id of an
+advertisement, and `customer_id`, `user_id` and `id` the ids of any database. A region, state or
+province is not a country.
 """
 
 import functools
@@ -23,7 +24,9 @@ from typing import Final
 from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, OVERRIDES
 
 REGION: Final = "region"
-"""What the country of a row is called in a mapping of columns: the region of its phone numbers."""
+"""The key for the country of a row in a mapping of columns. It is the region of the row's phone
+numbers.
+"""
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -102,7 +105,7 @@ TYPES: Final = _listed("""
     abitazione, uff, SMS, privé, zakelijk, werk, op werk, thuis, mobiel, vast, prywatny, służbowy, służbowe, domowy, kontaktowy, komórkowy, komórkowego, kom
     stacjonarny, stacjonarnego, zamieszkania, klienta, 携帯, 自宅, 勤務先, 会社
 """)
-"""Words that may come after such a name."""
+"""Words that may come after a name of an e-mail address, a phone number or a country."""
 
 LINKS: Final = ("", "de", "du", "del", "do", "di", "of", "van")
 """Words that may come between a name and a word around it."""
@@ -111,7 +114,7 @@ BEFORE: Final[Mapping[str, tuple[str, ...]]] = {
     "phone_number": _listed("n, no, nr, nro, nbr, num, number, numéro, número, numero, numer, nummer"),
     REGION: _listed("code, código, codice, kod, iso, region, adresse, phone, phone number, telephone"),
 }
-"""Words for an address, a number or a code that may come before a name of these."""
+"""For each kind, words such as "number" or "code" that may come before its names."""
 AFTER: Final[Mapping[str, tuple[str, ...]]] = {
     "email": _listed("address, addresses, addr, adresse, adressen, adres, id, アドレス"),
     "phone_number": _listed(
@@ -122,27 +125,28 @@ AFTER: Final[Mapping[str, tuple[str, ...]]] = {
         "area geografica, コード, 地域"
     ),
 }
-"""Such words that may come after a name."""
+"""For each kind, words such as "number" or "code" that may come after its names."""
 
 MEANS_OTHER: Final = _listed("""
     ad id, company main phone, no phone, no mobile, no telephone, no landline, no cell, number of phones, mobile country code
 """)
-"""Names that mean something else than those which they resemble: an advertisement's id, the number of a company,
-whether there is a number, how many there are, and the code of a network.
+"""Names that look like names of a kind but mean something else: the id of an advertisement, the
+number of a company, whether there is a number, how many numbers there are, and the code of a mobile
+network.
 """
 
 _OVERRIDE_NAMES: Final = {name.replace("_", ""): name for name in OVERRIDES}
-# `value` is how address books name the column beside a type: `E-mail 1 - Value`.
+# Address books call the column `value` if another column has the type: `E-mail 1 - Value`.
 _FORM_BEFORE: Final = re.compile("^(?:sha256|hashed|hash)(?:of)?")
 _FORM_AFTER: Final = re.compile("[0-9]*(?:sha256|hashed|hash|e164|value)+[0-9]*$")
 _CUSTOM_FIELD: Final = re.compile("__p?c$")
-"""What Salesforce puts after the name of a field that its user has added."""
+"""The ending that Salesforce gives to the names of custom fields."""
 _DOMAIN: Final = "domain"
-"""No `main` after a `do`."""
+"""An ending that is never split into the words `do` and `main`."""
 _ALONE: Final = frozenset({"em", "cc"})
-"""Names that no word or number comes before or after."""
+"""Names that are recognised only if no word or number comes before or after them."""
 _LETTERS: Final = str.maketrans("\u0142\u0141\u00ba\u00b0", "lL  ")
-"""Letters that no form of Unicode takes apart, and the signs in `Nº` and `N°`."""
+"""Letters that Unicode normalisation does not decompose, and the signs in `Nº` and `N°`."""
 _DIGITS: Final = re.compile("[0-9]+")
 _BETWEEN_NAMES: Final = re.compile("[/()]")
 _NO_WORD: Final = re.compile(r"[\W_]+")
@@ -151,8 +155,8 @@ _NAMES_KEPT: Final = 1_024
 
 
 def detected_as(name: str) -> str:
-    """Returns what a column of this name holds, as far as the name says: a kind, an override,
-    `region`, or an empty text for none of these.
+    """Returns what the name of a column means: a kind, an override, `region`, or an empty text for
+    none of these.
     """
     return _detected_as(name) if len(name) <= MAX_NAME_LENGTH else ""
 
@@ -183,7 +187,9 @@ def _detected_as(name: str) -> str:
 
 
 def _without_words(text: str, kind: str) -> Iterator[str]:
-    """Yields a name without words that may come before or after a name of a kind."""
+    """Yields the name without the words that may come before or after names of a kind, one word
+    less each time.
+    """
     before, after = _words_around(kind)
     texts = {text}
     for _ in range(_MOST_WORDS):
@@ -196,9 +202,10 @@ def _without_words(text: str, kind: str) -> Iterator[str]:
 
 @functools.lru_cache(_NAMES_KEPT)
 def countries_for(phone: str, countries: tuple[tuple[int, str], ...]) -> Sequence[tuple[int, str]]:
-    """Returns the columns of countries, as pairs of an index and a name, in the order in which they count for the
-    phone numbers of a column: first those that have a word in common with it, as `Billing Phone` and `Billing
-    Country`, then those without such words.
+    """Returns the country columns, as (index, name) pairs, in the order in which they apply to the
+    phone numbers of the column `phone`. First come the columns that share a word with it, such as
+    `Billing Country` with `Billing Phone`, then the columns without a word for the type, then all
+    others.
     """
     words = frozenset(map(folded, (*WHICH_ONE, *TYPES, *BEFORE[REGION])))
 
@@ -209,7 +216,9 @@ def countries_for(phone: str, countries: tuple[tuple[int, str], ...]) -> Sequenc
 
 
 def words_in(name: str) -> str:
-    """Returns the words of a name without case, accents and punctuation, a blank between each."""
+    """Returns the words of a name, separated by blanks and without case, accents and
+    punctuation.
+    """
     letters = unicodedata.normalize("NFKD", name.translate(_LETTERS))
     return _NO_WORD.sub(" ", "".join(each for each in letters if not unicodedata.combining(each)).casefold()).strip()
 
@@ -233,5 +242,7 @@ def _words_around(kind: str) -> tuple[frozenset[str], frozenset[str]]:
 
 @functools.cache
 def _may_have_words() -> re.Pattern[str]:
-    """Returns what finds a name within a name, of a kind whose names may have words around them."""
+    """Returns a pattern that finds a listed name within a longer name, for the kinds whose names
+    may have words around them.
+    """
     return re.compile("|".join(folded(name) for kind in BEFORE for name in NAMES[kind]))

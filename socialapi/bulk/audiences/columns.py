@@ -1,4 +1,6 @@
-"""Which columns of a table, or keys of an object, hold the identifiers of an upload."""
+"""Finds the columns of a table, or the keys of an object, that hold the identifiers of an
+upload.
+"""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -51,14 +53,14 @@ _NAME_WORDS: Final = frozenset(
     {"account", "contact", "handle", "id", "login", "member", "name", "names", "nick", "profile", "screen", "twitter"}
     | {"user", "username", "users", "x"}
 )
-"""Words in names of columns that could be handles themselves."""
+"""Words that show that a text is the name of a column, although it could be a handle."""
 _DIGITS_OF_DATE: Final = 8
 MAX_OVERLOOKED: Final = 50
 _USER_NAMES: Final = ("username", "login", "userlogin", "loginname", "nickname")
 _VALUES_LOOKED_AT: Final = 100
 _MOST_OF: Final = 0.9
 _LONGEST: Final = 320
-"""The most characters of an e-mail address."""
+"""The number of characters in the longest e-mail address."""
 _several: Final = re.compile(r"\s*(?:[;,|\n]|:::)\s*").split
 _looks_like_email: Final = re.compile(r"(?:mailto:|[^@<>]*<)?[^@\s,;<>\"]+@[^@\s,;<>\"]+\.[^@\s,;<>\"]{2,}>?").fullmatch
 _looks_like_phone_number: Final = re.compile(
@@ -71,26 +73,34 @@ _LOOKS: Final[Sequence[tuple[IdentifierKind, str, Callable[[str], object]]]] = (
     ("phone_number", "phone numbers", _looks_like_phone_number),
     ("email", _DIGESTS, digest_in),
 )
-"""Unmistakable looks of values: the kind, its name in messages, and the test."""
+"""Tests for values that look clearly like identifiers: the kind, the name in messages, and the
+test.
+"""
 _is_of_other: Final = re.compile(
     r"f[ni]|ln|ct|st|zi?p|dob[dmy]?|db|gen?(?:der)?|age|.*(?:name|zip|postal|city|state|country|street|birth).*"
 ).fullmatch
-"""Matches the names of columns that other networks take as digests, such as names and cities."""
+"""Matches the names of columns that only other networks accept as digests, such as names and
+cities.
+"""
 
 
 def why_overlooked(name: str, kind: IdentifierKind, what: str) -> str:
-    """Returns the warning about a column that is not read, and what to do."""
+    """Returns the warning that an ignored column seems to hold identifiers, and how to have it
+    read.
+    """
     reads = "reads them as those of e-mail addresses" if what == _DIGESTS else "reads it"
     return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": [{quoted(name)}]}} (--column {kind}=…) {reads}'
 
 
 def is_personal(text: str) -> bool:
-    """Returns whether a text looks like an address or a phone number."""
+    """Returns whether a text looks like an e-mail address or a phone number."""
     return _looks_like_email(text) is not None or _looks_like_phone_number(text) is not None
 
 
 def _nearly_all(looks: Callable[[str], object], texts: Sequence[str]) -> bool:
-    """Returns whether a text, or each of several in it, looks so in nine of ten cells."""
+    """Returns whether nine of ten texts pass the test `looks`. A text with several values passes if
+    each value does.
+    """
     several = ([part for part in _several(text) if part] for text in texts)
     looking = sum(bool(parts) and all(len(part) <= _LONGEST and looks(part) for part in parts) for parts in several)
     return looking >= _MOST_OF * len(texts) > 0
@@ -98,10 +108,10 @@ def _nearly_all(looks: Callable[[str], object], texts: Sequence[str]) -> bool:
 
 @attrs.frozen
 class IdentifierLayout(FrozenRecord):
-    """Which columns of a block hold identifiers and overrides, by their indexes in the block.
+    """The indexes of the columns of a block that hold identifiers and overrides.
 
-    `identifiers` are (index, name, kind) triples in the order of the kinds, `countries` (index, name)
-    pairs. The overrides are None if there is no such column.
+    `identifiers` are (index, name, kind) triples in the order of the kinds, and `countries` are
+    (index, name) pairs. An override is None if no column has it.
     """
 
     positions: tuple[int, ...]
@@ -113,15 +123,17 @@ class IdentifierLayout(FrozenRecord):
     key: int | None = None
     roles: frozenset[tuple[str, str]] = frozenset()
     is_of_models: bool = False
-    """Whether the rows are models, whose values a program assigned to their kinds."""
+    """Whether the rows are models, in which a program has assigned each value to its kind."""
 
     @property
     def has_overrides(self) -> bool:
-        """Whether rows may have an operation or a time of their own."""
+        """Whether rows can override the operation or a time."""
         return not self.operation_type is self.effective_at is self.expires_at is None
 
     def is_row(self, cells: Sequence[str]) -> bool | None:
-        """Returns whether an identifier among these cells is usable; None if any word may be one of its kind."""
+        """Returns whether one of these cells is a usable identifier of its column's kind; None if
+        none is for certain, but a cell may be an ordinary word.
+        """
         found = {is_identifier(kind, cells[self.positions[at]].strip(' \t"')) for at, _, kind in self.identifiers}
         return True if True in found else None if None in found else False
 
@@ -134,8 +146,8 @@ class IdentifierLayout(FrozenRecord):
         *,
         is_of_models: bool = False,
     ) -> Self:
-        """Returns the layout of a table with these names. `found` has the positions that are read, by
-        key.
+        """Returns the layout of a table with these names. `found` has the positions of the columns
+        of each kind, override and region.
         """
         wanted = [(key, at) for key, positions in found.items() for at in positions]
         positions = tuple(dict.fromkeys([*(at for _, at in wanted), *([] if key_at is None else [key_at])]))
@@ -152,7 +164,9 @@ class IdentifierLayout(FrozenRecord):
 
 @attrs.define(repr=False)
 class BundledUser:
-    """A user of an operation, with the values of each kind, and what the operation says."""
+    """A user from an operation: the values of each kind, and the type and times of the
+    operation.
+    """
 
     operation_type: Any
     effective_at: Any
@@ -173,11 +187,11 @@ COLUMNS_IN_OBJECT: Final = (
 
 @attrs.frozen
 class IdentifierColumns(FrozenRecord):
-    """The columns to look for: kinds to detect, and names that were given for a kind or an
-    override.
+    """The columns to look for: the kinds to detect, and the names that the user gave for a kind or
+    an override.
 
-    `noted` are the names that were met, each with what it was taken for (empty for nothing), and
-    `remarks` what is said of the input as a whole, and of columns that are not read and seem to hold
+    `noted` maps each name found in the input to what it was read as (empty if it was ignored).
+    `remarks` are warnings about the input as a whole, and about ignored columns that seem to hold
     identifiers.
     """
 
@@ -210,8 +224,8 @@ class IdentifierColumns(FrozenRecord):
         form: TableForm = ANY_FORM,
         key: str | int | None = None,
     ) -> Self:
-        """Checks a mapping. Raises InvalidInput for a key that is neither one of `kinds` nor an
-        override.
+        """Returns the selection for a mapping. Raises InvalidInput for a key that is neither one of
+        `kinds`, nor an override or region.
         """
         taken = tuple(filter(frozenset(kinds).__contains__, IDENTIFIER_KINDS))
         given: dict[str, tuple[str, ...]] = {}
@@ -233,22 +247,22 @@ class IdentifierColumns(FrozenRecord):
 
     @property
     def roles(self) -> Sequence[str]:
-        """What columns may be given for."""
+        """The kinds and overrides that columns may be given for."""
         return (*self.kinds, *OVERRIDES, REGION)
 
     @property
     def paths(self) -> Sequence[str]:
-        """The names that were given and may be paths into objects."""
+        """The given names that may be paths into objects."""
         own = self.given if self.form.layout is None else {name: (name,) for name in self.form.layout.paths}
         return paths_of({**own, KEY: names_given("" if self.key is None else self.key)})
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
-        """Returns the objects as they are: values within them are read by a path only."""
+        """Returns the objects unchanged: values inside them are read only by a path."""
         return objects
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> IdentifierLayout:
-        """Returns the layout as `of_keys` does. Also raises InvalidInput if a given column is missing, no
-        column has identifiers, or the names of a file are a row.
+        """Returns the layout as `of_keys` does. Also raises InvalidInput if a given column is
+        missing, if no column has identifiers, or if the header line looks like a row of data.
         """
         note_names(self, names)
         key_position(self.key, names, is_needed=True)
@@ -259,7 +273,9 @@ class IdentifierColumns(FrozenRecord):
         return layout
 
     def _refuse_row(self, names: Sequence[str], layout: IdentifierLayout, line: int) -> None:
-        """Raises InvalidInput if names are values, because the first row would be lost."""
+        """Raises InvalidInput if the names look like values, because the first row would be
+        lost.
+        """
         given = [(name, kind) for _, name, kind in layout.identifiers if self.given.get(kind)]
         found = [(at, kind) for at, name in enumerate(names, 1) if (kind := _kind_of_value(name)) is not None]
         is_word = len(names) == len(given) == 1 and not {*re.split("[^a-z]+", names[0].lower())} & _NAME_WORDS
@@ -273,8 +289,8 @@ class IdentifierColumns(FrozenRecord):
             raise InvalidInput(f"line {line} looks like data: {_no_header(found[0][1], found[0][0])}")
 
     def of_keys(self, names: Sequence[str]) -> IdentifierLayout:
-        """Returns the layout of the columns with these names. Raises InvalidInput if two of them fit an
-        override.
+        """Returns the layout of the columns with these names. Raises InvalidInput if two columns
+        have the name of the same override.
         """
         found = self._find(names)
         for override in OVERRIDES:
@@ -286,7 +302,9 @@ class IdentifierColumns(FrozenRecord):
         return IdentifierLayout.of(names, found, key_at)
 
     def _key_at(self, names: Sequence[str], found: Mapping[str, Sequence[int]]) -> int | None:
-        """Returns where the key is. Raises InvalidInput for a column that identifies people."""
+        """Returns the position of the key column. Raises InvalidInput if the column holds
+        identifiers of people.
+        """
         at = key_position(self.key, names)
         kinds = [kind for kind in self.kinds if at in found[kind] and kind != "partner_user_id"]
         if kinds:
@@ -297,15 +315,17 @@ class IdentifierColumns(FrozenRecord):
         return at
 
     def role_of(self, name: str) -> str:
-        """Returns the kind or override that a name is read as if there is no other; empty for none."""
+        """Returns the kind or override that a column of this name is read as, if it is the only
+        column; empty if it is ignored.
+        """
         return next((key for key, positions in self._find((name,)).items() if positions), "")
 
     def knows_any(self, names: Sequence[str]) -> bool:
-        """Returns whether some of these names are read."""
+        """Returns whether any column with one of these names is read."""
         return any(self._find(names).values())
 
     def _find(self, names: Sequence[str]) -> dict[str, list[int]]:
-        """Returns the positions of the columns of each kind and override."""
+        """Returns the positions of the columns of each kind and override, and of the region."""
         found: dict[str, list[int]] = {key: [] for key in self.roles}
         if self.form.layout is not None:
             positions = self.form.layout.positions(names)
@@ -321,7 +341,9 @@ class IdentifierColumns(FrozenRecord):
         return found
 
     def check_keys(self, names: Collection[str]) -> None:
-        """Raises InvalidInput if the first objects lack a given column, or have no identifiers."""
+        """Raises InvalidInput if the keys of the first objects lack a given column, or none of them
+        holds identifiers.
+        """
         note_names(self, names)
         found = self._find(tuple(names))
         self._require(tuple(names), found_identifiers=any(found[kind] for kind in self.kinds))
@@ -329,8 +351,9 @@ class IdentifierColumns(FrozenRecord):
         self._key_at(tuple(names), found)
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
-        """Notes columns that are not read though nearly all of their first values are addresses, numbers or digests,
-        and a single object whose arrays may be columns.
+        """Adds a warning for each ignored column in which nearly all of the first values look like
+        e-mail addresses, phone numbers or digests, and for a single object whose arrays may be
+        columns.
         """
         columns = tuple(columns)
         found = self._find([name for name, _ in columns])
@@ -354,7 +377,9 @@ class IdentifierColumns(FrozenRecord):
                     break
 
     def notes(self) -> Sequence[RowIssue]:
-        """Returns the warnings about the input as a whole, and about columns that were overlooked."""
+        """Returns the warnings about the input as a whole, and about ignored columns that seem to
+        hold identifiers.
+        """
         return self.remarks
 
     def _note(self, names: Sequence[str], found: Mapping[str, Sequence[int]], key_at: int | None) -> None:
@@ -393,15 +418,17 @@ class IdentifierColumns(FrozenRecord):
         )
 
     def read_columns(self) -> Mapping[str, str]:
-        """Returns what each column is read as."""
+        """Returns the columns that are read, and what each is read as."""
         return read_names(self.noted)
 
     def ignored_columns(self) -> Sequence[str]:
-        """Returns the names of columns that are not read."""
+        """Returns the names of the ignored columns."""
         return ignored_names(self.noted)
 
     def of_models(self, items: Sequence[Any]) -> tuple[IdentifierLayout, Sequence[Sequence[Any]]]:
-        """Returns the layout and columns of users, which have all kinds, also those that the target refuses."""
+        """Returns the layout and the columns of user models, with all their kinds, including kinds
+        that the target does not accept.
+        """
         refuse_models(self.key)
         columns = dict[str, Sequence[Any]]()
         for kind in IDENTIFIER_KINDS:
@@ -417,8 +444,8 @@ class IdentifierColumns(FrozenRecord):
         return IdentifierLayout.of(tuple(columns), found, is_of_models=True), tuple(columns.values())
 
     def unbundled(self, bundle: Any) -> Iterator[Any]:
-        """Yields the users of an operation. An operation without users is a row too: every item
-        that is read has an outcome.
+        """Yields the users of an operation. An operation without users yields one empty user, so
+        that every item has an outcome.
         """
         params = bundle.params
         said = (bundle.operation_type, getattr(params, "effective_at", None), params.expires_at)
@@ -430,7 +457,7 @@ class IdentifierColumns(FrozenRecord):
                 values = {kind: getattr(user, kind) for kind in IDENTIFIER_KINDS if hasattr(user, kind)}
                 yield BundledUser(operation_type, effective_at, expires_at, **values)
             else:
-                yield user  # which is refused as any item of its class is
+                yield user  # rejected later, as any item of its class is
 
     def _identifiers_of(self, user: Mapping[Any, Any]) -> Mapping[str, Sequence[Any]]:
         names = tuple(name for name in user if isinstance(name, str))
@@ -441,13 +468,15 @@ class IdentifierColumns(FrozenRecord):
         return found
 
     def why_not(self, item: object) -> str:
-        """Returns why an item is not a row."""
+        """Returns why an item cannot be read as a row."""
         kind = with_article(type(item).__name__)
         return f"is or holds {kind}, where an AudienceUser, an Operation or a mapping is expected"
 
 
 def _kind_of_value(name: str) -> IdentifierKind | None:
-    """Returns the kind of which a name looks like a value; None if it looks like a name, or may be a date."""
+    """Returns the kind of identifier that a column name looks like; None if it looks like a name,
+    or may be a date.
+    """
     text = name.strip()
     if is_value(text) and not any(map(str.isalpha, text)):
         is_number = sum(map(str.isdigit, text)) > _DIGITS_OF_DATE or _looks_like_phone_number(text) is not None

@@ -1,4 +1,4 @@
-"""Reads the country of a row, which says what its phone numbers without a country code mean."""
+"""Reads the country of a row, which is needed for phone numbers without a country code."""
 
 import functools
 import re
@@ -22,7 +22,9 @@ SVNSI SWESE SWZSZ SXMSX SYCSC SYRSY TCATC TCDTD TGOTG THATH TJKTJ TKLTK TKMTM TL
 TWNTW TZATZ UGAUG UKRUA UMIUM URYUY USAUS UZBUZ VATVA VCTVC VENVE VGBVG VIRVI VNMVN VUTVU WLFWF WSMWS YEMYE ZAFZA
 ZMBZM ZWEZW XKXXK UNKXK
 """
-"""Codes of countries in ISO 3166: three letters, followed by the two of the same country."""
+"""Country codes of ISO 3166: the three-letter code, followed by the two-letter code of the same
+country.
+"""
 
 _NAMES: Final = """
 AC:Ascension-Island AD:Andorra AE:United-Arab-Emirates Vereinigte-Arabische-Emirate Émirats-arabes-unis
@@ -93,9 +95,10 @@ VG:British-Virgin-Islands VI:U.S.-Virgin-Islands VN:Vietnam Vietnã Wietnam ベ�
 WS:Samoa XK:Kosovo YE:Yemen YT:Mayotte ZA:South-Africa Südafrika Afrique-du-Sud Sudáfrica África-do-Sul Zuid-Afrika
 Republika-Południowej-Afryki 南アフリカ ZM:Zambia ZW:Zimbabwe
 """
-"""The English names of the countries that have phone numbers, with a hyphen for each blank, the first one behind its two
-letters. The sixty that are most often met have their names in German, French, Spanish, Italian, Portuguese, Dutch, Polish
-and Japanese as well.
+"""The names of the countries that have phone numbers, with a hyphen for each blank. The two-letter
+code is before the first name of a country. All have their English name; the sixty most frequent
+countries also have their names in German, French, Spanish, Italian, Portuguese, Dutch, Polish and
+Japanese.
 """
 
 _OTHER_CODES: Final = {"UK": "GB", "EL": "GR"}
@@ -117,7 +120,7 @@ _LINKS: Final = frozenset(
         "repubblica",
     )
 )
-"""Words that the names of a country differ in."""
+"""Words that are ignored when names of countries are compared."""
 _CODES_KEPT: Final = 1_024
 _MOST_CHARACTERS: Final = 60
 _calling_code: Final = re.compile(r"(?:\+ ?|00)?([1-9][0-9]{0,2})(?:\.0)?").fullmatch
@@ -128,9 +131,12 @@ _parts: Final = re.compile(r"[()\[\]/,;:|]+|\s+[-\u2013]\s+").split
 
 
 def region_of(text: str) -> str | None:
-    """Returns the region that a trimmed text names: two or three letters of ISO 3166 in any case, the name
-    of a country, or a calling code (`49`, `+49`, `0049`), which stands for the main region that has it;
-    or several of these for one region (`DE - Germany`). None if it names none that has phone numbers.
+    """Returns the region that a trimmed text names; None if it names no region that has phone
+    numbers.
+
+    The text may be a code of two or three letters from ISO 3166 in any case, the name of a country,
+    a calling code (`49`, `+49`, `0049`), which means its main region, or several of these for the
+    same region (`DE - Germany`).
     """
     return _region_of(text) if len(text) <= _MOST_CHARACTERS else None
 

@@ -1,12 +1,12 @@
-"""Finds duplicate rows and conflicts between recent rows of an upload, and keeps the duplicates until
-the rows that they repeat have an outcome.
+"""Finds duplicates and conflicts among the recent rows of an upload, and keeps each duplicate until
+the row that it repeats has an outcome.
 
-It does no I/O and remembers a bounded number of identifiers, plus all identifiers of batches that
-are not settled.
+This module does no I/O. It remembers a bounded number of identifiers, plus all identifiers of
+batches that are not settled.
 
-Which row is a duplicate, and therefore where a batch ends, depends only on the rows and not on when
-batches are settled: a resumed job has to make the same batches again. Time decides only which batch
-waits for which.
+Duplicates, and therefore the ends of batches, depend only on the rows and not on when batches are
+settled, because a resumed job must make the same batches again. Timing only decides which batches
+wait for each other.
 """
 
 from collections import defaultdict, deque
@@ -25,12 +25,14 @@ from socialapi.models.audiences import IdentifierKind
 from socialapi.reports import RowIssue
 
 REMEMBERED: Final = 50_000
-"""Identifiers in each of the two generations that the window is made of."""
+"""The number of identifiers in each of the two generations of the window."""
 
 
 @attrs.frozen(eq=False, repr=False)
 class _Placement:
-    """The last operation on an identifier, and the batches that carry it, the latest last."""
+    """The last operation on an identifier, and the batches that contain it, the latest batch
+    last.
+    """
 
     action: Action
     batches: tuple[Batch, ...]
@@ -45,9 +47,10 @@ class _Placement:
 
 @attrs.frozen
 class Repeated(FrozenRecord):
-    """The rows of a block that repeat others, or may.
+    """The rows of a block that repeat earlier rows, or may do so.
 
-    `is_exact` is true if no identifier of these rows is new, and every identifier of all other rows is.
+    `is_exact` is true if these rows have no new identifier, and all other rows have only new
+    identifiers.
     """
 
     indexes: list[int]
@@ -55,12 +58,12 @@ class Repeated(FrozenRecord):
 
 
 _Window = defaultdict[IdentifierKind, "IdentifierTable[_Placement]"]
-"""The last placement of each identifier, by kind and value."""
+"""Maps each identifier, by kind and value, to its last placement."""
 
 
 class RecentIdentifiers:
-    """The window over recent identifiers, in two generations: when the new one is full, the old one
-    is dropped.
+    """A window over recent identifiers, in two generations. When the young generation is full, the
+    old one is dropped.
     """
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
@@ -68,30 +71,32 @@ class RecentIdentifiers:
         self._young = _Window(IdentifierTable)
         self._old = _Window(IdentifierTable)
         self._forgotten = _Window(IdentifierTable)
-        """What has left the window and is not settled yet: it makes nothing a duplicate, but rows that
-        conflict with it wait for it.
+        """Identifiers that have left the window but are in batches that are not settled. They make
+        no row a duplicate, but conflicting rows wait for their batches.
         """
         self._shared: _Placement | None = None
         self._only: Action | None = None
         self._differs = False
 
     def contradicts(self, action: Action) -> bool:
-        """Returns whether this is the first action that differs from all before it; see
+        """Returns whether this is the first action that differs from the earlier actions; see
         `begin_to_differ`.
         """
         self._only = self._only or action
         return not self._differs and action != self._only
 
     def begin_to_differ(self) -> None:
-        """Notes that actions differ from now on. Call it when all that was placed is settled, or in
-        one open batch.
+        """Notes that actions differ from now on. Call it once all placed rows are settled or in the
+        open batch.
 
-        As long as all rows have the same action, no row waits for another.
+        Until then, all rows have the same action, and no row has to wait for another.
         """
         self._differs = True
 
     def repeated(self, block: RowBlock) -> Repeated:
-        """Returns the rows that need a decision, since they repeat or contradict others or may do so."""
+        """Returns the rows that need a closer check because they repeat or contradict earlier rows,
+        or may do so.
+        """
         kinds = dict(block.columns)
         if self._differs or len(kinds) < len(block.columns):
             found = set[int]()
@@ -105,13 +110,13 @@ class RecentIdentifiers:
             found = set(self._young[kind].repeated((kinds[kind],), (self._old[kind],)))
             known |= found
             left = found.union(gaps) if left is None else left & found.union(gaps)
-            if not left:  # the column with the fewest gaps may leave none
+            if not left:  # the column with the fewest gaps comes first, and often rules out every row
                 break
         return Repeated(sorted(left or ()), is_exact=known == left)
 
     def carriers(self, row: Row) -> Carriers | None:
-        """Returns the batches that carry the identifiers of a duplicate last, which become recent again;
-        None for any other row.
+        """Returns, if the row is a duplicate, the latest batch that contains each of its
+        identifiers, and marks the identifiers as recent. Returns None for any other row.
         """
         found = [self._recent(kind, value) for kind, value in row.identifiers]
         known = [each for each in found if each is not None and each.does(row.action)]
@@ -122,7 +127,7 @@ class RecentIdentifiers:
         return tuple([each.batches[-1] for each in known])
 
     def carriers_of_all(self, block: RowBlock) -> list[Carriers]:
-        """Returns the same as `carriers` for each row of a block of duplicates."""
+        """Returns what `carriers` returns, for each row of a block of duplicates."""
         columns = list[list[Batch | None]]()
         for kind, values in block.columns:
             found = self._young[kind].get_column(values)
@@ -135,21 +140,23 @@ class RecentIdentifiers:
         return [kept.setdefault(row, row) for row in zip(*columns, strict=True)]
 
     def conflicts(self, row: Row) -> set[Batch]:
-        """Returns the batches that a row has to wait for, at least those that are not settled: with
-        another operation on one of its identifiers.
+        """Returns the batches that a row has to wait for, because they have another operation on
+        one of its identifiers. Some may be settled already.
         """
         conflicts = set[Batch]()
         for kind, value in row.identifiers:
             for known in (self._recent(kind, value), self._forgotten[kind].get(value)):
                 if known is not None:
-                    # A batch with the same action may still wait for another one, which this row must
-                    # not overtake either.
+                    # A batch with the same action may still be waiting for another batch, and this
+                    # row must not overtake that batch either.
                     same = known.does(row.action)
                     conflicts.update(*(batch.after if same else (batch,) for batch in known.unsettled))
         return conflicts
 
     def place(self, row: Row, batch: Batch) -> None:
-        """Notes that the row is in the batch: rows that conflict with it wait for the batch."""
+        """Notes that the row is in the batch, so that later rows that conflict with it wait for the
+        batch.
+        """
         shared = self._placement(row.action, batch)
         for kind, value in row.identifiers:
             placement, before = shared, self._recent(kind, value) or self._forgotten[kind].get(value)
@@ -157,12 +164,13 @@ class RecentIdentifiers:
                 if before.batches[-1] is batch:
                     placement = before
                 elif others := [each for each in before.unsettled if each is not batch]:
-                    # A row with another action on this identifier has to wait for all of them.
+                    # A later row with another action on this identifier has to wait for all these
+                    # batches.
                     placement = _Placement(row.action, (*others, batch))
             self._young[kind].put(value, placement)
 
     def place_new(self, block: RowBlock, batch: Batch) -> None:
-        """Notes that rows, each of which has a new identifier, are in the batch."""
+        """Notes that the rows of a block, each with a new identifier, are in the batch."""
         shared = self._placement(block.action, batch)
         for kind, values in block.columns:
             self._young[kind].put_column(values, shared)
@@ -177,14 +185,14 @@ class RecentIdentifiers:
         return self._young[kind].get(value) or self._old[kind].get(value)
 
     def turn(self) -> bool:
-        """Forgets the old generation if the young one is full, and returns whether it was. Call it
-        between two batches only.
+        """Drops the old generation if the young one is full, and returns whether it did. Call it
+        only between two batches.
         """
         if sum(map(len, self._young.values())) < self._remembered:
             return False
         forgotten = _Window(IdentifierTable)
         for kind, table in (*self._forgotten.items(), *self._old.items()):
-            # Most often none: each identifier is looked at only if there are some.
+            # Usually all are settled, and then the identifiers need not be searched one by one.
             if unsettled := {each for each in table.placements() if each.unsettled}:
                 forgotten[kind].take_over(table, unsettled)
         self._forgotten, self._old, self._young = forgotten, self._young, _Window(IdentifierTable)
@@ -192,7 +200,7 @@ class RecentIdentifiers:
 
 
 NumbersOf = Callable[[Sequence[int]], Awaitable[Mapping[int, int]]]
-"""Returns the numbers that rows have in the input, where those of an upload are others."""
+"""Maps row numbers of an upload to row numbers of the input, if they differ."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -203,10 +211,10 @@ class _Duplicates:
 
 
 class WaitingDuplicates:
-    """The duplicates that have no outcome yet, in the order of the input.
+    """The duplicates without an outcome, in the order of the input.
 
-    A duplicate is rejected if the service has refused the row that it repeats. Their identifiers are
-    kept in packed columns for that, about 100 bytes a row.
+    A duplicate is rejected if the service refuses the row that it repeats. To detect this, the
+    identifiers of duplicates are kept in packed columns, about 100 bytes per row.
     """
 
     def __init__(self, counters: RowCounters, numbers_of: NumbersOf | None = None) -> None:
@@ -220,19 +228,23 @@ class WaitingDuplicates:
 
     @property
     def first_unsettled(self) -> Batch | None:
-        """Returns a batch that the first duplicates wait for; None if none wait."""
+        """A batch that the first duplicates wait for; None if they wait for no batch."""
         batches = self._waiting[0].batches if self._waiting else ()
         return next((batch for batch in batches if not batch.settled.is_set()), None)
 
     async def add(self, rows: RowBlock, carriers: Sequence[Carriers]) -> None:
-        """Adds duplicates and the batches of the rows that they repeat."""
+        """Adds duplicates. `carriers` has, for each of them, the batches of the rows that it
+        repeats.
+        """
         batches = frozenset(batch for batch in chain.from_iterable(set(carriers)) if batch is not None)
         self._waiting.append(_Duplicates(rows, carriers, batches))
         self._count += len(rows)
         await self.settle()
 
     async def settle(self) -> None:
-        """Counts duplicates up to the first that repeats a row without an outcome."""
+        """Gives duplicates their outcome, up to the first one that repeats a row without an
+        outcome.
+        """
         while self._waiting and self.first_unsettled is None:
             duplicates = self._waiting.popleft()
             self._count -= len(duplicates.rows)

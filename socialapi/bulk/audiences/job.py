@@ -1,4 +1,4 @@
-"""The upload job: its destination, its options, and how it runs."""
+"""Uploads rows to an audience: the destination, the options and the job."""
 
 import asyncio
 import datetime
@@ -41,17 +41,15 @@ from socialapi.session.session import Session
 
 @attrs.frozen(kw_only=True)
 class Destination(FrozenRecord):
-    """The destination of an upload, and what the service accepts there."""
+    """The destination of an upload, and the values that the service accepts there."""
 
     kind: str
-    """What an upload there is called in a journal."""
+    """The name in a journal of an upload to this destination."""
     target: Target[UploadCounts]
     kinds: tuple[IdentifierKind, ...]
     takes_effective_at: bool
     default_expiry_months: int | None = None
-    """Months from the start of the job that are sent as expiry when nothing else is said; None
-    leaves it out.
-    """
+    """The default expiry to send, in months from the start of the job; None to send no expiry."""
 
 
 @attrs.frozen(kw_only=True)
@@ -68,7 +66,7 @@ class UploadOptions(JobOptions):
     expires_at: datetime.datetime | str | None = None
 
     def problems(self) -> Iterator[InvalidInput]:
-        """Yields what is wrong with each option that makes no sense."""
+        """Yields an error for each invalid option."""
         if self.packing not in PACKINGS:
             yield invalid("packing", f"must be one of {', '.join(PACKINGS)}")
         if self.flush_after_seconds and self.journal is not None:
@@ -81,8 +79,8 @@ class UploadOptions(JobOptions):
 
 
 def default_expiry(destination: Destination, now: datetime.datetime) -> str | None:
-    """Returns the expiry that is sent for rows that have none; None if the default of the service
-    applies.
+    """Returns the expiry to send for rows without one; None if the service applies its own
+    default.
     """
     if destination.default_expiry_months is None:
         return None
@@ -90,7 +88,9 @@ def default_expiry(destination: Destination, now: datetime.datetime) -> str | No
 
 
 def settings_of(options: UploadOptions, config: Config) -> Mapping[str, Setting]:
-    """Returns everything that changes what is sent, for a journal. It contains no personal value."""
+    """Returns the settings that change what is sent, for a journal. They contain no personal
+    values.
+    """
     return {
         "normalizer": NORMALIZER_VERSION,
         "operation": str(options.operation),
@@ -113,19 +113,22 @@ def _written(time: datetime.datetime | str | None) -> str | None:
 
 TOO_LARGE: Final = "is larger than a request may be"
 MAX_WAITING_DUPLICATES: Final = 100_000
-"""Duplicates of rows without an outcome before the reading waits, so that memory stays flat."""
+"""The number of waiting duplicates at which the reading pauses, so that memory stays flat."""
 
 C = TypeVar("C", bound=Sized)
 
 Prepare = Callable[[C], Iterable[PreparedBlock]]
-"""Prepares the rows of a block, in steps between which other jobs get their turn."""
+"""A function that prepares the rows of a block in steps, so that other tasks can run between
+them.
+"""
 
 
 class UploadStage(Generic[C]):
-    """Puts the rows of an upload into batches, and gives each its outcome.
+    """The stage of an upload: it puts rows into batches, sends them, and gives each row its
+    outcome.
 
-    `prepare_at` returns what prepares rows at a time. Rows that are ready to be sent need no more
-    than a `PreparedBlock` around them.
+    `prepare_at` takes the start time and returns the function that prepares the rows of a block. If
+    the rows are ready to be sent, the function only wraps them in a `PreparedBlock`.
     """
 
     def __init__(
@@ -153,15 +156,15 @@ class UploadStage(Generic[C]):
         self._run, self._dispatcher = run, run.dispatcher
         self._sender.observe = run.observe
         if run.journal is not None and run.opened is not None:
-            # What an expiry is reckoned from must be the same as when the job was begun, or every
-            # body would change.
+            # Expiries must be computed from the time when the job was first started, or every body
+            # would change.
             self._prepare = self._prepare_at(run.opened.started_at)
             self._recorder = self._sender.recorder = Recorder(run.journal, run.opened, self._packer)
 
     async def take(self, block: C) -> None:
-        """Puts the rows of a block that can be sent into batches."""
-        # What an expiry is reckoned from, without a journal, is when the first row after a flush is
-        # taken: an input may trickle for months.
+        """Puts the valid rows of a block into batches, and counts the others as rejected."""
+        # Without a journal, expiries are computed from the time of the first row after a flush,
+        # because an input may deliver rows for months.
         prepare = self._prepare = self._prepare or self._prepare_at(self._sender.session.now())
         for prepared in prepare(block):
             if prepared.rejects:
@@ -178,13 +181,13 @@ class UploadStage(Generic[C]):
         return self._open.blocks[0].numbers[0] if self._open.blocks else None
 
     async def flush(self) -> None:
-        """Submits the batch that is being filled."""
+        """Submits the open batch."""
         if self._recorder is None:
             self._prepare = None
         await self._dispatch_open()
 
     async def settle(self, batch: Batch) -> None:
-        """Sends the batch, and gives every row of it and its duplicates their outcomes."""
+        """Sends the batch, and gives its rows and their duplicates an outcome."""
         try:
             await self._sender.settle(batch)
         except BaseException:
@@ -195,16 +198,18 @@ class UploadStage(Generic[C]):
             await self._duplicates.settle()
 
     async def finish(self) -> None:
-        """Checks that the input is not shorter than in an earlier run."""
+        """Raises InvalidInput if the input is shorter than in an earlier run."""
         if self._recorder is not None:
             self._recorder.check_end(self._positions)
 
     async def aclose(self) -> None:
-        """Releases the recent identifiers, which the run and the stage keep alive through each other."""
+        """Releases the recent identifiers, which would stay in memory because the run and the stage
+        refer to each other.
+        """
         self._recent = RecentIdentifiers()
 
     def report(self, elapsed_seconds: float) -> UploadReport:
-        """Returns the counts so far."""
+        """Returns the report with the current counts."""
         return self._counters.report(elapsed_seconds, dry_run=self._dry_run)
 
     async def _place_block(self, block: RowBlock) -> None:
@@ -229,10 +234,11 @@ class UploadStage(Generic[C]):
             await self._wait_for(block.compress(_mask(size, found)), list(found.values()))
 
     async def _place_apart(self, block: RowBlock, duplicates: Sequence[int]) -> int:
-        """Places the rows of a block whose rows are duplicates or have new identifiers only.
+        """Places the rows of a block in which each row is either a duplicate or has only new
+        identifiers.
 
-        Returns the index of the first row that is not placed: it fits into no request, or what it
-        repeats may be forgotten.
+        Returns the index of the first row that is not placed, because it fits into no request, or
+        because the window may have forgotten the row that it repeats.
         """
         is_new = _mask(len(block), duplicates, 0)
         new, indexes = block.compress(is_new), list(compress(range(len(block)), is_new))
@@ -249,8 +255,8 @@ class UploadStage(Generic[C]):
         return len(block)
 
     async def _follow(self, block: RowBlock, duplicates: Sequence[int], done: int, stop: int) -> int:
-        """Adds the duplicates before an index to those that wait; returns how many of them are done
-        then.
+        """Adds the duplicates between the first `done` ones and the row index `stop` to the waiting
+        duplicates. Returns how many of `duplicates` have been added so far.
         """
         some = duplicates[done : bisect_left(duplicates, stop)]
         if some:
@@ -260,17 +266,19 @@ class UploadStage(Generic[C]):
         return done + len(some)
 
     async def _wait_for(self, rows: RowBlock, carriers: Sequence[Carriers]) -> None:
-        """Adds duplicates to those that wait, once there is room for them."""
+        """Adds rows to the waiting duplicates once there is room for them."""
         while len(self._duplicates) + len(rows) > MAX_WAITING_DUPLICATES:
             batch = self._duplicates.first_unsettled
-            if batch is None or batch is self._open:  # which goes by itself once enough rows repeat it
+            if batch is None or batch is self._open:  # the open batch is submitted once enough rows repeat it
                 break
             await batch.settled.wait()
             await self._duplicates.settle()
         await self._duplicates.add(rows, carriers)
 
     async def _place_new(self, block: RowBlock) -> None:
-        """Places rows that each have a new identifier."""
+        """Puts rows that each have a new identifier into batches. Rejects a row that is too large
+        for a request.
+        """
         start, size = 0, len(block)
         while start < size and self._dispatcher.failure is None:
             rest = block.part(start, size)
@@ -284,8 +292,8 @@ class UploadStage(Generic[C]):
                 start += 1
 
     async def _place(self, block: RowBlock, index: int) -> Carriers | None:
-        """Places a row some of whose identifiers may be known. Returns what carries them if it is a
-        duplicate, which is not placed.
+        """Puts a row whose identifiers may be known into a batch, unless it is a duplicate. Returns
+        the batches that contain its identifiers if it is a duplicate, or else None.
         """
         row = block.row(index)
         if (carriers := self._recent.carriers(row)) is not None:
@@ -307,12 +315,14 @@ class UploadStage(Generic[C]):
         return None
 
     async def _dispatch_open(self) -> bool:
-        """Submits the open batch; returns whether the window has forgotten rows for it."""
+        """Submits the open batch. Returns whether the window over recent identifiers has dropped a
+        generation.
+        """
         batch, self._open = self._open, Batch()
         has_forgotten = self._recent.turn()
         if not batch.blocks:
             return has_forgotten
-        if self._dispatcher.failure is None:  # after one, the batch is whatever it had got to
+        if self._dispatcher.failure is None:  # after a failure, the batch may be incomplete
             self._positions += 1
             recorder, broken = self._recorder, self._run.broken_input
             if broken is None:
@@ -320,8 +330,8 @@ class UploadStage(Generic[C]):
                 if recorder is not None:
                     await recorder.take_over(batch)
             elif recorder is not None and self._positions <= recorder.opened.last_batch:
-                # Part of a batch that may be confirmed: sent again, it would overtake what was
-                # confirmed after it.
+                # This is a part of a batch that an earlier run may have confirmed. If it were sent
+                # again, it would undo later confirmed batches.
                 self._dispatcher.stop(broken)
         if self._dry_run:
             self._counters.planned(batch.size_bytes)
@@ -336,7 +346,7 @@ class UploadStage(Generic[C]):
 
 
 def _mask(size: int, indexes: Iterable[int], value: int = 1) -> bytearray:
-    """Returns a byte for each row: the value, 0 or 1, at the indexes, and the other value elsewhere."""
+    """Returns a byte per row: `value` (0 or 1) at the indexes, and the opposite elsewhere."""
     mask = bytearray((1 - value,)) * size
     for index in indexes:
         mask[index] = value
@@ -344,18 +354,18 @@ def _mask(size: int, indexes: Iterable[int], value: int = 1) -> bytearray:
 
 
 class _UserStage(UploadStage[UserBlock]):
-    """Loads the library for phone numbers off the event loop, before the first row that may have
-    one.
+    """An upload stage that loads the phone number library in a thread before the first phone
+    number.
     """
 
     _may_meet_phone_numbers = False
 
     async def take(self, block: UserBlock) -> None:
-        """Does the same as `UploadStage.take`."""
+        """Loads the library if it may be needed, and puts the rows of the block into batches."""
         if not self._may_meet_phone_numbers and "phone_number" in map(itemgetter(2), block.layout.identifiers):
             await asyncio.to_thread(phone_numbers.load)
             self._may_meet_phone_numbers = True
-            await yield_to_others()  # all jobs that waited for it are resumed at the same time
+            await yield_to_others()  # all jobs that waited for the library resume at the same time
         await super().take(block)
 
 
@@ -367,7 +377,7 @@ def batch_sender(
     counters: RowCounters,
     on_accept: OnAccept | None = None,
 ) -> BatchSender:
-    """Returns a sender of batches that are as large as the options, the configuration and the
+    """Returns a sender whose batches are as large as the options, the configuration and the
     endpoint allow.
     """
     config = session.config
@@ -380,7 +390,7 @@ def batch_sender(
 
 
 class UploadJob:
-    """An upload: a reader, a stage and counters, composed to be run once."""
+    """An upload that can be run once, composed of a reader, a stage and counters."""
 
     def __init__(
         self,
@@ -432,5 +442,5 @@ class UploadJob:
         prepare_input(session, self.reader, self._description, options)
 
     def run(self) -> Coroutine[Any, Any, UploadReport]:
-        """Does the same as `run_job`."""
+        """Returns a coroutine that runs the upload and returns its report, as `run_job` does."""
         return run_job(self.reader, self.stage, self.counters, self._description, self._options, self._session)

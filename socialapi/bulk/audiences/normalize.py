@@ -1,14 +1,14 @@
 """Normalises and hashes identifiers.
 
-A normaliser takes the raw text and returns the text to send and a remark. The text is the SHA-256
-of the normalised value in lower-case hexadecimal digits (UTF-8, no salt), or for `partner_user_id`
-the value itself; it is empty for a blank value, which is no error. The remark says what was removed
-around an e-mail address or phone number, or that an id may have been altered; it is empty if there
-is none. A text that cannot be an identifier of its kind raises `Unusable`, whose reason never
-quotes it.
+A normaliser takes the raw text and returns the text to send and a remark. The text to send is the
+SHA-256 of the normalised value in lower-case hexadecimal digits (UTF-8, no salt), or for
+`partner_user_id` the value itself. It is empty for a blank value, which is not an error. The remark
+reports what was removed around an e-mail address or phone number, or that a spreadsheet may have
+altered an id; it is usually empty. A normaliser raises `Unusable` for a text that cannot be an
+identifier of its kind, with a reason that never quotes the text.
 
-A SHA-256 digest is passed through in lower-case hexadecimal digits, however it is written (see
-`digest_in`). A word for no value (see `null_words`) is unusable.
+A SHA-256 digest in any notation (see `digest_in`) is returned in lower-case hexadecimal digits. A
+word that means "no value" (see `null_words`) is unusable.
 """
 
 import functools
@@ -44,12 +44,10 @@ from socialapi.models.validation import invalid
 from socialapi.reports import LOOKS_LIKE_FLOAT, MOJIBAKE, NULL_DIGEST, NULL_WORD
 
 NORMALIZER_VERSION: Final = 4
-"""Raised whenever the text that is sent for some value is another one than before: journals and
-snapshots have it.
-"""
+"""Increased whenever the text sent for any value changes. Journals and snapshots store it."""
 
 Normalized = tuple[str, str]
-"""The text to send, and a remark about what was made of the value."""
+"""The text to send, and a remark about how the value was changed."""
 Normalizer = Callable[[str], Normalized]
 
 NOT_UTF8: Final = "is not valid UTF-8"
@@ -67,7 +65,9 @@ NOT_HASHED: Final = "is not a SHA-256 digest, and require_hashed (--require-hash
 
 
 class Unusable(Exception):
-    """The text is not an identifier of its kind. `reason` says why, without quoting it."""
+    """Raised for a text that is not an identifier of its kind. `reason` explains why, without
+    quoting the text.
+    """
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -83,7 +83,7 @@ _STRAY: Final = " \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85" + _members(BLANKS) + _memb
 
 _find_invisible: Final = re.compile(f"[{INVISIBLE}{SURROGATES}]").search
 _find_surrogate: Final = re.compile(f"[{SURROGATES}]").search
-# A spreadsheet keeps fifteen digits of a number.
+# Numbers ending in .0: a spreadsheet keeps only fifteen digits of a number.
 _float: Final = re.compile("([0-9]+)[.]0+").fullmatch
 _MAX_DIGITS_KEPT: Final = 15
 _scientific: Final = re.compile("[+-]?[0-9]+(?:[.,][0-9]*)?[eE][+-]?[0-9]+").fullmatch
@@ -103,14 +103,14 @@ _NO_PROFILES: Final = frozenset(
         *("moments", "trends", "communities", "jobs", "about", "help", "download", "account", "rules"),
     )
 )
-"""Pages of the service whose addresses look like those of profiles."""
+"""Pages of the service whose addresses look like addresses of profiles."""
 _full_width: Final = re.compile("[\uff01\uff03-\uff06\uff08-\uff5e]")
-"""Letters, digits and signs of ASCII in the width of Chinese characters, but quotation marks."""
+"""Full-width forms of the ASCII letters, digits and signs, except quotation marks."""
 UNKNOWN: Final = ""
 """The region of rows whose country is not known."""
 _REGIONS_KEPT: Final = 256
 _LONGEST_WORD: Final = 15
-"""Longer words have blanks, which no identifier has that a column hashes itself."""
+"""Longer words contain blanks, and `hash_column` hashes no identifier that contains a blank."""
 
 _sha256: Final = hashlib.sha256
 
@@ -120,24 +120,24 @@ NOT_PLAIN: Final = (
     *PHONE_DIGESTS,
     *(word for word in _WORDS if word.isascii() and len(word) <= _LONGEST_WORD),
 )
-"""Words and digests that a column leaves to the normalisers."""
+"""Words and digests that `hash_column` leaves undecided, so that the normalisers reject them."""
 for _word in NOT_PLAIN:
     add_null_word(_word)
 
 
 def trimmed(text: str) -> str:
-    """Returns the text without blanks at its ends, among them no-break and zero-width ones and the
-    byte order mark.
+    """Returns the text without blanks at its ends, including no-break spaces, zero-width characters
+    and the byte order mark.
     """
     text = text.strip()
     return text if text.isascii() else text.strip(_STRAY)
 
 
 def email(text: str) -> Normalized:
-    """Normalises an e-mail address: trimmed and in lower case. It needs one @ and a domain of at least
-    two labels; non-ASCII is fine.
+    """Normalises an e-mail address: trims it and converts it to lower case. The address needs one @
+    and a domain of at least two labels; non-ASCII characters are allowed.
 
-    Removes what exports leave around an address if one address is all that is left.
+    Removes the characters that exports leave around an address if exactly one address is left.
     """
     text = text.strip()
     removed, remark = tuple[str, ...](), ""
@@ -159,7 +159,7 @@ def email(text: str) -> Normalized:
 
 
 def _is_mojibake(text: str) -> bool:
-    """Returns whether a text that is not ASCII was UTF-8 before it was read in another encoding."""
+    """Returns whether a non-ASCII text was encoded as UTF-8 but decoded as Windows-1252."""
     try:
         return text.encode("cp1252").decode() != text
     except UnicodeError:
@@ -167,8 +167,8 @@ def _is_mojibake(text: str) -> bool:
 
 
 def device_id(text: str) -> Normalized:
-    """Normalises the id of a device, which is a UUID or 32 or 16 hexadecimal digits: trimmed and in lower
-    case.
+    """Normalises the id of a device (a UUID, or 32 or 16 hexadecimal digits): trims it and converts
+    it to lower case.
     """
     cleaned = unwrapped(trimmed(text))
     text = cleaned.text.strip("{}")
@@ -179,8 +179,8 @@ def device_id(text: str) -> Normalized:
 
 
 def handle(text: str) -> Normalized:
-    """Normalises a handle: trimmed, without the address of a profile or the @ before it, and in lower
-    case.
+    """Normalises a handle: trims it, removes the @ or the address of the profile page before it,
+    and converts it to lower case.
     """
     cleaned = unwrapped(trimmed(text))
     text = cleaned.text
@@ -194,7 +194,9 @@ def handle(text: str) -> Normalized:
 
 
 def service_id(text: str) -> Normalized:
-    """Normalises an id of the service: trimmed decimal digits, without the `.0` that a spreadsheet adds."""
+    """Normalises an id of the service: trims the decimal digits, and removes the `.0` that a
+    spreadsheet adds.
+    """
     cleaned = unwrapped(trimmed(text))
     text = cleaned.text
     if (number := _float(text)) is not None and text.isascii():
@@ -216,11 +218,12 @@ def service_id(text: str) -> Normalized:
 def phone_number(
     text: str, region: str | None = None, phone_format: PhoneFormat = "auto", *, is_region_sure: bool = True
 ) -> Normalized:
-    """Normalises a phone number to E.164. `region` (see `phone_numbers.check_region`) is that of a
-    number without a country code, which has to be valid there unless `is_region_sure`; `phone_format`
-    says which numbers have none.
+    """Normalises a phone number to E.164. `region` (see `phone_numbers.check_region`) is used for
+    numbers without a country code, which must be valid there unless `is_region_sure`.
+    `phone_format` decides which numbers have no country code.
 
-    Removes what exports leave around a number if one number is all that is left.
+    Removes the characters and words that exports leave around a number if exactly one number is
+    left.
     """
     text = text.strip()
     removed: tuple[str, ...] = ()
@@ -246,15 +249,17 @@ def phone_number(
 
 
 def partner_user_id(text: str) -> Normalized:
-    """Trims an id of the partner, which is never hashed nor changed otherwise, whatever it looks like."""
+    """Trims an id of the partner. The id is never hashed or changed in any other way, even if it
+    looks like a digest.
+    """
     if is_null_word(trimmed(text)):
         raise Unusable(NULL_WORD)
     return partner_user_id_of_model(text)
 
 
 def partner_user_id_of_model(text: str) -> Normalized:
-    """As `partner_user_id`, for one that a program has put into a model: no word stands for no value
-    there.
+    """Trims an id of the partner that a program has put into a model. Unlike in `partner_user_id`,
+    words such as "null" are valid ids there.
     """
     text = trimmed(text)
     if _find_surrogate(text):
@@ -263,8 +268,8 @@ def partner_user_id_of_model(text: str) -> Normalized:
 
 
 def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normalized:
-    """Returns nothing for an empty text, and a digest as it is. Raises Unusable for any other text,
-    with the best reason.
+    """Returns an empty value for an empty text, and the digest if the text is one. Raises Unusable
+    for any other text, with the most specific reason.
     """
     if not text:
         return "", ""
@@ -286,13 +291,15 @@ def _not_taken(text: str) -> Normalized:
 
 
 def _digest_only(text: str) -> Normalized:
-    """Returns a digest as it is sent. Raises Unusable for any other text."""
+    """Returns the digest in a text, or an empty value for a blank text. Raises Unusable for any
+    other text.
+    """
     cleaned = unwrapped(trimmed(text))
     return _digest_or(cleaned.text, NOT_HASHED, cleaned.removed)
 
 
 class Normalizers(dict[IdentifierKind, Normalizer]):
-    """The normaliser of each kind, as they are for rows of no particular country."""
+    """The normaliser of each kind, for rows that name no country."""
 
     def __init__(
         self, found: Mapping[IdentifierKind, Normalizer], in_region: Callable[[str], Normalizer] | None = None
@@ -304,7 +311,9 @@ class Normalizers(dict[IdentifierKind, Normalizer]):
         return lambda region: {**self, "phone_number": in_region(region)}
 
     def in_country(self, country: str) -> Mapping[IdentifierKind, Normalizer]:
-        """Returns the normalisers of rows of a country, as its cell has it; these for an empty cell."""
+        """Returns the normalisers for rows whose cell names this country; for an empty cell, this
+        object.
+        """
         return self if not country or self._in_region is None else self._in_region(region_of(country) or UNKNOWN)
 
 
@@ -316,9 +325,9 @@ def normalizers(
     require_hashed: bool = False,
     of_models: bool = False,
 ) -> Normalizers:
-    """Returns a normaliser for every kind. Those of kinds that are not among `kinds` find every value
-    unusable; with `require_hashed`, those of hashed kinds every value that is no digest. `of_models`
-    says whether the values come from models of a program.
+    """Returns a normaliser for every kind. The normaliser of a kind that is not in `kinds` rejects
+    every value. With `require_hashed`, the normalisers of hashed kinds reject every value that is
+    not a digest. `of_models` is true if the values come from models that a program created.
 
     Raises InvalidInput for an unknown `default_region` or `phone_format`.
     """
@@ -348,7 +357,7 @@ def normalizers(
 
 
 _MANY: Final = 8
-"""Phone numbers that are worth being read together."""
+"""With fewer phone numbers than this, reading them together is not worthwhile."""
 
 
 def hashed_column(
@@ -359,9 +368,10 @@ def hashed_column(
     *,
     require_hashed: bool = False,
 ) -> Digests:
-    """Returns the digests of the plain cells of a kind that is hashed; None for each other cell. Phone
-    numbers are plain, too, that are written with punctuation or as they are dialled in the region, or in
-    the country of their row, if there are any. With `require_hashed`, cells are plain only if they are digests.
+    """Returns the digest of each plain cell of a column, and None for each other cell. `kind` must
+    be a hashed kind. Phone numbers are also plain if they have punctuation, or are written as they
+    are dialled in `region`, or in the country of their row if `countries` are given. With
+    `require_hashed`, only digests are plain.
     """
     cells = cells if isinstance(cells, list | tuple) else list(cells)
     if require_hashed:
@@ -377,7 +387,7 @@ def hashed_column(
     cells, is_changed = list(cells), False
     for country, indexes in groups.items():
         home = region_of(country) if country else region
-        if len(indexes) < _MANY or (country and home is None):  # an unknown country is a warning of its row
+        if len(indexes) < _MANY or (country and home is None):  # the caller adds a warning for an unknown country
             continue
         for index, number in zip(indexes, phone_numbers.in_e164([cells[at] for at in indexes], home), strict=True):
             if number:
@@ -388,8 +398,8 @@ def hashed_column(
 
 
 def plain_value(normalize: Normalizer, text: str) -> str | None:
-    """Returns the value of a text, "" for blanks. Returns None if there is a remark about the text, or it
-    cannot be used.
+    """Returns the normalised value of a text, empty for blanks; None if there is a remark about the
+    text or it cannot be used.
     """
     if not text:
         return ""
@@ -401,12 +411,16 @@ def plain_value(normalize: Normalizer, text: str) -> str | None:
 
 
 _SHORTEST_TOLD: Final = 6
-"""Characters of an identifier that is told from a word or a number in other text."""
+"""The fewest characters with which an identifier can be distinguished from an ordinary word or
+number.
+"""
 _OF_NO_REGION: Final = normalizers(IDENTIFIER_KINDS)
 
 
 def is_identifier(kind: IdentifierKind, text: str) -> bool | None:
-    """Returns whether a text is usable as an identifier of a kind; None if any other word would be, too."""
+    """Returns whether a text is an identifier of a kind; None if it would be usable, but so would
+    any ordinary word.
+    """
     try:
         value, _ = _OF_NO_REGION[kind](text)
     except Unusable as unusable:

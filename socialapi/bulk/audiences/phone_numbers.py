@@ -1,9 +1,9 @@
 """Converts phone numbers to E.164: a plus sign, the country calling code, the national number.
 
-libphonenumber defines which numbers are possible, and what a national number means in a region.
-Most numbers are decided here from its metadata in one or two microseconds. Anything but plain
-digits (letters, extensions, international prefixes, carrier codes) is left to the library, which
-takes about ten times as long.
+libphonenumber defines which numbers are possible, and how a national number is read in a region.
+For most numbers, this module needs only the library's metadata, which takes one or two
+microseconds. Numbers with letters, extensions, international prefixes or carrier codes are passed
+to the library, which takes about ten times as long.
 """
 
 import functools
@@ -19,8 +19,9 @@ from socialapi.problems import BrokenRule
 from socialapi.reports import MAY_BE_FOREIGN
 
 PhoneFormat = Literal["auto", "international", "national"]
-"""How digits without a plus sign are read: as a number of the region or with a country code, by what
-is valid; always with a country code; always as a number of the region.
+"""How digits without a plus sign are read. "auto": as a number of the region or with a country
+code, whichever is valid. "international": always with a country code. "national": always as a
+number of the region.
 """
 PHONE_FORMATS: Final[tuple[PhoneFormat, ...]] = get_args(PhoneFormat)
 
@@ -46,15 +47,18 @@ FOREIGN: Final = (
 OLD_PREFIX: Final = "begins with 01, 044 or 045, which nobody dials in Mexico any more: write +52 and the ten digits"
 
 _ABROAD: Final = "(?:00|011(?=[1-9][0-9]{9}))"
-"""What is dialled before a country code in most countries, and in North America."""
+"""The prefixes that are dialled before a country code: 00 in most countries, 011 in North
+America.
+"""
 _starts_abroad: Final = re.compile(_ABROAD).match
 _PUNCTUATION: Final = str.maketrans("", "", " -.()/")
 _PLUS_SIGNS: Final = ("+", "\uff0b")
-# Shorter texts have special rules, longer ones are no phone numbers: the library decides both.
+# The library decides shorter texts, which have special rules, and longer texts, which are not phone
+# numbers.
 _SHORTEST_PLAIN: Final = 5
 _LONGEST_PLAIN: Final = 32
-# With a point or a comma, as the spreadsheet's language has it; or rounded, and written with an
-# exponent.
+# A number from a spreadsheet: with .0 or ,0 at the end, depending on its language, or rounded and
+# with an exponent.
 _FLOAT: Final = re.compile(r"\+?[0-9][0-9 ()/-]*(?:[.,]0+|(?:[.,][0-9]*)?[eE]\+?[0-9]+)").fullmatch
 _SHORTEST_SECOND_NUMBER: Final = 7
 _may_be_doubtful: Final = re.compile(r"[^\W\d_]|[,;]").search
@@ -76,16 +80,16 @@ _dialled_in_mexico: Final = re.compile(r"((?:\+|00)?52)?(?:01|04[45])[0-9]{10}")
 
 
 def load() -> None:
-    """Imports the library and a numbering plan. That takes some 15 ms, so call it off the event loop,
+    """Imports the library and a numbering plan. This takes about 15 ms, so call it in a thread
     before the first number.
     """
     _plan("US", 1)
 
 
 def check_region(region: str | None) -> str | None:
-    """Returns the region in upper case (None stays None).
+    """Returns the region in upper case, or None if it is None.
 
-    Raises InvalidInput if it is not the ISO 3166 code of a region that has phone numbers.
+    Raises InvalidInput if the region is not an ISO 3166 code of a region that has phone numbers.
     """
     if region is None:
         return None
@@ -100,36 +104,38 @@ def check_region(region: str | None) -> str | None:
 
 @attrs.frozen(eq=False, repr=False)
 class _Plan:
-    """The parts of the numbering plan of one country calling code, as it is dialled from one of its
-    regions.
-    """
+    """The numbering plan of a country calling code, as used in one of its regions."""
 
     prefix: str
     """The country calling code with its plus sign."""
     trunk: str
-    """What is dialled before a national number within the region; may be empty."""
+    """The prefix that is dialled before a national number within the region; may be empty."""
     longest_mobile: int
-    """The digits of the longest mobile number."""
+    """The number of digits in the longest mobile number."""
     possible: frozenset[int]
-    """Lengths of national numbers that are possible from everywhere, not only locally."""
+    """The possible lengths of national numbers that can be dialled from anywhere, not only
+    locally.
+    """
     full: frozenset[int]
-    """Lengths that a number may have once its national prefix is stripped."""
+    """The possible lengths of numbers whose national prefix was stripped."""
     is_national: Callable[[str], object]
     strip_prefix: Callable[[str], re.Match[str] | None] | None
     starts_abroad: Callable[[str], object] | None
     stripped_starts: tuple[str, ...] | None
-    """The beginnings of national numbers that `strip_prefix` may match; None if they are not known."""
+    """The beginnings of national numbers that `strip_prefix` may match; None if unknown."""
 
     def e164(self, digits: str) -> str | None:
-        """Returns the number with these national digits; None if the library has to decide."""
+        """Returns the number in E.164 for these national digits; None if the library has to
+        decide.
+        """
         match = self.strip_prefix(digits) if self.strip_prefix is not None else None
         if match is None:
             return self.prefix + digits if len(digits) in self.possible else None
         if match.lastindex is not None:
             return None  # a carrier code, or a prefix that is rewritten rather than stripped
         stripped = digits[match.end() :]
-        # The library keeps the prefix of a number that would not make sense without it, so only
-        # clear cases count.
+        # The library keeps the prefix of a number that would be invalid without it, so the prefix
+        # is stripped only in clear cases.
         if len(stripped) in self.full and len(stripped) in self.possible and self.is_national(stripped):
             return self.prefix + stripped
         return None
@@ -140,7 +146,8 @@ def _plan(region: str, calling_code: int) -> _Plan:
     from phonenumbers import PhoneMetadata, region_code_for_country_code
 
     dialled = PhoneMetadata.metadata_for_region_or_calling_code(calling_code, region)
-    # What is possible is judged by the main region of the calling code, as the library does.
+    # Like the library, use the main region of the calling code to decide which lengths are
+    # possible.
     main = PhoneMetadata.metadata_for_region_or_calling_code(calling_code, region_code_for_country_code(calling_code))
     assert dialled is not None
     assert main is not None
@@ -170,10 +177,11 @@ _QUANTIFIERS: Final = tuple("?*+{")
 
 
 def starts_of(pattern: str) -> tuple[str, ...] | None:
-    """Returns the beginnings of all texts that a pattern of digits matches; None if they are not
-    known.
+    """Returns the beginnings of all texts that a pattern matches; None if they cannot be
+    determined.
 
-    Reads the pattern as far as it has digits, classes of digits, groups and alternatives alone.
+    Understands digits, classes of digits, groups and alternatives, and stops at anything else in
+    the pattern.
     """
     starts = sorted({start[:MAX_START_DIGITS] for each in _alternatives(pattern) for start in _starts(each)[0]})
     return None if "" in starts or len(starts) > MAX_STARTS else tuple(starts)
@@ -191,7 +199,7 @@ def _alternatives(pattern: str) -> Iterator[str]:
 
 def _starts(sequence: str) -> tuple[list[str], bool]:
     """Returns the beginnings of the texts that a pattern without alternatives matches, and whether
-    they are complete texts.
+    they are the complete texts.
     """
     found, at = [""], 0
     while at < len(sequence):
@@ -223,7 +231,9 @@ def _end_of_group(sequence: str, begin: int) -> int:
 
 
 class _Plans(dict[str, _Plan | None]):
-    """The plans by the first three digits after a plus sign, at most a thousand, loaded on first use."""
+    """The plans by the first three digits after a plus sign. They are loaded on first use, and
+    there are at most a thousand.
+    """
 
     def __missing__(self, start: str) -> _Plan | None:
         if len(start) != 3 or not (start.isascii() and start.isdigit()):
@@ -244,9 +254,11 @@ _PLANS: Final = _Plans()
 
 
 def load_plans(cells: Iterable[str]) -> bool:
-    """Loads the plans of the countries of the numbers among the cells; returns whether one was new.
+    """Loads the numbering plans for the numbers among the cells. Returns whether it loaded a new
+    plan.
 
-    As many are loaded as take some milliseconds; the next call loads others.
+    Each call loads at most `STARTS_AT_ONCE` plans, so that it takes only a few milliseconds; the
+    next call loads others.
     """
     known = len(_PLANS)
     starts = {cell[1:4] for cell in cells if cell[:1] == "+"} - _PLANS.keys()
@@ -256,16 +268,16 @@ def load_plans(cells: Iterable[str]) -> bool:
     return len(_PLANS) > known
 
 
-# What no number is that is read with its block: with a plus sign or a slash within, a fraction, or something
-# else than digits at an end.
+# Finds numbers that `in_e164` does not read: with a plus sign or a slash inside, with .0 at the
+# end, or with other characters than digits at the start or the end.
 _UNUSUAL: Final = re.compile(r"(?<=[^\n])\+|/|\.(?=0+$)|^[+(](?![0-9])|(?<=[^0-9\n])$|^[^0-9+(\n]", re.MULTILINE)
 
 
 def in_e164(cells: Iterable[object], region: str | None) -> list[str]:
-    """Returns the numbers that are written with punctuation, or as they are dialled in the region, in
-    E.164 without a check; an empty text for each cell that `e164` has to look at.
+    """Returns for each cell the number in E.164, not checked for validity; an empty text if `e164`
+    has to read the cell. It reads numbers with punctuation, and national numbers of the region.
 
-    Reads all cells together, by two patterns, in a tenth of the time.
+    All cells are joined and read with two patterns, which takes a tenth of the time.
     """
     texts = [cell.strip() if isinstance(cell, str) and len(cell) <= _LONGEST_PLAIN else "" for cell in cells]
     lines = "\n".join(texts)
@@ -279,8 +291,8 @@ def in_e164(cells: Iterable[object], region: str | None) -> list[str]:
 
 @functools.cache
 def _dialled(region: str) -> re.Pattern[str] | None:
-    """Returns what finds the prefix of national numbers of a region as `_Plan.e164` strips it; None for a
-    region where it is not only stripped.
+    """Returns a pattern that finds the national prefix that `_Plan.e164` would strip in a region;
+    None if the region has no such prefix or rewrites it.
     """
     from phonenumbers import PhoneMetadata
 
@@ -299,7 +311,7 @@ def _dialled(region: str) -> re.Pattern[str] | None:
 
 
 def e164(text: str, region: str | None) -> str | None:
-    """Returns the number in E.164, or None if it is not a possible one (`why_not` says why).
+    """Returns the number in E.164; None if it is not possible (`why_not` returns the reason).
 
     `text` is trimmed and not empty; `region` is what `check_region` returns. An extension is dropped,
     because E.164 has none.
@@ -315,10 +327,11 @@ def e164(text: str, region: str | None) -> str | None:
 def number_in(
     text: str, region: str | None, phone_format: PhoneFormat = "auto", *, is_region_sure: bool = True
 ) -> tuple[str | None, str]:
-    """Returns the number in E.164 and a remark about how it was read; or None and the reason why there
-    is none.
+    """Returns the number in E.164 and a remark about how it was read, or None and the reason why it
+    cannot be used.
 
-    `text` and `region` are as for `e164`. A number of the region has to be valid there unless `is_region_sure`.
+    `text` and `region` are as for `e164`. A number of the region must be valid there unless
+    `is_region_sure`.
     """
     digits = text.translate(_PUNCTUATION)
     if not digits[1:].isdigit():
@@ -326,7 +339,7 @@ def number_in(
             text = found[1]
             digits = text.translate(_PUNCTUATION)
     elif "521" in digits[:5] and (old := _old_mexican(digits)) is not None:
-        # The 1 before mobile numbers was dropped in 2019, and is still in many lists.
+        # Mexico dropped the 1 before mobile numbers in 2019, but many lists still have it.
         text = digits = f"{old[1] or ''}52{old[2]}"
     if not (digits.isascii() and digits.isdigit()) or len(digits) < _SHORTEST_PLAIN or len(text) > _LONGEST_PLAIN:
         number, remark = e164(text, region), ""
@@ -347,20 +360,23 @@ def number_in(
 
 
 def _in_region(text: str, digits: str, region: str, phone_format: PhoneFormat) -> tuple[str | None, str]:
-    """Reads digits without a plus sign in a region."""
+    """Returns the number and a remark as `number_in` does, for digits without a plus sign in a
+    region.
+    """
     home = _home_plan(region)
     read = _by_validity(digits, home, region) if phone_format == "auto" else None
     number, remark = read or (e164(text, region), "")
     prefix = home.prefix
     if read is None and number == prefix + digits and digits.startswith(prefix[1:]):
-        # With its country code before it again, it would be the number of somebody else.
+        # With the country code added a second time, the number may belong to another person.
         return (number, "") if is_valid(prefix, digits, region) else (None, CODE_TWICE)
     return number, remark
 
 
 def _by_validity(digits: str, home: _Plan, region: str) -> tuple[str | None, str] | None:
-    """Reads digits without a plus sign as what they are valid as: first as a number of the region. None for
-    those that are valid as nothing, and for those that say what they are.
+    """Returns the reading in which digits without a plus sign are valid, preferably as a number of
+    the region, and a remark. Returns None if no reading is valid, or if a prefix shows how to read
+    them.
     """
     has_trunk = home.trunk != "" and digits.startswith(home.trunk)
     if (start := _starts_abroad(digits)) is not None:
@@ -369,7 +385,7 @@ def _by_validity(digits: str, home: _Plan, region: str) -> tuple[str | None, str
         return (number, "") if number is not None and not is_national else None
     if has_trunk or (home.starts_abroad is not None and home.starts_abroad(digits)):
         return None
-    # As after a plus sign, a trunk prefix between the country code and the number is dropped.
+    # As after a plus sign, `e164` drops a trunk prefix between the country code and the number.
     number = _if_valid(e164(f"+{digits}", None))
     is_own = number is not None and number.startswith(home.prefix)
     is_dropped = is_own and number != f"+{digits}"
@@ -386,8 +402,8 @@ def _if_valid(number: str | None) -> str | None:
 
 
 def is_valid(prefix: str, national: str, region: str = "") -> bool:
-    """Returns whether the digits of a national number are valid in a region that has this country
-    calling code; `region` is asked first.
+    """Returns whether a national number is valid in any region with this country calling code.
+    `region` is tried first.
     """
     from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
 
@@ -400,7 +416,7 @@ def is_valid(prefix: str, national: str, region: str = "") -> bool:
 
 @functools.cache
 def _valid_in(region: str, prefix: str) -> Callable[[str], object]:
-    """Returns what matches the valid national numbers of a region, of any type."""
+    """Returns a function that matches the valid national numbers of a region, of any type."""
     from phonenumbers import PhoneMetadata
 
     data = PhoneMetadata.metadata_for_region_or_calling_code(int(prefix), region)
@@ -422,8 +438,8 @@ def _valid_in(region: str, prefix: str) -> Callable[[str], object]:
 
 
 def holds_several(text: str, region: str | None) -> bool:
-    """Returns whether a text has two numbers with a separator between them, or the end of a second one after
-    a slash.
+    """Returns whether a text has two numbers with a separator between them, or a number followed by
+    a slash and the last digits of a second number.
     """
     parts = (_replace_non_digits("", part).removeprefix("00") for part in _separated(text))
     if len(_pluses(text)) > 1 or sum(len(digits) >= _SHORTEST_SECOND_NUMBER for digits in parts) > 1:
@@ -433,8 +449,8 @@ def holds_several(text: str, region: str | None) -> bool:
 
 
 def has_one_digit(text: str, number: str | None) -> bool:
-    """Returns whether a number, or a text that is none, consists of one digit again and again, as what people
-    type who do not want to give theirs.
+    """Returns whether a number, or a text that is not one, repeats a single digit, which people
+    type if they do not want to give their number.
     """
     if number is None:
         digits = _replace_non_digits("", text)
@@ -458,8 +474,8 @@ def _without_punctuation(text: str, region: str | None) -> str | None:
 
 
 def _from_home(digits: str, region: str) -> str | None:
-    """Returns the number that is meant by digits dialled in the region; None if the library has to
-    decide.
+    """Returns the number in E.164 that is reached by dialling these digits in the region; None if
+    the library has to decide.
     """
     home = _home_plan(region)
     if home.starts_abroad is not None and home.starts_abroad(digits):
@@ -468,8 +484,8 @@ def _from_home(digits: str, region: str) -> str | None:
     if not digits.startswith(code):
         return home.e164(digits)
     rest, main = digits[len(code) :], _PLANS[f"{code}00"[:3]]
-    # A number too long for the region that starts with the country's own code has it written
-    # without the plus sign.
+    # A number that is too long for the region and starts with its country code is an international
+    # number without the plus sign.
     if main is None or len(digits) <= max(home.full) or (home.strip_prefix is not None and home.strip_prefix(rest)):
         return None
     return main.e164(rest)
@@ -491,18 +507,17 @@ def _as_parsed(text: str, region: str | None) -> str | None:
         number = phonenumbers.parse(text, region)
     except phonenumbers.NumberParseException:
         return None
-    # A number that is possible only locally, such as one without its area code, is nobody's number
-    # in E.164.
+    # A number that can only be dialled locally, such as one without its area code, has no form in
+    # E.164.
     if phonenumbers.is_possible_number_with_reason(number) != phonenumbers.ValidationResult.IS_POSSIBLE:
         return None
     return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
 
 
 def doubt(text: str, region: str | None) -> str | None:
-    """Returns why the number that `e164` found in a text may not be the one that is meant, or None.
+    """Returns why `e164` may have read the wrong number from a text; None if there is no doubt.
 
-    The library reads words as digits, as on the keys of a telephone, and a second number as an
-    extension.
+    The library reads letters as the digits on telephone keys, and a second number as an extension.
     """
     if _may_be_doubtful(text) is None or _extension(text) is not None:
         return None
@@ -525,7 +540,7 @@ def doubt(text: str, region: str | None) -> str | None:
 
 
 def why_not(text: str, region: str | None) -> str:
-    """Returns why `e164` found no number, without the value."""
+    """Returns why `e164` found no number. The reason does not quote the text."""
     if _FLOAT(text):
         return SCIENTIFIC if "e" in text.lower() else SPREADSHEET
     old = _dialled_in_mexico(text.translate(_PUNCTUATION))

@@ -1,4 +1,4 @@
-"""Prepares rows for an upload: validates their operations and times, and normalises their identifiers."""
+"""Validates the operations and times of rows for an upload, and normalises their identifiers."""
 
 import datetime
 import functools
@@ -72,8 +72,8 @@ Problem = tuple[str, str]
 class PreparedBlock:
     """The result of preparing some rows. Each row is in either `blocks` or `rejects`.
 
-    Of the rows in `blocks`, `warnings` are about values that were skipped, and `cleaned` about values
-    that were sent without what exports leave around them.
+    For the rows in `blocks`, `warnings` report values that are not sent, and `cleaned` reports
+    remarks about values that are sent, for example cleaned ones.
     """
 
     blocks: list[RowBlock] = attrs.field(factory=list, repr=False)
@@ -83,32 +83,32 @@ class PreparedBlock:
 
 
 class Observer(Protocol):
-    """Looks at the values of a job while they are prepared."""
+    """An observer of the values of a job while they are prepared."""
 
     def saw_columns(self, block: UserBlock, columns: Sequence[Column]) -> None:
-        """Called once for each block or part of one, with its columns of identifiers: every value that
-        is not plain is None. `saw_value` is called for these.
+        """Called once for each block or part of a block, with its identifier columns. Values that
+        are not plain are None; `saw_value` is called for them.
         """
 
     def saw_value(self, field: str, kind: IdentifierKind, text: str, value: str, remark: str) -> None:
-        """Called for a value that is not plain: an empty text if it cannot be used, as the remark says
-        then.
+        """Called for each value that is not plain. `value` is empty if the text cannot be used, and
+        `remark` is the reason then.
         """
 
 
 class Preparer:
-    """Prepares the rows of one job.
+    """A preparer of the rows of one job.
 
     `operation` (Update or Delete, in any case), `effective_at` and `expires_at` apply to rows that
-    do not override them; times are ISO 8601 strings or datetimes, with a time zone.
-    `expires_default` is the expiry, as sent, of rows without one. `allow_effective` says whether
-    the target accepts a time of effect, `kinds` which identifiers it accepts, and `default_region`
-    is the region of phone numbers without a country code, in rows that name no country;
-    `phone_format` says which numbers these are. With `require_hashed`, values that are no digests
-    are unusable. `now` is the start of the job; expiries that are not later are refused. `observer`,
-    if there is one, looks at every value.
+    do not override them. Times are ISO 8601 strings or datetimes, with a time zone.
+    `expires_default` is sent as the expiry of rows without one. `kinds` are the identifiers that
+    the target accepts, and `allow_effective` is true if it accepts a time of effect.
+    `default_region` is the region of phone numbers without a country code in rows that name no
+    country, and `phone_format` decides which numbers have no country code. With `require_hashed`,
+    values that are not digests are unusable. `now` is the start of the job; expiries must be later.
+    `observer`, if given, is called with every value.
 
-    Raises InvalidInput if one of these is invalid.
+    Raises InvalidInput if an argument is invalid.
     """
 
     def __init__(
@@ -138,15 +138,17 @@ class Preparer:
             self._reads_national = phone_format != "international"
             if default_region is not None and self._reads_national:
                 self._region = phone_numbers.check_region(default_region)
-        """That of numbers which are written as they are dialled, whatever `phone_format` is otherwise."""
+        """The region of national numbers; None if there is none or `phone_format` is
+        "international".
+        """
         self._require_hashed = require_hashed
         self._hashed_kinds = frozenset(kinds) - {"partner_user_id"}
         self._now = now
         self._allow_effective = allow_effective
         self._job: tuple[str, When, When] = (operation, effective_at, expires_at)
         self._expires_default = expires_default
-        # Rows repeat a few actions. If every row has times of its own, forgetting some costs time, not
-        # memory.
+        # Most rows share a few actions. If every row has different times, the bounded caches cost
+        # some time but keep memory flat.
         self._interned = functools.lru_cache(_ACTIONS_KEPT)(Action)
         self._action = functools.lru_cache(_ACTIONS_KEPT)(self._decide)
         default = self._action(None, None, None)
@@ -158,7 +160,7 @@ class Preparer:
         faults.refuse()
 
     def prepare(self, block: UserBlock) -> Iterator[PreparedBlock]:
-        """Yields the prepared rows of a block, in parts of which none takes long."""
+        """Yields the prepared rows of a block, in parts that are each prepared quickly."""
         columns = self._hashed_columns(block)
         undecided = sum(values.count(None) for _, values in columns)
         if undecided <= ROWS_PER_STEP and not (block.layout.has_overrides or block.faults or block.doubts):
@@ -171,7 +173,7 @@ class Preparer:
             start = stop
 
     def _hashed_columns(self, block: UserBlock) -> list[Column]:
-        """Returns the columns of identifiers, in which every value that takes time is undecided."""
+        """Returns the identifier columns. Values that need a slower check are None."""
         columns = list[Column]()
         for at, field, kind in block.layout.identifiers:
             if kind in self._hashed_kinds:
@@ -201,7 +203,7 @@ class Preparer:
             if not self._complete(block, index, columns, further, done):
                 skipped.add(index)
         all_columns = list[Column]()
-        for own, (kind, values) in enumerate(columns):  # the values of a user keep their order
+        for own, (kind, values) in enumerate(columns):  # keeps the order of a user's values
             all_columns.append((kind, values))
             all_columns += [
                 (kind, type(values)(further[position])) for position in sorted(further) if position[0] == own
@@ -213,7 +215,9 @@ class Preparer:
     def _actions_of(
         self, block: UserBlock, done: PreparedBlock, skipped: set[int]
     ) -> Sequence[Action | tuple[Problem, ...]] | None:
-        """Returns the action of each row; None if all have that of the job."""
+        """Returns the action of each row, and rejects rows with invalid overrides; None if all rows
+        have the action of the job.
+        """
         overrides = overrides_of(block)
         if not any(map(any, overrides)):
             return None
@@ -225,7 +229,9 @@ class Preparer:
         return decided
 
     def _normalize_undecided(self, block: UserBlock, columns: Sequence[Column], done: PreparedBlock) -> None:
-        """Decides the values of cells that are empty, or one text without a problem or remark."""
+        """Decides the undecided values whose cell is empty, or is one text that is normalised
+        without a problem or remark.
+        """
         for (at, field, kind), (_, values) in zip(block.layout.identifiers, columns, strict=True):
             if undecided := values.undecided():
                 cells = block.columns[at]
@@ -245,7 +251,7 @@ class Preparer:
                 values[index] = None
 
     def _normalizer(self, block: UserBlock, index: int, field: str, kind: IdentifierKind) -> Normalizer:
-        """Returns what normalises the values of a kind in a row."""
+        """Returns the normaliser for the values of a kind in a row."""
         if kind == "phone_number" and block.layout.countries:
             return self._normalizers.in_country(country_of(block, index, field)[1])[kind]
         return (self._of_models if block.layout.is_of_models else self._normalizers)[kind]
@@ -258,10 +264,11 @@ class Preparer:
         further: dict[tuple[int, int], list[str]],
         done: PreparedBlock,
     ) -> bool:
-        """Decides the values of a row; returns whether it can be sent.
+        """Decides the remaining values of a row. Returns whether the row can be sent, and rejects
+        it if not.
 
-        The second and later values of a cell go to columns in `further`, by the cell's column and their
-        index after the first value.
+        The second and later values of a cell are put into additional columns in `further`. Their
+        keys are the index of the cell's column, and the position of the value after the first one.
         """
         problems, cleaned = list[Problem](), list[Problem]()
         found: dict[IdentifierKind, list[str]] = {}
@@ -308,7 +315,7 @@ class Preparer:
         return several
 
     def _decide(self, operation: str | None, effective_at: When, expires_at: When) -> Action | tuple[Problem, ...]:
-        """Returns the action of a row with these overrides, or everything that is wrong with them."""
+        """Returns the action of a row with these overrides, or the problems with them."""
         job_operation, job_effective_at, job_expires_at = self._job
         problems: list[Problem] = []
         operation_type = _OPERATION_TYPES.get((operation or job_operation).strip().lower())
@@ -332,20 +339,24 @@ class Preparer:
 
 
 def _note_unknown_country(block: UserBlock, index: int, phone: str, text: str, done: PreparedBlock) -> None:
-    """Adds a warning if the country matters to a phone number and its cell names none."""
+    """Adds a warning if a phone number has no plus sign and the country cell of its row names no
+    known country.
+    """
     name, country = country_of(block, index, phone)
     if country and text and "+" not in text and region_of(country) is None:
         done.cleaned.append(RowIssue(block.first_number + index, name, UNKNOWN_COUNTRY))
 
 
 def _misquoted(block: UserBlock, at: int) -> Sequence[int]:
-    """Returns the rows whose cell in a column has doubtful quotation marks."""
+    """Returns the indexes of the rows whose cell in this column has doubtful quotation marks."""
     column = block.layout.positions[at] + 1
     return [index for index, doubt in block.doubts.items() if column in doubt.columns]
 
 
 def _slow_rows(columns: Sequence[Column], rows: int) -> set[int]:
-    """Returns the rows that have an undecided value, no value, or the same value twice."""
+    """Returns the indexes of the rows that have an undecided value, no value, or the same value
+    twice.
+    """
     gaps = [set(values.gaps()) for _, values in columns] or [set(range(rows))]
     slow = set.intersection(*gaps)
     for _, values in columns:
@@ -362,7 +373,7 @@ def _row_blocks(
     actions: Action | Sequence[Action | tuple[Problem, ...]],
     skipped: AbstractSet[int],
 ) -> list[RowBlock]:
-    """Returns the rows that are not skipped, in blocks of the same action."""
+    """Returns the rows that are not skipped, in blocks with the same action."""
     numbers: Sequence[int] = range(block.first_number, block.first_number + len(block))
     if skipped:
         kept = bytes([index not in skipped for index in range(len(block))])
@@ -373,7 +384,7 @@ def _row_blocks(
     if isinstance(actions, Action):
         return [RowBlock(actions, numbers, tuple(columns))]
     blocks, start = list[RowBlock](), 0
-    for action, same in groupby(cast("Sequence[Action]", actions)):  # rows without an action are skipped
+    for action, same in groupby(cast("Sequence[Action]", actions)):  # rows without a valid action were skipped
         stop = start + len(list(same))
         blocks.append(RowBlock(action, numbers, tuple(columns)).part(start, stop))
         start = stop
@@ -386,7 +397,9 @@ def _issue(number: int, problems: Sequence[Problem]) -> RowIssue:
 
 
 def _normalized(normalize: Normalizer, text: str) -> Normalized:
-    """Returns the normalised value and a remark about it; an empty text and the reason if there is none."""
+    """Returns the normalised value and a remark about it, or an empty text and the reason if the
+    text is unusable.
+    """
     try:
         return normalize(text)
     except Unusable as unusable:
@@ -394,7 +407,9 @@ def _normalized(normalize: Normalizer, text: str) -> Normalized:
 
 
 def _moment(field: str, value: When, problems: list[Problem]) -> datetime.datetime | None:
-    """Returns the time in UTC. If there is none, adds a problem and returns None."""
+    """Returns the time in UTC; None if the value is empty or invalid. Adds a problem if it is
+    invalid.
+    """
     if value is None or value == "":
         return None
     try:
@@ -412,13 +427,12 @@ def prepare_user(
     *,
     require_hashed: bool = False,
 ) -> tuple[dict[IdentifierKind, list[str]], list[BrokenRule]]:
-    """Returns the user object to send, and a broken rule for every identifier that cannot be sent, such as
-    `email[0]`.
+    """Returns the user object to send, and a broken rule for every identifier that cannot be sent,
+    with a path such as `email[0]`.
 
-    For a single request, in which nothing is skipped and nothing is cleaned silently: a blank
-    identifier is a broken rule, too, as are one with something around it and a user without any
-    (path `""`). A value given twice is sent once. Raises InvalidInput for an unknown
-    `default_region`.
+    For single requests, in which nothing is skipped or cleaned silently. So a blank identifier, an
+    identifier that would be cleaned, and a user without identifiers (path `""`) also break a rule.
+    A value given twice is sent once. Raises InvalidInput for an unknown `default_region`.
     """
     problems, cleaned = list[Problem](), list[Problem]()
     identifiers: list[tuple[str, IdentifierKind, str]] = []

@@ -1,7 +1,7 @@
-"""The use of the journal by an upload: what it records, and what it takes over from an earlier run.
+"""Records the batches of an upload in its journal, and skips batches that an earlier run confirmed.
 
-The same input makes the same batches. A batch that an earlier run confirmed is recognised by its
-position and digest, and is not sent again.
+The same input always makes the same batches, so a confirmed batch is recognised by its position and
+digest, and is not sent again.
 """
 
 import hashlib
@@ -20,15 +20,15 @@ REJECTED: Final = "rejected"
 
 @attrs.frozen(eq=False, repr=False)
 class Recorder:
-    """The journal of one upload."""
+    """A writer of the journal of one upload."""
 
     journal: Journal
     opened: Opened
     packer: Packer
 
     async def take_over(self, batch: Batch) -> None:
-        """Takes from the journal what an earlier run confirmed of the batch. Raises InvalidInput if it
-        was another batch.
+        """Sets `batch.earlier` to the outcomes in the journal if an earlier run confirmed the
+        batch. Raises InvalidInput if the batch differs from the confirmed one.
         """
         if batch.position > self.opened.last_batch:
             return

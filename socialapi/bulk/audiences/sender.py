@@ -1,4 +1,4 @@
-"""Sends the batches of an upload until the service has counted every user."""
+"""Sends the batches of an upload until the service reports a success for every user."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
@@ -23,7 +23,7 @@ from socialapi.wire.response import Reply, read_result
 from socialapi.wire.retry import Failure, Observer
 
 SAME_MISMATCH_MOST: Final = 12
-"""How often the very same wrong answer is taken for an accident."""
+"""How often in a row the same wrong counts may be returned before they count as final."""
 
 
 async def send_until_counted(
@@ -34,10 +34,10 @@ async def send_until_counted(
     options: CallOptions,
     observer: Observer | None = None,
 ) -> UploadCounts:
-    """Returns the counts, both of which equal `users`: any other result is an error, and the
-    request is retried.
+    """Sends the request until the service counts `users` successes of `users` users, and returns
+    these counts. Any other counts are an error, after which the request is retried.
 
-    Raises ApiError (status 200) if the answer stays wrong, and whatever `Session.send` raises.
+    Raises ApiError (status 200) if the counts stay wrong, and any error that `Session.send` raises.
     """
     call = session.prepared(request, options=options, observer=observer)
     counting = _Counting(request, users)
@@ -53,13 +53,13 @@ class _Counting:
     request: Request[UploadCounts]
     users: int
     counts: UploadCounts | None = None
-    """What the last reply has counted, if it was accepted."""
+    """The counts of the last reply, if they were accepted."""
     same: int = 0
     last: str | None = None
 
     def why_not_accepted(self, reply: Reply) -> Failure | None:
-        """Returns why the reply is not accepted; None if every user is counted, or if it names what
-        it refuses, which the caller handles.
+        """Returns why the reply is not accepted; None if every user is counted, or if the reply
+        names the refused operations, which the caller handles.
         """
         try:
             counts = read_result(self.request.target.route, reply)
@@ -85,16 +85,14 @@ class _Counting:
 NO_REASON: Final = "refused by the service without a reason"
 
 OnAccept = Callable[[Sequence[Sequence[int]]], Awaitable[None]]
-"""Told of the numbers of the rows of a request that was accepted, each sequence ascending. Until it
-has returned, their batch counts as being on its way.
+"""A callback that takes the row numbers of an accepted request, each sequence ascending. The batch
+of the rows stays in flight until the callback returns.
 """
 
 
 @attrs.define(eq=False, repr=False)
 class BatchSender:
-    """Sends batches: the session and target, the options, and the counters and journal to
-    update.
-    """
+    """A sender of batches. It updates the counters and, if there is one, the journal."""
 
     session: Session
     target: Target[UploadCounts]
@@ -106,9 +104,9 @@ class BatchSender:
     recorder: Recorder | None = None
 
     async def settle(self, batch: Batch) -> None:
-        """Gives every row of the batch its outcome.
+        """Sends the batch until every row has its outcome.
 
-        Raises what stops the job; the rows without an outcome are then still pending.
+        Raises the error that stops the job. Rows without an outcome then stay pending.
         """
         if batch.earlier is not None:
             await self._take_over(batch, {each.row: each for each in batch.earlier})
@@ -127,9 +125,11 @@ class BatchSender:
             ledger.held.discard(first)
 
     async def _take_over(self, batch: Batch, refused: Mapping[int, Outcome]) -> None:
-        """Counts the rows of a batch that an earlier run confirmed, with the outcomes of refused rows."""
+        """Counts the rows of a batch that an earlier run confirmed. `refused` has the outcomes of
+        the refused rows.
+        """
         found = list[tuple[Row, RowIssue]]()
-        # A batch may have so many rows that looking at each takes half a second.
+        # Skipped if no row was refused, because a loop over all rows can take half a second.
         for block in batch.blocks if refused else ():
             for index, number in enumerate(block.numbers):
                 if (outcome := refused.get(number)) is not None:
@@ -142,8 +142,8 @@ class BatchSender:
         self.counters.resumed += batch.row_count
 
     async def _send_all(self, batch: Batch, request: Request[UploadCounts]) -> None:
-        """Sends the rows of the batch, beginning with this request; in further ones if some are
-        refused.
+        """Sends the batch with this request first. If the service refuses some rows, sends the
+        other rows in further requests.
         """
         waiting, first, refused = [batch.blocks], [request], list[tuple[Row, RowIssue]]()
         while waiting:
@@ -173,7 +173,7 @@ class BatchSender:
         parts: list[bytes] = []
         for part in self.packer.encode(blocks):
             if parts:
-                # A large body is encoded in slices, and other jobs continue between them.
+                # A large body is encoded in parts, and other tasks can run between them.
                 await yield_if_due()
             parts.append(part)
         return self.session.plan(self.target.route).assemble(self.target, {}, tuple(parts))
@@ -182,15 +182,15 @@ class BatchSender:
 def _isolate(
     operations: list[list[RowBlock]], error: ApiError
 ) -> tuple[list[list[RowBlock]], list[tuple[Row, RowIssue]]]:
-    """Returns what to send again, and the refused rows: an operation of many rows is halved until one
-    is left.
+    """Returns the rows to send again and the refused rows. A refused operation of several rows is
+    split in halves to be sent again, until the refused row is found.
 
-    Raises the error when it names no operation that was sent, so that nothing is repeated forever.
+    Raises the error if it names no operation that was sent, so that the job does not retry forever.
     """
     named: dict[int, OperationError] = {}
     for each in error.operation_errors:
-        # Without an index, the place in a list as long as the request tells; in another it would be
-        # a guess.
+        # An error without an index is identified by its position, but only in a list with as many
+        # entries as the request has operations. In any other list, this would be a guess.
         index = each.position if each.index is None and each.listed == len(operations) else each.index
         if index is not None and 0 <= index < len(operations):
             named[index] = each

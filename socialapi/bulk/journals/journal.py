@@ -23,7 +23,7 @@ DIFFERENCES_SHOWN: Final = 8
 
 Setting = str | int | float | bool | None
 State = Literal["finished", "stopped", "interrupted"]
-"""How a run ended: all was settled; something stopped it; it was cancelled."""
+"""How a run ended: every row was settled, an error stopped it, or it was cancelled."""
 
 
 @attrs.frozen(kw_only=True)
@@ -35,9 +35,9 @@ class JobIdentity(FrozenRecord):
     kind: str
     """For example `catalog load`."""
     target: Mapping[str, str]
-    """Where everything goes: host, documented path and its arguments."""
+    """The destination: host, documented path and its arguments."""
     source: Mapping[str, str | int]
-    """What `fingerprint` says of the input."""
+    """The fingerprint of the input, from `fingerprint`."""
     settings: Mapping[str, Setting]
     """Everything that changes what is sent."""
 
@@ -75,7 +75,7 @@ class Outcome(FrozenRecord):
 class RecordedBatch(FrozenRecord):
     """A batch that was sent or is about to be: its first and last row, their number, and a digest.
 
-    `outcomes` are those of the rows that differ from `accepted`, as far as they were confirmed.
+    `outcomes` are the confirmed outcomes other than `accepted`.
     """
 
     number: int
@@ -112,8 +112,8 @@ class Journal(Protocol):
     """
 
     async def open(self, identity: JobIdentity, now: datetime) -> Opened:
-        """Begins a run. Raises InvalidInput when the journal belongs to another job, with
-        everything that differs.
+        """Begins a run. Raises InvalidInput, which lists the differences, if the journal belongs to
+        another job.
         """
 
     async def recall(self, number: int) -> RecordedBatch | None:
@@ -123,13 +123,17 @@ class Journal(Protocol):
         """Records that the batch is about to be sent. A batch that was begun and not confirmed is begun anew."""
 
     async def confirm(self, number: int, outcomes: Sequence[Outcome]) -> None:
-        """Records that every row of a batch has its outcome; `outcomes` are those that differ from `accepted`."""
+        """Records that every row of a batch has its outcome; `outcomes` are the outcomes other than
+        `accepted`.
+        """
 
     async def outcomes(self, first_row: int, last_row: int) -> Mapping[int, Outcome]:
         """Returns the recorded outcomes of rows from one number to another, by row."""
 
     async def note(self, outcomes: Sequence[Outcome]) -> None:
-        """Records outcomes of rows outside of batches, or before all rows of a batch have theirs."""
+        """Records outcomes of rows outside of batches, or before all rows of a batch have an
+        outcome.
+        """
 
     async def keep(self, name: str, number: int) -> int:
         """Stores a number under a name. Returns the number that was stored first."""
@@ -148,11 +152,11 @@ class Journal(Protocol):
         """
 
     async def aclose(self) -> None:
-        """Closes it. Idempotent."""
+        """Closes the journal. Idempotent."""
 
 
 def refuse_other(journal: str, then: JobIdentity, now: JobIdentity) -> None:
-    """Raises InvalidInput when a journal is not that of the job."""
+    """Raises InvalidInput if the journal belongs to another job."""
     different = then.differences(now)
     if not different:
         return
@@ -168,7 +172,9 @@ def refuse_other(journal: str, then: JobIdentity, now: JobIdentity) -> None:
 
 
 def impersonal(name: str) -> str:
-    """Returns a name given by the user for a journal: a digest replaces what may be a value."""
+    """Returns a name given by the user in a form for journals: a digest if the name may be a value,
+    otherwise unchanged.
+    """
     if not looks_personal(name):
         return name
     return f"digest {hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
@@ -184,7 +190,9 @@ def columns_setting(columns: ColumnMapping) -> str:
 
 
 def _listed(setting: Setting) -> object:
-    """Returns columns with a list of names for each kind, however they were given; others as they are."""
+    """Returns a setting of columns with a list of names for each kind; any other setting
+    unchanged.
+    """
     if not (isinstance(setting, str) and setting.startswith("{")):
         return setting
     found = orjson.loads(setting)
@@ -200,15 +208,15 @@ class Files(Protocol):
     """The files of an input: a reader."""
 
     def find(self) -> Sequence[str]:
-        """Returns those of an input of several files."""
+        """Returns the files of an input of several files."""
 
     def version_of(self, address: str) -> FileVersion:
         """Returns the version of the file at an address."""
 
 
 async def fingerprint(source: object, files: Files) -> dict[str, str | int]:
-    """What is compared of an input: of a file its path, its size and a digest of its beginning, of one at
-    an address its size and its ETag or time, of anything else its type.
+    """Returns what identifies an input: for a file its path, size and a digest of its beginning,
+    for a remote file its size and its ETag or time, for anything else its type.
 
     Raises InvalidInput for a file that cannot be read.
     """
@@ -268,8 +276,8 @@ def _shown(name: str, value: Setting) -> str:
 
 
 def _without_persons(settings: Mapping[str, Setting]) -> dict[str, Setting]:
-    """For a message: a text that has an address in it, which no job here writes, is not shown. The
-    path of a file is.
+    """Returns the settings for a message. A text with an @ may be an address and is hidden, unless
+    it is a path.
     """
     return {name: "<hidden>" if _names_somebody(value) else value for name, value in settings.items()}
 

@@ -1,4 +1,4 @@
-"""Reads journals from outside a job: which job it is, its progress, and deleting it."""
+"""Reads a journal outside of its job: the job and its progress."""
 
 import contextlib
 import os
@@ -23,8 +23,8 @@ class JournalView:
     """The content of a journal that no job is using.
 
     `state` is `finished`, `stopped`, `interrupted` (also after a kill) or `empty`. `batches` and
-    `rows` are confirmed; `unconfirmed` batches were started. `outcomes` counts the rows with an
-    outcome of their own by that outcome. `counts` are those that the last run reported, empty if it
+    `rows` are confirmed; `unconfirmed` batches were started. `outcomes` counts the rows that have a
+    recorded outcome, by outcome. `counts` are the counts that the last run reported, empty if it
     was killed.
     """
 
@@ -54,7 +54,7 @@ class JournalView:
 
 
 def look(path: str | os.PathLike[str]) -> JournalView | None:
-    """Returns what the journal says; None while a job uses it.
+    """Returns the content of the journal; None while a job uses it.
 
     Raises ConfigurationError if there is no such file, or it is damaged or not a journal. Changes
     nothing in it.
@@ -84,7 +84,7 @@ def _in_transaction(path: Path, work: Callable[[sqlite3.Connection], T]) -> T:
     """Returns what `work` makes of a journal, in one transaction. Raises ConfigurationError if the
     file is no journal of this version of the package, and sqlite3.Error if it cannot be read.
     """
-    # As it is there: neither made nor put into another mode, whatever it should turn out to be.
+    # Opened without creating or changing the file, because it may not be a journal.
     address = f"{path.absolute().as_uri()}?mode=rw"
     with contextlib.closing(sqlite3.connect(address, uri=True, timeout=0, isolation_level=None)) as connection:
         connection.text_factory = lambda text: text.decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""A journal in a SQLite file. What it has confirmed is not sent again, even after a kill."""
+"""A journal in a SQLite file. Confirmed batches are not sent again, even after a kill."""
 
 import hashlib
 import os
@@ -37,10 +37,10 @@ SCHEMA: Final = Schema(
 
 
 class SqliteJournal:
-    """A journal in a file of its own. Writes that wait for the disk share the next commit.
+    """A journal in a separate SQLite file. Writes that wait for the disk share the next commit.
 
-    Every row has a checksum over its content, so that accidental changes are noticed and nothing
-    unconfirmed is taken for confirmed.
+    Every row has a checksum of its content, so that a damaged row is detected and an unconfirmed
+    batch is never taken for confirmed.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -48,7 +48,9 @@ class SqliteJournal:
         self._database = SqliteFile(path, SCHEMA, purpose="journal")
 
     async def open(self, identity: JobIdentity, now: datetime) -> Opened:
-        """Opens the file, or makes it. One in which nothing is recorded yet takes any job."""
+        """Opens the file, or creates it. Any job may use a journal in which nothing is recorded
+        yet.
+        """
         return await self._database.open(lambda connection: self._begin_run(connection, identity, now))
 
     async def recall(self, number: int) -> RecordedBatch | None:
@@ -89,7 +91,7 @@ class SqliteJournal:
         return found[0][1] if found else None
 
     async def last_row(self) -> int:
-        """Returns the highest row of which anything is known."""
+        """Returns the highest row that has an outcome or is in a recorded batch."""
         return await self._database.run(_last_row)
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
@@ -98,7 +100,7 @@ class SqliteJournal:
         await self._database.write(lambda connection: _finish(connection, state, said))
 
     async def aclose(self) -> None:
-        """Closes the file after what is under way. Idempotent."""
+        """Closes the file once pending operations are done. Idempotent."""
         await self._database.aclose()
 
     def _begin_run(self, connection: sqlite3.Connection, identity: JobIdentity, now: datetime) -> Opened:
@@ -113,8 +115,8 @@ class SqliteJournal:
             _put_job(connection, JobLine(job_id, said, time, time))
             return Opened(job_id=job_id, started_at=now, is_new=True)
         refuse_other(str(self._database), before.job, identity)
-        # A call that does no work leaves a finished job finished: it is running again once
-        # something is begun or noted.
+        # A finished job stays finished if it is called again without any work. It is running again
+        # once a batch is begun or an outcome noted.
         state = FINISHED if before.state == FINISHED else RUNNING
         job = attrs.evolve(before, last_run_at=time, runs=before.runs + 1, state=state)
         _put_job(connection, job)
@@ -146,14 +148,14 @@ class JobLine:
         return JobIdentity(**orjson.loads(self.identity))
 
 
-# What follows runs on the thread of the database.
+# The functions below run on the thread of the database.
 
 
 def inspect(connection: sqlite3.Connection) -> None:
     """Raises sqlite3.DatabaseError when pages of the file do not fit together. To be called before
     anything is read.
     """
-    connection.text_factory = lambda text: text.decode("utf-8", "replace")  # that it was changed is for its seal to say
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")  # the checksum detects changes
     # The whole check: the quick one does not ask whether an index has the rows of its table.
     if connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
         raise damage("the pages do not fit together")
@@ -259,8 +261,8 @@ def _outcome(line: Row) -> Outcome:
 
 
 def _insert(connection: sqlite3.Connection, statement: str, lines: Iterable[Row]) -> None:
-    """Adds lines, each with its seal. Returns nothing: a cursor must not leave its thread, not even
-    to be thrown away.
+    """Inserts lines, each with its checksum. Returns None and not the cursor, which must not leave
+    its thread.
     """
     connection.executemany(statement, ((*values, _seal(values)) for values in lines))
 

@@ -30,7 +30,7 @@ _COUNTED: Final = re.compile("(?:[+]?1)?0?1234567890?").fullmatch
 
 
 MAX_REASONS_KEPT: Final = 100
-"""How many reasons are counted apart, of one field or of whole rows."""
+"""The largest number of reasons counted separately, per field or for whole rows."""
 OTHER_REASONS: Final = "other reasons"
 
 
@@ -59,8 +59,8 @@ WELL_KNOWN: Final = frozenset(_DIGESTS)
 
 
 def known_as(kind: IdentifierKind, digest: str) -> Known | None:
-    """Returns what is known of a digest: one of an empty text, of a placeholder, or of the digest
-    of these.
+    """Returns whether a digest is of an empty text, of a placeholder, or of the digest of one of
+    these; None otherwise.
     """
     known = _DIGESTS.get(digest)
     return _PHONE_DIGESTS.get(digest) if known is None and kind == "phone_number" else known
@@ -94,7 +94,7 @@ def findings_of(
     *,
     has_region: bool,
 ) -> Iterator[Finding]:
-    """Yields all findings, those about rows as a whole first."""
+    """Yields all findings, first the findings about whole rows."""
     yield from _of_rows(report, broken_rows)
     for reason, count in refused_rows.items():
         text = f"{_of(count, report.rows)} rows: {reason}; an upload would reject them"
@@ -110,7 +110,7 @@ def findings_of(
 
 
 def remarks_of(remarks: Iterable[RowIssue]) -> Iterator[Finding]:
-    """Yields what there is to say about an input as a whole, and about columns of it that are not read."""
+    """Yields a finding for each remark about the input as a whole or about an ignored column."""
     for each in remarks:
         file = f"{each.file}: " if each.file else ""
         column = f'the column "{each.field}" ' if each.field else ""
@@ -160,8 +160,8 @@ def _of_values(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
         yield Finding(text, _risk(kind.placeholders / kind.present, _MUCH, _LITTLE))
     for reason, count in kind.reasons.items():
         text = _text(kind, count, f"cannot be used: {reason}")
-        # A few bad values are what every export has; a column of nothing else was not exported as
-        # it has to be.
+        # Every export has a few bad values, but a column with only bad values was exported in a
+        # wrong way.
         yield Finding(text, _risk(count / kind.present, 2 * _MUCH, 2 * _SOME), is_error=not kind.usable)
     if kind.may_be_foreign:
         yield Finding(_text(kind, kind.may_be_foreign, f"each {MAY_BE_FOREIGN}"), "low")

@@ -66,13 +66,13 @@ async def lint_records(
     allow_empty: bool = True,
     **reading: Any,
 ) -> LintReport:
-    """Returns what an upload of the records, or of the first `sample` of them, has to expect.
+    """Returns a report on how an upload of the records, or of the first `sample` records, would go.
 
-    `reading` are the options of an upload that say how its input is read.
-    `takes_effective_at` says whether the target takes a time of effect, and `now` when the rows
-    would be uploaded: at once, if it is left out. Nothing is sent, and memory stays flat. Raises
-    InvalidInput for options and input that cannot be used at all, and NoRows for an input without
-    rows that is not allowed; where the input breaks later, the report says so.
+    `reading` are the options of an upload that say how its input is read. `takes_effective_at` is
+    true if the target accepts a time of effect. `now` is the time of the upload, by default the
+    current time. Nothing is sent, and memory stays flat. Raises InvalidInput for options and input
+    that cannot be used at all, and NoRows for an input without rows that is not allowed; where the
+    input breaks later, the report says so.
     """
     faults, kinds = Faults(), tuple(kinds)
     options = UploadOptions(**reading)
@@ -218,7 +218,7 @@ class Linter:
                         self._look_closer(kind, text, value, "", column)
 
     def saw_value(self, field: str, kind: IdentifierKind, text: str, value: str, remark: str) -> None:
-        """Counts a value that is not plain, and what is wrong with it."""
+        """Counts a value that is not plain, and the problem with it."""
         text = trimmed(text)
         if not (text or remark):
             return
@@ -244,7 +244,9 @@ class Linter:
         return column
 
     def _look_closer(self, kind: IdentifierKind, text: str, value: str, remark: str, column: _Counts) -> None:
-        """Counts what is of no use though it may be sent, and how the value is written."""
+        """Counts values that are useless although they can be sent, and the ways in which values
+        are written.
+        """
         counts = self._kinds[kind]
         if kind == "partner_user_id":
             counts.placeholders += is_placeholder(kind, text)

@@ -46,11 +46,11 @@ async def lint_products(
     now: datetime.datetime | None = None,
     allow_empty: bool = True,
 ) -> LintReport:
-    """Returns what a load of the products, or of the first `sample` of them, has to expect.
+    """Returns a report on how a load of the products, or of the first `sample` products, would go.
 
-    `now` is when they would be loaded: at once, if it is left out. Nothing is sent, and memory
-    stays flat. Raises InvalidInput for options and input that cannot be used at all, and NoRows for
-    an input without rows that is not allowed; where the input breaks later, the report says so.
+    `now` is the time of the load, by default the current time. Nothing is sent, and memory stays
+    flat. Raises InvalidInput for options and input that cannot be used at all, and NoRows for an
+    input without rows that is not allowed; where the input breaks later, the report says so.
     """
     faults, options = Faults(), UpsertOptions(columns=columns, header=header, header_line=header_line, layout=layout)
     if sample is not None and sample < 1:
@@ -131,7 +131,7 @@ class ProductLinter:
                 self._fields[field].refused += 1
 
     def report(self, broken_off: str | None = None) -> LintReport:
-        """Returns what was found."""
+        """Returns the report of the lint."""
         kinds = tuple(
             KindLint(
                 kind=field,

@@ -2,8 +2,8 @@
 
 Products depend on each other if they have the same id, because the later one replaces the earlier
 one, or the same group, because the service shows the variant submitted first. A product whose
-predecessor is in flight is held back until that is settled, while other products continue: no
-request waits for another one.
+predecessor is in flight is held back until the predecessor is settled. Other products continue, so
+no request waits for another.
 """
 
 import asyncio
@@ -22,11 +22,11 @@ from socialapi.models.products import MAX_PRODUCTS
 from socialapi.reports import RowIssue
 
 MAX_HELD: Final = 500
-"""Products held back before the reading waits, so that memory stays flat."""
+"""The number of held products at which the reading pauses, so that memory stays flat."""
 
 
 class ProductBatcher:
-    """Takes products in order and submits batches until `stopped` returns True."""
+    """A batcher that accepts products in order and submits batches until `stopped` returns True."""
 
     def __init__(self, submit: Callable[[ProductBatch], Awaitable[None]], stopped: Callable[[], bool]) -> None:
         self._submit = submit
@@ -41,7 +41,9 @@ class ProductBatcher:
         self._freed = asyncio.Event()
 
     async def add(self, rows: Iterable[ProductRow]) -> None:
-        """Puts the products into batches, now or when they may be."""
+        """Puts the products into batches, or holds them back until the products that they depend on
+        are settled.
+        """
         for row in rows:
             if self._stopped():
                 return
@@ -56,11 +58,13 @@ class ProductBatcher:
 
     @property
     def first_waiting(self) -> int | None:
-        """The number of the first product that is in no request yet; None if all are."""
+        """The number of the first product that is not in a submitted batch; None if there is
+        none.
+        """
         return min((row.number for row in (*self._open.rows, *self._held[:1])), default=None)
 
     async def flush(self) -> None:
-        """Submits all that is left."""
+        """Submits all remaining products."""
         await self._dispatch()
         while self._held and not self._stopped():
             await self._continue()
@@ -73,7 +77,7 @@ class ProductBatcher:
         self._freed.set()
 
     async def _continue(self) -> None:
-        """Waits until something was settled that others are held back for."""
+        """Submits the open batch, and waits until held products can be placed."""
         await self._dispatch()
         if self._stopped():
             return
@@ -94,7 +98,9 @@ class ProductBatcher:
             self._held_groups[row.group] += 1
 
     async def _release(self) -> None:
-        """Places the held products that may be sent now, in their order; the others stay held."""
+        """Puts the held products that no longer have to wait into batches, in order; keeps holding
+        the others.
+        """
         self._freed.clear()
         held, self._held = self._held, []
         self._held_ids.clear()
@@ -119,12 +125,12 @@ class ProductBatcher:
 
 
 REMEMBERED_IDS: Final = 100_000
-"""Ids in each of the two generations of those that may come again."""
+"""The number of ids in each of the two remembered generations."""
 IDS_SHOWN: Final = 5
 
 
 class RepeatedIds:
-    """The ids that come again among the last 100,000 products or more: memory stays flat."""
+    """A detector of ids that occur again within at least 100,000 products, in bounded memory."""
 
     def __init__(self) -> None:
         self._young: IdentifierTable[bool] = IdentifierTable()
@@ -134,7 +140,7 @@ class RepeatedIds:
         self._first_ids: dict[str, None] = {}
 
     def note(self, row: ProductRow) -> None:
-        """Notes the id of the next valid product, and in the row whether it came before."""
+        """Notes the id of the next valid product, and sets `row.is_repeated`."""
         row.is_repeated = bool(self._young.get(row.id) or self._old.get(row.id))
         self._young.put(row.id, True)
         if len(self._young) >= REMEMBERED_IDS:
@@ -146,7 +152,7 @@ class RepeatedIds:
                 self._first_ids[row.id] = None
 
     def warning(self) -> RowIssue | None:
-        """Returns one warning about all of them; None if there is none."""
+        """Returns one warning about all repeated ids; None if no id was repeated."""
         if not self._count:
             return None
         shown = ", ".join(map(printable, list(self._first_ids)[:IDS_SHOWN]))
@@ -157,14 +163,14 @@ class RepeatedIds:
 
 
 IN_MEMORY_BYTES: Final = 8_000_000
-"""What is kept in memory before a file is made."""
+"""The number of bytes kept in memory before they are moved to a file on the disk."""
 
 
 class WaitingProducts:
-    """Valid products that wait in a temporary file: first all are added, then they are taken in
-    order.
+    """A temporary file of valid products. First all products are added, then they are taken in the
+    same order.
 
-    The file has no name and is readable only by its owner. Raises InvalidInput if it cannot be
+    The file has no name, and only its owner can read it. `add` raises InvalidInput if it cannot be
     written.
     """
 
@@ -179,7 +185,7 @@ class WaitingProducts:
             await asyncio.to_thread(self._write, parts)
 
     async def take(self) -> Sequence[ProductRow]:
-        """Returns the next products; none at the end."""
+        """Returns the next products; an empty sequence at the end."""
         return await asyncio.to_thread(self._read)
 
     async def aclose(self) -> None:

@@ -48,23 +48,23 @@ IS_LIST: Final = "is a list: give one value"
 SALE_DATES: Final = "sale_price_effective_date"
 FIRST_OF_SEVERAL: Final = "has several values, of which the first one is sent"
 _OF_SEVERAL: Final = frozenset({CATEGORY, "gtin"})
-"""The fields of which the first of several values is sent."""
+"""The fields for which the first of several values is sent."""
 _MAX_DEPTH: Final = 10
 _MAX_VALUES: Final = 1_000
-"""Of an array that is looked into."""
+"""The largest number of values in an array that is searched."""
 _is_count: Final = re.compile("[0-9]{1,18}").fullmatch
 _MAX_PLAIN: Final = 10**18
-"""Whole numbers below it have neither more digits than 64 bits, nor take long to be written out."""
+"""Whole numbers below it fit into 64 bits and are quickly converted to text."""
 _REQUIRED: Final = frozenset(REQUIRED)
 _EMPTY: Final = frozenset({type(None), Unset})
 _NUMBERS: Final = frozenset({float, Decimal})
 
 
 def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
-    """Returns the products of a block. What cannot be used of one is its problem.
+    """Returns the products of a block. A product that cannot be used has a `problem`.
 
-    Cells are read a column at a time: most are texts that raise no question. Each other cell is read
-    by itself.
+    Cells are read a column at a time, because most are plain texts. All other cells are read one by
+    one.
     """
     reading = _Reading(block)
     for column in block.layout.columns:
@@ -80,20 +80,24 @@ def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
 
 
 class _Reading:
-    """What is known so far of the products of a block. An empty text is a value that is not sent."""
+    """The values of a block's products while its columns are being read. An empty text is not
+    sent.
+    """
 
     def __init__(self, block: Block[ProductLayout]) -> None:
         self._block = block
         self._values: dict[str, list[Any]] = {}
         self._names: dict[str, list[str]] = {}
-        """For each field, the name of the column from which the value of each row is."""
+        """For each field, the name of the column that each row's value comes from."""
         self._problems: dict[int, tuple[str, str, str]] = {}
-        """The first field of a row that cannot be used, where it is in the file, and why."""
+        """For each row with a problem: its first unusable field, the location in the file, and the
+        reason.
+        """
         self._warnings: dict[int, list[tuple[str, str]]] = {}
         self._converted: dict[int, list[str]] = {}
         self._has_gaps = False
         self._unchecked = set[int]()
-        """The rows that have a value which may break the rules of its field."""
+        """The rows with a value that may break the rules of its field."""
 
     def take(self, column: ProductColumn) -> None:
         """Reads the cells of a column."""
@@ -120,14 +124,15 @@ class _Reading:
         else:
             self._values[field], self._names[field] = values, [column.name] * len(block)
         for index, fault in faults.items():
-            # One of the id counts first: it says that nobody knows which product this is.
+            # A problem with the id takes precedence, because it means that the product is unknown.
             if fault is not None and (field == "id" or index not in self._problems):
                 location = block.location_of(index, column.number if block.is_text else None)
                 self._problems[index] = (field, location, fault)
 
     def fill(self, field: str, value: str | int) -> None:
-        """Gives a value to the products that have none of a field."""
-        # Last of all fields, also where the block has no cell of it: the order must not depend on other rows.
+        """Sets a field to this value in the products that have no value for it."""
+        # Added as the last field even if the block has no such column, because the order of fields
+        # must not depend on other rows.
         values = self._values.pop(field, [""] * len(self._block))
         self._values[field] = [value if _is_empty(each) else each for each in values]
 
@@ -147,11 +152,11 @@ class _Reading:
                 before[index] = understood(field, f"{before[index]},{value}")
                 continue
             faults[index] = f"is there twice, as {shown_name(names[index])} and as {shown_name(column.name)}"
-            if field == "id":  # nobody knows which
+            if field == "id":  # it is unclear which id is right
                 before[index] = ""
 
     def shapes(self) -> Iterator[dict[str, Any]]:
-        """Yields what would be sent of each row."""
+        """Yields the fields to send for each row."""
         names = list(self._values)
         if not _REQUIRED.issubset(names):
             self._unchecked.update(range(len(self._block)))
@@ -166,7 +171,7 @@ class _Reading:
         )
 
     def row(self, index: int, shape: dict[str, Any], values: list[Any] | None) -> ProductRow:
-        """Returns a product with what is said of it."""
+        """Returns a product with its problem, warnings and other remarks."""
         block, layout = self._block, self._block.layout
         number = block.first_number + index
         if (fault := block.faults.get(index)) is not None:
@@ -182,7 +187,7 @@ class _Reading:
                 each.field == "id" and layout.shown and each.index == layout.shown[0] for each in layout.columns
             )
             if layout.shown and not is_first:
-                shape.pop("id", None)  # what is under it may belong under the column before
+                shape.pop("id", None)  # the cell may belong to the column before it
         return ProductRow(
             number,
             shape,
@@ -195,7 +200,7 @@ class _Reading:
         )
 
     def _cell(self, index: int, field: str, cell: Any, currency: str | None) -> tuple[Any, str | None]:
-        """Returns what a cell that is not plain says of its field, and what is wrong with it."""
+        """Returns the value of a cell that is not plain, and the problem with it or None."""
         if _says_nothing(cell):
             return "", None
         if hasattr(cell, "tolist") and not is_number(cell):  # an array of NumPy or pandas
@@ -219,8 +224,9 @@ class _Reading:
         return (str(cell) if isinstance(cell, uuid.UUID) else cell), None
 
     def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:
-        """Returns what an array says: several images as one text, a single or repeated value, the first of several
-        where merchants give more than the service takes, or the array itself.
+        """Returns the value of an array: several images as one text, a value that is single or
+        repeated, the first of several values for fields where merchants often give more than one,
+        or else the array itself.
         """
         if len(cell) > _MAX_VALUES or isinstance(cell[0], Mapping):
             return cell[0] if len(cell) == 1 else cell
@@ -239,7 +245,7 @@ class _Reading:
         return texts[0]
 
     def _of_text(self, index: int, field: str, text: str, currency: str | None) -> tuple[Any, str | None]:
-        """Returns what a text says of a field, and what is wrong with it."""
+        """Returns the value of a text for a field, and the problem with it or None."""
         reading = read_text(field, text, currency)
         for warning in reading.warnings:
             self._warn(index, field, warning)
@@ -253,7 +259,9 @@ class _Reading:
 
 
 def _of_object(field: str, given: Mapping[Any, Any] | Sequence[Any]) -> tuple[Any, str | None]:
-    """Returns the price or the times of a sale in an object; for others and arrays, what is wrong with them."""
+    """Returns the price or the sale dates in an object, and None. For other objects and for arrays,
+    returns them unchanged, with the problem.
+    """
     if isinstance(given, Mapping):
         found = price_of(given) if field in PRICES else interval_of(given) if field == SALE_DATES else None
         if found is not None:
@@ -270,10 +278,10 @@ def _is_empty(value: Any) -> bool:
 
 @attrs.frozen(eq=False, repr=False)
 class _Column:
-    """What the plain cells of a field are sent as, by their rows. An empty text is not sent.
+    """The values to send for a column of a field, one per row. An empty text is not sent.
 
-    `unusual` are the rows whose cell has to be read by itself, and `converted` those in which it is sent
-    otherwise than it was written.
+    `unusual` are the rows whose cell must be read individually. `converted` are the rows whose
+    value differs from the text in the cell.
     """
 
     values: list[Any]
@@ -282,7 +290,7 @@ class _Column:
 
 
 def _currencies(block: Block[ProductLayout], prices: Sequence[Any]) -> Sequence[Any]:
-    """Returns the currencies next to prices, or that of prices which have none."""
+    """Returns the currency next to each price, or the default currency for prices without one."""
     column, default = block.layout.currency, block.layout.default_currency
     given = [None] * len(block) if column is None else block.columns[column]
     if default is None:
@@ -324,7 +332,7 @@ def _texts(field: str, cells: Sequence[Any]) -> _Column:
 
 
 def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Column:
-    """Does the same as `_texts` for prices next to a column with their currencies."""
+    """Reads prices as `_texts` does, each with the currency in another column."""
     codes = [known_currency(cell) if isinstance(cell, str) else None for cell in currencies]
     priced: list[Any] = []
     for cell, code in zip(cells, codes, strict=True):
@@ -338,8 +346,8 @@ def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Col
 
 
 def _text_of(field: str, cell: Any) -> str | None:
-    """Returns the text of a cell, empty for no value; None for a cell that has to be read by
-    itself.
+    """Returns the text of a cell, empty if it has no value; None if the cell must be read
+    individually.
     """
     if cell.__class__ is str:
         text: str = cell
@@ -355,7 +363,9 @@ def _text_of(field: str, cell: Any) -> str | None:
 
 
 def _count_of(cell: Any) -> int | Literal[""] | None:
-    """Does the same as `_text_of` for a count that follows the rules."""
+    """Returns the count in a cell, empty if it has no value; None if the cell must be read
+    individually.
+    """
     if cell.__class__ is str:
         text = cell.strip()
         return int(text) if _is_count(text) is not None else None if text else ""
@@ -369,7 +379,7 @@ def _count_of(cell: Any) -> int | Literal[""] | None:
 
 
 def _sent(field: str, text: str) -> str | None:
-    """Returns what is sent for a text; None if there is something to say about it."""
+    """Returns the text to send; None if it is invalid or needs a warning."""
     reading = read_text(field, text)
     if reading.fault is not None or reading.warnings or not isinstance(reading.value, str):
         return None
@@ -378,9 +388,10 @@ def _sent(field: str, text: str) -> str | None:
 
 @attrs.frozen(eq=False, repr=False)
 class _Tests:
-    """What the texts of a field have to pass: `rules` are those of `Product`, and `every` has the
-    tests besides that show that a text is sent as it was written. None is one of `left_out`, an
-    identifier looks like no number that was rewritten, and some fields have no entity of HTML.
+    """The tests that show that a text of a field can be sent unchanged. `rules` are the rules of
+    `Product`, and `every` adds the tests that the text needs no conversion. In addition, the text
+    must not be in `left_out`, an identifier must not look like a rewritten number, and texts of
+    some fields must not contain HTML entities.
     """
 
     rules: tuple[Test, ...]
@@ -390,9 +401,7 @@ class _Tests:
     may_have_entities: bool
 
     def pass_all(self, texts: Collection[str]) -> bool:
-        """Returns whether all of these texts are sent as they were written, and there is nothing to
-        say about them.
-        """
+        """Returns whether all these texts can be sent unchanged and without a warning."""
         together = "".join(texts)
         try:
             data = together.encode()
@@ -431,8 +440,8 @@ def _differ(one: Any, other: Any) -> bool:
 
 
 def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
-    """Returns what a number says of a field, and what is wrong with it: digits, where an identifier
-    or a text is meant.
+    """Returns the value of a number for a field, and the problem with it or None. For identifiers
+    and texts, the value is its digits.
     """
     if field == "inventory" and isinstance(value, int):
         return value, None
@@ -442,8 +451,8 @@ def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
         fault = problem.reason
     else:
         return (int(digits) if field == "inventory" else digits), None
-    # A fraction may be a text, such as a size, but no identifier; that a count has none is for the
-    # rules.
+    # A fraction may be a text, such as a size, but not an identifier. The rules of the field reject
+    # a fraction as a count.
     is_fine = fault == NOT_TEXT and field not in IDENTIFIERS
     return (value if field == "inventory" else _written(value)), None if is_fine else fault
 
@@ -460,8 +469,8 @@ def _is_null_word(cell: Any) -> bool:
 
 
 def _says_nothing(value: Any, depth: int = 0) -> bool:
-    """Returns whether a value is as good as missing. What is nested deeply is not, even if no field
-    takes it.
+    """Returns whether a value is empty or has only empty values in it. Deeply nested values never
+    count as empty.
     """
     if isinstance(value, str):
         return not value or value.isspace()

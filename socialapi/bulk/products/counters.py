@@ -14,16 +14,16 @@ from socialapi.bulk.rejects import PLACE
 from socialapi.reports import MAX_ISSUES_KEPT, Forecast, LoadForecast, RowIssue, UpsertReport
 
 COUNTED: Final = {"CREATE_SUCCESS": "created", "UPDATE_SUCCESS": "updated", "NO_CHANGE": "unchanged"}
-"""What the service says of products that it took, and what that counts as."""
+"""Maps the service's status for an accepted product to the name of its counter."""
 
 Refused = tuple[ProductRow, str, str]
-"""A product, the fields at fault, and why."""
+"""A rejected product, the invalid fields, and the reason."""
 
 
 @attrs.define(eq=False, repr=False)
 class ProductCounters(RowCounters):
-    """Counts products. Accepted ones are created, updated, unchanged, or skipped, which means not
-    sent.
+    """The counts of a load's products. Accepted products are created, updated, unchanged or
+    skipped; skipped products were not sent.
     """
 
     OUTCOMES: ClassVar[tuple[str, ...]] = ("created", "updated", "unchanged", "skipped", "rejected")
@@ -36,21 +36,22 @@ class ProductCounters(RowCounters):
     deleted: int = 0
     unconfirmed: int = 0
     unreadable: int = 0
-    """Rejected rows that may be of any product: their ids could not be read."""
+    """The number of rejected rows whose id could not be read, so that nobody knows which product
+    they are.
+    """
     vanished_ids: list[str] = attrs.field(factory=list)
     foreseen_new: int = 0
-    """Products that the digest file does not have; counted with `foreseen_changed` where there is
-    to be one.
-    """
+    """The number of products that the digest file does not have."""
     foreseen_changed: int = 0
     compares: bool = False
     """Whether the load has a digest file."""
     selection: ProductColumns = attrs.field(factory=ProductColumns)
 
     def columns(self) -> Sequence[str]:
-        """The columns of the feed, so that rejected rows can be corrected and given again.
+        """Returns the columns of the feed, so that rejected rows can be corrected and loaded again.
 
-        For several files, which may have different columns, they are the fields of a product.
+        If there are several files, which may have different columns, returns the fields of a
+        product.
         """
         return self.selection.table_names if self.file_row_of(1) is None else (*PLACE, *FIELDS)
 
@@ -73,17 +74,17 @@ class ProductCounters(RowCounters):
         setattr(self, name, getattr(self, name) + len(rows))
 
     def skip(self, rows: Sequence[ProductRow]) -> None:
-        """Counts products that the catalog has already."""
+        """Counts products that are skipped because the catalog already has them."""
         self._count("skipped", rows)
 
     def refuse(self, rows: Sequence[Refused]) -> None:
-        """Counts products that cannot be used, or that the service refused."""
+        """Counts products as rejected, by this job or by the service."""
         issues = [RowIssue(row.number, field, reason, row.known_id) for row, field, reason in rows]
         self.unreadable += sum(not row.is_blank and not row.has_sure_id(field) for row, field, _ in rows)
         self.reject(issues, [self._values(row) for row, _, _ in rows] if self.rejects_file is not None else ())
 
     def _values(self, row: ProductRow) -> Sequence[object]:
-        """Returns the complete row, so that it can be corrected and given again."""
+        """Returns the cells of the complete row, so that it can be corrected and loaded again."""
         file_row = self.file_row_of(row.number)
         if row.values is not None and file_row is None:
             return row.values
@@ -111,12 +112,14 @@ class ProductCounters(RowCounters):
         self.vanished_ids = list(ids[:MAX_ISSUES_KEPT])
 
     def report(self, elapsed_seconds: float, *, dry_run: bool) -> UpsertReport:
-        """Returns the counts so far."""
+        """Returns the report with the current counts."""
         return report_of(UpsertReport, self, self.sending(elapsed_seconds, dry_run=dry_run))
 
 
 def _text(value: object) -> str:
-    """Returns the value as text; an empty one if it has none, like a number of 5,000 digits."""
+    """Returns the value as text; an empty text if it cannot be converted, such as a number of 5,000
+    digits.
+    """
     try:
         return str(value)
     except Exception:  # noqa: BLE001  # whatever a user's object raises

@@ -50,15 +50,15 @@ _CURRENCY: Final = "currency"
 _NAMES_COMPARED: Final = 200
 _OFTEN_CONSTANT: Final = {"condition": "new", "availability": "in stock"}
 Constants = Mapping[str, str | int]
-"""Values of fields that products have which have none of their own."""
+"""The values that fields get in products without a value of their own."""
 _is_link: Final = re.compile(r"(?:https?:)?//\S+", re.IGNORECASE).fullmatch
 _is_price: Final = re.compile(r"\D{0,5}\d[\d.,' ]*\D{0,5}").fullmatch
 
 
 @attrs.frozen
 class ProductColumn(FrozenRecord):
-    """A column of a block that holds a field: its index there, its number in the table and its
-    name.
+    """A column of a block that holds a field: its index in the block, and its number and name in
+    the table.
     """
 
     index: int
@@ -69,13 +69,12 @@ class ProductColumn(FrozenRecord):
 
 @attrs.frozen
 class ProductLayout(FrozenRecord):
-    """Which columns of a block hold which fields of products.
+    """The columns of a block that hold the fields of products.
 
-    `currency` is the index of the column with the currency of `price`, which has the name
-    `currency_name`, and `shown` are the indexes
-    of the columns that a rejects file shows, if it shows the row as it was written. `constants` are
-    the fields and values of products that do not have these fields, and `default_currency` is that
-    of prices without one.
+    `currency` is the index of the column with the currency of `price`, and `currency_name` is its
+    name. `shown` are the indexes of the columns that a rejects file shows, if it shows rows as they
+    were written. `constants` are values for fields that a product does not have, and
+    `default_currency` is the currency of prices without one.
     """
 
     positions: Sequence[int]
@@ -94,7 +93,9 @@ class ProductLayout(FrozenRecord):
         return fields if self.currency is None else fields | {(self.currency_name, _CURRENCY)}
 
     def is_row(self, cells: Sequence[str]) -> bool:
-        """Returns whether these cells are a product by themselves: they have an id, and a link or a price."""
+        """Returns whether these cells are a complete product: they have an id, and a link or a
+        price.
+        """
         values = {column.field: cells[column.number - 1].strip(' \t"') for column in self.columns}
         is_usable = _is_link(values.get("link", "")) or _is_price(values.get("price", ""))
         return bool(values.get("id")) and is_usable is not None
@@ -102,13 +103,13 @@ class ProductLayout(FrozenRecord):
 
 @attrs.define(eq=False)
 class ProductColumns:
-    """The columns to look for in a feed: those that are called as fields are, and those that were
-    given for one.
+    """The columns to look for in a feed: columns with the name of a field, and columns that the
+    user gave for a field.
 
-    `noted` are the names that were met, each with the field (empty for none), and `remarks` what is
-    said of the feed as a whole. `table_names` are those of a text table as written, without those
-    that a rejects file adds in front. `constants` are the values of fields, and of the currency, that
-    products have which have none of their own.
+    `noted` maps each name found in the feed to its field (empty if it was ignored), and `remarks`
+    are warnings about the feed as a whole. `table_names` are the column names of a text table,
+    without the columns that a rejects file adds in front. `constants` are the values that fields
+    and the currency get in products without a value of their own.
     """
 
     given: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
@@ -138,8 +139,9 @@ class ProductColumns:
         constants: Constants | None = None,
         key: str | int | None = None,
     ) -> Self:
-        """Checks a mapping of fields to names, and constants. Raises InvalidInput for what is no field of
-        a product, and for values that break the rules of their field.
+        """Returns the selection for a mapping of fields to names, and constants. Raises
+        InvalidInput for a name that is not a field of a product, and for a value that breaks the
+        rules of its field.
         """
         given: dict[str, tuple[str, ...]] = {}
         found, faults = dict[str, str | int](), Faults()
@@ -165,7 +167,7 @@ class ProductColumns:
 
     @property
     def paths(self) -> Sequence[str]:
-        """The names that were given and may be paths into objects."""
+        """The given names that may be paths into objects."""
         own = self.given if self.form.layout is None else {name: (name,) for name in self.form.layout.paths}
         return paths_of({**own, KEY: names_given("" if self.key is None else self.key)})
 
@@ -176,8 +178,8 @@ class ProductColumns:
         return [_with_attributes(item) if isinstance(item, Mapping) else item for item in objects]
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> ProductLayout:
-        """Returns the layout of a table. Raises InvalidInput, which names the line, when what every product
-        needs is missing.
+        """Returns the layout of a table. Raises InvalidInput, with the line, if a required or given
+        column is missing.
         """
         location = "" if line is None else f"line {line}: "
         note_names(self, names)
@@ -194,7 +196,7 @@ class ProductColumns:
         if line is None:
             return self._layout(names, fields)
         own = _own_columns(names)
-        for name in names[:own]:  # which the user never wrote, and need not hear of
+        for name in names[:own]:  # not written by the user, so not reported
             self.noted.pop(name, None)
         self.table_names = tuple(names[own:])
         return attrs.evolve(self._layout(names, fields, every=True), shown=range(own, len(names)))
@@ -204,34 +206,36 @@ class ProductColumns:
         return self._layout(names, self._fields_of(names))
 
     def role_of(self, name: str) -> str:
-        """Returns the field for which a name is taken where there is no other."""
+        """Returns the field that a column of this name is read as, if it is the only column; empty
+        if it is ignored.
+        """
         return self._find((name,))[0] or ""
 
     def knows_any(self, names: Sequence[str]) -> bool:
-        """Returns whether some of these names are of interest."""
+        """Returns whether any column with one of these names is read."""
         return any(self._find(names))
 
     def check_keys(self, names: Collection[str]) -> None:
-        """Raises InvalidInput when a given column is not among the names; every product decides for
-        itself otherwise.
+        """Raises InvalidInput if a given column is not among the names. Missing fields are reported
+        for each product later.
         """
         note_names(self, names)
         self._require_given(tuple(names), "")
         key_position(self.key, tuple(names), is_needed=True)
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
-        """Does nothing: the values of a field do not tell which one it is."""
+        """Does nothing: values do not show which field they belong to."""
 
     def notes(self) -> Sequence[RowIssue]:
         """Returns the warnings about the input as a whole."""
         return self.remarks
 
     def read_columns(self) -> Mapping[str, str]:
-        """Returns what each column that is read is taken for."""
+        """Returns the columns that are read, and the field of each."""
         return read_names(self.noted)
 
     def ignored_columns(self) -> Sequence[str]:
-        """Returns the names of the columns that are not read."""
+        """Returns the names of the ignored columns."""
         return ignored_names(self.noted)
 
     def of_models(self, items: Sequence[Any]) -> tuple[ProductLayout, Sequence[Sequence[Any]]]:
@@ -242,16 +246,18 @@ class ProductColumns:
         return ProductLayout(range(len(FIELDS)), columns, **self._defaults()), cells
 
     def unbundled(self, bundle: Any) -> Iterator[Any]:
-        """Yields the bundle itself: nothing holds several products."""
+        """Yields the item itself, because no item holds several products."""
         yield bundle
 
     def why_not(self, item: object) -> str:
-        """Returns why an item is no product."""
+        """Returns why an item cannot be read as a product."""
         kind = with_article(type(item).__name__)
         return f"is {kind}: give Product, mappings of its fields, or rows that have them as names"
 
     def _fields_of(self, names: Sequence[str]) -> list[str | None]:
-        """Returns the field of each column, or None, and notes it; the currency counts as a field."""
+        """Returns the field of each column, or None, and records it in `noted`. The currency counts
+        as a field.
+        """
         fields, key_at = self._find(names), key_position(self.key, names)
         for at, (name, field) in enumerate(zip(names, fields, strict=True)):
             taken = field or (KEY if at == key_at else None)
@@ -286,7 +292,9 @@ class ProductColumns:
                     raise InvalidInput(f"{location}there is no column {quoted(each)} for {field}; there are: {listed}")
 
     def _refuse_same(self, names: Sequence[str], fields: Sequence[str | None], location: str) -> None:
-        """Raises InvalidInput if two columns have the name of the same field. Of synonyms, a row may use any one."""
+        """Raises InvalidInput if two columns have the name of the same field. Several synonyms are
+        allowed, because a row may use any of them.
+        """
         first: dict[str, int] = {}
         for at, (name, field) in enumerate(zip(names, fields, strict=True)):
             if field is None or field in (IMAGES, _CURRENCY) or comparable(name) != comparable(field):
@@ -334,7 +342,9 @@ def _with_attributes(item: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 
 def _constant(field: str, value: str | int) -> str | int:
-    """Returns what is sent for a constant. Raises InvalidInput for one that no product can have."""
+    """Returns the value to send for a constant. Raises InvalidInput if no product can have this
+    value.
+    """
     if field == _CURRENCY:
         if (code := known_currency(str(value))) is None:
             raise InvalidInput("the constant currency must be an ISO 4217 currency code, for example USD")
@@ -353,8 +363,10 @@ def _constant(field: str, value: str | int) -> str | int:
 
 
 def _hint(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | None]) -> str:
-    """Returns which columns that are not read might be meant for the missing fields, and what to do."""
-    # A wide table would keep the search busy for minutes.
+    """Returns a hint about missing fields: ignored columns that may be meant for them, and how to
+    name the right column.
+    """
+    # Only the first names are compared, because the search would take minutes for a wide table.
     unread = [name for name, field in zip(names[:_NAMES_COMPARED], fields, strict=False) if field is None]
     few = [shown_name(name) for name in unread if not looks_personal(name)]
     plain = tuple(name.strip().lower().removeprefix("g:") for name in few)
@@ -372,7 +384,7 @@ def _hint(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | N
 
 
 def _own_columns(names: Sequence[str]) -> int:
-    """Returns how many columns a rejects file has added in front."""
+    """Returns how many columns a rejects file has added at the front."""
     for header in ((*HEADER, *PLACE), HEADER):
         if tuple(names[: len(header)]) == header:
             return len(header)

@@ -1,4 +1,4 @@
-"""The product load: its options, validation of products, and how it runs."""
+"""Loads products into a catalog: the options, the validation of products, and the job."""
 
 import datetime
 import os
@@ -37,22 +37,22 @@ if TYPE_CHECKING:
 
 
 def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, str]]:
-    """Returns each field that breaks a rule and why, without the line; nothing for a product that
-    follows the rules.
+    """Returns each field that breaks a rule, with the reason but without the location; an empty
+    list for a valid product.
     """
     found = list[tuple[str, str]]()
     if row.problem is not None:
         field, reason = row.problem
         found.append((field, reason.removeprefix(row.location)))
-        if not field:  # nobody knows what belongs to which field
+        if not field:  # the values may be in the wrong fields
             return found
     rules = _broken_rules(row, now)
     return [*found, *((rule.path, rule.reason) for rule in rules if not found or rule.path != found[0][0])]
 
 
 def judge(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | None:
-    """Returns the fields that break rules and why; None for a product that follows the rules, which
-    is then encoded.
+    """Returns the fields that break rules and the reasons; None for a valid product. Sets the JSON
+    of a valid product.
     """
     if row.problem is not None:
         return row.problem
@@ -86,8 +86,8 @@ def _fault(value: object) -> str | None:
 
 DEFAULT_CONCURRENCY: Final = 8
 ROWS_AT_ONCE: Final = 75
-"""Products judged before they are put into requests and others get their turn: one that has to be
-read cell by cell takes some 60 microseconds.
+"""The number of products that are checked before other tasks can run. A product that must be read
+cell by cell takes about 60 microseconds.
 """
 
 
@@ -118,7 +118,7 @@ class UpsertOptions(JobOptions):
         return self.delete_vanished and self.max_reject_share is not None
 
     def problems(self) -> Iterator[InvalidInput]:
-        """Yields what is wrong with each option that makes no sense."""
+        """Yields an error for each invalid option."""
         if self.delete_vanished and self.digests is None:
             yield invalid("delete_vanished", "needs digests: without them nobody knows what was loaded before")
         if not 0 < self.max_vanished_share <= 1:
@@ -134,7 +134,9 @@ class UpsertOptions(JobOptions):
 
 
 class ProductStage:
-    """Judges products, puts them into batches, sends these, and deletes what has vanished."""
+    """The stage of a load: it checks products, sends them in batches, and deletes vanished
+    products.
+    """
 
     def __init__(self, sender: ProductSender, catalog_id: str, options: UpsertOptions, session: Session) -> None:
         self._sender = sender
@@ -144,8 +146,8 @@ class ProductStage:
         self._options = options
         self._session = session
         self._batcher = ProductBatcher(self._submit, self._is_stopped)
-        # What is judged as a whole before anything is sent has to wait somewhere: the input may not
-        # be there twice.
+        # If the share of rejects is checked before anything is sent, valid products wait in a file,
+        # because the input may not be readable twice.
         self._waiting = WaitingProducts() if options.judges_whole_input else None
         self._repeated_ids = RepeatedIds()
         self._load_journal: LoadJournal | None = None
@@ -159,16 +161,16 @@ class ProductStage:
         if self._digests is not None:
             await self._digests.open()
             if self._load_journal is not None:
-                # Not with what an earlier run has added: the share that may be deleted is one of
-                # what was there.
+                # Products that an earlier run has added do not count, because the share that may be
+                # deleted is computed from the products before the first run.
                 self._digests.known_before = await self._load_journal.known_before(self._digests.known_before)
 
     def _is_stopped(self) -> bool:
         return self._dispatcher.failure is not None
 
     async def take(self, block: Block[ProductLayout]) -> None:
-        """Puts the valid products of a block into batches, or where they wait until everything is
-        read.
+        """Puts the valid products of a block into batches, or into a file if all rows must be read
+        first.
         """
         first, known = block.first_number, dict[int, Outcome]()
         if self._load_journal is not None:
@@ -183,7 +185,9 @@ class ProductStage:
 
     @property
     def first_waiting(self) -> int | None:
-        """The number of the first product that is in no request yet; None if all are."""
+        """The number of the first product that is not in a submitted batch; None if there is
+        none.
+        """
         return self._batcher.first_waiting
 
     async def flush(self) -> None:
@@ -195,8 +199,8 @@ class ProductStage:
         await self._batcher.flush()
 
     async def settle(self, batch: ProductBatch) -> None:
-        """Sends the batch until every product has its outcome; then those that depend on them may
-        be sent.
+        """Sends the batch until every product has its outcome. Then products that depend on them
+        may be sent.
         """
         try:
             await self._sender.settle(batch)
@@ -204,12 +208,12 @@ class ProductStage:
             self._batcher.settled(batch)
 
     async def finish(self) -> None:
-        """Counts the products that are no longer in the feed, and deletes them if that is asked
-        for.
+        """Counts the products that are no longer in the feed, and deletes them if `delete_vanished`
+        is set.
         """
         if self._load_journal is not None:
-            # Of an input that was cut off, the rest would seem to have vanished, though this job
-            # itself has loaded it.
+            # If the input were cut off, products that an earlier run of this job has loaded would
+            # seem to have vanished.
             await self._load_journal.check_end(self._counters.read)
         if self._digests is None:
             return
@@ -233,14 +237,14 @@ class ProductStage:
             self._dispatcher.stop(problem)
 
     async def aclose(self) -> None:
-        """Closes the digest file, and lets go of what waits."""
+        """Closes the digest file, and releases the waiting products."""
         if self._waiting is not None:
             await self._waiting.aclose()
         if self._digests is not None:
             await self._digests.aclose()
 
     def report(self, elapsed_seconds: float) -> UpsertReport:
-        """Returns the counts so far."""
+        """Returns the report with the current counts."""
         return self._counters.report(elapsed_seconds, dry_run=self._options.dry_run)
 
     async def _add_changed(self, rows: Sequence[ProductRow]) -> None:
@@ -249,7 +253,7 @@ class ProductStage:
     async def _judge(self, rows: Sequence[ProductRow], known: Mapping[int, Outcome]) -> list[ProductRow]:
         """Returns the products that may be sent and have no outcome yet, and counts the others."""
         opened = self._run.opened
-        # As when the job was begun, so that a later run finds the same faults.
+        # The start of the first run, so that a later run finds the same problems.
         now, good = self._session.now() if opened is None else opened.started_at, list[ProductRow]()
         refused: list[Refused] = []
         resumed: list[tuple[ProductRow, Outcome]] = []
@@ -278,7 +282,9 @@ class ProductStage:
         return good
 
     async def _changed(self, rows: Sequence[ProductRow]) -> Sequence[ProductRow]:
-        """Returns the products that differ from what was loaded last, and counts the others."""
+        """Returns the products that have changed since the last load, and counts the others as
+        skipped.
+        """
         if self._digests is None:
             self._counters.foresee(new=self._counters.foreseen_new + len(rows), changed=0)
             return rows
@@ -287,14 +293,15 @@ class ProductStage:
         sent = {row.number for row in changed}
         skipped = [row for row in rows if row.number not in sent]
         if self._load_journal is not None:
-            # What is skipped is not to be put in a later run, after what comes behind it.
+            # A later run must not send a skipped product, because it would replace products that
+            # came after it.
             await self._load_journal.set_aside(skipped, SKIPPED)
         self._counters.skip(skipped)
         return changed
 
     async def _add_waiting(self, waiting: WaitingProducts) -> None:
-        """Puts the waiting products into requests once all is read, unless the input is refused as
-        a whole.
+        """Puts the waiting products into batches once all rows are read, unless too many rows were
+        rejected.
         """
         self._waiting = None
         try:
@@ -314,8 +321,8 @@ class ProductStage:
         batch.release()
 
     async def _delete(self, vanished: "VanishedProducts", gone: int, new: int) -> None:
-        """Deletes vanished products, once in all runs: what another load has added since is not
-        part of this one.
+        """Deletes vanished products, but only once in all runs of a job: a later run would also
+        delete products that another load has added since.
         """
         journal = self._load_journal
         if journal is not None and await journal.has_deleted():
@@ -330,7 +337,7 @@ class ProductStage:
 
 
 class UpsertJob:
-    """A product load: a reader, a stage and counters, composed to be run once."""
+    """A product load that can be run once, composed of a reader, a stage and counters."""
 
     def __init__(
         self, session: Session, catalog_id: str, products: Records, options: UpsertOptions, call: CallOptions
@@ -358,8 +365,8 @@ class UpsertJob:
             telemetry_kind="upsert",
             target=target,
             source=products,
-            # What is deleted is decided once all is loaded: whoever stopped there may answer that
-            # differently.
+            # The options for deletion are not included. They apply only after the load, so they may
+            # change when a stopped job is resumed.
             settings=_settings(options),
             judges_whole_input=options.judges_whole_input,
         )
@@ -370,13 +377,13 @@ class UpsertJob:
         self.stage: ProductStage = ProductStage(sender, catalog_id, options, session)
 
     def run(self) -> Coroutine[Any, Any, UpsertReport]:
-        """Does the same as `run_job`."""
+        """Returns a coroutine that runs the load and returns its report, as `run_job` does."""
         return run_job(self.reader, self.stage, self.counters, self._description, self._options, self._session)
 
 
 def _settings(options: UpsertOptions) -> Mapping[str, Setting]:
-    """Returns what changes what is sent, for the journal; columns only if some are given, because
-    earlier versions had none.
+    """Returns the settings that change what is sent, for the journal. Columns are included only if
+    they are given, because earlier versions did not record them.
     """
     digests = None if options.digests is None else str(Path(options.digests).absolute())
     columns = {"columns": columns_setting(options.columns)} if options.columns else {}
@@ -385,7 +392,7 @@ def _settings(options: UpsertOptions) -> Mapping[str, Setting]:
 
 
 def _digests(options: UpsertOptions, catalog_id: str) -> "Digests | None":
-    """Returns the digest file. A dry run makes none."""
+    """Returns the digest file; None if there is none to use. A dry run does not create one."""
     if options.digests is None or (options.dry_run and not Path(options.digests).exists()):
         return None
     from socialapi.bulk.products.snapshot import Digests

@@ -1,17 +1,17 @@
 """Understands names and values of product feeds as merchants and shop systems write them.
 
-Every conversion is documented by Google Merchant Center, Meta, schema.org or ISO, or leaves no
-other reading. What is not understood stays as it is, and the rules of `Product` refuse it with
-their own reason. A text that keeps the rules already is never changed, but for cases in which they
-let through what cannot be meant: entities of HTML in names and addresses, addresses of images
-divided by `;` or `|`, repeated or next to a word for nothing, digits that floating-point numbers leave behind the cents of
-a price, and `1.299 JPY`.
+Every conversion is documented by Google Merchant Center, Meta, schema.org or ISO, or is the only
+possible reading. A text that is not understood stays unchanged, so that the rules of `Product`
+reject it with their reason. A text that follows the rules is not changed, except if it is clearly
+an error: HTML entities in names and addresses, image addresses that are separated by `;` or `|`,
+repeated, or next to a word for "no value", floating-point noise after the cents of a price, and
+`1.299 JPY`.
 
-Left out on purpose, since they would be guesses:
+These conversions are missing on purpose, because they would be guesses:
 
 - Names: `stock` and `in_stock` (a number, a truth value or a text), `product_id` (in shops with
-  variants it is the id of the group), `category`, `regular_price` (beside `price` it is the same or
-  another), `manufacturer` and `vendor` (not always the brand), `barcode` (not always a GTIN),
+  variants it is the id of the group), `category`, `regular_price` (next to `price` it is the same
+  or another), `manufacturer` and `vendor` (not always the brand), `barcode` (not always a GTIN),
   `images` (an address or a list of objects), `short_description` and HTML (`body_html`), and Meta's
   `fb_product_category`, whose ids mean something else.
 - Values: words of other languages, truth values, `InStoreOnly` and `Reserved` (the product's page
@@ -59,14 +59,18 @@ OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "color": ("colour",),
     "size": ("sizes",),
 }
-"""What exporters call the fields. Case, blanks, `_`, `-` and the prefix `g:` make no difference."""
+"""Other names that exporters use for the fields. Case, blanks, `_`, `-` and the prefix `g:` are
+ignored.
+"""
 ONLY_WITHOUT_ID: Final = "sku"
 """The id of a product in a feed that has no other."""
 OFFER_ID: Final = "offerid"
 CONTENT_LANGUAGE: Final = "contentlanguage"
-"""Next to it, Google's interfaces for merchants have the id of a product as `offerId`; `id` and `name` are theirs."""
+"""In objects of Google's APIs for merchants, which have this key, `offerId` is the id of the
+product, while `id` and `name` are resource names of the API.
+"""
 CURRENCY_NAMES: Final = ("currency", "currency_code", "price_currency", "price@currency")
-"""The names beside a price that is a number alone."""
+"""The names of a column with the currency of prices that are plain numbers."""
 
 OTHER_VALUES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "availability": {
@@ -84,8 +88,8 @@ OTHER_VALUES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "gender": dict.fromkeys(("female", "male", "unisex"), ()),
     "age_group": dict.fromkeys(("adult", "all ages", "teen", "kids", "toddler", "infant", "newborn"), ()),
 }
-"""What stands for a value besides itself. Case, blanks, `_`, `-` and schema.org make no
-difference.
+"""Other texts that mean a value of a field. Case, blanks, `_`, `-` and the prefix of schema.org are
+ignored.
 """
 
 
@@ -102,14 +106,16 @@ SHARED_SIGNS: Final[Mapping[str, frozenset[str]]] = {
     "¥": _codes("JPY CNY"),
     **dict.fromkeys(("Rs", "Rs."), _codes("INR PKR LKR NPR MUR SCR")),
 }
-"""Signs that say nothing alone, and the codes that may stand on the other side of the number."""
+"""Signs that several currencies share, and the codes that may be on the other side of the
+number.
+"""
 WITHOUT_DECIMALS: Final = _codes("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF")
 PRICES: Final = frozenset({"price", "sale_price"})
 PLAIN_TEXTS: Final = ("title", "brand", "color", "size", *(f"custom_label_{number}" for number in range(5)))
-"""The fields that are shown as they are, and never HTML, as a description may be."""
+"""The fields that are shown as plain text. Unlike a description, they never contain HTML."""
 URLS: Final = ("link", "mobile_link", "image_link")
 MAY_HAVE_ENTITIES: Final = frozenset((*PLAIN_TEXTS, *URLS))
-"""The fields whose texts are sent otherwise than written only if they have an entity of HTML."""
+"""The fields whose texts are changed only if they contain an HTML entity."""
 THREE_DECIMALS: Final = _codes("BHD IQD JOD KWD LYD OMR TND")
 
 TWO_READINGS: Final = (
@@ -123,7 +129,9 @@ _schema_org: Final = re.compile(r"\s*(?:https?://)?(?:www\.)?schema\.org/", re.I
 
 
 def comparable(text: str) -> str:
-    """Returns a name or a value without what makes no difference."""
+    """Returns a name or value in the form used for comparison, without case, blanks, `_` and
+    `-`.
+    """
     return _not_in_names.sub("", text).casefold().removeprefix("g:")
 
 
@@ -148,9 +156,9 @@ def field_of(name: str) -> str | None:
 def fields_of(names: Sequence[str]) -> list[str | None]:
     """Returns the field of each of these columns.
 
-    A column that has the name of the field is preferred to synonyms, which are None then. Two
-    synonyms of a field that is not there are both that field: the caller has to refuse them. `sku`
-    is the id if there is no other.
+    A column with the name of the field is preferred to synonyms, for which the result is None. If
+    there are only synonyms, all of them have the field, and the caller decides what to do. `sku` is
+    the id if there is no other id.
     """
     found = [field_of(name) for name in names]
     if {OFFER_ID, CONTENT_LANGUAGE}.issubset(map(comparable, names)):
@@ -164,7 +172,9 @@ def fields_of(names: Sequence[str]) -> list[str | None]:
 
 
 def preferring_own(names: Sequence[str], fields: Sequence[str | None]) -> list[str | None]:
-    """Returns the fields without those of synonyms where another column has the name of the field."""
+    """Returns the fields, with None for each synonym if another column has the name of the
+    field.
+    """
     own = {field for name, field in zip(names, fields, strict=True) if field is not None and _is_own(name, field)}
     return [
         field if field not in own or _is_own(name, field) else None for name, field in zip(names, fields, strict=True)
@@ -181,25 +191,30 @@ def _is_own(name: str, field: str) -> bool:
 
 
 def understood(field: str, text: str) -> str:
-    """Returns the text that the service takes for this one, or the text itself."""
+    """Returns the text in the form that the service accepts, or unchanged if it is not
+    understood.
+    """
     convert = _CONVERSIONS.get(field)
     return text if convert is None else convert(text)
 
 
 def unchanged_tests(field: str) -> tuple[Test, ...]:
-    """Returns the tests that a text which keeps the rules of its field passes if `understood` returns it
-    unchanged and it is not ambiguous; none where that is always so.
+    """Returns the tests that show, for a text that follows the rules of its field, that
+    `understood` does not change it and that it is not ambiguous. Returns no tests for fields in
+    which this is always the case.
     """
     if field in PRICES:
         return (_has_one_reading,)
-    if field in MAY_HAVE_ENTITIES:  # which many texts are searched for together
+    if field in MAY_HAVE_ENTITIES:  # the caller searches many texts for entities at once
         return ()
     convert = _CONVERSIONS.get(field)
     return () if convert is None else (lambda text: convert(text) == text,)
 
 
 def with_currency(price: str, currency: str) -> str:
-    """Returns a price with its currency. A price in another currency gets both, so that it is refused."""
+    """Returns a price with its currency. If the price has another currency already, it gets both,
+    so that it is rejected.
+    """
     code, own = known_currency(currency), understood("price", price)
     if code is None or own.endswith(f" {code}"):
         return own
@@ -242,13 +257,13 @@ _keeps_price_rule: Final = re.compile(get_args(Price)[1].expression).fullmatch
 _keeps_levels_rule: Final = re.compile(get_args(Levels)[1].expression).fullmatch
 _UNIT: Final = "|".join(map(re.escape, sorted({*SIGNS, *SHARED_SIGNS}, key=len, reverse=True))) + "|[A-Za-z]{3}"
 _no_cents: Final = re.compile(r"(?<=[0-9])(?:([.,])[-\u2013\u2014]{1,2}|/[-\u2013\u2014])(?![0-9])")
-"""Finds what merchants write for no cents: `12,-`, `1,299/-`."""
+"""Finds the signs that merchants write in place of zero cents: `12,-`, `1,299/-`."""
 _is_price: Final = re.compile(rf"({_UNIT})? ?([0-9](?:[0-9.,'\u2019 ]*[0-9])?) ?({_UNIT})?").fullmatch
 is_undecided: Final = re.compile(r"[1-9][0-9]{0,2}[.,][0-9]{3}").fullmatch
 _EXACT_AMOUNT: Final = r"[0-9]+(?:\.(?:[0-9]{1,2}|[0-9]{2}00+))?"
 _AMOUNT: Final = r"[0-9]+(?:\.(?:[0-9]{1,2}|[0-9]{4,}))?"
 is_amount: Final = re.compile(_AMOUNT).fullmatch
-"""Matches a number alone that can be read in one way."""
+"""Matches a plain number that can be read in only one way."""
 _has_one_reading: Final = re.compile(f"{_EXACT_AMOUNT} [A-Z]{{3}}").fullmatch
 _has_decimals: Final = re.compile(r"([0-9]+)[.,]([0-9]+)").fullmatch
 _GROUPED: Final = tuple(
@@ -279,7 +294,9 @@ _MOST_NOISE: Final = Decimal("0.000001")
 
 
 def without_noise(price: str) -> str | None:
-    """Returns a price rounded as its currency is; None if that would change it by more than floating-point numbers do."""
+    """Returns a price rounded to the decimals of its currency; None if rounding would change it by
+    more than floating-point noise.
+    """
     if (found := _is_precise(price)) is None:
         return price
     amount, code = Decimal(found[1]), found[2]
@@ -301,13 +318,15 @@ def _plain_price(text: str) -> str:
 
 
 def interval_of(given: Mapping[Any, Any]) -> str | None:
-    """Returns the times of an object with a beginning and an end; None for any other."""
+    """Returns the interval of an object with a start and an end time; None for any other object."""
     start, end = given.get("startTime"), given.get("endTime")
     return f"{start}/{end}" if isinstance(start, str) and isinstance(end, str) else None
 
 
 def _parts_of_price(text: str) -> re.Match[str] | None:
-    """Returns a price taken apart into what is before its number, the number, and what is after it."""
+    """Returns a match with three groups: the text before the number of a price, the number, and the
+    text after it. Returns None if the text is not a price.
+    """
     return _is_price(_no_cents.sub(lambda found: f"{found[1] or '.'}00", even_blanks(text)))
 
 
@@ -327,7 +346,9 @@ def _code_of(before: str | None, after: str | None) -> str | None:
 
 
 def plain_amount(number: str, *, has_decimals: bool = True) -> str | None:
-    """Returns a number with a decimal point and without groups; None if it can be read in two ways, or in none."""
+    """Returns a number with a decimal point and without group separators; None if it is ambiguous
+    or not a number.
+    """
     if number.isdecimal():
         return number
     if is_undecided(number) is not None:
@@ -354,8 +375,8 @@ def _interval(text: str) -> str:
 
 
 def _moment(text: str) -> str | None:
-    """Returns a time in the extended format, unless it is in a strict one; None for what is no
-    time. Merchants leave out the colon of an offset, and put blanks before it.
+    """Returns a time in the extended format of ISO 8601, or unchanged if it is valid already; None
+    if it is not a time. Merchants often omit the colon of an offset or put blanks before it.
     """
     if parse_iso_8601(text) is not None:
         return text
@@ -377,10 +398,11 @@ _ends_image: Final = re.compile(r"[^?#]*\.(?:jpe?g|png|gif|webp)", re.IGNORECASE
 
 
 def _images(text: str) -> str:
-    """Returns addresses with a comma between them, each once and none of them a word for nothing.
+    """Returns addresses separated by commas, without duplicates and words for "no value".
 
-    A comma in an address is written %2C: one that follows neither a complete name of an image nor a
-    blank. What is no address has a blank before it, so that it stays one and the rule refuses it.
+    A comma within an address becomes %2C. It is within an address if it follows neither a complete
+    image name nor a blank. A piece that is not an address gets a blank before it, so that the rule
+    of the field rejects it.
     """
     pieces = pieces_of_images(text)
     if _are_plain_urls(text) is not None and len(set(pieces)) == len(pieces):
@@ -426,7 +448,7 @@ has_entity: Final = _ENTITY.search
 _AMPERSAND: Final = re.compile("&(?:(?:amp|#0{0,4}38|#[xX]0{0,4}26);)+")
 """Matches an ampersand that was escaped, however often."""
 _MOST_ESCAPES: Final = 3
-"""How often a text may have been escaped: for HTML, for XML, and by a program that knew of neither."""
+"""How often a text may have been escaped: for HTML, for XML, and once more by another program."""
 
 
 def _of_entity(found: re.Match[str]) -> str:
@@ -439,7 +461,7 @@ def _of_entity(found: re.Match[str]) -> str:
 
 
 def _without_entities(text: str) -> str:
-    """Returns the text that was escaped for HTML; one that was escaped too often as it is."""
+    """Returns the text with HTML entities replaced; unchanged if it was escaped too often."""
     if has_entity(text) is None:
         return text
     plain = text

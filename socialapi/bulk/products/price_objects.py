@@ -1,8 +1,8 @@
-"""Reads the price objects of shops and of their interfaces.
+"""Reads the price objects of shop systems and their APIs.
 
-Google, Shopify, Akeneo and Saleor give an amount; commercetools, Stripe and dinero.js a number of
-cents. An object in which a member may scale the number is not understood, unless that member is
-known: a price must never be a hundred times too high.
+Google, Shopify, Akeneo and Saleor give an amount; commercetools, Stripe and dinero.js give a number
+of cents. An object with an unknown member is rejected, because the member may scale the number, and
+a price must never be a hundred times too high.
 """
 
 import re
@@ -26,12 +26,14 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "decimals": ("fractionDigits", "precision", "exponent", "scale", "decimals", "minorUnits", "currency_minor_unit"),
     "": ("type", "object", "__typename", "id", "product", "created", "billing_scheme", "tax_behavior", "formatted"),
 }
-"""The members that are understood, by what they hold; those of the empty name say nothing about the amount."""
+"""The names of the known members, by their role. Members under the empty role do not affect the
+amount.
+"""
 _ROLES: Final = {comparable(name): role for role, names in _NAMES.items() for name in names}
 _EXACT: Final = frozenset({"cents", "precise", "micros", "units", "nanos"})
-"""What holds an amount whose unit is known."""
+"""The roles of members whose unit is known."""
 _OTHERWISE_AT_STRIPE: Final = frozenset({"ISK", "MGA", "UGX"})
-"""The currencies whose smallest unit is not that of ISO 4217 in every interface."""
+"""The currencies whose smallest unit differs from ISO 4217 in some APIs."""
 UNCLEAR_PRICE: Final = (
     'is an object that leaves open how high the price is: give {"value": "9.99", "currency": "USD"}; also understood '
     "are amount as a text, amountMicros, centAmount, unit_amount, units with nanos, and, next to a whole amount, "
@@ -50,20 +52,24 @@ _is_places: Final = re.compile(r"-?([0-9]|1[0-2])(?:\.0)?").fullmatch
 
 
 def has_currency(price: Any) -> bool:
-    """Returns whether a price has a currency of its own."""
+    """Returns whether a price includes its currency."""
     if isinstance(price, Mapping):
         return any(_ROLES.get(comparable(str(name))) == "currency" for name, member in price.items() if member)
     return isinstance(price, str) and has_unit(price) is not None
 
 
 def is_in_small_units(name: str) -> bool:
-    """Returns whether a column of this name, or at this path, has an amount in cents or in micros."""
+    """Returns whether the name or path of a column shows that its amounts are in cents or
+    micros.
+    """
     is_known = _ROLES.get(comparable(name.rpartition(".")[2])) in ("cents", "precise")
     return is_known or _names_small_units(_between_words.sub(" ", name)) is not None
 
 
 def price_of(given: Mapping[Any, Any]) -> str | None:
-    """Returns the price in an object, empty if it has no amount; None if it leaves open how high the price is."""
+    """Returns the price in an object: empty if the object has no amount, None if the price is
+    ambiguous.
+    """
     found: dict[str, list[Any]] = {}
     for name, member in given.items():
         if isinstance(member, Mapping) and "code" in member:  # the currency of dinero.js
@@ -100,7 +106,7 @@ def price_of(given: Mapping[Any, Any]) -> str | None:
 def _exact_amount(
     found: Mapping[str, list[Any]], plain: Sequence[Any], places: int | None, smallest: int | None
 ) -> str | None:
-    """Returns the amount in which all members agree."""
+    """Returns the amount if all members agree on it, or else None."""
     of_cents = smallest if places is None or "precise" in found else places
     units = {"cents": of_cents, "precise": places, "micros": 6}
     readings = {_number(each, unit) for role, unit in units.items() for each in found.get(role, ())}
@@ -113,7 +119,9 @@ def _exact_amount(
 
 
 def _amount_with_decimals(amount: Any, places: int) -> str | None:
-    """Returns an amount next to a number of decimals: cents if it is whole, and otherwise what it says."""
+    """Returns the amount of an object that also has a number of decimals. A whole number counts as
+    cents, any other number as the amount itself. Returns None if it is ambiguous.
+    """
     number = _number(amount, 0)
     if number is None or number % 1:
         return None if number is None else str(amount)
@@ -122,6 +130,8 @@ def _amount_with_decimals(amount: Any, places: int) -> str | None:
 
 
 def _number(member: Any, places: int | None) -> Decimal | None:
-    """Returns a number in units of which `places` decimals are one smallest unit."""
+    """Returns a number divided by 10 to the power of `places`; None if it is not a number or
+    `places` is None.
+    """
     text = str(member)
     return None if places is None or _is_number(text) is None else Decimal(text) / 10**places

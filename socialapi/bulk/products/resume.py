@@ -1,8 +1,8 @@
-"""The use of the journal by a load: an outcome per product, because batches depend on timing.
+"""Records the outcome of each product of a load in its journal, because batches depend on timing.
 
-Products with the same id are put one after another, each after its predecessor is confirmed. So an
-unconfirmed product never precedes a confirmed one with its id, and putting it in a later run
-restores nothing that was replaced.
+Products with the same id are sent one after another, each after its predecessor is confirmed. So an
+unconfirmed product never comes before a confirmed product with its id, and sending it in a later
+run cannot undo a newer version.
 """
 
 import hashlib
@@ -18,32 +18,34 @@ from socialapi.errors import InvalidInput
 REFUSED: Final = "rejected"
 """The service does not take the product."""
 INVALID: Final = "invalid"
-"""It breaks rules, and was not put."""
+"""The product breaks rules and was not sent."""
 SKIPPED: Final = "skipped"
-"""It is as it was loaded last, and was not put."""
+"""The product is unchanged since the last load and was not sent."""
 KNOWN_BEFORE: Final = "products known before"
-"""What the digest file had before the first run."""
+"""The name under which the number of products in the digest file before the first run is kept."""
 DELETED: Final = "vanished products deleted"
-"""Kept once everything that had vanished was dealt with."""
+"""The name under which the number of deleted products is kept once all vanished products were
+handled.
+"""
 
 
 @attrs.frozen(eq=False, repr=False)
 class LoadJournal:
-    """The journal of a load. Every method raises ConfigurationError if it cannot be read or
-    written.
+    """The journal of a load. Every method raises ConfigurationError if the journal cannot be read
+    or written.
     """
 
     journal: Journal
     batches_before: int
-    """How many numbers of batches earlier runs have used."""
+    """The highest batch number that earlier runs have used."""
 
     async def recall(self, first_row: int, last_row: int) -> Mapping[int, Outcome]:
-        """Returns what earlier runs recorded of these rows, by number."""
+        """Returns the outcomes that earlier runs recorded for these rows, by row number."""
         return await self.journal.outcomes(first_row, last_row)
 
     async def set_aside(self, rows: Sequence[ProductRow], outcome: str) -> None:
-        """Records that the rows are skipped, before anything that follows them is sent."""
-        # Without digests where there is no JSON: what breaks the rules may have none.
+        """Records the outcome of rows that are not sent, before any later row is sent."""
+        # A product that breaks rules may have no JSON, and then has no digest.
         await self.journal.note([Outcome(r.number, outcome, digest=digest64(r.json) if r.json else None) for r in rows])
 
     async def begin(self, batch: ProductBatch) -> None:
@@ -54,15 +56,17 @@ class LoadJournal:
         await self.journal.begin(RecordedBatch(number, min(numbers), max(numbers), len(numbers), digest))
 
     async def answered(self, batch: ProductBatch, outcomes: Sequence[Outcome], *, is_settled: bool) -> None:
-        """Records the outcomes of products of the batch; the last ones settle it."""
+        """Records outcomes of products in the batch. `is_settled` is true for the last outcomes of
+        the batch.
+        """
         if is_settled:
             await self.journal.confirm(self.batches_before + batch.number, outcomes)
         else:
             await self.journal.note(outcomes)
 
     async def check_end(self, rows: int) -> None:
-        """Raises InvalidInput when the whole input has fewer rows than earlier runs have dealt
-        with.
+        """Raises InvalidInput if the complete input has fewer rows than earlier runs have
+        processed.
         """
         last = await self.journal.last_row()
         if rows < last:
@@ -87,7 +91,7 @@ class LoadJournal:
 
 
 def recalled(row: ProductRow, known: Mapping[int, Outcome], *, is_good: bool) -> Outcome | None:
-    """Returns the outcome that the row has from an earlier run. Raises InvalidInput if the row has
+    """Returns the outcome of the row in an earlier run, or None. Raises InvalidInput if the row has
     changed.
     """
     outcome = known.get(row.number)

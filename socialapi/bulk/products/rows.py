@@ -1,4 +1,4 @@
-"""Products as they were read, and their batches."""
+"""The products that were read, and the batches in which they are sent."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -11,27 +11,28 @@ from socialapi.bulk.dispatcher import Sendable
 from socialapi.models.products import Product
 
 FIELDS: Final = tuple(field.name for field in attrs.fields(Product))
-"""What a product can have, as the service calls it."""
+"""The names of all fields of a product."""
 REQUIRED: Final = tuple(field.name for field in attrs.fields(Product) if field.default is attrs.NOTHING)
 IDENTIFYING: Final = ("brand", "gtin", "mpn")
-"""One of these is needed."""
+"""A product needs at least one of these fields."""
 
 ENVELOPE: Final = (b'{"products":[', b"]}")
-"""What stands around the products of a request."""
+"""The JSON before and after the products of a request."""
 
 
 @attrs.define(eq=False, repr=False, weakref_slot=False)
 class ProductRow:
-    """A product as it was read. `shape` is what would be sent, and `number` counts products from 1.
+    """A product that was read. `shape` has the fields to send, and `number` counts products from 1.
 
     `problem` is a (field, reason) pair if it could not be read. `values` are the cells of its line
     in the order of the columns, or None without columns. `json` is the encoded shape, set when it
     was validated. `is_blank` is true for an empty line. `warnings` are (field, reason) pairs about
     values that are sent unchanged, and `converted` the fields whose values are sent otherwise than
-    they were written. `location` is the beginning of the reason of the problem: where the row stands.
-    `keeps_field_rules` is true if each value was found to keep the rules of its field, so that only
-    those about several fields are left to be asked. `digest` is that of the content, set when it
-    was compared with what was loaded last. `is_repeated` is true if an earlier product has the id.
+    they were written. `location` is the position of the row in its file, with which the reason of
+    the problem begins. `keeps_field_rules` is true if each value is known to follow the rules of
+    its field, so that only the rules about several fields must be checked. `digest` is the digest
+    of the content, set when it is compared with the last load. `is_repeated` is true if an earlier
+    product has the same id.
     """
 
     number: int
@@ -68,7 +69,7 @@ class ProductRow:
         return found if found and is_text else None
 
     def has_sure_id(self, fields: str) -> bool:
-        """Returns whether the id of a product that was rejected for these fields is that of the product meant."""
+        """Returns whether the id of a product that was rejected for these fields is reliable."""
         # Without a title and a link, the id may be a whole line.
         is_product = "title" in self.shape or "link" in self.shape
         return self.known_id is not None and is_product and "id" not in fields.split(", ")
@@ -76,8 +77,8 @@ class ProductRow:
 
 @attrs.define(eq=False)
 class ProductBatch:
-    """Products for one request, each id once. No other batch in flight has the same ids or
-    groups.
+    """A batch of products for one request. Each id occurs once, and no other batch in flight has
+    the same ids or groups.
     """
 
     number: int
@@ -95,7 +96,7 @@ class ProductBatch:
         return len(self.rows)
 
     def add(self, row: ProductRow) -> int:
-        """Adds a product whose id is not there yet; returns how many there are."""
+        """Adds a product whose id is not in the batch yet. Returns the new number of products."""
         self.rows.append(row)
         self.ids.add(row.id)
         if (group := row.group) is not None:

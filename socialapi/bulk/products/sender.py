@@ -1,6 +1,6 @@
 """Sends batches of products until each product has an outcome.
 
-Answers are matched by id, and products without one are sent again.
+Answers are matched by id, and products without an answer are sent again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,9 +32,7 @@ Answered = tuple[ProductRow, ProductResult]
 
 @attrs.define(eq=False, repr=False)
 class ProductSender:
-    """Sends batches: the session and target, the options, and the counters, digests and journal to
-    update.
-    """
+    """A sender of batches. It updates the counters, the digests and the journal."""
 
     session: Session
     target: Target[ProductResults]
@@ -45,8 +43,8 @@ class ProductSender:
     observe: Observer | None = None
 
     async def settle(self, batch: ProductBatch) -> None:
-        """Gives every product of the batch its outcome. Raises the error that stops the job; the
-        other products then stay pending.
+        """Sends the batch until every product has its outcome. Raises the error that stops the job;
+        products without an outcome then stay pending.
 
         Only products without an answer are sent again, after longer and longer waits, for as long as
         the job retries.
@@ -73,9 +71,9 @@ class ProductSender:
                 raise ApiError(200, summary=summary, attempts=fruitless + 1)
 
     async def _keep(self, batch: ProductBatch, answered: Sequence[Answered], *, is_settled: bool) -> None:
-        """Writes the answers down before they count: what is noted as done must have been, what is
-        done and not noted is at worst put once more. Digests come first, since a product that the
-        journal has is not looked at again.
+        """Stores the answers before they are counted. If the process is killed in between, products
+        are sent once more, which does no harm. Digests are stored before the journal, because a
+        product that is in the journal is not checked again.
         """
         if self.digests is not None:
             taken: list[tuple[ProductRow, str | None]] = []
@@ -103,8 +101,8 @@ class ProductSender:
 
 
 async def waited(session: Session, options: CallOptions, attempt: int, elapsed_seconds: float) -> bool:
-    """Waits before what an answer left out is asked for again; False, and no wait, once the job's
-    patience is over.
+    """Waits before the job asks again for the items that an answer omitted, and returns True.
+    Returns False without waiting once the job must not retry any more.
     """
     decision = decide(
         options.policy,
@@ -129,7 +127,7 @@ def _outcome(row: ProductRow, result: ProductResult) -> Outcome:
 
 
 def reason_of(result: ProductResult) -> tuple[str, str]:
-    """Returns the fields that the service complains about, and its messages."""
+    """Returns the fields that the service rejected, and its messages."""
     found = [said(each) for each in result.errors]
     fields = ", ".join(dict.fromkeys(field for field, _ in found if field))
     reason = "; ".join(reason for _, reason in found)
@@ -139,8 +137,8 @@ def reason_of(result: ProductResult) -> tuple[str, str]:
 
 
 def said(message: Any) -> tuple[str, str]:
-    """Returns the field and the text of an error or warning, whose shape is not documented: a text,
-    or an object with texts.
+    """Returns the field and the text of an error or warning. Its format is not documented: it may
+    be a text, or an object with texts.
     """
     if not isinstance(message, Mapping):
         return "", str(message)

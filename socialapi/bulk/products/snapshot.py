@@ -1,4 +1,6 @@
-"""The digest file of a catalog: what was loaded last, so that unchanged products are skipped."""
+"""The digest file of a catalog: a digest of each product at the last load, so that unchanged
+products are skipped.
+"""
 
 import hashlib
 import os
@@ -33,7 +35,7 @@ SCHEMA: Final = Schema(
 _NONE: Final = 0
 _ASKED: Final = 1
 _REFUSED: Final = 2
-# A product that may have been deleted has another key when it is there again.
+# The product may have been deleted, and then has a new key after it is loaded again.
 _UPSERT: Final = f"""
 INSERT INTO products VALUES (?, ?, ?, ?, {_NONE}) ON CONFLICT (id) DO UPDATE SET digest = excluded.digest,
 product_key = CASE WHEN deletion THEN excluded.product_key ELSE coalesce(excluded.product_key, product_key) END,
@@ -41,8 +43,9 @@ run = excluded.run, deletion = {_NONE}
 """  # noqa: S608  # of constants
 _AT_ONCE: Final = 500
 VANISHED_AT_ONCE: Final = 5_000
-"""Vanished products in memory, of any number."""
-# In a temporary file of SQLite, which is gone with the connection; of it, 2 MB are in memory.
+"""The number of vanished products that are in memory at once."""
+# SQLite keeps 2 MB of this table in memory and the rest in a temporary file, which it deletes with
+# the connection.
 _CREATE_SENT: Final = "CREATE TEMP TABLE sent (id TEXT PRIMARY KEY) WITHOUT ROWID"
 
 
@@ -67,12 +70,11 @@ class Digests:
     """The digest file of one catalog, to be used between `open` and `aclose`. It stores no product
     content.
 
-    A digest is removed before its product is sent, and stored once the service has accepted it. So
-    a stored digest is that of what the catalog has, wherever the process was stopped. With `keep`
-    all digests stay, because nothing is sent.
+    A digest is removed before its product is sent, and stored once the service has accepted the
+    product. So a stored digest always matches the product in the catalog, even if the process is
+    killed. With `keep`, all digests are kept, because nothing is sent.
 
-    In memory there are the ids of products without an answer: those in flight, and those that wait
-    to be sent.
+    The ids of products that wait to be sent or are in flight are kept in memory.
 
     Every method raises ConfigurationError if the file cannot be read or written.
     """
@@ -84,14 +86,16 @@ class Digests:
         self._run = 0
         self._unanswered = Counter[str]()
         self.new: int = 0
-        """How many different products were found that were never loaded."""
+        """The number of distinct products that were never loaded before."""
         self.renewed: int = 0
-        """How many different products were found that are not as they were loaded last."""
+        """The number of distinct products that have changed since the last load."""
         self.known_before: int = 0
-        """How many products there were when the file was opened."""
+        """The number of products in the file when it was opened."""
 
     async def open(self) -> None:
-        """Opens the file, or makes it. Raises as well when it is of another catalog."""
+        """Opens the file, or creates it. Raises ConfigurationError also if the file belongs to
+        another catalog.
+        """
         self._run, self.known_before = await self._database.open(self._begin)
 
     async def aclose(self) -> None:
@@ -99,14 +103,15 @@ class Digests:
         await self._database.aclose()
 
     async def changed(self, rows: Sequence[ProductRow]) -> list[ProductRow]:
-        """Returns the products that are not as they were loaded last, and are about to be sent.
+        """Returns the products that have changed since the last load and have to be sent.
 
-        A product that was sent in this run is always among them, because the catalog has what comes
-        last.
+        A product whose id was already sent in this run is always among them, because the last
+        product with an id must be the one in the catalog.
         """
         for row in rows:
             row.digest = digest_of(row.shape)
-        # Before the file is asked: a product that is answered meanwhile must get no digest.
+        # Counted before the file is read: if an earlier product with the id is answered meanwhile,
+        # it must not get a digest.
         self._unanswered.update(row.id for row in rows)
         found = await self._database.run(lambda connection: self._compare(connection, rows))
         for row in rows if self._keep else found.unchanged:
@@ -115,7 +120,9 @@ class Digests:
         return found.changed
 
     async def loaded(self, taken: Sequence[tuple[ProductRow, str | None]]) -> None:
-        """Records that the service accepted these products. One that is still to be sent again gets no digest yet."""
+        """Records that the service accepted these products. A product whose id is to be sent again
+        gets no digest yet.
+        """
         values = []
         for row, key in taken:
             self.answered(row.id)
@@ -129,13 +136,15 @@ class Digests:
             del self._unanswered[product_id]
 
     async def seen(self, ids: Sequence[str]) -> None:
-        """Records products of the feed that are not loaded: they are refused, not gone."""
+        """Records that these products are in the feed although they are not loaded, so that they do
+        not count as vanished.
+        """
         if ids:
             await self._database.run(lambda connection: self._mark(connection, ids))
 
     async def count_vanished(self) -> tuple[int, int]:
-        """Returns how many products of earlier loads are not in this feed, and for how many of them
-        no deletion was requested yet.
+        """Returns the number of vanished products, and the number of them whose deletion was never
+        requested.
         """
         query = f"SELECT count(*), count(CASE WHEN deletion = {_NONE} THEN 1 END) FROM products WHERE run <> ?"  # noqa: S608  # of constants
         gone, new = await self._database.run(lambda connection: connection.execute(query, (self._run,)).fetchone())
@@ -149,8 +158,8 @@ class Digests:
         return [Vanished(each, key, deletion == _ASKED) for each, key, deletion in found]
 
     async def about_to_delete(self, ids: Sequence[str]) -> None:
-        """Records that the service is about to be asked to delete these products: until it answers,
-        what the catalog has is unknown.
+        """Records that a request to delete these products is about to be sent. Until the service
+        answers, it is unknown whether the catalog still has them.
         """
         await self._note_deletion(ids, _ASKED)
 
@@ -184,7 +193,9 @@ class Digests:
         return run, known
 
     def _compare(self, connection: sqlite3.Connection, rows: Sequence[ProductRow]) -> "_Comparison":
-        """Returns which of the products, all of them in the feed, are to be sent. Removes their digests."""
+        """Returns which products of the feed have to be sent, and removes their digests unless all
+        are kept.
+        """
         ids = [row.id for row in rows]
         known: dict[str, bytes | None] = dict(_among(connection, "SELECT id, digest FROM products WHERE id IN", ids))
         sent = {product_id for (product_id,) in _among(connection, "SELECT id FROM sent WHERE id IN", ids)}
@@ -211,8 +222,8 @@ class Digests:
 
 @attrs.define
 class _Comparison:
-    """Products that have to be sent and products that have not, and how many different ones of the
-    former were never loaded or are not as they were.
+    """The products that have to be sent, and the unchanged ones; also how many distinct products to
+    be sent are new, and how many have changed.
     """
 
     changed: list[ProductRow] = attrs.field(factory=list)
@@ -222,12 +233,14 @@ class _Comparison:
 
 
 def _among(connection: sqlite3.Connection, query: str, ids: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    """Yields the lines of a query that ends with `IN`, for these ids."""
+    """Yields the result rows of a query that ends with `IN`, for these ids."""
     for start in range(0, len(ids), _AT_ONCE):
         part = ids[start : start + _AT_ONCE]
         yield from connection.execute(f"{query} ({','.join('?' * len(part))})", part)
 
 
 def _for_each(connection: sqlite3.Connection, statement: str, values: Sequence[tuple[Any, ...]]) -> None:
-    """Returns nothing: a cursor must not leave its thread, not even to be thrown away."""
+    """Executes the statement for each tuple of values. Returns None and not the cursor, which must
+    not leave its thread.
+    """
     connection.executemany(statement, values)

@@ -1,4 +1,4 @@
-"""Cleans the texts of products of what spreadsheets, databases and shop systems leave in them."""
+"""Cleans the texts of products: removes the traces of spreadsheets, databases and shop systems."""
 
 import re
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, NULL_WORD
 IDENTIFIERS: Final = frozenset({"id", "gtin", "mpn", "item_group_id", "product_key", "item_group_key"})
 CATEGORY: Final = "product_type"
 IMAGES: Final = "additional_image_link"
-"""The one field that may have several columns, and several values in one."""
+"""The only field that may have several columns, and several values in a cell."""
 
 NOT_UTF8: Final = "is not UTF-8 text: save the file as UTF-8"
 NOT_UNICODE: Final = "is not UTF-8 text"
@@ -54,7 +54,7 @@ SHOP_KINDS: Final = (
     *("simple", "configurable", "grouped", "bundle", "virtual", "downloadable", "giftcard"),  # Magento
     *("variable", "variation", "external", "variable-subscription", "subscription_variation"),  # WooCommerce
 )
-"""What shop systems have in a column `product_type`."""
+"""The kinds of product that shop systems write into a column `product_type`."""
 CONTROLS: Final = bytes({*range(32)} - {*b"\t\n\r"}) + b"\x7f"
 
 _NUMBERS: Final = PRICES | {"inventory", "mpn"}
@@ -62,7 +62,7 @@ _NUMBERS: Final = PRICES | {"inventory", "mpn"}
 _is_formula: Final = re.compile(r'="([^"]*)"').fullmatch
 _is_guarded: Final = re.compile("'[=+@-]").match
 starts_marked: Final = re.compile("=\"|'").match
-"""Finds texts that a spreadsheet may have marked."""
+"""Matches the beginning of texts that a spreadsheet may have marked."""
 _has_control: Final = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]").search
 _CONTROLS_TO: Final = {code: " " if code in b"\x0b\x0c" else None for code in CONTROLS}
 _is_rounded: Final = re.compile(r"[+-]?[0-9]+[.,][0-9]+[eE](?:[+-][0-9]+|[0-9]{2,})").fullmatch
@@ -71,9 +71,9 @@ _is_count: Final = re.compile(r"(-?)([0-9](?:[0-9.,'\u2019 ]*[0-9])?)").fullmatc
 _MOST_DIGITS: Final = 18
 _MOST_DIGITS_OF_FLOAT: Final = 15
 has_invisible: Final = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]").search
-"""Finds what shows nothing in any script."""
+"""Finds characters that are invisible in every script."""
 _is_taken: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
-"""Matches a price that the service takes as it is."""
+"""Matches a price in the format of the service."""
 
 
 NULL_FORMS: Final = frozenset(form for word in NULL_WORDS for form in written_forms(word))
@@ -84,7 +84,7 @@ _NO_CODES: Final = frozenset(
     for words in ("does not apply", "nicht zutreffend", "ne s'applique pas", "no aplicable", "non applicabile")
     for form in written_forms(words)
 )
-"""What marketplaces write where a product has no code."""
+"""The words that marketplaces write if a product has no code."""
 _SIZES: Final = frozenset({"-", *written_forms("na")})
 
 
@@ -98,13 +98,13 @@ def _left_out_of(field: str) -> frozenset[str]:
 
 
 LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {field: _left_out_of(field) for field in FIELDS}
-"""The texts that are not sent in a field, because they stand for no value of it."""
+"""For each field, the texts that are not sent because they mean "no value"."""
 
 
 @attrs.frozen
 class TextReading(FrozenRecord):
-    """What a text is sent as, what is wrong with it, and what the report warns of. An empty value is
-    not sent.
+    """The result of reading a text: the value to send, the problem with it if there is one, and the
+    warnings for the report. An empty value is not sent.
     """
 
     value: str | int
@@ -113,8 +113,8 @@ class TextReading(FrozenRecord):
 
 
 def read_text(field: str, text: str, currency: str | None = None) -> TextReading:
-    """Reads a trimmed text of a field, and of a price the currency next to it. The rules of the field judge what is
-    not understood.
+    """Returns how a trimmed text of a field is read. `currency` is the currency next to a price. A
+    text that is not understood stays unchanged, so that the rules of the field reject it.
     """
     warnings = list[str]()
     if (plain := _without_marks(field, text)) != text:
@@ -150,8 +150,8 @@ def _fault(text: str) -> str | None:
 
 
 def _without_marks(field: str, text: str) -> str:
-    """Returns a text without what a spreadsheet, or an export for one, puts around it."""
-    if field in IDENTIFIERS and field != "mpn":  # which may be in inches
+    """Returns a text without the marks that a spreadsheet puts around it."""
+    if field in IDENTIFIERS and field != "mpn":  # an mpn may be in inches
         return unwrapped(text).text or text
     if (formula := _is_formula(text)) is not None:
         return formula[1].strip()

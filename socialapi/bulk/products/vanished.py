@@ -18,17 +18,19 @@ from socialapi.session.session import Session
 from socialapi.wire.retry import Attempt, Observer
 
 KEYS_AT_ONCE: Final = 25
-"""No number is documented; that of products in a request is assumed."""
+"""The number of keys in a request. The service documents no limit, so this is the limit for
+products.
+"""
 NO_KEY: Final = "its product_key is not known"
 NO_ANSWER: Final = "the service did not say whether it was"
 NO_REASON: Final = "the service did not say why"
 
 _REPEATABLE: Final = attrs.evolve(routes.PRODUCTS_DELETE, repeatable=True, retry_undecodable=True)
-"""For a job: deleting twice is deleting once."""
+"""The route as jobs use it: deleting a product twice does no harm, so requests may be retried."""
 _SERVICE_REFUSES: Final = (Unauthorized, Forbidden, RateLimited, ServerError)
 
-# No codes of failed deletions are documented, and their messages are free. Rather one too few: what
-# counts as gone is forgotten.
+# The service documents neither codes nor messages of failed deletions. The pattern is strict,
+# because a product that it takes for deleted is forgotten.
 _says_it_is_gone: Final = re.compile(
     r"not[ _-]?found|no such|no (?:product|item) (?:with|for)|not exist|n't exist|is not there|unknown (?:product|item)\b"
     r"|already (?:been )?(?:deleted|removed)|is gone",
@@ -38,9 +40,9 @@ _says_it_is_gone: Final = re.compile(
 
 @attrs.frozen(eq=False)
 class VanishedProducts:
-    """Finds and deletes vanished products: the session and catalog, the digests and counters.
+    """A finder and deleter of the products of earlier loads that are not in this feed.
 
-    `stopped` returns whether nothing is sent any more, and `show` reports the progress.
+    `stopped` returns whether the job has stopped, and `show` reports the progress.
     """
 
     session: Session
@@ -53,7 +55,7 @@ class VanishedProducts:
     show: Callable[[], None]
 
     async def count(self) -> tuple[int, int]:
-        """Counts the products of earlier loads that are not in this feed; returns their number, and that of those
+        """Counts the vanished products. Returns their number, and the number of vanished products
         whose deletion was never requested.
         """
         gone, new = await self.digests.count_vanished()
@@ -62,11 +64,11 @@ class VanishedProducts:
         return gone, new
 
     def check(self, new: int, max_share: float) -> None:
-        """Raises InvalidInput when they may not be deleted.
+        """Raises InvalidInput if the vanished products may not be deleted.
 
-        Either nobody knows what has vanished, since rows could not be read, or the new ones are
-        more than the share of what was there before this load. Those that an earlier load was to
-        delete were judged then.
+        This is so if some rows could not be read, because they may be products that seem to have
+        vanished, or if the newly vanished products exceed `max_share` of the products known before
+        this load. Products that an earlier load wanted to delete were checked by that load.
         """
         if unreadable := self.counters.unreadable:
             rows = "1 row" if unreadable == 1 else f"{unreadable:,} rows"
@@ -79,11 +81,11 @@ class VanishedProducts:
             )
 
     async def delete(self) -> None:
-        """Deletes them, some at a time, until the job is stopped.
+        """Deletes the vanished products, some at a time, until none are left or the job stops.
 
-        What the service has deleted is forgotten; of the others the report has a warning, and the
-        next load tries again. Raises what stops the job: that the service cannot be reached, or
-        refuses everything.
+        Deleted products are removed from the digest file. For each other product, the report has a
+        warning, and the next load tries again. Raises the error that stops the job if the service
+        cannot be reached or refuses everything.
         """
         last, is_patient = "", True
         while not self.stopped() and (gone := await self.digests.vanished(last)):
@@ -91,13 +93,16 @@ class VanishedProducts:
             is_patient = await self._delete_some(gone, is_patient=is_patient)
 
     async def _delete_some(self, gone: Sequence[Vanished], *, is_patient: bool) -> bool:
-        """Deletes some products; returns whether to wait again where answers leave keys out."""
+        """Deletes some products. `is_patient` is true if the job still waits and asks again when
+        answers omit keys. Returns its new value.
+        """
         unknown = [each for each in gone if each.key is None]
         await self.digests.not_deleted([each.id for each in unknown])
         self._not_deleted((each, NO_KEY) for each in unknown)
         waiting = {each.key: each for each in gone if each.key is not None}
         doubtful = {key for key, each in waiting.items() if each.is_doubtful}
-        # Keys that answers leave out again and again hold up a load for less time than a lost service does.
+        # A load waits less long for keys that answers omit again and again than for a service that
+        # cannot be reached.
         options = attrs.evolve(self.options, policy=attrs.evolve(self.options.policy, max_elapsed_seconds=None))
         rounds = fruitless = 0
         while waiting and not self.stopped():
@@ -112,7 +117,9 @@ class VanishedProducts:
         return is_patient
 
     async def _ask_for_all(self, waiting: dict[str, Vanished], doubtful: set[str], *, is_first: bool) -> None:
-        """Removes from `waiting` what is answered; the others are doubtful from now on."""
+        """Asks for all keys in `waiting`, removes the answered keys, and adds the others to
+        `doubtful`.
+        """
         keys = list(waiting)
         for start in range(0, len(keys), KEYS_AT_ONCE):
             if self.stopped():
@@ -128,11 +135,13 @@ class VanishedProducts:
                 for key in keys[start : start + KEYS_AT_ONCE]:
                     if key not in some:
                         del waiting[key]
-            doubtful |= some.keys()  # what an answer leaves out may have been done
+            doubtful |= some.keys()  # an omitted product may have been deleted
             self.show()
 
     async def _delete(self, some: dict[str, Vanished], doubtful: set[str]) -> None:
-        """Asks once to delete the products with these keys, or one by one if the service refuses them together."""
+        """Sends one request to delete the products with these keys; if the service refuses it,
+        sends one request per product.
+        """
         await self.digests.about_to_delete([each.id for each in some.values()])
         try:
             results = await self._ask(some, doubtful)
@@ -158,7 +167,9 @@ class VanishedProducts:
                 del some[key]
 
     async def _ask(self, waiting: Mapping[str, Vanished], doubtful: set[str]) -> Sequence[ProductDeletion]:
-        """Returns the answers of the service. After an attempt with an unknown outcome all keys are doubtful."""
+        """Sends the request and returns the answers of the service. Adds all keys to `doubtful`
+        after an attempt with an unknown outcome.
+        """
 
         def observe(attempt: Attempt) -> None:
             if attempt.failure is not None and attempt.failure.executed == "unknown":
@@ -174,16 +185,17 @@ class VanishedProducts:
     async def _settle(
         self, waiting: dict[str, Vanished], results: Sequence[ProductDeletion], doubtful: set[str]
     ) -> None:
-        """Removes from `waiting` what is answered."""
+        """Removes the answered keys from `waiting`, and records their outcomes."""
         failed = {each.failed_product_key: _reason(each) for each in results if each.failed_product_key in waiting}
         deleted = {each.product_key for each in results if each.product_key in waiting} - failed.keys()
-        # What is not there any more after a lost answer is what was asked for.
+        # If an answer was lost and the product is gone now, the earlier request has deleted it.
         deleted |= {key for key, why in failed.items() if key in doubtful and _says_it_is_gone(why) is not None}
         found = {key: waiting.pop(key) for key in list(waiting) if key in deleted or key in failed}
         await self.digests.forget([each.id for key, each in found.items() if key in deleted])
         self.counters.deleted += sum(key in deleted for key in found)
         left = [(each, failed[key]) for key, each in found.items() if key not in deleted]
-        # One that was refused after a lost answer may still have been deleted before.
+        # A refusal after a lost answer does not prove that the product exists: the earlier request
+        # may have deleted it.
         await self.digests.not_deleted([each.id for key, each in found.items() if key not in deleted | doubtful])
         self._not_deleted(left)
 
@@ -194,7 +206,7 @@ class VanishedProducts:
 
 
 def _concerns_all(problem: ApiError) -> bool:
-    """Returns whether any other request would probably be refused as well."""
+    """Returns whether the service would probably refuse any other request as well."""
     if isinstance(problem, _SERVICE_REFUSES) or not problem.is_lasting:
         return True
     return not (400 <= problem.status < 500 or problem.errors or problem.problems)

@@ -1,4 +1,4 @@
-"""Packed digests, and a file that puts them into buckets.
+"""Packed digests, and a file that sorts them into buckets.
 
 The digests of a bucket have the same first byte, or the same first two bytes. The file is written
 and read in blocks of some thousand digests, and only its table of contents stays in memory.
@@ -24,7 +24,7 @@ CODES: Final[Mapping[IdentifierKind, int]] = {
     "service_id": 4,
     "phone_number": 5,
 }
-"""What files say for each kind that is hashed. Numbers are never given another meaning: files
+"""The number of each hashed kind in files. A number must never get another meaning, because files
 outlive versions.
 """
 KINDS: Final[Mapping[int, IdentifierKind]] = {code: kind for kind, code in CODES.items()}
@@ -32,7 +32,7 @@ KINDS: Final[Mapping[int, IdentifierKind]] = {code: kind for kind, code in CODES
 DIGEST_BYTES: Final = 32
 BUCKETS: Final = 256
 DIGESTS_PER_REGION: Final = 32_768
-"""Digests of a kind that are gathered before they are put into buckets and written."""
+"""The number of digests of a kind that are collected before they are written in buckets."""
 
 _MANY: Final = struct.Struct(f"{DIGEST_BYTES}s" * 128)
 
@@ -45,7 +45,9 @@ def digests_of(packed: bytes) -> list[bytes]:
 
 
 class ScratchFile:
-    """A file for its owner alone. A new one must not exist yet; an old one is only read."""
+    """A file that only its owner can read. A new file must not exist yet, and an old file is only
+    read.
+    """
 
     def __init__(self, path: Path, *, is_new: bool, buffering: int = 0) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL if is_new else os.O_RDONLY
@@ -53,13 +55,13 @@ class ScratchFile:
         self._file = os.fdopen(descriptor, "w+b" if is_new else "rb", buffering=buffering)
 
     def write(self, content: bytes | bytearray) -> None:
-        """Writes at the present place, whole."""
+        """Writes all bytes at the current position."""
         rest = memoryview(content)
         while rest:
             rest = rest[self._file.write(rest) :]
 
     def sync(self) -> None:
-        """Returns once everything that was written has reached the disk."""
+        """Waits until everything that was written is on the disk."""
         self._file.flush()
         os.fsync(self._file.fileno())
 
@@ -75,8 +77,8 @@ class ScratchFile:
 
 @attrs.define(eq=False, repr=False)
 class Entries:
-    """Packed digests, with the row and the expiry of each; `expiry` is that of all where `expiries`
-    is None.
+    """Packed digests, with the row and the expiry of each. If `expiries` is None, all have
+    `expiry`.
     """
 
     packed: bytes
@@ -95,21 +97,21 @@ class Entries:
 
 @attrs.define(eq=False, repr=False)
 class _Gathered:
-    """What is not written yet."""
+    """The digests of one kind that are not written yet."""
 
     packed: list[bytes] = attrs.field(factory=list)
     rows: "array[int]" = attrs.field(factory=lambda: array("I"))
     expiries: "array[int]" = attrs.field(factory=lambda: array("q"))
     different: set[int] = attrs.field(factory=set)
-    """The expiries that there are."""
+    """The distinct expiries."""
 
 
 @attrs.frozen(eq=False)
 class _Region:
-    """Digests of one kind that were written together, by bucket, each bucket's with their rows and
-    expiries behind them.
+    """Digests of one kind that were written together, sorted by bucket. In each bucket, the digests
+    are followed by their rows and expiries.
 
-    Bucket `b` has those from `starts[b]` up to `starts[b + 1]`.
+    Bucket `b` has the digests from index `starts[b]` up to `starts[b + 1]`.
     """
 
     offset: int
@@ -123,11 +125,13 @@ class _Region:
 
 
 class BucketFile(ScratchFile):
-    """Digests that are taken in any order and read by bucket: by their byte at `position`."""
+    """A file of digests that are added in any order and read by bucket. Their byte at `position` is
+    the bucket.
+    """
 
     _HEAD: Final = struct.Struct(f"<B?q{BUCKETS}I")
-    """Of a region: the kind, whether every digest has an expiry of its own, else that of all, and
-    the buckets' sizes.
+    """The head of a region: the kind, whether each digest has a separate expiry, the common expiry
+    otherwise, and the sizes of the buckets.
     """
 
     def __init__(self, path: Path, *, position: int = 0, is_new: bool = True) -> None:
@@ -158,7 +162,7 @@ class BucketFile(ScratchFile):
             self._write(kind)
 
     def flush(self) -> int:
-        """Writes what is left. Returns the size of the file."""
+        """Writes the collected digests, and returns the size of the file."""
         for kind in list(self._gathered):
             self._write(kind)
         return self._size
@@ -193,7 +197,7 @@ class BucketFile(ScratchFile):
             yield entries
 
     def _write(self, kind: int) -> None:
-        """Writes a region of what is gathered of a kind."""
+        """Writes the collected digests of a kind as a region."""
         gathered = self._gathered.pop(kind)
         packed = b"".join(gathered.packed)
         buckets, has_expiries = packed[self._position :: DIGEST_BYTES], len(gathered.different) > 1
@@ -210,7 +214,7 @@ class BucketFile(ScratchFile):
         self._note(head)
 
     def _note(self, head: bytes) -> None:
-        """Notes the region that has this header and follows the earlier ones."""
+        """Notes the region with this head, which follows the earlier regions."""
         kind, has_expiries, expiry, *sizes = self._HEAD.unpack(head)
         starts = array("I", itertools.accumulate(sizes, initial=0))
         region = _Region(self._size + self._HEAD.size, starts, expiry, has_expiries)
@@ -226,7 +230,7 @@ class BucketFile(ScratchFile):
 
 
 def _distributed(buckets: bytes, values: Iterable[Any], make: Any) -> list[Any]:
-    """Returns the values of each bucket, in their order."""
+    """Returns a list of the values for each bucket, in their original order."""
     found = [make() for _ in range(BUCKETS)]
     put = [each.append for each in found]
     for bucket, value in zip(buckets, values, strict=True):

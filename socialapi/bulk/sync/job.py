@@ -50,7 +50,7 @@ class SyncCounts:
         self._dry_run = dry_run
         self._started = session.clock.monotonic()
         self.reading: UploadReport = UploadReport()
-        """The rows that are staged are its accepted ones."""
+        """The report of the reading, in which staged rows count as accepted."""
         self.unchanged: int = 0
         self.before: int = 0
         self.after: int = 0
@@ -58,10 +58,10 @@ class SyncCounts:
         self._planned = {"additions": 0, "removals": 0}
         self._parts = {"additions": UploadReport(), "removals": UploadReport()}
         self._refused: dict[str, list[RowIssue]] = {"additions": [], "removals": []}
-        """The first rows that the service refused, by their numbers in the input."""
+        """The first rows that the service refused in each part, with their numbers in the input."""
 
     def compared(self, found: Difference) -> None:
-        """Sets what has to be added and removed."""
+        """Sets how many rows have to be added and how many identifiers removed."""
         self.unchanged = self.reading.accepted - found.additions
         self.before = found.known
         self.after = found.known
@@ -72,7 +72,7 @@ class SyncCounts:
         self.held_back, self._planned["removals"] = self._planned["removals"], 0
 
     def take(self, phase: str, report: UploadReport) -> None:
-        """Takes the counts of a part of the sync."""
+        """Stores the counts of a part of the sync."""
         if phase == "reading":
             self.reading = report
         else:
@@ -84,13 +84,13 @@ class SyncCounts:
         refused += issues[: MAX_ISSUES_KEPT - len(refused)]
 
     def _part(self, phase: str) -> UploadReport:
-        """Returns the counts of a part; rows that were not read for it yet are pending as well."""
+        """Returns the counts of a part. Planned rows that it has not read yet count as pending."""
         part, planned = self._parts[phase], self._planned[phase]
         pending = planned - part.accepted - part.rejected
         return attrs.evolve(part, read=planned, pending=pending, rejects=tuple(self._refused[phase]))
 
     def report(self) -> SyncReport:
-        """Returns the counts so far."""
+        """Returns the report with the current counts."""
         reading, additions, removals = self.reading, self._part("additions"), self._part("removals")
         settled = self.unchanged + additions.accepted + additions.rejected
         requests = additions.requests + removals.requests
@@ -136,18 +136,18 @@ class SyncCounts:
 
 DEFAULT_REMOVAL_SHARE: Final = 0.1
 RENEWED_AHEAD_SECONDS: Final = 7 * 24 * 3_600
-"""Who is to stay is sent again so long before the service would let go, since nobody syncs at that
-very second.
+"""How long before its expiry a member is sent again, because nobody runs a sync at exactly the
+right second.
 """
 
 Phase = Literal["reading", "additions", "removals"]
 NextPage = Callable[[], Awaitable[Sequence[RowBlock]]]
-"""Hands out the next page of rows."""
+"""A function that returns the next page of rows."""
 
 
 @attrs.frozen(eq=False, repr=False)
 class Page:
-    """Blocks of rows that are handed out together."""
+    """Blocks of rows that are read together."""
 
     blocks: Sequence[RowBlock]
 
@@ -156,9 +156,7 @@ class Page:
 
 
 class PageReader(Reader[Page]):
-    """The rows that a snapshot hands out. They are digests already, so that nothing of them is
-    normalised again.
-    """
+    """A reader of the pages of a snapshot. The rows are digests already and need no normalising."""
 
     def __init__(self, next_page: NextPage) -> None:
         self._next_page = next_page
@@ -178,7 +176,7 @@ class PageReader(Reader[Page]):
 
 
 def prepared_blocks(page: Page) -> Iterator[PreparedBlock]:
-    """Yields the blocks of a page, which have nothing to be prepared."""
+    """Yields the blocks of a page, which need no preparation."""
     return map(PreparedBlock, ([block] for block in page.blocks))
 
 
@@ -197,7 +195,7 @@ class SyncOptions(JobOptions):
     expires_at: datetime.datetime | str | None = None
 
     def problems(self) -> Iterator[InvalidInput]:
-        """Yields what is wrong with each option that makes no sense."""
+        """Yields an error for each invalid option."""
         if not 0 <= self.max_removal_share <= 1:
             yield invalid("max_removal_share", "must be a number from 0 to 1")
         if self.journal is not None:
@@ -216,10 +214,10 @@ async def sync(
     call: CallOptions,
     faults: Faults | None = None,
 ) -> SyncReport:
-    """Runs a sync and returns its report. `faults` are what is known to be wrong with the call.
+    """Runs a sync and returns its report. `faults` are errors of the call that are known already.
 
-    Raises InvalidInput if nothing of the input could be read, ConfigurationError if the snapshot
-    cannot be used, BulkError if the sync stopped, before anything was sent or later.
+    Raises InvalidInput if no row could be read, ConfigurationError if the snapshot cannot be used,
+    and BulkError if the sync stopped later.
     """
     faults = Faults() if faults is None else faults
     others = {"the input itself": desired, **options.outputs}
@@ -237,7 +235,7 @@ async def sync(
 
 @contextlib.contextmanager
 def _place(options: SyncOptions) -> Iterator[Path]:
-    """Yields the path of the snapshot. A dry run makes no snapshot where there is none."""
+    """Yields the path of the snapshot. A dry run without a snapshot gets a temporary one."""
     path = Path(options.snapshot)
     if not options.dry_run or path.exists():
         yield path
@@ -267,18 +265,20 @@ class SyncJob:
         self._phase: Phase = "reading"
         self._refused: list[RowIssue] = []
         self._added = bytearray()
-        """Of each addition by its position, whether it was accepted; kept only for a file of outcomes."""
+        """For each addition, by position, whether it was accepted. Used only if there is a
+        ledger.
+        """
         self._is_compared = self._is_settled = False
         self._reading = ReadingJob(session, destination, desired, snapshot, self._reading_options())
 
     async def run(self) -> SyncReport:
-        """Does the same as `sync`."""
+        """Runs the sync and returns its report, as `sync` does."""
         try:
             await self._snapshot.open()
             await self._sync()
         finally:
             try:
-                with contextlib.suppress(SocialApiError):  # said already, or the sync stops for another reason
+                with contextlib.suppress(SocialApiError):  # an earlier error is raised instead
                     await self._settle_rows()
                 with contextlib.suppress(InvalidInput):
                     self._close_rejects()
@@ -322,7 +322,7 @@ class SyncJob:
         except SocialApiError as stop:
             with contextlib.suppress(SocialApiError):  # the first problem is the one that counts
                 await self._finish()
-            if isinstance(stop, BulkError):  # what is held is known only now
+            if isinstance(stop, BulkError):  # the counts after the sync are known only now
                 raise BulkError(stop.message, self._counts.report()) from stop.__cause__
             raise
         with self._stopping("at its end"):
@@ -339,11 +339,11 @@ class SyncJob:
         self._counts.after = await self._snapshot.count()
 
     async def _check_share(self, found: Difference) -> None:
-        """Raises InvalidInput for more removals than are allowed.
+        """Raises InvalidInput if more identifiers would be removed than allowed.
 
-        Nobody knows whom rejected rows mean, nor values that were left out of others: each may be
-        one of those who seem to have left. Where they make the difference, nobody is removed, and
-        the sync goes on.
+        A row or value that could not be used may be a member who only seems to have left. If the
+        share is exceeded only when these are counted as removals, no member is removed, and the
+        sync continues.
         """
         share, most = found.removals / found.known, self._options.max_removal_share
         if share > most:
@@ -416,7 +416,9 @@ class SyncJob:
                 self._added[first - 1 : last] = b"\1" * (last + 1 - first)
 
     async def _settle_rows(self) -> None:
-        """Gives the staged rows their lines, and closes the outcomes file. Only the first call does."""
+        """Writes the outcomes of the staged rows, and closes the ledger. Only the first call has an
+        effect.
+        """
         ledger, is_settled, self._is_settled = self._reading.ledger, self._is_settled, True
         if ledger is None or is_settled:
             return
@@ -450,8 +452,8 @@ class SyncJob:
             await yield_if_due()
 
     async def _note_refused(self) -> None:
-        """Writes down what the service refused, by the numbers that the rows have in the input;
-        removals have none.
+        """Records the rows that the service refused, with their numbers in the input; removals have
+        no number.
         """
         refused = list(self._refused)
         if not refused:

@@ -1,5 +1,5 @@
-"""The members of an audience in a snapshot, a bucket at a time: what is missing, what is to be
-removed, and taking over what the service has accepted.
+"""Compares the members of an audience with the desired rows, and applies what the service has
+accepted, one bucket at a time.
 
 A member has two times: until when the service holds it (`held_until`; the column `sure`), and until
 when it may hold it (`maybe_held_until`; the column `perhaps`). Digests of a bucket with equal times
@@ -21,12 +21,12 @@ CREATE TABLE members (kind INTEGER NOT NULL, bucket INTEGER NOT NULL, sure INTEG
 digests BLOB NOT NULL, PRIMARY KEY (kind, bucket, sure, perhaps))
 """
 DIGESTS_AT_ONCE: Final = 131_072
-"""Digests that are compared at once, those of the members and of the rows together. A bucket of
-more is divided.
+"""The largest number of digests, of members and rows together, that are compared at once. A larger
+bucket is divided.
 """
 
 ROWS_AT_ONCE: Final = 65_536
-"""Rows whose outcomes are found at once."""
+"""The number of rows whose outcomes are determined at once."""
 
 _OF_BUCKETS: Final = "kind = ? AND bucket BETWEEN ? AND ?"
 _COUNT: Final = f"SELECT coalesce(sum(length(digests)), 0) / {DIGEST_BYTES} FROM members"  # noqa: S608  # of constants
@@ -38,8 +38,8 @@ Times = tuple[int, int]
 
 @attrs.frozen(repr=False)
 class Segment:
-    """Packed digests of equal times, and the row of the table that has them; None if it is a part
-    of such a row.
+    """Packed digests with equal times, and the row id of the table row that holds them; None if
+    they are only a part of a row.
     """
 
     rowid: int | None
@@ -59,17 +59,19 @@ class Bucket:
 
 
 def count(connection: sqlite3.Connection, *, after: int = 0) -> int:
-    """Returns how many identifiers are held, or may be held, beyond a time."""
+    """Returns how many identifiers the service holds, or may hold, after a time."""
     return int(connection.execute(f"{_COUNT} WHERE perhaps > ?", (after,)).fetchone()[0])
 
 
 def kinds(connection: sqlite3.Connection, scratch: Scratch) -> set[int]:
-    """Returns the kinds of members and of desired digests."""
+    """Returns the kinds that members or desired digests have."""
     return {*scratch.entries.kinds, *(kind for (kind,) in connection.execute("SELECT DISTINCT kind FROM members"))}
 
 
 def buckets_of(connection: sqlite3.Connection, scratch: Scratch, kind: int, first: int) -> Iterator[Bucket]:
-    """Yields the bucket of a first byte, or one for each second byte if that is too large."""
+    """Yields the bucket of a first byte, or a bucket for each second byte if the first one would be
+    too large.
+    """
     where = (kind, _key(bytes((first,))), _key(bytes((first, BUCKETS - 1))))
     members = int(connection.execute(f"{_COUNT} WHERE {_OF_BUCKETS}", where).fetchone()[0])
     desired = scratch.entries.count(kind, first)
@@ -99,8 +101,8 @@ def _divided(connection: sqlite3.Connection, scratch: Scratch, kind: int, first:
 
 
 def _key(prefix: bytes) -> int:
-    """Returns the number of a bucket in the table. The buckets of second bytes follow that of their
-    first byte.
+    """Returns the number of a bucket in the table. The bucket of a first byte comes before the
+    buckets of its second bytes.
     """
     first, *second = prefix
     return first * (1 + BUCKETS) + sum(1 + byte for byte in second)
@@ -110,14 +112,15 @@ def _key(prefix: bytes) -> int:
 
 
 def compare(bucket: Bucket, scratch: Scratch, *, now: int, soon: int) -> None:
-    """Marks the rows of the bucket that are due, and notes which members are to be removed.
+    """Marks the rows of the bucket that are due, and adds the members to be removed to
+    `scratch.removals`.
 
-    A row is due if the service may not hold one of its digests, or not beyond `soon` although the row
-    asks for longer.
+    A row is due if it is not certain that the service holds all its digests, or if a digest expires
+    by `soon` although the row asks for a later expiry.
     """
     distinct = set(digests := digests_of(bucket.desired.packed))
     gone, held, ending, found = list[bytes](), list[list[bytes]](), dict[bytes, int](), 0
-    # Segments are compared together if both are held beyond `soon`, or until the same times.
+    # Segments are compared together if they are held beyond `soon`, or until the same time.
     alike: dict[tuple[int, bool], list[bytes]] = {}
     for segment in bucket.segments:
         alike.setdefault((min(segment.held_until, soon), segment.maybe_held_until > now), []).append(segment.packed)
@@ -164,15 +167,15 @@ ACCEPTED: Final = 2
 
 @attrs.frozen(repr=False)
 class Outcomes:
-    """The outcome of every row and every removal."""
+    """The outcomes of all rows and all removals."""
 
     rows: bytearray
     removals: bytearray
 
 
 def outcomes_of(scratch: Scratch, additions: bytearray, removals: bytearray) -> Outcomes:
-    """Returns the outcome of every row, from those of the rows that were due. Drops the states of
-    the rows.
+    """Returns the outcomes of all rows and removals. `additions` are the outcomes of only the rows
+    that were due. Releases the states of the rows.
     """
     state, scratch.state = scratch.state, bytearray()
     if len(additions) == len(state):
@@ -185,12 +188,12 @@ def outcomes_of(scratch: Scratch, additions: bytearray, removals: bytearray) -> 
 
 
 def take_over(connection: sqlite3.Connection, scratch: Scratch, outcomes: Outcomes, kind: int, first: int) -> int:
-    """Applies the outcomes of a sync to the members whose digests start with a byte. Returns how
-    many bytes were written.
+    """Applies the outcomes of a sync to the members whose digests start with the byte `first`.
+    Returns the number of bytes written.
     """
     written = 0
     for bucket in buckets_of(connection, scratch, kind, first):
-        if bucket.prefix[1:] == b"\0":  # its digests stay with those of the finer buckets
+        if bucket.prefix[1:] == b"\0":  # its digests move to the buckets of second bytes
             key = _key(bucket.prefix[:1])
             connection.execute("DELETE FROM members WHERE kind = ? AND bucket = ?", (kind, key))
         written += _take_over(connection, bucket, outcomes, scratch)
@@ -246,8 +249,8 @@ _IS_IN_DOUBT: Final = bytes(value == IN_DOUBT for value in range(256))
 def _times_of_sent(desired: Entries, outcomes: bytearray) -> dict[bytes, Times]:
     """Returns the times of the digests whose rows were sent.
 
-    The digest is held until the shortest of them if one of its rows was accepted, and maybe until
-    the longest.
+    If several rows have the digest, it is held until their earliest expiry if one of them was
+    accepted, and maybe held until their latest expiry.
     """
     digests = digests_of(desired.packed)
     found = bytes(map(outcomes.__getitem__, desired.rows))

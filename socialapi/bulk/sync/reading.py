@@ -1,6 +1,4 @@
-"""The part of a sync that reads the desired rows, and puts those that can be used into the
-snapshot.
-"""
+"""The part of a sync that reads the desired rows, and puts the usable rows into the snapshot."""
 
 import functools
 import os
@@ -32,7 +30,7 @@ from socialapi.reports import NULL_WORD, UploadReport
 from socialapi.session.session import Session
 
 ROWS_AT_ONCE: Final = 2_500
-"""Rows that are handed to the thread of the snapshot together."""
+"""The number of rows that are passed to the thread of the snapshot together."""
 NOT_SYNCED: Final = "cannot be synced, since it is never hashed and a snapshot holds digests only"
 
 
@@ -57,12 +55,14 @@ class ReadingOptions(UploadOptions):
 
     @property
     def why_not_empty(self) -> str:
-        """The reason why an empty input is refused: it would remove everybody."""
+        """The reason why an empty input is refused: a sync would remove every member."""
         return "an empty list would remove every member, which a sync refuses"
 
 
 class ReadingStage:
-    """Reads the desired rows into a snapshot. In its report, the staged rows are the accepted ones."""
+    """The stage that reads the desired rows into a snapshot. Its report counts the staged rows as
+    accepted.
+    """
 
     def __init__(self, snapshot: Snapshot, counters: RowCounters, preparer: Preparer, session: Session) -> None:
         now = session.now()
@@ -71,13 +71,16 @@ class ReadingStage:
         self._counters = counters
         self._staged: list[tuple[RowBlock, int]] = []
         self.doubtful: int = 0
-        """Rows and values that could not be used: each may mean somebody who seems to have left."""
-        # The service counts from the request, which is later: rather too early here than too late.
+        """The number of rows and values that could not be used. Each may be a member who only seems
+        to have left.
+        """
+        # The service counts from the time of the request, so this is slightly too early. Too late
+        # would be worse.
         default = int(months_later(now, DEFAULT_EXPIRY_MONTHS).timestamp())
         self._expiry = functools.lru_cache(EXPIRIES_KEPT)(functools.partial(_epoch_seconds, default=default))
 
     first_waiting: int | None = None
-    """Nothing is sent before all is read."""
+    """None, because nothing is sent before all rows are read."""
 
     async def open(self, run: JobRun[UserBlock, Batch, UploadReport]) -> None:
         """Does nothing: the caller has opened the snapshot."""
@@ -86,7 +89,7 @@ class ReadingStage:
         """Adds the usable rows of a block to the snapshot."""
         _refuse_operations(block)
         for prepared in self._preparer.prepare(block):
-            for issues in (prepared.rejects, prepared.warnings):  # the reason for the one kind that cannot be synced
+            for issues in (prepared.rejects, prepared.warnings):  # give the reason why the kind cannot be synced
                 for index, each in enumerate(issues):
                     if NOT_TAKEN in each.reason:
                         issues[index] = attrs.evolve(each, reason=each.reason.replace(NOT_TAKEN, NOT_SYNCED))
@@ -103,7 +106,7 @@ class ReadingStage:
             await self.flush()
 
     async def flush(self) -> None:
-        """Writes down what is gathered."""
+        """Writes the collected rows to the snapshot."""
         staged, self._staged = self._staged, []
         if staged:
             await self._snapshot.stage(staged)
@@ -118,12 +121,12 @@ class ReadingStage:
         """Does nothing: the caller closes the snapshot."""
 
     def report(self, elapsed_seconds: float) -> UploadReport:
-        """Returns the counts so far."""
+        """Returns the report with the current counts."""
         return self._counters.report(elapsed_seconds, dry_run=False)
 
 
 class ReadingJob:
-    """Reads the desired rows into a snapshot.
+    """A job that reads the desired rows into a snapshot.
 
     The rejects file stays open, because the service may refuse rows later. The caller closes it.
     """
@@ -131,7 +134,8 @@ class ReadingJob:
     def __init__(
         self, session: Session, destination: Destination, desired: Records, snapshot: Snapshot, options: ReadingOptions
     ) -> None:
-        # Every kind is looked for: what cannot be synced is told rather than passed over.
+        # Columns of all kinds are detected, so that values that cannot be synced are reported, not
+        # ignored.
         faults = Faults(options.problems())
         with faults:
             options = options.laid_out(IdentifierColumns.of(None, destination.kinds))
@@ -154,7 +158,8 @@ class ReadingJob:
         )
         self._stage = ReadingStage(snapshot, self._counters, preparer, session)
         self._reader = open_records(desired, selection, session.network)
-        # Nothing is sent before all is read, so that all of it can be judged.
+        # Nothing is sent before all rows are read, so the share of rejected rows can be checked for
+        # the whole input.
         self._description = JobDescription(
             noun="sync",
             telemetry_kind="sync.reading",
@@ -168,7 +173,9 @@ class ReadingJob:
 
     @property
     def doubtful(self) -> int:
-        """The number of rows and values that could not be used: each may be a member who seems to have left."""
+        """The number of rows and values that could not be used. Each may be a member who only seems
+        to have left.
+        """
         return self._stage.doubtful
 
     @property
@@ -177,21 +184,23 @@ class ReadingJob:
         return self._counters.rejects_file
 
     def report(self) -> UploadReport:
-        """Returns the counts so far."""
+        """Returns the report with the current counts."""
         return self._stage.report(0.0)
 
     @property
     def ledger(self) -> Ledger | None:
-        """The ledger of the rows, which stays open, if there is one."""
+        """The open ledger of the rows, or None."""
         return self._counters.ledger
 
     def run(self) -> Coroutine[Any, Any, UploadReport]:
-        """Does the same as `run_job`."""
+        """Returns a coroutine that reads the rows and returns the report, as `run_job` does."""
         return run_job(self._reader, self._stage, self._counters, self._description, self._options, self._session)
 
 
 def _epoch_seconds(expires_at: str | None, *, default: int) -> int:
-    """Returns when the service removes what is sent with this expiry."""
+    """Returns the time (epoch seconds) at which the service removes a row with this expiry;
+    `default` if it has none.
+    """
     expiry = parse_timestamp(expires_at) if expires_at else None
     return default if expiry is None else int(expiry.timestamp())
 

@@ -1,7 +1,7 @@
-"""The scratch files of a sync: its rows in their order, their digests in buckets, and what is to be
+"""The scratch files of a sync: the rows in order, their digests in buckets, and the digests to be
 removed.
 
-They are written and read in blocks of some thousand rows. What stays in memory is one byte a row.
+They are written and read in blocks of some thousand rows. Only one byte per row is kept in memory.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ _BUFFER_BYTES: Final = 131_072
 
 
 def ranges_of(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yields the first and the last number of each stretch without a gap, of ascending numbers."""
+    """Yields the first and the last number of each gapless range in ascending numbers."""
     if numbers[-1] - numbers[0] == len(numbers) - 1:
         yield numbers[0], numbers[-1]
         return
@@ -48,19 +48,23 @@ def ranges_of(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 @attrs.frozen
 class RowPosition:
-    """Where a block of rows begins: in the file, and in the numbering of rows from 0."""
+    """The position at which a block of rows begins: the offset in the file, and the index of its
+    first row.
+    """
 
     offset: int = 0
     row: int = 0
 
 
 class RowFile(ScratchFile):
-    """Blocks of rows in the order of the input: their numbers there, their times, and digests by
-    column.
+    """A file of blocks of rows in the order of the input, with their row numbers, times, and
+    digests by column.
     """
 
     _SIZES: Final = struct.Struct("<III")
-    """Of a block: its rows, the bytes of its description, and those of its digests."""
+    """The head of a block: the number of rows, and the sizes of its description and its digests in
+    bytes.
+    """
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, is_new=True, buffering=_BUFFER_BYTES)
@@ -78,15 +82,17 @@ class RowFile(ScratchFile):
         self.write(b"".join((sizes, description, *columns)))
 
     def numbers(self, position: RowPosition) -> tuple[list[int], RowPosition]:
-        """Returns the numbers of the rows of the block at a position, and that of the block after it."""
+        """Returns the row numbers of the block at a position, and the position of the next
+        block.
+        """
         self._file.seek(position.offset)
         count, *sizes = self._SIZES.unpack(self._file.read(self._SIZES.size))
         after = RowPosition(position.offset + self._SIZES.size + sum(sizes), position.row + count)
         return _numbers(orjson.loads(self._file.read(sizes[0]))), after
 
     def page(self, position: RowPosition, state: bytearray, rows: int) -> tuple[list[RowBlock], RowPosition]:
-        """Returns the next blocks of due rows, of `rows` rows or a few more, and the position of the block
-        after them.
+        """Returns the next blocks of due rows, with `rows` rows or a few more, and the position of
+        the block after them.
         """
         blocks, found = list[RowBlock](), 0
         due = state.find(DUE, position.row)
@@ -122,11 +128,12 @@ def _block(description: bytes, packed: bytes, rows: int) -> RowBlock:
     return RowBlock(Action("Update", *described["times"]), numbers, tuple(columns))
 
 
-# What is to be removed -----------------------------------------------------------------------------------------------
+# Removals
+# ------------------------------------------------------------------------------------------------------------
 
 
 class RemovalFile(ScratchFile):
-    """Digests to be removed, each behind its kind and in the order of both. Their positions count
+    """A file of the digests to be removed, each after its kind and sorted by both. Positions count
     from 0.
     """
 
@@ -143,7 +150,7 @@ class RemovalFile(ScratchFile):
         return self._at(position * self.RECORD_BYTES, self.RECORD_BYTES)
 
     def append(self, kind: int, digests: Sequence[bytes]) -> None:
-        """Writes digests that come behind those before them."""
+        """Appends digests, which must sort after the earlier digests."""
         code = bytes((kind,))
         self.write(b"".join([code + digest for digest in digests]))
         self._count += len(digests)
@@ -154,7 +161,9 @@ class RemovalFile(ScratchFile):
         self._count = 0
 
     def page(self, position: int, most: int) -> list[tuple[int, bytes]]:
-        """Returns the removals from a position on, by kind: the code, and the packed digests."""
+        """Returns at most `most` removals from a position on, grouped by kind: the code of each
+        kind and its packed digests.
+        """
         records = self._at(position * self.RECORD_BYTES, most * self.RECORD_BYTES)
         cut = (records[at : at + self.RECORD_BYTES] for at in range(0, len(records), self.RECORD_BYTES))
         return [
@@ -163,7 +172,7 @@ class RemovalFile(ScratchFile):
         ]
 
     def of(self, kind: int, prefix: bytes) -> tuple[int, list[bytes]]:
-        """Returns the digests of a bucket, and the position of the first one."""
+        """Returns the position of the first removal of a bucket, and the digests of the bucket."""
         first = bisect_left(self, bytes((kind,)) + prefix)
         stop = bisect_left(self, bytes((kind,)) + prefix + b"\xff" * DIGEST_BYTES, first)
         if first == stop:
@@ -204,10 +213,10 @@ F = TypeVar("F", bound=ScratchFile)
 
 
 class Scratch:
-    """The scratch files of one sync, in a folder beside its snapshot.
+    """The scratch files of one sync, in a folder next to its snapshot.
 
-    With `is_new` the folder is made; otherwise `persist` was called, and its files are opened again
-    without the rows. Raises OSError.
+    With `is_new`, the folder is created. Otherwise the files that `persist` has written are opened
+    again, without the file of rows. Raises OSError if a file cannot be used.
     """
 
     def __init__(self, folder: Path, *, is_new: bool) -> None:
@@ -231,12 +240,14 @@ class Scratch:
         return file
 
     def add(self, block: RowBlock, expiry: int) -> None:
-        """Writes the next rows, which the service removes at this time (epoch seconds)."""
+        """Writes the next rows. `expiry` is the time (epoch seconds) at which the service removes
+        them.
+        """
         start, stop = len(self.state), len(self.state) + len(block)
         columns, digests = list[Column](), list[bytes]()
         for kind, values in block.columns:
             if isinstance(values, Texts) or not (packed := values.packed()):
-                continue  # a kind that is never hashed, or no value at all
+                continue  # the kind is never hashed, or no row has a value
             rows: Iterable[int] = range(start, stop)
             if gaps := values.gaps():
                 has_value = bytearray(b"\1") * len(block)
@@ -251,7 +262,7 @@ class Scratch:
 
     @contextlib.contextmanager
     def finer(self, kind: int, bucket: int) -> Iterator[BucketFile]:
-        """Yields the digests of a bucket in buckets by their second byte."""
+        """Yields a temporary file with the digests of a bucket, divided by their second byte."""
         path = self._folder / _FINER
         path.unlink(missing_ok=True)  # left by a process that was killed
         with contextlib.closing(BucketFile(path, position=1)) as finer:
@@ -271,7 +282,7 @@ class Scratch:
         self.state = bytearray((DUE,)) * len(self.state)
 
     def persist(self) -> str:
-        """Returns the sizes, once everything but the rows has reached the disk."""
+        """Writes everything but the rows to the disk, and returns the sizes."""
         state = ScratchFile(self._folder / _STATE, is_new=True)
         with contextlib.closing(state):
             state.write(self.state)
@@ -288,7 +299,7 @@ class Scratch:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Returns once the names in the folder have reached the disk, where a system can say so."""
+    """Waits until the names in the folder are on the disk, on systems that support it."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:

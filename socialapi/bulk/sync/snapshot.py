@@ -1,5 +1,5 @@
-"""The snapshot of a sync: a SQLite file of the digests that an audience holds, and the protocol of
-a sync that changes it.
+"""The snapshot of a sync: a SQLite file with the digests that an audience holds, and the steps in
+which a sync changes it.
 """
 
 import contextlib
@@ -35,9 +35,8 @@ SCHEMA: Final = Schema(
         # The normaliser is the version by which the members became digests.
         "CREATE TABLE target (account_id TEXT NOT NULL, custom_audience_id TEXT NOT NULL, normalizer INTEGER NOT NULL)",
         members.MEMBERS,
-        # What follows belongs to one sync, and is empty between two of them. As long as there is a
-        # row of `announced`, the
-        # scratch files are needed.
+        # The tables below belong to one sync, and are empty between two syncs. As long as
+        # `announced` has a row, the scratch files are needed.
         """CREATE TABLE announced (sizes TEXT NOT NULL, additions INTEGER NOT NULL, removals INTEGER NOT NULL,
         last_addition INTEGER NOT NULL, last_removal INTEGER NOT NULL, in_doubt INTEGER NOT NULL,
         taken_over INTEGER NOT NULL)""",
@@ -45,19 +44,21 @@ SCHEMA: Final = Schema(
     ),
 )
 ROWS_PER_PAGE: Final = 2_500
-"""Rows taken from the files at a time: a few milliseconds of work."""
+"""The number of rows read from the scratch files at a time, which takes a few milliseconds."""
 BYTES_PER_TRANSACTION: Final = 16_000_000
-"""Digests that are taken over to the members in one transaction, or somewhat more."""
+"""The number of bytes of digests, or a little more, that are applied to the members in one
+transaction.
+"""
 UNITS: Final = (max(KINDS) + 1) * BUCKETS
-"""A unit is what begins with one byte, of one kind."""
+"""The number of units. A unit is all digests of one kind that begin with the same byte."""
 BUCKETS_PER_STEP: Final = 32
-"""Buckets that are compared in one go: a sync that is cancelled waits for that."""
+"""The number of buckets that are compared at once. A cancelled sync waits until they are done."""
 
 
 @attrs.frozen(kw_only=True)
 class Difference:
-    """The difference to apply: identifiers that may be in force, rows to add, identifiers to
-    remove.
+    """The difference to apply: how many identifiers the service may hold, how many rows to add, and
+    how many identifiers to remove.
     """
 
     known: int
@@ -67,11 +68,11 @@ class Difference:
 
 @attrs.frozen
 class _Announced:
-    """The row of a sync that is announced, with the columns of the table.
+    """The row of the table `announced`, which describes a sync that has begun to send.
 
-    `sizes` says how large the scratch files are. Positions of additions and removals count from 1,
-    and what comes behind the last ones was never handed out. `in_doubt` says whether additions
-    without an answer may be in force, and `taken_over` how many units are done.
+    `sizes` are the sizes of the scratch files. Positions of additions and removals count from 1;
+    anything after the last positions was never sent. `in_doubt` is true if the service may hold
+    additions without an answer, and `taken_over` is the number of units already applied.
     """
 
     sizes: str
@@ -88,21 +89,25 @@ class Snapshot:
 
     A sync stages the desired rows, compares them, announces what it is about to send, records what
     is accepted while it sends, confirms the additions, and finishes. Until then it keeps scratch
-    files in a folder beside the snapshot. Every method raises ConfigurationError if the snapshot or
-    the folder cannot be used.
+    files in a folder next to the snapshot. Every method raises ConfigurationError if the snapshot
+    or the folder cannot be used.
     """
 
     def __init__(self, path: str | os.PathLike[str], account_id: str, custom_audience_id: str) -> None:
         self._target = (account_id, custom_audience_id)
         self.normalizer: int = NORMALIZER_VERSION
-        """The version by which the members became digests, known once it is open."""
+        """The version of the normaliser that made the members' digests, known once the file is
+        open.
+        """
         self._database = SqliteFile(path, SCHEMA, purpose="snapshot")
         self._folder = scratch_folder(path)
         self._is_open = False
         self._opened: Scratch | None = None
         self._outcomes: Outcomes | None = None
         self._pages = [(0, RowPosition())]
-        """Where each page of additions begins: how many rows come before it, and its position."""
+        """For each page of additions: how many rows come before it, and the position at which it
+        begins.
+        """
         self._removals_handed_out = 0
 
     @property
@@ -113,8 +118,8 @@ class Snapshot:
         return self._opened
 
     async def open(self) -> None:
-        """Opens the file, or makes it, and takes over what an earlier sync was accepted before it
-        was ended.
+        """Opens the file, or creates it, and applies what the service accepted from an earlier sync
+        that was killed.
 
         Raises as well when it is of another audience.
         """
@@ -132,14 +137,14 @@ class Snapshot:
         is_open, self._is_open = self._is_open, False
         try:
             if is_open:
-                with contextlib.suppress(ConfigurationError):  # the next opening removes them
+                with contextlib.suppress(ConfigurationError):  # `open` removes the files next time
                     await self._database.read(self._remove_scratch)
         finally:
             await self._database.aclose()
 
     async def stage(self, blocks: Sequence[tuple[RowBlock, int]]) -> None:
-        """Adds rows of the desired state, each block with the time (epoch seconds) at which the
-        service removes them. Their numbers must be higher than the earlier ones.
+        """Adds desired rows, each block with the time (epoch seconds) at which the service removes
+        it. Row numbers must be higher than in earlier blocks.
         """
 
         def stage(_: sqlite3.Connection) -> None:
@@ -151,8 +156,9 @@ class Snapshot:
     async def compare(self, *, now: int, soon: int) -> Difference:
         """Returns how the desired rows differ from the members.
 
-        A row is to be added if one of its identifiers may not be held by the service, or not beyond `soon`
-        although the row asks for longer. Identifiers that have expired count as absent.
+        A row has to be added if it is not certain that the service holds all its identifiers, or if
+        one expires by `soon` although the row asks for a later expiry. Expired identifiers count as
+        absent.
         """
 
         def begin(connection: sqlite3.Connection) -> tuple[int, set[int]]:
@@ -176,7 +182,9 @@ class Snapshot:
                 members.compare(bucket, self._scratch, now=now, soon=soon)
 
     async def staged(self) -> AsyncIterator[tuple[list[int], bytearray]]:
-        """Yields the numbers of the staged rows, and which are due once they are compared, some at a time."""
+        """Yields the numbers of the staged rows and their states, some rows at a time. The states
+        are known after `compare`.
+        """
         place = RowPosition()
         while self._opened is not None and place.row < len(self._opened.state):
             before = place
@@ -188,8 +196,8 @@ class Snapshot:
         await self._database.read(lambda _: self._scratch.removals.clear())
 
     async def announce(self, *, now: int) -> None:
-        """Records that the additions and removals are about to be sent, and forgets what has
-        expired.
+        """Records that the additions and removals are about to be sent, and deletes expired
+        members.
         """
 
         def announce(connection: sqlite3.Connection) -> None:
@@ -205,8 +213,8 @@ class Snapshot:
         """Records that the service has accepted additions (Update) or removals (Delete) at these
         positions, each sequence ascending.
 
-        To be called before anything else happens. If the caller is cancelled while it waits, the
-        record is written nevertheless.
+        Call it right after the service has accepted them. The record is written even if the caller
+        is cancelled meanwhile.
         """
 
         def note(connection: sqlite3.Connection) -> None:
@@ -218,8 +226,8 @@ class Snapshot:
     async def confirm_additions(self, *, refused: bool, repeated: bool) -> None:
         """Records that all additions have their outcome.
 
-        The `refused` ones are not in force, unless attempts were `repeated`: an attempt without an
-        answer may have added them.
+        `refused` is true if the service refused some additions. It does not hold them, unless
+        requests were `repeated`, because an attempt without an answer may have added them.
         """
         statement = "UPDATE announced SET in_doubt = ?"
         await self._database.run(lambda connection: _execute(connection, statement, refused and repeated))
@@ -241,11 +249,11 @@ class Snapshot:
         return await self._database.read(find)
 
     async def additions(self) -> Sequence[RowBlock]:
-        """Returns the next page of rows to be added, whose numbers are their positions; nothing
-        after the last page.
+        """Returns the next page of rows to add, numbered by their positions; an empty list after
+        the last page.
 
-        A page that was never returned was never sent, and does not count as held after a sync that
-        was killed.
+        A page that was never returned was never sent, so its rows do not count as maybe held after
+        a killed sync.
         """
 
         def hand_out(connection: sqlite3.Connection) -> list[RowBlock]:
@@ -279,12 +287,12 @@ class Snapshot:
         return await self._database.run(hand_out)
 
     async def count(self) -> int:
-        """Returns how many identifiers are held, or may be held."""
+        """Returns how many identifiers the service holds, or may hold."""
         return await self._database.read(members.count)
 
     async def finish(self) -> None:
-        """Applies the outcomes of the sync to the members, however far it got, and removes
-        everything else of it. Nothing that was removed can be read any more.
+        """Applies the outcomes of the sync to the members, even if it stopped early, and deletes
+        its other data so that deleted data cannot be recovered.
         """
         await self._take_over()
         await self._database.read(self._remove_scratch)
@@ -325,7 +333,7 @@ class Snapshot:
                 return scratch
             scratch.close()
         except OSError:
-            pass  # said below
+            pass  # the error below covers it
         raise ConfigurationError(
             f"the {self._database} needs the folder {self._folder}, in which the last sync noted what it was sending, and "
             "the folder is missing or damaged: restore it, or delete the snapshot and sync anew: everybody is added again "
@@ -333,7 +341,9 @@ class Snapshot:
         )
 
     def _remove_scratch(self, connection: sqlite3.Connection) -> None:
-        """Removes the scratch files, unless what was announced is still to be taken over."""
+        """Removes the scratch files, unless the outcomes of an announced sync must still be
+        applied.
+        """
         scratch, self._opened = self._opened, None
         if scratch is not None:
             scratch.close()
@@ -386,5 +396,5 @@ def _outcomes(connection: sqlite3.Connection, scratch: Scratch, announced: _Anno
 
 
 def _execute(connection: sqlite3.Connection, statement: str, *values: int) -> None:
-    """Returns nothing: a cursor must not leave its thread, not even to be thrown away."""
+    """Executes the statement. Returns None and not the cursor, which must not leave its thread."""
     connection.execute(statement, values)

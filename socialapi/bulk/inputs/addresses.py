@@ -1,5 +1,5 @@
-"""Addresses of files, such as `s3://bucket/crm.csv`: told from paths, and shown without what may be
-secret.
+"""Recognises file addresses such as `s3://bucket/crm.csv`, and removes secrets from them for
+messages.
 """
 
 import re
@@ -8,25 +8,27 @@ from typing import Final
 _find_scheme: Final = re.compile(r"[\s'\"]*([A-Za-z][A-Za-z0-9+.-]+):[:/]").match
 _find_schemes: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/").findall
 _WITHOUT_QUERY: Final = frozenset({"s3", "gs", "memory"})
-"""In names of their objects, `?` and `#` are letters as others."""
+"""Schemes whose object names may contain `?` and `#`."""
 
 
 def scheme_of(text: str) -> str:
-    """Returns the scheme of an address, in small letters; empty for a path."""
+    """Returns the scheme of an address in lower case, or an empty text for a path."""
     found = _find_scheme(text)
     return found[1].lower() if found else ""
 
 
 def is_address(text: str) -> bool:
-    """Returns whether it is the address of a file, if perhaps a misspelt one, rather than a path."""
+    """Returns whether a text is the address of a file, even a misspelt one, and not a path."""
     return bool(scheme_of(text))
 
 
 def name_of_address(address: str) -> str:
-    """Returns the address for a message: without user name, password, query and fragment. Paths stay."""
+    """Returns an address without user name, password, query and fragment, for a message. A path is
+    returned unchanged.
+    """
     if not is_address(address):
         return address
     schemes = {each.lower() for each in _find_schemes(address)}
     name = address.strip() if schemes <= _WITHOUT_QUERY else re.split("[?#]", address.strip())[0]
-    # In front of an account of Azure stands the container.
+    # In an Azure address, the part before the @ is the container and not a user name.
     return name if "abfs" in schemes else re.sub(r"(:/+)[^/]*@", r"\1", name)

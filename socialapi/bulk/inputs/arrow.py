@@ -1,4 +1,6 @@
-"""Reads rows from Arrow tables and Parquet files. pyarrow is an extra and imported on first use."""
+"""Reads rows from Arrow tables and Parquet files. pyarrow is an optional dependency and imported on
+first use.
+"""
 
 import collections
 import contextlib
@@ -28,17 +30,19 @@ from socialapi.errors import InvalidInput
 L = TypeVar("L", bound=Layout)
 
 MAX_WORDS: Final = 100_000
-"""Size of the largest dictionary of a column that is kept decoded."""
+"""The size of the largest column dictionary whose decoded values are kept."""
 
 MAX_VALUES_PER_CELL: Final = 10_000
-"""Of a list."""
+"""The most values of a list that are read from one cell."""
 
 Values = Callable[[Any], Sequence[Any]]
-"""Returns the cells of an array as values of Python, None for each null."""
+"""A function that returns the cells of an array as Python values, with None for each null."""
 
 
 def pyarrow_for(what: str) -> Any:
-    """Imports pyarrow. Raises InvalidInput, which says how to install it, if it is missing."""
+    """Returns the pyarrow module. Raises InvalidInput, with the command that installs pyarrow, if
+    it is missing.
+    """
     try:
         import pyarrow
         import pyarrow.types
@@ -48,7 +52,7 @@ def pyarrow_for(what: str) -> Any:
 
 
 class ArrowBlocks:
-    """Makes blocks of record batches of one schema, which has the columns that the layout
+    """Converts record batches that share one schema into blocks with the columns that the layout
     selects.
     """
 
@@ -64,13 +68,17 @@ class ArrowBlocks:
         self._measured = [at for at, _ in self._columns if not is_dictionary(schema.types[at])]
 
     def blocks(self, batch: Any, first_number: int) -> Iterator[Block[Any]]:
-        """Yields the rows of a batch, numbered from `first_number`. Slices are not copied."""
+        """Yields the rows of a batch in blocks, numbered from `first_number`, without copying the
+        batch.
+        """
         for start in range(0, batch.num_rows, ROWS_PER_BLOCK):
             size = min(ROWS_PER_BLOCK, batch.num_rows - start)
             yield Block(first_number + start, size, self._layout, self._cells(batch.slice(start, size)))
 
     def gathered(self, batches: Iterator[Any]) -> Iterator[Block[Any]]:
-        """Yields the rows of batches that are smaller than a block. Rows before an error come before it."""
+        """Yields the rows of small batches, several batches in one block. If a batch cannot be
+        read, yields the rows before it and then raises InvalidInput.
+        """
         number, size_bytes = 1, 0
         columns: list[list[Any]] = [[] for _ in self._columns]
         rows, fault = 0, None
@@ -100,7 +108,9 @@ class ArrowBlocks:
 
 
 def _names_of(schema: Any, selection: Selection[Any]) -> Sequence[str]:
-    """Returns the names of the columns, and the paths that were given into columns of structs or lists."""
+    """Returns the column names, followed by the selection's paths that lead into columns of
+    structs, lists or maps.
+    """
     is_nested = pyarrow_for("a table").types.is_nested
     nested = {field.name for field in schema if is_nested(field.type)}
     paths = (path for path in selection.paths if not positions_of((path,), schema.names))
@@ -112,26 +122,26 @@ def _root_of(schema: Any, path: str) -> int:
 
 
 def _at_path(path: str, array: Any) -> Sequence[Any]:
-    """Returns what the cells of an array of structs, lists or maps have at a path."""
+    """Returns the value at a path within each cell of an array of structs, lists or maps."""
     is_map = pyarrow_for("a table").types.is_map(array.type)
     return [value_at(dict(cell or ()) if is_map else cell, path) for cell in _other_values(array)]
 
 
 def _within(kind: Any) -> Any:
-    """Returns the names within a type as those of an object are."""
+    """Returns the field names of a struct type as a nested mapping, or None for any other type."""
     is_struct = pyarrow_for("a table").types.is_struct
     return {field.name: _within(field.type) for field in kind} if is_struct(kind) else None
 
 
 def _layout_of(schema: Any, selection: Selection[L]) -> tuple[Sequence[str], L]:
-    """Returns the names of a table, and its layout."""
+    """Returns the column names and paths of a table, and its layout."""
     names = _names_of(schema, selection)
     with advice_on_paths([{field.name: _within(field.type) for field in schema}], selection):
         return names, selection.of_table(names)
 
 
 def _values_of(kind: Any) -> Values:
-    """Returns how the cells of a type become values."""
+    """Returns the function that converts arrays of a type into Python values."""
     types = pyarrow_for("a table").types
     if _is_text(kind):
         return _texts
@@ -150,15 +160,15 @@ def _values_of(kind: Any) -> Values:
 
 
 def _list_of(inner: Values, array: Any) -> Any:
-    """The values of one cell. No identifier and no field has thousands, so that they are not
-    made.
+    """Returns the values of a list in one cell, or Unreadable for a list with more than
+    `MAX_VALUES_PER_CELL`: no identifier or field has that many.
     """
     return list(inner(array)) if len(array) <= MAX_VALUES_PER_CELL else Unreadable()
 
 
 class _Words:
-    """The cells of a dictionary-encoded column. A dictionary is decoded once, unless it is too
-    large to keep.
+    """A function that returns the cells of a dictionary-encoded column. It decodes a dictionary
+    once, unless the dictionary is too large to keep.
     """
 
     def __init__(self, values: Values) -> None:
@@ -173,10 +183,10 @@ class _Words:
             return self._values(array.dictionary_decode())
         key = (len(dictionary), dictionary.offset, *(each and each.address for each in dictionary.buffers()))
         if key != self._key:
-            # The dictionary is kept as well, so that nothing else comes to lie where it is.
+            # Keeping the dictionary prevents another one from getting the same memory addresses.
             self._key, self._dictionary = key, dictionary
-            # Of a damaged table, a number may be any: below zero, a sequence would take it for one
-            # from the end.
+            # In a damaged table an index may be negative, and a sequence would then count from its
+            # end. A mapping raises KeyError instead.
             self._words = {None: None, **dict(enumerate(self._values(dictionary)))}
         return list(map(self._words.__getitem__, array.indices.to_pylist()))
 
@@ -185,17 +195,18 @@ def _texts(array: Any) -> Sequence[str | None]:
     try:
         found: Sequence[str | None] = array.to_pylist()
     except UnicodeDecodeError:
-        # As files are decoded: a byte that is not UTF-8 makes its cell unusable, and no other.
+        # Decodes like the file readers: a byte that is not UTF-8 affects only its own cell.
         cells = (scalar.as_buffer() for scalar in array)
         return [None if cell is None else cell.to_pybytes().decode("utf-8", "surrogateescape") for cell in cells]
     return found
 
 
 def _times(array: Any) -> Sequence[Any]:
-    """Returns the times of a column, with or without a time zone."""
+    """Returns the times of a column, in UTC if the column has a time zone and without a zone
+    otherwise.
+    """
     pyarrow = pyarrow_for("a table")
-    # Python's times have no nanoseconds. In UTC, for the rules of another zone need not be
-    # installed here.
+    # Python's times have no nanoseconds. The cast to UTC works without a time zone database.
     unit = "us" if array.type.unit == "ns" else array.type.unit
     array = array.cast(pyarrow.timestamp(unit, tz="UTC" if array.type.tz else None), safe=False)
     return _other_values(array)
@@ -204,7 +215,7 @@ def _times(array: Any) -> Sequence[Any]:
 def _other_values(array: Any) -> Sequence[Any]:
     try:
         found: Sequence[Any] = array.to_pylist()
-    except (ValueError, OverflowError):  # times that Python does not know, or text that is not UTF-8
+    except (ValueError, OverflowError):  # times out of Python's range, or text that is not UTF-8
         return [_value(scalar) for scalar in array]
     return found
 
@@ -217,23 +228,25 @@ def _value(scalar: Any) -> Any:
 
 
 PARQUET_BATCH_ROWS: Final = 250
-"""Rows of a Parquet file that are decoded in one go, at most: a text that all of them repeat is
-decoded for each.
+"""The most rows of a Parquet file that are decoded at once. Text that repeats in every row is
+decoded again for each row.
 """
 _FEWEST_ROWS: Final = 4
-"""As many when the first ones are large."""
+"""The rows decoded at once if the first rows are large."""
 _GATHERED_BYTES: Final = 4_194_304
-"""After so many, what is decoded is a block."""
+"""The size in bytes at which decoded rows are returned as a block."""
 _LOOKED_AT_BYTES: Final = 1_048_576
-"""Of the texts of all columns that are looked at."""
+"""The most bytes of text, in all columns together, that are searched for columns that should have
+been read.
+"""
 _BUFFER_BYTES: Final = 65_536
 _ONE_COLUMN: Final = "non-struct type"
-"""What pyarrow says of the schema of something that has no columns."""
+"""A part of pyarrow's message about an object that has no columns."""
 _MIXED: Final = re.compile("Conversion failed for column (.+) with type")
 
 
 class ArrowReader(ThreadedReader[L]):
-    """Reads a table in a thread. A database relation is computed there while it is read."""
+    """Reads a table in a thread. A database relation runs its query there while it is read."""
 
     why_not_flushed = "a table is there as a whole"
 
@@ -266,16 +279,16 @@ class ArrowReader(ThreadedReader[L]):
 
 
 def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """Yields the rows of a Parquet file in blocks; only the selected columns are read.
+    """Yields the rows of a Parquet file in blocks and reads only the selected columns.
 
-    Raises NoRows if there are none, InvalidInput for columns as the selection does, and, after the
-    rows before it, if the file cannot be read to its end.
+    Raises NoRows if the file has no rows, and InvalidInput if the selection refuses the columns. If
+    part of the file cannot be read, yields the rows before that part and then raises InvalidInput.
     """
     pyarrow = pyarrow_for("Parquet")
     from pyarrow.parquet import ParquetFile
 
     try:
-        # Page by page and in this thread alone: what pyarrow does by itself holds several row
+        # These options read page by page in this thread: pyarrow's defaults hold several row
         # groups in memory.
         parquet = ParquetFile(file, memory_map=False, pre_buffer=False, buffer_size=_BUFFER_BYTES)
         schema = parquet.schema_arrow
@@ -289,7 +302,7 @@ def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Blo
     batches = _batches(parquet.iter_batches(batch_size=_FEWEST_ROWS, columns=wanted, use_threads=False))
     if (first := next(batches, None)) is None:
         raise NoRows("the file has no rows, only column names")
-    # What the metadata say of a column is not asked: if that is damaged, pyarrow ends the process.
+    # This does not use the metadata of columns: if they are damaged, pyarrow ends the process.
     size = _GATHERED_BYTES * first.num_rows // max(1, first.nbytes)
     if size > _FEWEST_ROWS:
         size = min(size, PARQUET_BATCH_ROWS)
@@ -301,7 +314,9 @@ def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Blo
 
 
 def _look_at_texts(parquet: Any, schema: Any, selection: Selection[Any]) -> None:
-    """Shows the selection the first texts of a Parquet file, fewer of them if they are large."""
+    """Passes the first values of the text columns of a Parquet file to the selection: fewer values
+    if they are large.
+    """
     texts = [field.name for field in schema if _is_text(field.type)][:COLUMNS_LOOKED_AT]
     with contextlib.suppress(Exception):  # whatever a damaged column raises
         size, more = 0, _FEWEST_ROWS
@@ -313,8 +328,8 @@ def _look_at_texts(parquet: Any, schema: Any, selection: Selection[Any]) -> None
 
 
 def _look_at(batch: Any, selection: Selection[Any]) -> None:
-    """Shows the selection the first texts of a batch. What cannot be read of a column that is not read
-    otherwise does no harm.
+    """Passes the first values of the text columns of a batch to the selection. Ignores errors,
+    since a damaged column may be one that the job does not read.
     """
     with contextlib.suppress(Exception):  # whatever a damaged column raises
         selection.look_at(
@@ -345,7 +360,7 @@ def _batches(stream: Iterator[Any]) -> Iterator[Any]:
 
 
 def _why_not_opened(table: Any, error: Exception) -> str:
-    """Returns why an object gives no table although it has Arrow's interface."""
+    """Returns why an object with Arrow's interface does not return a table."""
     if hasattr(table, "to_frame") or _ONE_COLUMN in str(error):
         kind = type(table).__name__
         return (
@@ -363,8 +378,10 @@ def _why_not_opened(table: Any, error: Exception) -> str:
 
 
 def _why(error: Exception) -> str:
-    """Returns what is wrong, in other words than the library, which may quote values of the table."""
-    if isinstance(error, InvalidInput):  # of the file at an address that is read for it
+    """Returns the reason for an error without the library's own message, which may quote values of
+    the table.
+    """
+    if isinstance(error, InvalidInput):  # raised while the file is downloaded
         return error.message
     mixed = _MIXED.search(" ".join(map(str, error.args)))
     if mixed is not None:
@@ -373,7 +390,9 @@ def _why(error: Exception) -> str:
 
 
 def _size(table: object) -> int | None:
-    """Returns the number of rows if the table knows it. A relation of a database would compute it."""
+    """Returns the number of rows of a table that stores it, or None. A database relation would have
+    to run its query to count its rows.
+    """
     for holder, name in ((table, "num_rows"), (table, "height"), (getattr(table, "index", None), "size")):
         if isinstance(size := getattr(holder, name, None), int):
             return size

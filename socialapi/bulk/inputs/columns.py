@@ -1,4 +1,4 @@
-"""Names of columns: mappings of them, finding given ones, and showing them in messages."""
+"""Finds column names and formats them for messages."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,15 +7,20 @@ from typing import Final, Literal
 from socialapi.errors import InvalidInput, printable
 
 ColumnMapping = Mapping[str, str | int | Sequence[str | int]]
-"""The names of columns, or the numbers of those that have none, by what they hold."""
+"""The column names that a caller gave for each kind of value, or column numbers for a table without
+names.
+"""
 Override = Literal["operation_type", "effective_at", "expires_at"]
 
 OVERRIDES: Final[tuple[Override, ...]] = ("operation_type", "effective_at", "expires_at")
 
 MAX_NAMES_KEPT: Final = 1_000
-"""The most names of columns that are noted: objects may keep bringing new ones."""
+"""The most column names that are stored for the report, since every JSON object may bring new ones.
+"""
 MAX_NAME_LENGTH: Final = 256
-"""The longest name that is searched for numbers and words, which takes the square of its length."""
+"""The longest name that is searched for numbers and words: the search takes time quadratic in the
+length.
+"""
 _LONGEST_SHOWN: Final = 60
 
 
@@ -23,12 +28,16 @@ _SEPARATORS: Final = re.compile(r"[\s_.\-\ufeff\u200b]+")
 
 
 def folded_name(name: str) -> str:
-    """Returns the name without the differences of case and punctuation in which names are the same."""
+    """Returns a name without separators and in one case, so that two spellings of the same name are
+    equal.
+    """
     return _SEPARATORS.sub("", name).casefold()
 
 
 def positions_of(wanted: Iterable[str], names: Sequence[str]) -> list[int]:
-    """Returns the positions of the wanted names. An exact match is preferred to a folded one."""
+    """Returns the positions of the wanted names, ignoring case and separators only where no name
+    matches exactly.
+    """
     found: list[int] = []
     for each in wanted:
         exact = [position for position, name in enumerate(names) if name == each]
@@ -37,13 +46,13 @@ def positions_of(wanted: Iterable[str], names: Sequence[str]) -> list[int]:
 
 
 KEY: Final = "key"
-"""What reports say of the column of keys."""
+"""The word with which reports describe the key column."""
 
 
 def key_position(key: str | int | None, names: Sequence[str], *, is_needed: bool = False) -> int | None:
-    """Returns where the column of keys is; None if there is none.
+    """Returns the position of the key column, or None if there is no such column.
 
-    Raises InvalidInput for several, and if it `is_needed` for none.
+    Raises InvalidInput if several columns have that name, or if `is_needed` and none has it.
     """
     if key is None:
         return None
@@ -58,7 +67,9 @@ def key_position(key: str | int | None, names: Sequence[str], *, is_needed: bool
 
 
 def refuse_models(key: str | int | None) -> None:
-    """Raises InvalidInput if keys are asked for of models, which have none."""
+    """Raises InvalidInput if the caller asked for a key column although the rows are models, which
+    have no keys.
+    """
     if key is not None:
         raise InvalidInput(
             "models have no key: give mappings, or rows that have names, to have one in the outcomes file"
@@ -66,7 +77,7 @@ def refuse_models(key: str | int | None) -> None:
 
 
 def looks_personal(name: str) -> bool:
-    """Returns whether a name may be a value, which must not get into a message."""
+    """Returns whether a column name looks like personal data, which messages must not contain."""
     return len(name) > _LONGEST_SHOWN or "@" in name or sum(map(str.isdigit, name)) > 5
 
 
@@ -80,39 +91,43 @@ _is_value: Final = re.compile(
 
 
 def is_value(text: str) -> bool:
-    """Returns whether a text is an address, a number or a digest, and so no name of a column."""
+    """Returns whether a text is an e-mail address, a number or a digest, which a column name never
+    is.
+    """
     text = text.strip(" \t\r\n'\"<>=;,")
     return len(text) <= MAX_NAME_LENGTH and _is_value(text) is not None
 
 
 def paths_of(given: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    """Returns the given names that may be paths into objects."""
+    """Returns the column names from a mapping that may be paths into objects."""
     return tuple(name for names in given.values() for name in names if "." in name)
 
 
 def names_given(names: str | int | Sequence[str | int]) -> tuple[str, ...]:
-    """Returns the names of columns, or their numbers, as they were given for one kind or field."""
+    """Returns as texts the column names or numbers that a caller gave for one kind or field."""
     several = (names,) if isinstance(names, str | int) else names
     return tuple(str(each) for each in several if each != "")
 
 
 def noted_as(name: str) -> str:
-    """Returns what is stored of a name. A name too long to be shown is cut, but stays too long."""
+    """Returns a name as it is stored for the report. A name too long for messages is cut to a
+    length that is still too long.
+    """
     return name if len(name) <= _LONGEST_SHOWN else name[: _LONGEST_SHOWN + 1]
 
 
 def read_names(noted: Mapping[str, str]) -> Mapping[str, str]:
-    """Returns what each name that is read is read as, for a report."""
+    """Returns each column name that is read with the field it is read as, for a report."""
     return {shown_name(name): taken_for for name, taken_for in noted.items() if taken_for}
 
 
 def ignored_names(noted: Mapping[str, str]) -> tuple[str, ...]:
-    """Returns the names of columns that are not read, for a report."""
+    """Returns the names of the columns that are not read, for a report."""
     return tuple(dict.fromkeys(shown_name(name) for name, taken_for in noted.items() if not taken_for))
 
 
 def shown_name(name: str) -> str:
-    """Returns a name for a report, without what may be data."""
+    """Returns a column name for a report, or `<hidden>` if it may be data."""
     return "<hidden>" if looks_personal(name) else printable(name)
 
 
@@ -122,13 +137,15 @@ def with_article(noun: str) -> str:
 
 
 def quoted(name: object) -> str:
-    """Returns a name for a message, without what may be data."""
+    """Returns a column name in quotation marks for a message, or `<hidden>` if it may be data."""
     text = str(name)
     return "<hidden>" if looks_personal(text) else f'"{printable(text)}"'
 
 
 def printable_names(names: Sequence[str]) -> str:
-    """Returns the quoted names for a message. A name that may be data is shown as its position."""
+    """Returns a list of quoted column names for a message, with the position instead of a name that
+    may be data.
+    """
     listed = [f"(column {at})" if looks_personal(n) or not n.strip() else quoted(n) for at, n in enumerate(names, 1)]
     more = len(listed) - 20
     return ", ".join(listed[:20]) + (f" and {more} more" if more > 0 else "") if listed else "none"

@@ -1,8 +1,9 @@
 """Reads CSV and TSV files.
 
-Rows on one line each are parsed together, by Python's parser. If that fails, or a row has several lines, rows are
-parsed one by one: then each is checked for a quotation mark that is none, and so holds other rows of the file.
-How the file is written, such as its delimiter, is judged in `dialect`.
+Python's parser reads many lines at once if every row is on one line. If it fails, or if a row spans
+several lines, rows are parsed one by one, and each row of several lines is checked for a misplaced
+quotation mark that makes one cell out of several rows. The module `dialect` detects the delimiter
+and the escapes of a file.
 """
 
 import codecs
@@ -58,16 +59,18 @@ L = TypeVar("L", bound=Layout)
 MAX_LINE_CHARACTERS: Final = 1_048_576
 MAX_ROW_CHARACTERS: Final = 2_097_152
 MAX_COLUMNS: Final = 16_384
-"""As many as a spreadsheet may have."""
+"""The number of columns that a spreadsheet can have."""
 CELLS_PER_BLOCK: Final = 250_000
 HEAD_LINES: Final = 20
-"""The lines, without comments, among which the names of the columns are looked for."""
+"""The number of lines, not counting comments, that are searched for the column names."""
 HEAD_CHARACTERS: Final = 65_536
-"""The length of these lines after which no more are looked at."""
+"""The number of characters after which the search for the column names ends."""
 FEWEST_SHORT: Final = 3
-"""Rows with the same smaller number of cells among the first ones that are still taken for an accident."""
+"""The most rows among the first ones that may have too few cells before that number of cells counts
+as usual for the table.
+"""
 FULL_ROWS_PER_SHORT: Final = 10
-"""In a table in which one row of so many, or fewer, has fewer cells than names, the report warns of them."""
+"""The report warns of rows with too few cells if at most one row in this many is affected."""
 NAMES_SOUGHT: Final = (
     *("id", "sku", "title", "name", "first_name", "email", "e-mail", "mail", "phone", "mobile", "handle", "twitter"),
     *("username", "user_id", "country", "date", "created_at", "first name", "customer_id", "link", "price", "brand"),
@@ -75,7 +78,7 @@ NAMES_SOUGHT: Final = (
     *("kundennummer", "kundennr", "telefon", "handy", "artikelnummer", "artikelnr", "titel", "beschreibung", "preis"),
     *("nom", "prénom", "ville", "téléphone", "nombre", "apellidos", "correo", "teléfono"),
 )
-"""Names that another file, joined to this one, may have for its first columns."""
+"""Common names of first columns, which show where a second file was appended to this one."""
 
 _MISQUOTED: Final = "text follows a quotation mark that closes the cell: write a quotation mark within a cell twice"
 _NEVER_CLOSED: Final = "a quotation mark is not closed before the end of the file"
@@ -97,22 +100,27 @@ _OTHER_NAMES: Final = (
 )
 _REPEATS_NAMES: Final = Fault("repeats the names of the columns")
 _SEPARATOR: Final = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]*', re.IGNORECASE).fullmatch
-"""The line that Excel puts before a table, with its delimiter."""
+"""Matches the line with the delimiter that Excel writes above a table."""
 _FILLER: Final = "x" * (MAX_CELL_CHARACTERS + 1)
-"""Ends a line that was cut off: a cell that is too long, so that no parser takes the line for complete."""
+"""The end of a line that was cut off. It is longer than a cell may be, so that no parser accepts
+the line as complete.
+"""
 
 
 def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """Yields the rows below the column names; blank lines below them count as rows if there are others.
+    """Yields the rows below the column names in blocks. Blank lines count as rows if any other row
+    exists.
 
-    The delimiter is that of a `sep=` line, or the one of `DELIMITERS` that suits the first lines best. Bytes that
-    are not UTF-8 become lone surrogates, so that only their cell is unusable. A row may be shorter than the names,
-    and one that is longer or wrongly quoted has a doubt. A cell that is far too long is a fault of its row, as long
-    as it is clear where the next one begins. In a tab-separated file, a quotation mark that cannot be one is a
-    character.
+    The delimiter comes from a `sep=` line; without one, it is the one of `DELIMITERS` that fits the
+    first lines best. Bytes that are not UTF-8 become lone surrogates, so that only their cell is
+    unusable. A row may have fewer cells than there are names. Rows with too many cells or misplaced
+    quotation marks are listed in the `doubts` or `faults` of their block. A cell that is too long
+    makes its row a fault if it is clear where the next row begins. In a tab-separated file, a
+    quotation mark that cannot quote a cell is an ordinary character.
 
-    Raises NoRows if there is nothing but blank lines, or only the column names, InvalidInput for columns as the
-    selection does, and, after the rows before it, where quotation marks do not fit.
+    Raises NoRows if the file is blank or has only column names, and InvalidInput if the selection
+    refuses the columns. If misplaced quotation marks make it unclear where a row ends, yields the
+    rows before it and then raises InvalidInput.
     """
     sample, source, form = sample_with_escapes(file), _Lines(file), selection.form
     text, separator = source.first(), None
@@ -150,7 +158,9 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
 
 
 def _layout_of(names: Sequence[str], selection: Selection[L], line: int) -> L:
-    """Returns what the columns hold. Notes names that are not UTF-8, or raises InvalidInput if no other is known."""
+    """Returns the layout of the columns, and adds a remark about names that are not UTF-8. Raises
+    InvalidInput if the selection refuses the columns.
+    """
     if has_undecoded("".join(names)) is None:
         return selection.of_table(names, line)
     reason = f"the names on line {line} are not UTF-8, and such names are not known: {convert_from('WINDOWS-1252')}"
@@ -163,7 +173,9 @@ def _layout_of(names: Sequence[str], selection: Selection[L], line: int) -> L:
 
 
 def _note_skipped_lines(above: Sequence[str], line: int, selection: Selection[Any]) -> None:
-    """Notes that the names are below other lines. Raises InvalidInput if these may be rows and a guess is not allowed."""
+    """Adds a remark that the column names are below other lines. Raises InvalidInput if these lines
+    may be rows and the caller does not allow guessing.
+    """
     if not selection.form.guesses and not all(text.startswith("#") or text.isspace() for text in above):
         raise InvalidInput(
             f"line {line} seems to name the columns, below lines that do not: to be sure, say so with header_line={line} "
@@ -180,8 +192,8 @@ def _note_skipped_lines(above: Sequence[str], line: int, selection: Selection[An
 def _refuse_rows_of_other_columns(
     rows: Sequence[Sequence[str]], names: Sequence[str], positions: Sequence[int], delimiter: str, line: int
 ) -> None:
-    """Raises InvalidInput if the first rows, and their cells in the columns that are read, show that the names are not
-    theirs.
+    """Raises InvalidInput if the first rows show that the names do not belong to their columns.
+    `positions` are the columns that are read.
     """
     index = next((at for at, each in enumerate(rows) if not is_blank_row(each)), 0)
     rows, width = [each for each in rows if not is_blank_row(each)], len(names)
@@ -211,7 +223,9 @@ def _refuse_rows_of_other_columns(
 
 @attrs.define(eq=False)
 class _Rows:
-    """Parsed rows, the lines on which they begin, and the problems of some, by index."""
+    """Parsed rows, the line number on which each begins, and the problems of single rows by their
+    index.
+    """
 
     records: list[list[str]] = attrs.field(factory=list)
     lines: list[int] = attrs.field(factory=list)
@@ -222,9 +236,10 @@ class _Rows:
 def _blocks(
     table: "_Table", shape: "_RowShape", columns: "_Columns[L]", selection: Selection[L], names: Sequence[str]
 ) -> Iterator[Block[L]]:
-    """Yields the rows in blocks; blank ones at the beginning are counted, and yielded only if there are others.
+    """Yields the rows in blocks. Blank rows at the beginning are yielded only if other rows follow.
 
-    Raises InvalidInput, after the rows before it, at a line that names the columns of another file.
+    If a line repeats column names like the first line of another file, yields the rows before it
+    and then raises InvalidInput. Raises NoRows if all rows are blank.
     """
     number, is_blank, first_line = 0, True, table.line
     for rows in table.blocks(shape):
@@ -258,9 +273,9 @@ def _blocks(
 
 @attrs.frozen(eq=False)
 class _RowShape:
-    """What a row of a table looks like, by which a quotation mark that swallows other rows is found.
+    """The usual shape of a row, with which a misplaced quotation mark around other rows is found.
 
-    `width` is the number of names, and `widths` are the numbers of cells that rows may have.
+    `width` is the number of names, and `widths` are the usual numbers of cells in a row.
     """
 
     dialect: Dialect
@@ -270,13 +285,17 @@ class _RowShape:
 
     @classmethod
     def of(cls, dialect: Dialect, layout: Layout, width: int, rows: Sequence[Sequence[str]]) -> "_RowShape":
-        """Returns the shape of the first rows: also those count that often have the same smaller number of cells."""
+        """Returns the shape of the first rows. A smaller number of cells counts as usual if many of
+        these rows have it.
+        """
         fewest, counts = max(FEWEST_SHORT, len(rows) // 4), Counter(map(len, rows))
         usual = [each for each, count in counts.items() if count > fewest and each > 1]
         return cls(dialect, layout, width, {width, *usual})
 
     def problem_of(self, record: Sequence[str], raw: Sequence[str]) -> str | None:
-        """Returns why a row of several lines is none, or holds other rows; None if it is one."""
+        """Returns why a row that spans several lines is not a row or contains other rows, or None
+        if it is valid.
+        """
         if len(record) not in self.widths and (
             not is_blank_row(record[self.width :]) or self.layout.is_row(self._padded(record)) is False
         ):
@@ -286,7 +305,7 @@ class _RowShape:
             return _HOLDS_ROWS
         first, texts = 0, [(line_ends_in(cell), f"{self.dialect.delimiter} " in cell) for cell in record]
         texts = [(size, is_prose) for size, is_prose in texts if size]
-        if self.dialect.escapes_line_ends:  # an escaped line end in a cell ends none of these lines
+        if self.dialect.escapes_line_ends:  # an escaped line end does not begin a new line here
             texts = [(len(lines) - 1, texts[0][1])] if len(texts) == 1 < len(lines) else []
         for size, is_prose in texts:
             if self._are_rows(lines[first : first + size + 1], is_prose=is_prose):
@@ -295,11 +314,12 @@ class _RowShape:
         return None
 
     def _are_rows(self, lines: Sequence[Sequence[str]], *, is_prose: bool) -> bool:
-        """Returns whether some of the lines of a cell, taken by themselves, are other rows.
+        """Returns whether a cell that spans several lines contains other rows of the file.
 
-        A line between two others is one if it has as many cells as rows have, and an identifier or the like in the
-        right one, or if most of these lines may be rows. The first one is only if the last one is too. Words and short
-        rows are if every line may be a row; of two columns, only those without a blank after a delimiter.
+        A middle line counts as a row if it has the usual number of cells and an identifier in the
+        right column, or if most middle lines could be rows. The first line counts only if the last
+        line does, too. Lines of words or with few cells count only if every line could be a row. In
+        a table of two columns, a blank after a delimiter in the cell suggests prose.
         """
         edges, inner = (lines[0], lines[-1]), list(map(self._is_row, lines[1:-1]))
         are_wide = all(not is_blank_row(cells[self.width :]) for cells in edges)
@@ -320,7 +340,9 @@ class _RowShape:
         return (is_pair or not is_tab) and False not in (*inner, *ends)
 
     def _is_row(self, cells: Sequence[str]) -> bool | None:
-        """Returns whether a line with these cells is a row by itself; None if it may be."""
+        """Returns whether a line with these cells is a row by itself, or None if
+        that is unclear.
+        """
         if not is_blank_row(cells[self.width :]):
             return False
         found = self.layout.is_row(self._padded(cells))
@@ -329,7 +351,9 @@ class _RowShape:
         return None if found and len(cells) > 1 else False
 
     def _is_end(self, cells: Sequence[str]) -> bool | None:
-        """Returns whether a line with a lone quotation mark is a row by itself, also if it has a delimiter too many."""
+        """Returns whether the first or last line of a quoted cell is a row by itself, or None if
+        that is unclear. The line may have one delimiter too many.
+        """
         if self.width == 1 or is_blank_row(cells[self.width :]):
             return self._is_row(cells)
         found = {self.layout.is_row(cells[at : at + self.width]) for at in range(len(cells) - self.width + 1)}
@@ -340,7 +364,9 @@ class _RowShape:
 
 
 class _Table:
-    """The rows of a file, from a line that has the number `line` on. Its first lines are already read."""
+    """The rows of a file, beginning at the line with the number `line`. `first_lines` are the lines
+    that are read already.
+    """
 
     def __init__(self, first_lines: list[str], source: "_Lines", dialect: Dialect, line: int) -> None:
         self._waiting = dialect.prepare(first_lines)
@@ -351,7 +377,7 @@ class _Table:
         """The number of the line on which the next row begins."""
 
     def names(self) -> list[str]:
-        """Returns the names of the columns. Raises InvalidInput if they cannot be parsed."""
+        """Returns the names of the columns. Raises InvalidInput if their line cannot be parsed."""
         lines = self._take(1)
         names, count = self._parse_row(lines, 0)
         if names is None:
@@ -363,10 +389,12 @@ class _Table:
         return names
 
     def blocks(self, shape: _RowShape) -> Iterator[_Rows]:
-        """Yields the rows. Raises InvalidInput, after the rows before it, where it is unclear where the next one begins."""
+        """Yields the rows. If it is unclear where a row ends, yields the rows before it and then
+        raises InvalidInput.
+        """
         most = max(
             1, min(ROWS_PER_BLOCK, CELLS_PER_BLOCK // max(1, shape.width))
-        )  # each row gets a cell for every name
+        )  # short rows are padded to one cell for each name
         error: InvalidInput | None = None
         while error is None:
             rows, end = _Rows(), self._source.taken + BYTES_PER_BLOCK
@@ -385,7 +413,9 @@ class _Table:
         raise error
 
     def _parse_together(self, lines: list[str], rows: _Rows) -> bool:
-        """Adds the rows of these lines if each is on one of them. Returns whether that is so."""
+        """Adds the rows of these lines if every row is on one line. Returns whether
+        it added them.
+        """
         try:
             records = list(self._parser(lines))
         except csv.Error:
@@ -398,10 +428,12 @@ class _Table:
         return True
 
     def _parse_singly(self, lines: list[str], rows: _Rows, shape: _RowShape, most: int) -> None:
-        """Adds the rows of these lines one by one, and checks those that have several lines."""
+        """Adds the rows of these lines one by one, and checks rows that span several lines for
+        misplaced quotation marks.
+        """
         start = tried = 0
         while start < len(lines) and (room := most - len(rows.records)) > 0:
-            if start >= tried:  # lines with pairs of quotation marks are rows, as far as anything goes
+            if start >= tried:  # lines with an even number of quotation marks are probably complete rows
                 last = min(start + room, len(lines))
                 tried = next((at for at in range(start, last) if lines[at].count('"') % 2), last)
                 if tried > start and self._parse_together(lines[start:tried], rows):
@@ -420,9 +452,10 @@ class _Table:
         self._waiting[:0] = lines[start:]
 
     def _parse_row(self, lines: list[str], start: int) -> tuple[list[str] | None, int]:
-        """Returns the cells of the row that begins at this index, and how many lines it has, some of which may be added.
+        """Returns the cells of the row that begins at index `start`, and its number of lines. The
+        cells are None if the row cannot be parsed.
 
-        There are no cells if it cannot be parsed.
+        Appends further lines of the file to `lines` if the row continues after the last of them.
         """
 
         def following() -> Iterator[str]:
@@ -441,15 +474,17 @@ class _Table:
     def _misquoted_row(
         self, raw: Sequence[str], problem: str | None, rows: _Rows | None = None, shape: _RowShape | None = None
     ) -> tuple[list[str], int]:
-        """Returns the cells of a row that is not written as it should be, and how many lines it has, and notes its problem.
+        """Returns the cells of a badly quoted row and its number of lines, and adds its problem to
+        `rows`.
 
-        In tab-separated text, a quotation mark that is not one is a character, and the row ends with its first line.
-        Elsewhere, it has to be clear that the next row begins on the next line. Raises InvalidInput if it is not.
+        In tab-separated text, a misplaced quotation mark is an ordinary character, and the row ends
+        with its first line. In other text, raises InvalidInput unless it is clear that the next row
+        begins on the next line.
         """
         if problem is None and sum(map(len, raw)) > MAX_ROW_CHARACTERS:
             raise InvalidInput(f"line {self.line}: {_LONG_ROW}{_PROBABLY}")
         complete = self._dialect.continued(raw)
-        cut = complete[0].rstrip('"\n')  # as `_Lines` ends it
+        cut = complete[0].rstrip('"\n')  # `_Lines` adds these at the end of a line that it cuts off
         is_cut = len(raw[0]) > MAX_LINE_CHARACTERS + MAX_CELL_CHARACTERS and cut.endswith(_FILLER)
         text = cut.removesuffix(_FILLER) if is_cut else complete[0] if problem else "".join(raw)
         row = self._dialect.scan(text)
@@ -468,7 +503,7 @@ class _Table:
                 raise InvalidInput(f"line {self.line}: {problem}")
             probably = _PROBABLY if problem == _LONG_CELL else ""
             raise InvalidInput(f"line {self.line}, column {column}: {problem}{probably}")
-        # With fewer cells or more, those after the mark may be under the names of others.
+        # If the number of cells is wrong, the cells after the mark may be in the wrong columns.
         is_fault = is_long or width_of(row.cells, shape.width) not in shape.widths
         problems = rows.faults if is_fault else rows.doubts
         problems[len(rows.records)] = Fault(problem, column, columns=tuple(row.misquoted))
@@ -483,9 +518,10 @@ class _Table:
 
 
 class _Columns(Generic[L]):
-    """The columns of a table, of which `names` are None if it has none.
+    """The columns of a table. `names` is None for a table without names.
 
-    Most rows have at most `usual_width` cells, and `is_known` says whether a name is one that the job reads.
+    Most rows have at most `usual_width` cells. `is_known` returns whether the job reads columns
+    with the given names.
     """
 
     def __init__(
@@ -501,7 +537,7 @@ class _Columns(Generic[L]):
         self._usual_width = max(width, usual_width)
         self._is_known = is_known
         self.short = 0
-        """How many rows with fewer cells than names, but more than one, were returned."""
+        """The number of returned rows with fewer cells than names, but more than one cell."""
         self._folded = [] if names is None else [folded_name(names[at]) for at in layout.positions]
         names = (*names, *NAMES_SOUGHT) if names is not None else ()
         self._names = frozenset(filter(None, map(folded_name, names)))
@@ -509,7 +545,9 @@ class _Columns(Generic[L]):
         self._spellings = frozenset(names).union(*variants)
 
     def block(self, rows: _Rows, first_number: int) -> Block[L]:
-        """Returns the columns that are read. A row with surplus cells, unless they are blank in most rows, has a doubt."""
+        """Returns a block with the selected columns. Rows with more cells than names are added to
+        `doubts`, unless the extra cells are blank or most rows have as many.
+        """
         records, faults, width = rows.records, rows.faults, self.width
         if not set(map(len, records)) <= {width}:
             padded = []
@@ -530,8 +568,8 @@ class _Columns(Generic[L]):
         return Block(first_number, len(records), self.layout, columns, faults, rows.doubts, rows.lines, is_text=True)
 
     def end_of(self, block: Block[L], rows: _Rows) -> int | None:
-        """Returns the index of the first row that names the columns of another file, as joined files have it, and
-        makes those that repeat the names of this one faults. None if there is no such row.
+        """Returns the index of the first row with the column names of another file that was
+        appended to this one, or None. Rows that repeat the names of this file become faults.
         """
         if not self._folded:
             return None
@@ -551,8 +589,9 @@ class _Columns(Generic[L]):
         return None
 
     def _names_other_columns(self, cells: Sequence[str], above: Sequence[str], read: Sequence[str]) -> bool:
-        """Returns whether a row names columns: two cells are known names, which are not in the row above, and none
-        is a value. `read` are its folded cells in the columns that are read, of which one has to be filled.
+        """Returns whether a row names columns: it has two known names that the row above does not
+        have in the same columns, and no cell is a value. `read` are the folded cells of the columns
+        that are read, at least one of which must be filled.
         """
         if not any(read) or any(map(is_value, cells)):
             return False
@@ -561,14 +600,18 @@ class _Columns(Generic[L]):
         return is_elsewhere or len({*filter(self._is_name, changed)}) > 1
 
     def _is_name(self, cell: str) -> bool:
-        """Returns whether a cell is a name of this table or a known one, or ends with such a word."""
+        """Returns whether a cell is a name of this table, a name that the job knows, or a text that
+        ends with a known name.
+        """
         if len(cell) > MAX_NAME_LENGTH or not (folded := folded_name(cell)):
             return False
         return folded in self._names or self._is_known((cell,)) or self._is_known((re.split(r"[\s_.-]", cell)[-1],))
 
 
 class _Lines:
-    """The lines of a file. A line that is too long is cut off, and ends with a cell that is too long."""
+    """The lines of a file. A line that is too long is cut off and ends with a cell that no parser
+    accepts.
+    """
 
     def __init__(self, file: BufferedReader) -> None:
         self._file = file
@@ -576,12 +619,14 @@ class _Lines:
         self._parts = self._read_parts()
         self._lines: Iterator[str] = iter(())
         self.taken = 0
-        """How many characters were taken, a little more or less."""
+        """Approximately how many characters were returned."""
         self.number = 0
-        """The number of the line that `first` or `line_of_names` returned."""
+        """The number of the line that `first` or `line_of_names` returned last."""
 
     def take(self, wanted: int) -> list[str]:
-        """Returns the next lines, fewer than wanted only at the end of the file or after about `BYTES_PER_BLOCK`."""
+        """Returns the next `wanted` lines, or fewer at the end of the file or after about
+        `BYTES_PER_BLOCK`.
+        """
         lines, end = list(islice(self._lines, wanted)), self.taken + BYTES_PER_BLOCK
         while len(lines) < wanted and self.taken < end and (part := next(self._parts, None)) is not None:
             self.taken += len(part)
@@ -598,7 +643,9 @@ class _Lines:
         raise NoRows("the file is empty")
 
     def line_of_names(self, text: str, wanted: int) -> str:
-        """Returns the line of this number, given the last one that was read. Raises InvalidInput if it is blank or missing."""
+        """Returns the line with the number `wanted`; `text` is the line that was read last. Raises
+        InvalidInput if that line is blank or missing.
+        """
         lines = [text]
         while lines and self.number < wanted:
             lines = self.take(1)
@@ -608,7 +655,9 @@ class _Lines:
         return lines[0]
 
     def head(self, text: str) -> list[str]:
-        """Returns this line and those after it, up to `HEAD_LINES` that are not comments."""
+        """Returns the line `text` and the lines after it, up to `HEAD_LINES` lines that are not
+        comments.
+        """
         lines, found, characters = [text], 0, HEAD_CHARACTERS
         while (characters := characters - len(lines[-1])) > 0:
             found += not lines[-1].startswith("#")
@@ -618,9 +667,9 @@ class _Lines:
         return lines
 
     def _read_parts(self) -> Iterator[str]:
-        """Yields the text in parts that end where a line does.
+        """Yields the text in parts that end with a complete line.
 
-        A pipe is read as far as there is something in it: rows do not wait for a full buffer.
+        A pipe is read without waiting for a full buffer.
         """
         begun: list[str] = []
         length, text = 0, ""
@@ -643,7 +692,9 @@ class _Lines:
             yield last
 
     def _skip_line(self) -> tuple[int, str]:
-        """Reads to the end of a line. Returns how many quotation marks it has, and what was read of the next line."""
+        """Skips the rest of a line. Returns its number of quotation marks, and the text of the next
+        line that was read with it.
+        """
         quotes = 0
         while data := self._file.read1(READ_BYTES):
             text = self._decoder.decode(data)

@@ -1,4 +1,6 @@
-"""Judges how a CSV or TSV file is written: its delimiter, the line that names its columns, and its escapes."""
+"""Detects how a CSV or TSV file is written: its delimiter, the line that names its columns, and its
+escapes.
+"""
 
 import csv
 import functools
@@ -15,22 +17,28 @@ from socialapi.bulk.inputs.layouts import DELIMITERS, Escapes
 from socialapi.bulk.inputs.reader import Selection
 
 MAX_CELL_CHARACTERS: Final = 131_072
-"""The limit of Python's parser."""
+"""The longest cell that Python's parser accepts."""
 READ_BYTES: Final = 65_536
 NAMES_COMPARED: Final = 500
-"""Cells of a line that are compared with the known names."""
+"""The most cells of a line that are compared with the known column names."""
 SAMPLE_BYTES: Final = 1_048_576
-"""The beginning of the file that decides whether backslashes are escapes."""
+"""The size of the sample that decides whether backslashes are escapes."""
 LINES_READ_AGAIN: Final = 50_000
-"""Lines of the sample that are parsed a second time after a row that does not fit."""
+"""The most lines of the sample that are parsed a second time after a row with the wrong number of
+cells.
+"""
 FEW_MARKS: Final = 2
-"""Quotation marks without a backslash that do not yet mean that cells are quoted."""
+"""The most quotation marks without a backslash that a file may have before its cells count as
+quoted.
+"""
 
 
 _OPTIONS: Final[Sequence[Escapes]] = ("quotes", "unquoted", "everything")
 _find_escape: Final = re.compile(rb"\\[\"\r\n,;\t|]").search
 _find_doubled: Final = re.compile(r'(?<=[^\\",;\t|\r\n])""|(?<![^,;\t|\r\n])"""').findall
-"""Finds quotation marks within a cell, or where it begins, that are escaped by doubling, not by a backslash."""
+"""Finds doubled quotation marks, within a cell or at its beginning, that are not escaped by a
+backslash.
+"""
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED_QUOTE: Final = re.compile(r'\\([\\"])')
 _ends_escaped: Final = re.compile(r"(?<!\\)(?:\\\\)*\\\r\Z").search
@@ -38,15 +46,15 @@ _CONTINUED_LINE: Final = re.compile(r"(?:[^\\\r\n]++|\\.?)*+(?:\r\n|\r|\n|\Z)", 
 
 
 class Parser(Protocol):
-    """What `csv.reader` returns."""
+    """The type of the object that `csv.reader` returns."""
 
     @property
     def dialect(self) -> Any:
-        """What the parser was given, which a further one takes without a check."""
+        """The parser's dialect, which can be passed to another parser without a second check."""
 
     @property
     def line_num(self) -> int:
-        """How many lines were read."""
+        """The number of lines that the parser has read."""
 
     def __iter__(self) -> Self: ...
     def __next__(self) -> list[str]: ...
@@ -54,26 +62,32 @@ class Parser(Protocol):
 
 @attrs.define
 class ScannedRow:
-    """The cells of a row, and the columns, counted from 1, that keep the parser from reading it."""
+    """The cells of a row that the parser refuses, and the columns, counted from 1, that are the
+    reason.
+    """
 
     cells: list[str] = attrs.field(factory=list)
     misquoted: list[int] = attrs.field(factory=list)
     """The columns in which text follows a closing quotation mark."""
     too_long: int | None = None
     is_open: bool = False
-    """Whether the row continues after the text: a quotation mark is not closed, or the last line end is escaped."""
+    """Whether the row continues on the next line, because a quotation mark is not closed or the
+    line end is escaped.
+    """
 
 
 @attrs.frozen
 class Dialect:
-    """How a table is written. `line_end` is the only line end of the file if it is known."""
+    """How a table is written. `line_end` is the line end that all lines have, or an empty text if
+    it is unknown.
+    """
 
     delimiter: str
     escapes: Escapes = "nothing"
     line_end: str = ""
 
     def escaping(self, escapes: Escapes, first_line: str) -> "Dialect":
-        """Returns the dialect with these escapes, for a file that begins with this line."""
+        """Returns the dialect with other escapes, for a file that begins with `first_line`."""
         line_end = "\n" if escapes == "unquoted" and first_line.endswith("\n") else ""
         return attrs.evolve(self, escapes=escapes, line_end=line_end)
 
@@ -83,7 +97,7 @@ class Dialect:
         return self.escapes in ("everything", "unquoted")
 
     def parser(self, prepared: Iterable[str], *, strict: bool = True) -> Parser:
-        """Returns a parser of lines that `prepare` returned."""
+        """Returns a parser for lines that `prepare` returned."""
         return csv.reader(
             prepared,
             delimiter=self.delimiter,
@@ -94,21 +108,23 @@ class Dialect:
         )
 
     def prepare(self, lines: list[str]) -> list[str]:
-        r"""Returns lines with their escapes as Python's parser expects them. `\N`, which databases write for nothing, stays."""
+        r"""Returns lines with their escapes rewritten for Python's parser. Keeps `\N`, which
+        databases write for a missing value.
+        """
         if self.escapes == "nothing":
             return lines
         if self.escapes == "quotes":
             return [_ESCAPED_QUOTE.sub(lambda found: '""' if found[1] == '"' else "\\", line) for line in lines]
         null = _null_pattern(self.delimiter)
         prepared = [null.sub(r"\\\\N", line).replace("\\\r\n", "\\\n") for line in lines]
-        if self.line_end == "\n":  # then a carriage return is a character
+        if self.line_end == "\n":  # a carriage return is then an ordinary character
             prepared = [
                 line[:-1] + "\\\r" if line.endswith("\r") and not _ends_escaped(line) else line for line in prepared
             ]
         return prepared
 
     def parse_all(self, lines: list[str]) -> list[list[str]]:
-        """Returns the rows of the first lines of a file, without those that cannot be parsed."""
+        """Returns the rows of the first lines of a file, and skips rows that cannot be parsed."""
         parser, rows = self.parser(self.prepare(lines), strict=False), list[list[str]]()
         while True:
             try:
@@ -118,9 +134,8 @@ class Dialect:
             return rows
 
     def parse_row(self, lines: Iterable[str]) -> tuple[list[str] | None, int]:
-        """Returns the cells of the row that begins on the first of these prepared lines, and how many lines it has.
-
-        There are no cells if it cannot be parsed.
+        """Returns the cells of the row that begins on the first of the prepared lines, and its
+        number of lines. The cells are None if the row cannot be parsed.
         """
         parser = self.parser(lines)
         try:
@@ -129,21 +144,24 @@ class Dialect:
             return None, parser.line_num
 
     def cells_of(self, line: str) -> list[str]:
-        """Returns the cells of a line by itself: a quotation mark that does not close a cell on it is a character."""
+        """Returns the cells of a line without the lines around it. A quotation mark that does not
+        close a cell on this line is an ordinary character.
+        """
         found = _cell_pattern(self).finditer(line.rstrip("\r\n") + self.delimiter)
         cells = [cell[2].lstrip(" ") if cell[1] is None else cell[1].replace('""', '"') for cell in found]
         return [_ESCAPED.sub(r"\1", cell) for cell in cells] if self.escapes_line_ends else cells
 
     def continued(self, lines: Sequence[str]) -> Sequence[str]:
-        """Returns the lines of a row, of which those are one that a backslash continues."""
+        """Returns the lines of a row, with lines joined where a backslash escapes the line end."""
         if not self.escapes_line_ends or len(lines) == 1:
             return lines
         return [line for line in _CONTINUED_LINE.findall("".join(lines)) if line]
 
     def scan(self, text: str) -> ScannedRow:
-        """Reads a row that the parser refuses, character by character, up to a cell that is too long.
+        """Returns the cells of a row that the parser refuses, read character by character up to a
+        cell that is too long.
 
-        Text that follows a closing quotation mark belongs to its cell.
+        Text after a closing quotation mark becomes part of its cell.
         """
         row, cell, state = ScannedRow(), list[str](), "start"
         letters = iter(text.rstrip("\r\n"))
@@ -163,7 +181,7 @@ class Dialect:
                 row.misquoted.append(len(row.cells) + 1)
             state = "quoted" if state == "quoted" else "plain"
             if letter == "\\" and self.escapes_line_ends:
-                letter = next(letters, "")  # noqa: PLW2901 - the escaped one
+                letter = next(letters, "")  # noqa: PLW2901 - the escaped letter
                 row.is_open = not letter
             cell.append(letter)
             if len(cell) > MAX_CELL_CHARACTERS:
@@ -188,7 +206,7 @@ def _null_pattern(delimiter: str) -> re.Pattern[str]:
 
 
 def line_ends_in(text: str) -> int:
-    """Returns how many line ends a text has."""
+    """Returns the number of line ends in a text."""
     return text.count("\n") + text.count("\r") - text.count("\r\n")
 
 
@@ -198,26 +216,28 @@ def is_blank_row(cells: Sequence[str]) -> bool:
 
 
 def width_of(cells: Sequence[str], width: int) -> int:
-    """Returns how many cells a row has, without surplus ones that are blank."""
+    """Returns the number of cells of a row, not counting blank cells after the last
+    named column.
+    """
     return width if len(cells) > width and is_blank_row(cells[width:]) else len(cells)
 
 
 def is_comment(cells: Sequence[str]) -> bool:
-    """Returns whether a line begins with `#`."""
+    """Returns whether the first cell of a line begins with `#`."""
     return cells[0].startswith("#")
 
 
 def without_comment_mark(names: Sequence[str]) -> Sequence[str]:
-    """Returns the names of columns that are in a comment."""
+    """Returns column names from a comment line without its `#`."""
     return [names[0].lstrip("# "), *names[1:]]
 
 
 @attrs.frozen
 class Head:
-    """The first lines of a table, as a dialect reads them.
+    """The first lines of a table, parsed with one dialect.
 
-    `index` is that of the line that names the columns, `known` the number of names there that are known, and `rows`
-    are the names and the rows below them.
+    `index` is the index of the line that names the columns, and `known` is the number of known
+    names on it. `rows` are the names and the rows below them.
     """
 
     dialect: Dialect
@@ -226,27 +246,29 @@ class Head:
     rows: Sequence[Sequence[str]]
 
     def score(self) -> tuple[bool, int, float, int]:
-        """Returns how well the dialect suits the lines: by known names, rows of equal length, and columns."""
+        """Returns a score of how well the dialect fits the lines: by known names, then by rows of
+        equal length, then by the number of columns.
+        """
         width, rows = len(self.rows[0]), [each for each in self.rows[1:] if each]
         even = [len(row) for row in rows].count(width) / len(rows) if rows and width > 1 else 0.0
         return (self.known > 0 and self.index == 0, self.known, even, width)
 
 
 def read_head(lines: Sequence[str], separator: str | None, selection: Selection[Any]) -> Head:
-    """Returns the first lines of a file as the delimiter that suits them best reads them.
+    """Returns the first lines of a file, parsed with the delimiter that fits them best.
 
-    If no delimiter finds a known name in the first line, the names are looked for below it.
+    If no delimiter yields a known name on the first line, searches the lines below it for names.
     """
-    text = "".join(lines)[:MAX_CELL_CHARACTERS]  # so that no cell is too long for the parser
+    text = "".join(lines)[:MAX_CELL_CHARACTERS]  # longer text could have a cell that the parser refuses
     shown = list(StringIO(text, newline=""))
-    absent = [*filterfalse(text.__contains__, DELIMITERS)]  # which all read a line as one cell
+    absent = [*filterfalse(text.__contains__, DELIMITERS)]  # they all read a line as one cell
     delimiters = [*filterfalse(absent[1:].__contains__, DELIMITERS)] if separator is None else [separator]
     heads, most = list[Head](), 0
     for dialect in map(Dialect, delimiters):
         rows, known = dialect.parse_all(shown), 0
         if selection.form.header:
             known = _known(rows[0], selection)
-            if '"' in shown[0]:  # which may not be closed
+            if '"' in shown[0]:  # the quotation mark may not be closed
                 known = max(known, _known(dialect.cells_of(shown[0]), selection))
         heads.append(Head(dialect, 0, known, rows))
         most = max(most, known)
@@ -257,7 +279,9 @@ def read_head(lines: Sequence[str], separator: str | None, selection: Selection[
 
 
 def _with_names_below(head: Head, lines: list[str], selection: Selection[Any]) -> Head:
-    """Returns the head with the line that names the columns, if that is not the first one."""
+    """Returns the head with the first line that names the columns, or the same head if none of the
+    lower lines does.
+    """
     cells = list(map(head.dialect.cells_of, lines))
     if not (index := _line_of_names(cells, selection)):
         return head
@@ -266,9 +290,10 @@ def _with_names_below(head: Head, lines: list[str], selection: Selection[Any]) -
 
 
 def _line_of_names(lines: Sequence[Sequence[str]], selection: Selection[Any]) -> int:
-    """Returns the index of the line that names the columns below a title or comments; 0 if there is none.
+    """Returns the index of the line below a title or comments that names the columns, or 0 if there
+    is none.
 
-    A comment names them only if no other line does.
+    A comment line counts only if no other line has the names.
     """
     most, has_title = 0, False
     for index, cells in enumerate(lines):
@@ -289,9 +314,10 @@ def _known(cells: Sequence[str], selection: Selection[Any]) -> int:
 
 
 def sample_with_escapes(file: BufferedReader) -> bytes:
-    """Returns the beginning of the file if a backslash may be an escape there; else nothing.
+    """Returns the beginning of the file if it may contain a backslash as an escape, or no bytes
+    otherwise.
 
-    Of a file that cannot be read twice, such as a pipe, it is what has arrived.
+    For a pipe or another file that cannot be read twice, uses only the bytes that have arrived.
     """
     if not file.seekable():
         sample = file.peek()
@@ -311,7 +337,9 @@ def sample_with_escapes(file: BufferedReader) -> bytes:
 
 
 def with_escapes(dialect: Dialect, sample: bytes, line: int) -> Dialect:
-    """Returns the dialect with the escapes with which most rows of the sample, from this line on, are as wide as the names."""
+    """Returns the dialect with the escapes that give the most rows as many cells as there are
+    names. `line` is the number of the line in the sample that names the columns.
+    """
     text = sample.decode("utf-8", "surrogateescape")
     lines = list(StringIO(text, newline=""))[line - 1 :]
     if is_cut := len(sample) >= SAMPLE_BYTES:
@@ -335,9 +363,11 @@ def with_escapes(dialect: Dialect, sample: bytes, line: int) -> Dialect:
 
 
 def _fit(dialect: Dialect, lines: list[str], *, is_cut: bool) -> tuple[int, int]:
-    """Returns how many rows are as wide as the names, and the negative number of those that are not.
+    """Returns the number of rows with as many cells as there are names, and the negated number of
+    other rows.
 
-    After a row that does not fit, its second line is parsed as a row, so that damage costs one row.
+    After a row with the wrong number of cells, parsing continues on its second line, so that a
+    misplaced quotation mark affects one row only.
     """
     prepared = dialect.prepare(lines)
     lines_left, start, width, even, uneven = LINES_READ_AGAIN, 0, 0, 0, 0
@@ -361,6 +391,6 @@ def _fit(dialect: Dialect, lines: list[str], *, is_cut: bool) -> tuple[int, int]
 
 
 def are_rows(lines: Sequence[Sequence[str]], width: int) -> bool:
-    """Returns whether the first of several lines and another one are as wide as rows."""
+    """Returns whether the first of several lines and at least one other line have `width` cells."""
     widths = [width_of(cells, width) for cells in lines]
     return width == widths[0] > 1 and width in widths[1:]

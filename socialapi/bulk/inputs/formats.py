@@ -16,30 +16,32 @@ if TYPE_CHECKING:
 L = TypeVar("L", bound=Layout)
 
 Records = str | os.PathLike[str] | BinaryFile | ArrowStream | Iterable[object] | AsyncIterable[object]
-"""What jobs read: the path of a file or a pattern, a list of these, an open binary file, a table,
-or an iterable of models, mappings or keyed rows.
+"""The types of input that jobs read: a path or pattern, a list of paths and patterns, an open
+binary file, a table, or an iterable of models, mappings or keyed rows.
 """
 
 
 def open_records(records: Any, selection: Selection[L], network: "Network | None" = None) -> Reader[Block[L]]:
-    """A reader of what is selected of the records; use it as an asynchronous context manager.
+    """Returns a reader that reads the selected columns of the records. Use it as an asynchronous
+    context manager.
 
-    `records` is
+    `records` is one of these:
 
-    - the path of a file (text or path-like: CSV, TSV, JSON Lines, a JSON array, a product feed in
-      XML or Parquet, by its extension or else by its first bytes; all but Parquet also as gzip or
-      Zstandard archives), a pattern such as `exports/*.csv`, or a list of such texts;
-    - an open binary file, which is read from where it stands and not closed;
-    - a table that speaks Arrow's PyCapsule interface: a DataFrame of pandas or Polars, a table of
-      pyarrow, a relation of DuckDB;
+    - the path of a file, or a pattern such as `exports/*.csv`, or a list of paths and patterns. The
+      file is CSV, TSV, JSON Lines, a JSON array, a product feed in XML, or Parquet, recognised by
+      its extension or else by its first bytes. All formats but Parquet may be gzip or Zstandard
+      archives;
+    - an open binary file, which is read from its current position and left open;
+    - a table with Arrow's PyCapsule interface: a DataFrame of pandas or Polars, a pyarrow table, or
+      a DuckDB relation;
     - an iterable or asynchronous iterable of the models of the selection, of mappings, or of rows
-      that have names, such as those of databases, named tuples and dataclasses.
+      with named fields, such as database rows, named tuples and dataclasses.
 
-    A plain iterable is advanced on the event loop, a block at a time, so it should not block; files
-    and tables are read in a thread.
+    A plain iterable is advanced on the event loop, one block at a time, so it should not block.
+    Files and tables are read in a thread.
 
-    Raises InvalidInput for something that cannot be read at all; a file is opened, and found
-    unusable, when its first block is asked for.
+    Raises InvalidInput if the type of the records cannot be read. The reader opens a file, and
+    raises its errors, when the first block is requested.
     """
     if selection.form.layout is not None and not are_files(records):
         raise InvalidInput(ONLY_FILES)
@@ -60,7 +62,9 @@ ONLY_FILES: Final = (
 
 
 def are_files(records: Any) -> bool:
-    """Whether it is the path of a file or a pattern, a list of these and nothing else, or an open file."""
+    """Returns whether the records are a path or pattern, a list of nothing but paths and patterns,
+    or an open file.
+    """
     if hasattr(records, "__arrow_c_stream__"):
         return False
     if isinstance(records, str | os.PathLike) or hasattr(records, "read"):
@@ -70,7 +74,9 @@ def are_files(records: Any) -> bool:
 
 
 def check_layout_place(path: str | os.PathLike[str] | None, records: Any) -> None:
-    """Raises InvalidInput where the layout of the records cannot be written."""
+    """Raises InvalidInput if the records are not files, or if their layout cannot be written to
+    this path.
+    """
     if path is not None:
         if not are_files(records):
             raise InvalidInput(ONLY_FILES)

@@ -1,4 +1,6 @@
-"""Removes what spreadsheets and copied pages leave around the value of a cell."""
+"""Removes the characters that spreadsheets and copied web pages leave around the
+value of a cell.
+"""
 
 import functools
 import re
@@ -9,8 +11,7 @@ import attrs
 
 from socialapi.reports import MENDED
 
-# For character classes: what shows nothing and has no width, what is blank, and what has no
-# business within a value.
+# For character classes: characters without width, blanks, and quotation marks.
 ZERO_WIDTH: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e007f\U000e0100-\U000e01ef"
@@ -19,15 +20,17 @@ BLANKS: Final = "\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 TYPOGRAPHIC_QUOTES: Final = "\u00ab\u00b4\u00bb\u2018-\u201f\u2039\u203a\u300c-\u300f\u301d-\u301f\uff02\uff07"
 
 MAX_CHARACTERS: Final = 1_000
-"""What is longer is no address in any packing, and is left as it is."""
+"""The length above which a text is returned unchanged: no identifier is that long, whatever
+surrounds it.
+"""
 
-# What only unusual cells need is compiled for the first of them: a pattern with large character classes
-# takes a millisecond.
+# Patterns with large character classes take a millisecond to compile, and only unusual cells need
+# them: each is compiled on first use.
 compiled: Final = functools.cache(re.compile)
 
 
 _ANY_ZERO_WIDTH: Final = f"[{ZERO_WIDTH}]"
-# A joiner beside a letter of a script that uses it may be part of a word.
+# A joiner next to a letter of a non-Latin script may be part of a word.
 _JOINER: Final = "(?<=[^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?=[^\x00-\x7f])"
 ANY_QUOTE: Final = rf"""["'`\\{TYPOGRAPHIC_QUOTES}]"""
 INVISIBLE_CHARACTERS: Final = "invisible characters"
@@ -38,8 +41,8 @@ APOSTROPHE: Final = "an apostrophe"
 
 @attrs.frozen(repr=False)
 class Cleaned:
-    """A value without what exports leave around it. `removed` describes what was removed; it is empty
-    if nothing was.
+    """A value without the characters that exports leave around it. `removed` describes the removed
+    characters and is empty if there were none.
     """
 
     text: str
@@ -47,29 +50,35 @@ class Cleaned:
 
 
 Layer = Callable[[str], tuple[str, str]]
-"""Removes something from a text: returns the rest and a word for what it was, or the text itself."""
+"""A function that removes one kind of characters. It returns the remaining text and a word for the
+removed characters, or the same text if there were none.
+"""
 
 
 def in_words(removed: tuple[str, ...]) -> str:
-    """Returns the warning about a value from which these were removed; an empty text for none."""
+    """Returns the warning that these characters were removed from a value, or an empty text if none
+    were.
+    """
     return f"{MENDED}: {', '.join(removed)} removed" if removed else ""
 
 
 def is_wrapped(text: str) -> bool:
-    """Returns whether a trimmed id has something around or within it that may be no part of it."""
+    """Returns whether a trimmed id has characters around or within it that may not
+    be part of it.
+    """
     return text[:1] == "=" or is_quote(text[:1]) or (not text.isascii() and without_zero_width(text)[0] != text)
 
 
 def unwrapped(text: str) -> Cleaned:
-    """Returns an id in a trimmed text without what keeps it a text in a spreadsheet (`="…"`, an apostrophe
-    before it), quotation marks around it, and invisible characters.
+    """Returns an id without invisible characters, quotation marks around it, and the marks with
+    which spreadsheets keep a number as text (`="…"` or a leading apostrophe).
     """
     return peeled(text, _ID_LAYERS, lambda rest: not is_wrapped(rest), keep=True)
 
 
 def peeled(text: str, layers: tuple[Layer, ...], is_clean: Callable[[str], bool], *, keep: bool = False) -> Cleaned:
-    """Removes one layer after another until the rest is clean. If it never is, returns the text itself,
-    or with `keep` what is left.
+    """Removes one layer after another until `is_clean` accepts the rest. If it never does, returns
+    the text unchanged or, with `keep`, the rest.
     """
     if len(text) > MAX_CHARACTERS:
         return Cleaned(text)
@@ -88,19 +97,23 @@ def peeled(text: str, layers: tuple[Layer, ...], is_clean: Callable[[str], bool]
 
 
 def without_zero_width(text: str) -> tuple[str, str]:
-    """Removes invisible characters, unless a joiner among them may be part of a word."""
+    """Removes invisible characters, unless one of them is a joiner that may be part of a word."""
     if compiled(_JOINER).search(text):
         return text, ""
     return compiled(_ANY_ZERO_WIDTH).sub("", text), INVISIBLE_CHARACTERS
 
 
 def is_quote(text: str) -> bool:
-    """Returns whether a character is a quotation mark of any kind, or a backslash before one."""
+    """Returns whether a character is a quotation mark of any kind, or a backslash, which may escape
+    one.
+    """
     return compiled(ANY_QUOTE).fullmatch(text) is not None
 
 
 def without_formula(text: str) -> tuple[str, str]:
-    """Removes the equals sign of a spreadsheet's `="text"`; the quotation marks are another layer."""
+    """Removes the equals sign of a spreadsheet's `="text"`. `without_two_marks` removes the
+    quotation marks.
+    """
     return (text[1:], FORMULA) if text[:1] == "=" and is_quote(text[1:2]) else (text, "")
 
 

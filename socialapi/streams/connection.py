@@ -80,7 +80,8 @@ class Connection:
         for a stream.
         """
         text = b"" if self.brought_data else b"\n".join((*lines, self.rest)).lstrip()
-        if text[:1] != b"<":
+        # A stream may begin with a line of anything, and goes on.
+        if text[:1] != b"<" or "html" not in self._reply.headers.get("content-type", ""):
             return None
         return read_error(Reply(self._reply.status, self._reply.headers, text)).summary
 

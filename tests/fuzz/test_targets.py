@@ -53,7 +53,12 @@ _OWN: Final = "reads what this process wrote, and no other can change"
 _CHILD: Final = "reads the line of a process that it has started itself"
 WITHOUT_TARGET: Final[dict[str, str]] = {
     "bulk.erasure:_is_open": "asks SQLite whether a file is in use, and reads nothing of it",
+    "bulk.audiences.cleanup:_from_base64": "is given what a pattern has matched",
+    "bulk.inputs.layouts:_cells": "reads the line of a file whose layout has changed, for its message",
+    "bulk.inputs.layouts:read_layout": "reads a file of the user's own, in tests of every fault that it may have",
     "bulk.products.batcher:WaitingProducts._read": _OWN,
+    "bulk.products.price_objects:_number": "is given what a pattern has matched",
+    "bulk.sync.scratch:RowFile.numbers": _OWN,
     "cli.emulator:_detach": _CHILD,
     "cli.emulator:private_emulator": _CHILD,
     "cli.jobs:_moment": "shows a time of a journal, whose lines have checksums",
@@ -64,6 +69,7 @@ WITHOUT_TARGET: Final[dict[str, str]] = {
     "emulator.platform.state:PostStore.time_of": "reads the time of a post, or does without one that is none",
     "session.call:Call.located": "takes the address of its own request apart, which has been sent",
     "session.telemetry:Telemetry._attributes_of": "takes the address of a host apart, which Config has checked",
+    "wire.response:Reply.body": "decodes what it returns as bytes if it is no JSON",
 }
 """Functions that call one of these, and why they have no target."""
 READ_ONCE: Final = frozenset({"emulator.seed.records:contents"})

@@ -1,23 +1,24 @@
-"""Reads product feeds in XML, as a stream and in bounded memory.
+"""Reads product feeds in XML as a stream and in bounded memory.
 
-An item is an element called `item`, `entry` or `product` that stands one or two levels below the
-root, which covers RSS 2.0 (`rss`, `channel`, `item`), RSS 1.0 (`rdf:RDF`, `item`), Atom (`feed`,
-`entry`) and plain lists (`products`, `product`). It becomes a mapping of names to texts:
+An item is an element called `item`, `entry` or `product`, one or two levels below the root. This
+covers RSS 2.0 (`rss`, `channel`, `item`), RSS 1.0 (`rdf:RDF`, `item`), Atom (`feed`, `entry`) and
+plain lists (`products`, `product`). Each item becomes a mapping of names to texts:
 
-- Names in Google's namespace lose their prefix, whichever it is. `g` is that prefix even where it
-  was never declared, which exporters forget. Such an element is preferred to the plain one of the
-  same name (`g:title` to `title`). Other prefixes stay (`dc:date`).
-- An element that is there more than once gives a list. Blank elements give nothing.
-- An element inside another has both names, `shipping.country`, and is none of the fields. Inside
-  `title`, `description`, `summary` and `content`, elements are markup: their text stays.
-- An attribute has the name of its element before it: `price@currency`, and `@id` for the item's
-  own. The address of an Atom `link` is its text.
-- In Atom, `summary` or `content` is the description if there is no other. The plain `id` is the
-  product's, as Google's documentation has it, unless it is an address (`tag:`, `http:`, `urn:`);
-  then it is called `atom:id`.
+- Names in Google's namespace lose their prefix. The prefix `g` counts as Google's even if the feed
+  does not declare it, since many exporters forget to. An element in this namespace replaces a plain
+  one with the same name (`g:title` replaces `title`). Other prefixes are kept (`dc:date`).
+- An element that occurs more than once becomes a list. Blank elements are skipped.
+- A nested element has a path as its name, such as `shipping.country`, and is not read as a field.
+  Inside `title`, `description`, `summary` and `content`, elements are markup, and only their text
+  is kept.
+- The name of an attribute follows the name of its element: `price@currency`, or `@id` for an
+  attribute of the item. The text of an Atom `link` is its address.
+- In Atom, `summary` or `content` becomes the description if the entry has no other. The plain `id`
+  is the product id, as in Google's documentation. If it is an address (`tag:`, `http:`, `urn:`), it
+  is called `atom:id` instead.
 
-Texts stay as XML has them: an entity inside CDATA is not resolved. Document types with
-declarations are refused, so there are no entities to expand and no external ones to fetch.
+Entities inside CDATA are not resolved. Document types with declarations are refused, so no entity
+is expanded and no external file is fetched.
 """
 
 import codecs
@@ -40,18 +41,22 @@ Item = dict[str, str | list[str]]
 
 MAX_ITEM_BYTES: Final = 1_048_576
 MAX_TAG_BYTES: Final = 1_048_576
-"""Of a tag, a comment or a processing instruction, which the parser holds in memory as a whole."""
+"""The longest tag, comment or processing instruction, since the parser holds all of
+it in memory.
+"""
 MAX_DEPTH: Final = 100
 MAX_NAME_LENGTH: Final = 256
 MAX_NAMES_LENGTH: Final = 262_144
-"""Of the different names of a feed together, which the parser keeps."""
+"""The total length of the different names in a feed, since the parser keeps them in memory."""
 READ_BYTES: Final = 65_536
 
 _ITEM_NAMES: Final = frozenset({"item", "entry", "product"})
 _ITEM_LEVELS: Final = frozenset({2, 3})
 _STANDARD_ROOTS: Final = frozenset({"rss", "rdf", "feed", "channel"})
 _LIST_ROOTS: Final = frozenset({"products", "items", "entries", "catalog", "shop"})
-"""The roots of lists of products; one that has other elements is in a dialect that is not known."""
+"""Roots of plain lists of products. A list without items counts as an empty feed only if it has no
+other elements, which would be in an unknown format.
+"""
 _MARKED_UP: Final = frozenset({"title", "description", "summary", "content"})
 
 _is_google: Final = re.compile(r"https?://base\.google\.com/n[cs]/1\.0/?").fullmatch
@@ -63,7 +68,7 @@ _forbidden: Final = re.compile(
     rb"[\x00-\x08\x0b\x0c\x0e-\x1f]|&#(?:x0*(?:[0-8bcef]|1[0-9a-f])|0*(?:[0-8]|1[12]|1[4-9]|2[0-9]|3[01]));",
     re.IGNORECASE,
 )
-"""Matches a control character that XML does not allow, as it is or as a reference."""
+"""Matches a control character that XML does not allow, written literally or as a reference."""
 _CONTROLS: Final = bytes({*range(32)} - {*b"\t\n\r"})
 _breaks_lines: Final = re.compile(rb"[\x0b\x0c]|&#(?:x0*[bc]|0*1[12]);", re.IGNORECASE).fullmatch
 _LONGEST_REFERENCE: Final = 20
@@ -103,16 +108,17 @@ _SAYS: Final[Mapping[str, str]] = {
 
 
 def looks_like_xml(head: bytes) -> bool:
-    """Returns whether a file that begins like this is XML, not a table or JSON."""
+    """Returns whether a file with this beginning is XML, and not a table or JSON."""
     return _starts_as_xml(head) is not None
 
 
 def read_items(file: BufferedReader, remarks: list[RowIssue] | None = None) -> Iterator[tuple[Item, int] | tuple[()]]:
-    """The items of a product feed, each with the line on which it begins, and `CUT` where a block
-    has to end. Control characters that XML does not allow are left out, with a remark.
+    """Yields the items of a product feed, each with the line on which it begins, and `CUT` where a
+    block must end. Removes control characters that XML does not allow, and adds a remark about
+    them.
 
-    Raises NoRows for a feed without items, and InvalidInput, which names line and column, for what
-    is no feed or cannot be read any further; the items before the fault are handed out first.
+    Raises NoRows if the feed has no items. If the file is not a feed or cannot be read to its end,
+    yields the items before the error and then raises InvalidInput with the line and column.
     """
     head, lines_before = _beginning(file)
     feed = _Feed(lines_before, "utf-8" if _claims_utf_16(head) else None)
@@ -143,7 +149,9 @@ def read_items(file: BufferedReader, remarks: list[RowIssue] | None = None) -> I
 
 
 def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[RowIssue]) -> Iterator[bytes]:
-    """Yields the text of a feed without control characters, and with a blank for those that break lines."""
+    """Yields the text of a feed without control characters. Control characters that break lines are
+    replaced by a blank.
+    """
     held = b""
     for chunk in chunks:
         text = held + chunk
@@ -151,7 +159,7 @@ def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[RowIssue
         held = b"" if begun is None else begun[0]
         text = text.removesuffix(held)
         line_ends = text.count(b"\n")
-        # Most text has neither, which takes no search to know.
+        # These two checks are faster than the search, and most texts need no more.
         may_have = len(text.translate(None, _CONTROLS)) < len(text) or b"&#" in text
         if may_have and (found := _forbidden.search(text)) is not None:
             if not remarks:
@@ -167,8 +175,11 @@ def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[RowIssue
 
 
 def _beginning(file: BufferedReader) -> tuple[bytes, int]:
-    """The first bytes without a byte order mark of UTF-8 and blanks, which XML does not allow, and
-    the lines left out. They are enough to tell the encoding, however few a pipe gives at once.
+    """Returns the first bytes of the file and the number of lines skipped before them. Skips a
+    UTF-8 byte order mark and blanks, which XML does not allow there.
+
+    Reads enough bytes to detect the encoding, even from a pipe that returns few at once. Raises
+    NoRows if the file is empty.
     """
     head, lines = b"", 0
     while len(head) < _DECLARATION_BYTES and (more := file.read1(READ_BYTES)):
@@ -181,9 +192,10 @@ def _beginning(file: BufferedReader) -> tuple[bytes, int]:
 
 
 class _Feed:
-    """A parser and what it has found so far.
+    """A parser of a feed and the items that it has found.
 
-    Namespaces are resolved here: the parser would refuse a prefix that was not declared.
+    This class resolves namespaces itself, since the parser would refuse a prefix that is not
+    declared.
     """
 
     def __init__(self, lines_before: int, encoding: str | None) -> None:
@@ -194,7 +206,7 @@ class _Feed:
         self._lines_before = lines_before
         self._bytes = 0
         self._recent = b""
-        self._begins = b""  # with a zero byte or the mark of UTF-16, or with neither
+        self._begins = b""  # a zero byte or a UTF-16 byte order mark here means that the text is UTF-16
         self._names_seen = 0
         self._found: list[tuple[Item, int]] = []
         self._depth = 0
@@ -212,9 +224,11 @@ class _Feed:
         self._listen_for_items()
 
     def parse(self, chunk: bytes) -> None:
-        """Parses the next bytes; none at the end. Raises InvalidInput at a fault."""
+        """Parses the next bytes; no bytes mark the end of the file. Raises InvalidInput if the feed
+        cannot be read.
+        """
         self._begins = (self._begins + chunk[:2])[:2]
-        self._recent = self._recent[-READ_BYTES:] + chunk  # a fault may be at the beginning of a tag
+        self._recent = self._recent[-READ_BYTES:] + chunk  # an error may be reported at the beginning of a long tag
         self._bytes += len(chunk)
         try:
             self._parser.Parse(chunk, not chunk)
@@ -222,7 +236,7 @@ class _Feed:
             raise self._refusal(error) from None
         except InvalidInput:
             raise
-        except (LookupError, ValueError):  # what is raised for an encoding that Python does not know
+        except (LookupError, ValueError):  # raised for an encoding that Python does not know
             raise InvalidInput(_ENCODING) from None
         self._check_bounds()
 
@@ -232,12 +246,16 @@ class _Feed:
         return found
 
     def without_items(self) -> InvalidInput:
-        """Returns the error for a file that ended without any item."""
+        """Returns the error for a file without items: NoRows for an empty feed, InvalidInput for a
+        file that is not a feed.
+        """
         is_empty = self._root in _STANDARD_ROOTS or (self._root in _LIST_ROOTS and not self._has_other_elements)
         return NoRows(NO_ITEMS) if is_empty else InvalidInput(NO_FEED)
 
     def target(self, name: str) -> tuple[Item, str]:
-        """Returns where the texts of an element of this name belong, and under which name."""
+        """Returns the mapping and the key under which the text of an element with this name is
+        stored.
+        """
         if len(name) > MAX_NAME_LENGTH:
             raise self._fault(_LONG_NAME)
         prefix, _, local = name.rpartition(":")
@@ -307,7 +325,7 @@ class _Feed:
     def _start_with_attributes(self, name: str, attributes: list[str]) -> None:
         self._declare(attributes)
         given = dict(zip(attributes[::2], attributes[1::2], strict=True))
-        if _is_google(given.get("xmlns", "")):  # a prefix for this element alone, as .NET writes it
+        if _is_google(given.get("xmlns", "")):  # .NET declares the namespace on each element
             self._path[-1] = f"g:{name}"
         target, key = self._place()
         if key == "link" and given.get("rel", "alternate") == "alternate" and "href" in given:
@@ -330,7 +348,7 @@ class _Feed:
         self._path.pop()
 
     def _place(self) -> tuple[Item, str]:
-        """Returns where the text of the open element belongs, and under which name."""
+        """Returns the mapping and the key under which the text of the open element is stored."""
         target, key = self._names[self._path[0]]
         return (target, key) if len(self._path) == 1 else (target, f"{key}.{self._names[self._path[-1]][1]}")
 
@@ -346,7 +364,9 @@ class _Feed:
                 _add(self._plain, f"{key}@{self._names[name][1]}", value.strip())
 
     def _declare(self, attributes: list[str]) -> None:
-        """Stores declarations of prefixes, which hold for the rest of the feed."""
+        """Stores the declared prefixes of Google's namespace, which apply to the
+        rest of the feed.
+        """
         for name, value in zip(attributes[::2], attributes[1::2], strict=True):
             if name.startswith("xmlns:") and _is_google(value) and name[6:] not in self._google_prefixes:
                 self._google_prefixes.add(name[6:])
@@ -399,7 +419,9 @@ class _Feed:
 
 
 class _Names(dict[str, tuple[Item, str]]):
-    """The targets of the names that occurred, looked up once for each."""
+    """A cache of the mapping and key for each element name, which `_Feed.target` determines once
+    for each name.
+    """
 
     def __init__(self, feed: _Feed) -> None:
         super().__init__()

@@ -1,7 +1,6 @@
-"""Opens input files, unpacks gzip and Zstandard archives, and chooses the reader of their
-format.
+"""Opens input files, unpacks gzip and Zstandard archives, and chooses the reader for each format.
 
-`FORMATS` names every format. Add new ones there.
+`FORMATS` lists every format. Add new formats there.
 """
 
 import bisect
@@ -54,15 +53,17 @@ if TYPE_CHECKING:
 
 
 BUFFER_BYTES: Final = 131_072
-"""The most bytes unpacked at once, so that an archive of zeros takes no more memory than another."""
+"""The most bytes that are unpacked at once, so that an archive of zeros takes no more memory than
+any other.
+"""
 
 _CUT_OFF: Final = "the archive ends before its end: it was cut off while it was written or copied"
 _DAMAGED: Final = "the archive is damaged and cannot be unpacked any further"
 
 
 class _Unpacked(io.RawIOBase):
-    """The content of an archive. A fault in the archive raises InvalidInput after the content
-    before it.
+    """The content of an archive. If the archive is damaged, returns the content before the damage
+    and then raises InvalidInput.
     """
 
     def __init__(self, archive: io.BufferedIOBase, faults: tuple[type[Exception], ...]) -> None:
@@ -103,11 +104,13 @@ _KINDS: Final[Mapping[bytes, Callable[[BufferedReader], _Unpacked]]] = {
     b"\x28\xb5\x2f\xfd": _zstd,
 }
 EXTENSIONS: Final = (".gz", ".zst", ".zstd")
-"""The extensions of archives, which follow the extension of their content."""
+"""The extensions of archives, which follow the extension of the packed file."""
 
 
 def unpacked(stored: BufferedReader) -> BufferedReader:
-    """Returns the content of an archive, recognised by its first bytes; else the file itself."""
+    """Returns the content of an archive, which is recognised by its first bytes. Returns any other
+    file unchanged.
+    """
     head = stored.peek(max(map(len, _KINDS)))
     for magic, unpack in _KINDS.items():
         if head.startswith(magic):
@@ -123,7 +126,9 @@ Input = str | os.PathLike[str] | BinaryFile
 
 
 def why_not_binary(file: object) -> str | None:
-    """Returns why bytes cannot be read from an object with a method `read`; None if they can."""
+    """Returns why bytes cannot be read from an object that has a method `read`, or None if they
+    can.
+    """
     kind = type(file).__name__
     if isinstance(file, io.TextIOBase):
         return f"{kind} is open for text: give the path of the file, or open it in binary mode, as in open(path, 'rb')"
@@ -133,11 +138,11 @@ def why_not_binary(file: object) -> str | None:
 
 
 class _Given(io.RawIOBase):
-    """A file that the caller opened, read from its current position and left open."""
+    """A file that the caller opened. It is read from its current position and left open."""
 
     def __init__(self, file: Any) -> None:
         self._file = file
-        self._read = getattr(file, "read1", file.read)  # `read` would wait until a slow pipe has filled the buffer
+        self._read = getattr(file, "read1", file.read)  # `read` would wait until a slow pipe fills the buffer
 
     def readable(self) -> bool:
         return True
@@ -164,9 +169,10 @@ class _Given(io.RawIOBase):
 
 
 class _FromUtf16(io.RawIOBase):
-    """UTF-16 text with a byte order mark, as spreadsheets save `Unicode Text`, in UTF-8.
+    """UTF-16 text with a byte order mark, converted to UTF-8. Spreadsheets save `Unicode Text` like
+    this.
 
-    A character that is none becomes a byte that is not UTF-8, so that only its cell is unusable.
+    An invalid character becomes a byte that is not UTF-8, so that only its cell is unusable.
     """
 
     def __init__(self, file: BufferedReader) -> None:
@@ -190,30 +196,32 @@ class _FromUtf16(io.RawIOBase):
 
 @attrs.frozen(eq=False)
 class InputFile:
-    """An open file. `extension` is the lower-case extension of its name, `size` None if unknown."""
+    """An open file. `extension` is the lower-case extension of its name, and `size` is None if
+    unknown.
+    """
 
     content: BufferedReader
     extension: str
     size: int | None
     stored: BufferedReader
-    """The file as it is stored, which may be an archive."""
+    """The file before unpacking; it may be an archive."""
 
     @property
     def position(self) -> int:
-        """How many bytes of the stored file are read."""
+        """The number of bytes of the stored file that have been read."""
         return self.stored.raw.tell() if self.size else 0
 
 
 Open = Callable[[str], RemoteFile]
-"""Opens the file at an address."""
+"""A function that opens the file at an address."""
 
 
 @contextlib.contextmanager
 def opened(source: Input, instead: str = "", open_file: Open = open_address) -> Iterator[InputFile]:
-    """The file, which is closed in the end if it was opened here.
+    """Yields the opened file, and closes it at the end unless the caller opened it.
 
-    What goes wrong with it before then is said as InvalidInput, with its name unless that may be
-    data; of an e-mail address that is given as a path, with what to give `instead`.
+    Raises InvalidInput, with the name of the file unless it may be data, if the file cannot be
+    opened or read. If the path is an e-mail address, the message includes the advice `instead`.
     """
     try:
         with contextlib.closing(_open(source, open_file)) as stored:
@@ -226,7 +234,7 @@ def opened(source: Input, instead: str = "", open_file: Open = open_address) -> 
         fault = why(error) + advice_for(source, error, instead)
     else:
         return
-    # Out here, since an OSError holds the name, which may be data.
+    # Raised here and not above, since the OSError holds the name, which may be data.
     raise InvalidInput(f"{name_of(source)}: {fault}")
 
 
@@ -235,15 +243,15 @@ def _open(source: Input, open_file: Open) -> BufferedReader:
         return BufferedReader(open_file(os.fsdecode(source)), _BUFFER_BYTES)
     if not isinstance(source, str | os.PathLike):
         return BufferedReader(_Given(source), _BUFFER_BYTES)
-    with contextlib.suppress(ValueError):  # which holds the text, so it must not be the context of another error
-        # The cast: with a buffer size of one's own, type checkers know no more than that it is a
-        # binary file.
+    with contextlib.suppress(ValueError):  # it holds the path, so it must not become the context of another error
+        # The cast is needed because, with a custom buffer size, type checkers only know that the
+        # file is binary.
         return cast("BufferedReader", Path(os.fsdecode(source)).open("rb", buffering=_BUFFER_BYTES))
     raise InvalidInput("this is not a path")
 
 
 def _size(stored: BufferedReader) -> int | None:
-    """Returns the size of a regular file; None for others."""
+    """Returns the size of a regular file or a remote file, or None for others."""
     if isinstance(stored.raw, RemoteFile):
         return stored.raw.size
     try:
@@ -266,7 +274,7 @@ def _extension(source: Input) -> str:
 
 
 def name_of(source: Input) -> str:
-    """Returns the name of the file for a message, unless it may be data."""
+    """Returns the name of the file for a message, or a placeholder if the name may be data."""
     name = _name(source)
     if name in (0, "<stdin>"):
         return "standard input"
@@ -279,8 +287,8 @@ def name_of(source: Input) -> str:
 
 
 def advice_for(source: Input, error: OSError, instead: str) -> str:
-    """What is said besides when there is no file of that name, because it is an address and no
-    name.
+    """Returns the advice `instead` for a message if the file is missing and its name is an e-mail
+    address, or an empty text.
     """
     is_address = "@" in str(_name(source)) and name_of(source) == _NOT_SHOWN
     return f"; {instead}" if instead and is_address and isinstance(error, FileNotFoundError) else ""
@@ -305,7 +313,7 @@ def why(error: OSError) -> str:
 L = TypeVar("L", bound=Layout)
 
 Format = Callable[[BufferedReader, Selection[Any]], Generator[Block[Any], None, None]]
-"""Reads an open file, whose first character comes next."""
+"""A function that reads an open file from its first character and yields blocks of rows."""
 
 PARQUET: Final = ".parquet"
 PARQUET_MAGIC: Final = b"PAR1"
@@ -321,7 +329,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     ".atom": read_xml,
     PARQUET: read_parquet,
 }
-"""The formats by the extensions of file names. For other names, the first bytes decide."""
+"""The reader of each file extension. For other extensions, the first bytes decide."""
 NAMES: Final[Mapping[Any, str]] = {
     read_csv: "csv",
     read_json_lines: "jsonl",
@@ -329,21 +337,21 @@ NAMES: Final[Mapping[Any, str]] = {
     read_xml: "xml",
     read_parquet: "parquet",
 }
-"""What formats are called in layouts."""
+"""The name of each format in layouts."""
 CHANGED: Final = "the file differs from the layout"
 HEADS_COMPARED: Final = 1_000
-"""Files that are compared with their layout before the first row is read."""
+"""The most files that are compared with their layout before the first row is read."""
 MOST_CHANGED: Final = 5
-"""Files of which is said what has changed."""
+"""The most files whose differences from the layout are listed in a message."""
 DECLARATION_BYTES: Final = 200
 _declaration: Final = re.compile(rb"""<\?xml[^>]*encoding=["']([\w.-]+)""").search
 LINES_ONLY: Final = (".jsonl", ".ndjson")
-"""The extensions of JSON Lines, which are never read as a single document."""
+"""The extensions of JSON Lines files, which are never read as a single document."""
 HEAD_BYTES: Final = 65_536
 MAX_NUL_SHARE: Final = 0.01
-"""Share of NUL bytes in the head of a file that is text."""
+"""The largest share of NUL bytes in the head of a file that is still read as text."""
 MAX_NULS: Final = 3
-"""The NUL bytes that a small text file may have, each a fault of its cell."""
+"""The NUL bytes that a small text file may have. Each makes its cell unusable."""
 
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _NESTED: Final = "an archive within an archive: unpack it first"
@@ -361,7 +369,7 @@ _BINARY: Final = (
 
 
 class _FileReader(ThreadedReader[L]):
-    """Reads files, those at addresses in the version in which each was seen first."""
+    """Reads files. A file at an address is read in the version that was found first."""
 
     def __init__(self, selection: Selection[L], network: Network | None) -> None:
         self._selection = selection
@@ -371,7 +379,7 @@ class _FileReader(ThreadedReader[L]):
         super().__init__()
 
     def version_of(self, address: str) -> FileVersion:
-        """As `Reader` says."""
+        """Returns the version of the file at an address. Raises InvalidInput if it cannot be opened."""
         if address not in self._versions:
             try:
                 self._open_address(address).close()
@@ -419,8 +427,8 @@ class FileReader(_FileReader[L]):
 
 
 def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """Yields the rows of a file in blocks. Raises InvalidInput if it cannot be read, or only up to
-    there.
+    """Yields the rows of a file in blocks. If the file cannot be read to its end, yields the rows
+    before the error and then raises InvalidInput.
     """
     head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
     is_utf16 = head.startswith(_UTF16) and not head.startswith(codecs.BOM_UTF32_LE)
@@ -443,8 +451,8 @@ def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], N
 
 
 def _encoding_of(head: bytes) -> str:
-    """Returns the encoding of a text that begins so: the one that XML declares, or else UTF-8 if there is more of it
-    than of anything else.
+    """Returns the encoding of a text with this beginning: the encoding that XML declares, or UTF-8
+    if most characters outside ASCII are valid UTF-8, or else `unknown-8bit`.
     """
     if looks_like_xml(head) and (declared := _declaration(head[:DECLARATION_BYTES])) is not None:
         return declared[1].decode().lower()
@@ -456,8 +464,8 @@ def _encoding_of(head: bytes) -> str:
 def _compared(
     blocks: Generator[Block[L], None, None], layout: FileLayout, file: InputFile, selection: Selection[L]
 ) -> Generator[Block[L], None, None]:
-    """Yields the blocks of a file. Raises InvalidInput, before the first one, with everything that is not as its layout
-    says.
+    """Yields the blocks of a file. If the file differs from its layout, raises InvalidInput with
+    all differences before the first block.
     """
     found, read_as = selection.files.current, by_name(selection)
     text = file.content.peek(HEAD_BYTES)[:HEAD_BYTES].decode("utf-8", "surrogateescape")
@@ -494,9 +502,10 @@ def _shown(path: Sequence[str]) -> str:
 
 
 def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
-    """Returns how to read the file, and leaves it at its first character, after a byte order mark.
+    """Returns the reader for a file. Skips a UTF-8 byte order mark of a text file, so that its
+    first character comes next.
 
-    Raises NoRows if it is empty, InvalidInput if it is in no known format.
+    Raises NoRows if the file is empty, and InvalidInput if its format is unknown.
     """
     head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
     if head.startswith(PARQUET_MAGIC):
@@ -549,18 +558,20 @@ NO_ROWS: Final = "none of the files has any rows"
 
 
 def is_pattern(records: Any) -> TypeGuard[str | os.PathLike[str]]:
-    """Returns whether a path is a pattern for other paths. A path that exists never is."""
+    """Returns whether a path is a pattern for other paths. A path that exists is
+    never a pattern.
+    """
     if not isinstance(records, str | os.PathLike):
         return False
     text = os.fsdecode(records)
-    if is_address(text):  # in that of a web server, these letters have a meaning of their own
+    if is_address(text):  # `?` and `[` have another meaning in the address of a web server
         return glob.has_magic(text) and scheme_of(text) != "https"
     return glob.has_magic(text) and text.isprintable() and not os.path.lexists(text)
 
 
 def open_files(records: Any, selection: Selection[L], network: Network | None = None) -> ThreadedReader[L]:
-    """Returns the reader of a path, a pattern, a list of these or an open file. Raises InvalidInput
-    for a file that returns no bytes, and for a pattern without a match.
+    """Returns the reader for a path, a pattern, a list of paths and patterns, or an open file.
+    Raises InvalidInput if an open file does not return bytes, or if a pattern matches no file.
     """
     given = [records] if is_pattern(records) else records
     if isinstance(given, list | tuple):
@@ -573,18 +584,18 @@ def open_files(records: Any, selection: Selection[L], network: Network | None = 
 class FilesReader(_FileReader[L]):
     """Reads several files as one input, whose rows are numbered consecutively.
 
-    The files of a pattern are read in the order of their names, those of a list as listed. Each has
-    columns of its own. All are checked before the first is read, so that a missing one is reported
-    before anything is sent.
+    Files that match a pattern are read in the order of their names, and files of a list in the
+    order of the list. Each file has its own columns. The reader checks that every file exists
+    before it reads the first one, so that a missing file is reported before anything is sent.
 
-    Raises InvalidInput for a pattern without a match.
+    Raises InvalidInput if a pattern matches no file.
     """
 
     def __init__(
         self, given: Sequence[str | os.PathLike[str]], selection: Selection[L], network: Network | None = None
     ) -> None:
-        # At once: a file that appears while the job runs is none of them. Stores are asked in the thread
-        # that reads.
+        # Patterns are matched now, so that a file that appears while the job runs is not read. Stores
+        # are asked later, in the thread that reads.
         self._found = [(each, path) for each in given for path in _matching(each)]
         self.paths: list[str] = [path for _, path in self._found]
         self._size = 0
@@ -594,7 +605,9 @@ class FilesReader(_FileReader[L]):
         super().__init__(selection, network)
 
     def leave_out(self, paths: Sequence[str | os.PathLike[str]]) -> None:
-        """As `Reader` says. Raises InvalidInput when a pattern matches nothing else."""
+        """Removes the files that the job itself writes from the files that patterns match. Raises
+        InvalidInput if no file is left.
+        """
         self.paths = []
         for given, path in self._found:
             if not (is_pattern(given) and any(same_file(path, own) for own in paths)):
@@ -603,14 +616,16 @@ class FilesReader(_FileReader[L]):
             raise InvalidInput("no file matches the pattern but those that the job itself writes")
 
     def file_row_of(self, number: int) -> tuple[str, int] | None:
-        """Returns the file that has this row, which is read, and the row's number there; None for a single file."""
+        """Returns the name of the file that has the row with this number, and the row's number in
+        that file, or None for a single file. The row must have been read.
+        """
         if len(self.paths) < 2 or not self._starts:
             return None
         at = bisect.bisect_right(self._starts, number) - 1
         return self._names[at], number - self._starts[at] + 1
 
     def find(self) -> Sequence[str]:
-        """As `Reader` says."""
+        """Returns the paths of all files, after asking stores which addresses match the patterns."""
         self.paths = [
             found
             for path in self.paths
@@ -649,17 +664,17 @@ class FilesReader(_FileReader[L]):
             found, fault = {}, problem.message
         if not found:
             raise InvalidInput(f"{name_of(pattern)}: {fault}")
-        # Times are written in other ways in lists of files.
+        # Without an ETag, versions cannot be compared: file lists write times in other formats.
         self._versions.update({path: version for path, version in found.items() if version.etag is not None})
         return found
 
     def _compare_heads(self) -> None:
-        """Raises InvalidInput for files that are not as their layout says."""
+        """Raises InvalidInput with the differences if files differ from their layout."""
         remarks, changed = self._selection.remarks, list[str]()
         before = len(remarks)
         for path in self.paths[:HEADS_COMPARED]:
             if not (is_address(path) or Path(path).is_file()):
-                continue  # which can be read only once, such as a pipe
+                continue  # a pipe, for example, can be read only once
             self._names = [name_of(path)]
             try:
                 with self._opened(path) as file, contextlib.closing(self._rows(file)) as blocks:
@@ -674,16 +689,18 @@ class FilesReader(_FileReader[L]):
             raise InvalidInput("; ".join(changed))
 
     def _bytes_of(self, path: str) -> int:
-        """Returns the size of a file, 0 if it is unknown. Raises InvalidInput if there is no such file."""
+        """Returns the size of a file, or 0 if it is unknown. Raises InvalidInput if the file does
+        not exist.
+        """
         try:
             return (self.version_of(path).size or 0) if is_address(path) else Path(path).stat().st_size
         except InvalidInput:
             raise
         except ValueError:
-            return 0  # no path at all, which is said when it is opened
+            return 0  # the text is not a path: opening it raises the error
         except OSError as error:
             fault = why(error) + advice_for(path, error, self._selection.instead_of_paths)
-        # Out here, so that the path, which may be an address that was given for one, is in no context.
+        # Raised here, so that no error in its context holds the path, which may be an e-mail address.
         raise InvalidInput(f"{name_of(path)}: {fault}")
 
     def _rows(self, file: InputFile) -> Generator[Block[L], None, None]:
@@ -703,7 +720,7 @@ def _matching(given: str | os.PathLike[str]) -> Iterable[str]:
     text = os.fsdecode(given)
     if not is_pattern(given) or is_address(text):
         return (text,)
-    matching = glob.glob(text, recursive=True)  # noqa: PTH207 - which knows no patterns that begin at the root
+    matching = glob.glob(text, recursive=True)  # noqa: PTH207 - pathlib does not support patterns that begin at the root
     found = sorted(path for path in matching if not Path(path).is_dir() and not is_lock_file(path))
     if not found:
         name = name_of(given)

@@ -131,7 +131,7 @@ class TokenRequester(StaticAuthenticator):
         super().__init__(header)
         self._clock = clock
         self._free_at = -math.inf
-        self.is_sent = False
+        self.is_sent: bool = False
         """Whether an answer with tokens may be on its way."""
 
     async def authorize(self, request: Request[Any], options: CallOptions | None = None) -> Authorization:

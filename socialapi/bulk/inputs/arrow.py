@@ -248,7 +248,7 @@ _MIXED: Final = re.compile("Conversion failed for column (.+) with type")
 class ArrowReader(ThreadedReader[L]):
     """Reads a table in a thread. A database relation runs its query there while it is read."""
 
-    why_not_flushed = "a table is there as a whole"
+    why_not_flushed: str | None = "a table is there as a whole"
 
     def __init__(self, table: ArrowStream, selection: Selection[L]) -> None:
         self._table = table

@@ -211,7 +211,7 @@ def _names_so_far(kind: KeyedRow, items: Sequence[Any]) -> Iterator[str]:
 class IterableReader(_ItemReader[L]):
     """Reads an iterable on the event loop, a block at a time."""
 
-    why_not_flushed = "while a plain iterable waits for a row, nothing can be sent"
+    why_not_flushed: str | None = "while a plain iterable waits for a row, nothing can be sent"
 
     def __init__(self, records: Iterable[Any], selection: Selection[L]) -> None:
         super().__init__(records, selection)
@@ -258,7 +258,7 @@ class AsyncIterableReader(_ItemReader[L]):
     block ahead.
     """
 
-    why_not_flushed = None
+    why_not_flushed: str | None = None
 
     def __init__(self, records: AsyncIterable[Any], selection: Selection[L]) -> None:
         super().__init__(records, selection)

@@ -4,14 +4,13 @@ Only jobs with an outcomes file or a callback for settled rows have a ledger.
 """
 
 import datetime
-import pickle
-import tempfile
 import uuid
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any, Final
 
 import attrs
+import orjson
 
 from socialapi.bulk.inputs.columns import shown_name
 from socialapi.bulk.inputs.numbers import NoDigits, digits_of, is_missing
@@ -244,10 +243,12 @@ class _KeptKeys:
         """
         try:
             if self._file is None:
+                import tempfile  # jobs with few rows do not need it
+
                 self._file = tempfile.TemporaryFile()  # noqa: SIM115  # closed by `close`
                 self._file.write(b"\0")
             offset = self._file.seek(0, 2)
-            pickle.dump(keys, self._file)
+            self._file.write(orjson.dumps(keys) + b"\n")
         except OSError as problem:
             says = f"the temporary file in which keys wait cannot be written: {problem.strerror}"
             raise InvalidInput(says) from None
@@ -258,7 +259,7 @@ class _KeptKeys:
         assert self._file is not None
         if self._last[0] != offset:
             self._file.seek(offset)
-            self._last = (offset, pickle.load(self._file))  # noqa: S301  # written above, by this very process
+            self._last = (offset, orjson.loads(self._file.readline()))
         return self._last[1]
 
     def close(self) -> None:

@@ -774,6 +774,7 @@ UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     "It reads so many bytes, or as much of its own file as was asked for.": _places(
         """
         bulk/inputs/files.py _text_format read
+        bulk/ledger.py _KeptKeys.get readline
         bulk/inputs/remote.py RemoteFile.readinto read
         bulk/inputs/remote.py _File.read read
         bulk/inputs/remote.py _Reply.read read

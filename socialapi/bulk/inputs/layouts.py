@@ -5,7 +5,6 @@ import csv
 import json
 import os
 import re
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -295,6 +294,8 @@ def write_layout_of(
 
 def read_layout(path: str | os.PathLike[str], selection: Any) -> FileLayout:
     """Reads a layout of what is selected. Raises InvalidInput, which names what is wrong with it."""
+    import tomllib  # most jobs have no layout
+
     place, found, says = _shown(path), dict[str, Any](), ""
     try:
         with Path(path).open("rb") as file:

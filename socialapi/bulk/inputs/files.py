@@ -692,10 +692,10 @@ class FilesReader(_FileReader[L]):
         """Returns the size of a file, or 0 if it is unknown. Raises InvalidInput if the file does
         not exist.
         """
+        if is_address(path):
+            return self.version_of(path).size or 0
         try:
-            return (self.version_of(path).size or 0) if is_address(path) else Path(path).stat().st_size
-        except InvalidInput:
-            raise
+            return Path(path).stat().st_size
         except ValueError:
             return 0  # the text is not a path: opening it raises the error
         except OSError as error:

@@ -358,16 +358,16 @@ class Reader(abc.ABC, Generic[C]):
         """Removes these files, which the job itself writes, from what patterns match; named files stay."""
 
     def find(self) -> Sequence[str]:
-        """The files of an input of several files, once stores were asked which match. To be called in a
-        thread.
+        """Returns the files of an input of several files, and asks stores which match a pattern. To be
+        called in a thread.
         """
         return self.paths
 
     def version_of(self, address: str) -> FileVersion:
-        """The version of the file at an address that the job reads, for which its store is asked. To be
-        called in a thread. Raises InvalidInput if there is none.
+        """Returns the version in which the job reads the file at an address, and asks its store for it.
+        To be called in a thread. Raises InvalidInput if there is no such file.
         """
-        raise NotImplementedError
+        raise NotImplementedError  # only readers of files are given addresses
 
     def file_row_of(self, number: int) -> tuple[str, int] | None:
         """Returns which of several files has the row of this number, and the row's number there."""

@@ -150,8 +150,8 @@ class RemoteFile(io.RawIOBase):
             self._end_body()
             self._check_version()
             return 0
-        if self._in_ranges and self._body is None:
-            self._stop = self._at + len(view) if self.size is None else min(self._at + len(view), self.size)
+        if self._in_ranges and self._body is None and self.size is not None:
+            self._stop = min(self._at + len(view), self.size)
         body = self._opened()
         data = _explained(lambda: body.read(len(view)))
         if not data and self.size is not None:
@@ -179,8 +179,7 @@ class RemoteFile(io.RawIOBase):
 
     def _opened(self) -> Body:
         if self._body is None:
-            at, stop = self._at, self._stop if self._in_ranges else None
-            self._body = _explained(lambda: self._store.get(self.version, at, stop))
+            self._body = _explained(lambda: self._store.get(self.version, self._at, self._stop))
         return self._body
 
     def _end_body(self) -> None:
@@ -231,7 +230,6 @@ def _store(address: str, network: Network | None) -> Store:
 
 
 def _file_system(scheme: str, network: Network | None) -> Any:
-    fsspec = _fsspec()
     options: dict[str, Any] = {"use_listings_cache": False}
     if scheme == "s3":
         tls = (network or Network.of(os.environ, own=True)).tls
@@ -239,12 +237,10 @@ def _file_system(scheme: str, network: Network | None) -> Any:
         if isinstance(tls, Certificates) and tls.authorities is not None:
             options["client_kwargs"] = {"verify": tls.authorities[1]}
     try:
-        return fsspec.filesystem(scheme, **options)
-    except ImportError as problem:
-        package = {"gs": "gcsfs", "abfs": "adlfs"}.get(scheme)
-        advice = "pip install 'aiosocialapi[remote]'" if package is None else f"pip install {package}"
-        del problem
-    raise InvalidInput(f"reading {scheme}:// takes one more library: {advice}")
+        return _fsspec().filesystem(scheme, **options)
+    except ImportError:
+        package = {"gs": "gcsfs", "abfs": "adlfs"}.get(scheme, "'aiosocialapi[remote]'")
+    raise InvalidInput(f"reading {scheme}:// takes one more library: pip install {package}")
 
 
 def _fsspec() -> Any:
@@ -255,6 +251,11 @@ def _fsspec() -> Any:
             "reading from addresses takes one more library: pip install 'aiosocialapi[remote]'"
         ) from None
     return fsspec
+
+
+def _range_of(start: int, stop: int | None) -> str | None:
+    """Returns the Range header of a part of a file; None for the whole file."""
+    return f"bytes={start}-{'' if stop is None else stop - 1}" if start or stop is not None else None
 
 
 def _explained(work: Callable[[], T]) -> T:
@@ -289,15 +290,15 @@ def _explained(work: Callable[[], T]) -> T:
 
 
 class _Website:
-    """A file of a web server, which is asked from the thread that reads: a loop of fsspec does it."""
+    """A file of a web server. The thread that reads asks for it through the event loop of fsspec."""
+
+    is_conditional: ClassVar[bool] = True
 
     def __init__(self, address: str, network: Network) -> None:
         self._url = _url(address)
         self._network = Network(network.proxies, network.tls)  # of another event loop
         self._asyn = _fsspec().asyn
         self._session: aiohttp.ClientSession | None = None
-
-    is_conditional: ClassVar[bool] = True
 
     def _run(self, work: Callable[[], Awaitable[T]]) -> T:
         return cast("T", self._asyn.sync(self._asyn.get_loop(), work))
@@ -326,8 +327,8 @@ class _Website:
             headers["If-Match"] = version.etag
         elif version.changed_at is not None:
             headers["If-Unmodified-Since"] = version.changed_at
-        if start or stop is not None:
-            headers["Range"] = f"bytes={start}-{'' if stop is None else stop - 1}"
+        if (span := _range_of(start, stop)) is not None:
+            headers["Range"] = span
         reply = await self._request(headers)
         if (fault := _why_not_read(reply, version, headers.get("Range"))) is not None:
             reply.close()
@@ -489,9 +490,10 @@ class _Bucket(_OtherStore):
     def get(self, version: FileVersion, start: int, stop: int | None) -> Body:
         bucket, key, _ = self.files.split_path(self.address)
         condition = {"IfMatch": version.etag} if version.etag else {}
-        span = {"Range": f"bytes={start}-{'' if stop is None else stop - 1}"} if start or stop is not None else {}
+        span = _range_of(start, stop)
+        part = {} if span is None else {"Range": span}
         try:
-            found = self.files.call_s3("get_object", Bucket=bucket, Key=key, **condition, **span)
+            found = self.files.call_s3("get_object", Bucket=bucket, Key=key, **condition, **part)
         except Exception:
             if self.version() != version:  # of which the library tells in several ways
                 raise InvalidInput(_CHANGED) from None

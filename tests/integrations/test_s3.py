@@ -1,7 +1,7 @@
 """Exports in a bucket of S3, which moto serves: patterns, versions and credentials."""
 
 import gzip
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,6 +10,7 @@ import pytest
 from socialapi import Client
 from socialapi.emulator import Emulator
 from socialapi.errors import BulkError, InvalidInput
+from socialapi.resources.audiences import CustomAudience
 from tests.bulk.input_files import read_until_error
 
 PATTERN: Final = "s3://crm/part-*.csv.gz"
@@ -46,45 +47,45 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     server.stop()
 
 
+@pytest.fixture
+async def audience() -> AsyncIterator[CustomAudience]:
+    async with Emulator() as emulator, Client(emulator.config, emulator.credentials) as client:
+        yield client.ads.account("18ce54d4x5t").custom_audience("1nmth")
+
+
 @pytest.mark.slow
 async def test_a_sync_reads_all_parts_and_one_that_changes_on_the_way_removes_nobody(
-    bucket: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bucket: Any, audience: CustomAudience, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with Emulator() as emulator, Client(emulator.config, emulator.credentials) as client:
-        audience = client.ads.account("18ce54d4x5t").custom_audience("1nmth")
-        report = await audience.sync(PATTERN, snapshot=tmp_path / "snapshot")
-        assert (report.read, report.accepted, report.identifiers_after) == (300, 300, 300)
+    report = await audience.sync(PATTERN, snapshot=tmp_path / "snapshot")
+    assert (report.read, report.accepted, report.identifiers_after) == (300, 300, 300)
 
-        from socialapi.bulk.inputs.remote import _Bucket
+    from socialapi.bulk.inputs.remote import _Bucket
 
-        asked = _Bucket.get
+    asked = _Bucket.get
 
-        def changed_first(self: Any, *given: Any) -> Any:
-            if self.address.endswith("part-2.csv.gz"):
-                bucket.put_object(Bucket="crm", Key="part-2.csv.gz", Body=part(200))
-            return asked(self, *given)
+    def changed_first(self: Any, *given: Any) -> Any:
+        if self.address.endswith("part-2.csv.gz"):
+            bucket.put_object(Bucket="crm", Key="part-2.csv.gz", Body=part(200))
+        return asked(self, *given)
 
-        monkeypatch.setattr(_Bucket, "get", changed_first)
-        with pytest.raises(
-            BulkError, match=r"s3://crm/part-2\.csv\.gz: it has changed since the job looked at it"
-        ) as stop:
-            await audience.sync(PATTERN, snapshot=tmp_path / "snapshot", max_removal_share=1.0)
-        assert stop.value.report.requests == 0
-        monkeypatch.undo()
+    monkeypatch.setattr(_Bucket, "get", changed_first)
+    with pytest.raises(BulkError, match=r"s3://crm/part-2\.csv\.gz: it has changed since the job looked at it") as stop:
+        await audience.sync(PATTERN, snapshot=tmp_path / "snapshot", max_removal_share=1.0)
+    assert stop.value.report.requests == 0
+    monkeypatch.undo()
 
 
 @pytest.mark.slow
 async def test_a_journal_knows_a_changed_object_and_a_missing_one_or_missing_credentials_are_told(
-    bucket: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bucket: Any, audience: CustomAudience, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with Emulator() as emulator, Client(emulator.config, emulator.credentials) as client:
-        audience = client.ads.account("18ce54d4x5t").custom_audience("1nmth")
-        path, journal = "s3://crm/part-0.csv.gz", tmp_path / "journal"
-        assert (await audience.upload(path, journal=journal)).accepted == 100
-        assert (await audience.upload(path, journal=journal)).resumed == 100
-        bucket.put_object(Bucket="crm", Key="part-0.csv.gz", Body=part(*range(1, 101)))
-        with pytest.raises(InvalidInput, match=r"belongs to another input: .*version"):
-            await audience.upload(path, journal=journal)
+    path, journal = "s3://crm/part-0.csv.gz", tmp_path / "journal"
+    assert (await audience.upload(path, journal=journal)).accepted == 100
+    assert (await audience.upload(path, journal=journal)).resumed == 100
+    bucket.put_object(Bucket="crm", Key="part-0.csv.gz", Body=part(*range(1, 101)))
+    with pytest.raises(InvalidInput, match=r"belongs to another input: .*version"):
+        await audience.upload(path, journal=journal)
     _, error = await read_until_error("s3://crm/none.csv", InvalidInput)
     assert str(error) == "s3://crm/none.csv: there is no such file"
     _, error = await read_until_error("s3://crm/none-*.csv", InvalidInput)

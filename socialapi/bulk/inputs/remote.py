@@ -1,7 +1,7 @@
-"""Files at addresses: objects in buckets, and files of web servers.
+"""Reads files from object stores and web servers.
 
-An object is identified by its size and its ETag, or the time at which it was changed. Each request for
-its content is conditional on that, so that what is read is always one version.
+A version of a file is identified by its size and its ETag or time of last change. All content comes
+from one version: requests are conditional, or the version is checked again after reading.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ SCHEMES: Final = ("https", "s3", "gs", "abfs", "memory")
 MAX_REDIRECTS: Final = 5
 CONNECT_SECONDS: Final = 30.0
 READ_SECONDS: Final = 60.0
-"""How long a server may be silent."""
+"""How long a server may take to send the next bytes."""
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _ETAGS: Final = ("ETag", "etag")
 _TIMES: Final = ("LastModified", "last_modified", "updated", "mtime", "created")
@@ -57,11 +57,11 @@ def _supported_scheme_of(address: str) -> str:
 
 
 class Body(Protocol):
-    """The content of an object, or of a range of it, as it arrives."""
+    """The content of a file, or of a range of it, while it arrives."""
 
     @property
     def is_delimited(self) -> bool:
-        """Whether the end can be told from a connection that broke."""
+        """Whether a complete body can be distinguished from a lost connection."""
 
     def read(self, size: int) -> bytes:
         """Returns at most so many of the next bytes; none at the end."""
@@ -71,26 +71,26 @@ class Body(Protocol):
 
 
 class Store(Protocol):
-    """Where objects are."""
+    """A store, as the source of one file."""
 
     @property
     def is_conditional(self) -> bool:
-        """Whether each request for content names the version."""
+        """Whether the store answers a request only for the version that it names."""
 
     def version(self) -> FileVersion:
-        """Returns what identifies the object now."""
+        """Returns the current version of the file."""
 
     def get(self, version: FileVersion, start: int, stop: int | None) -> Body:
-        """Asks for the bytes from `start` up to `stop`, or to the end, of this version."""
+        """Requests the bytes of this version from `start` up to `stop`, or to the end."""
 
     def close(self) -> None:
-        """Lets go of connections."""
+        """Closes the connections of this file."""
 
 
 class RemoteFile(io.RawIOBase):
-    """A file at an address, read by one request from its beginning to its end, or by ranges.
+    """A file at an address. It is read with a single request, or with a request for each range.
 
-    Raises InvalidInput if it changes, and if it ends early.
+    Reading raises InvalidInput if the file changes or ends early.
     """
 
     def __init__(self, store: Store, version: FileVersion) -> None:
@@ -103,12 +103,12 @@ class RemoteFile(io.RawIOBase):
 
     @property
     def size(self) -> int | None:
-        """The bytes of the object, if they are known."""
+        """The size of the file in bytes; None if it is unknown."""
         return self.version.size
 
     @property
     def is_delimited(self) -> bool:
-        """Whether the end of the object can be told from a connection that broke."""
+        """Whether the complete file can be distinguished from a lost connection."""
         return self.size is not None or self._opened().is_delimited
 
     def readable(self) -> bool:
@@ -116,13 +116,13 @@ class RemoteFile(io.RawIOBase):
         return True
 
     def seekable(self) -> bool:
-        """Whether it is read by ranges."""
+        """Returns whether the file is read in ranges."""
         return self._in_ranges
 
     def read_ranges(self) -> None:
-        """From now on, reads what is asked for, anywhere, if its size is known.
+        """Makes the file seekable, with a request for each range, if its size is known.
 
-        Raises InvalidInput if nothing would tell a range of another version.
+        Raises InvalidInput if a range of another version could not be recognised.
         """
         if self.version.etag is None and self.version.changed_at is None:
             raise InvalidInput(
@@ -132,11 +132,11 @@ class RemoteFile(io.RawIOBase):
         self._in_ranges = self.size is not None
 
     def tell(self) -> int:
-        """How many bytes come before the next one."""
+        """Returns the position of the next byte."""
         return self._at
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Goes to another place."""
+        """Moves to another position and returns it."""
         at = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: self.size or 0}[whence]
         if at != self._at:
             self._end_body()
@@ -144,7 +144,7 @@ class RemoteFile(io.RawIOBase):
         return at
 
     def readinto(self, buffer: "WriteableBuffer") -> int:
-        """Reads the next bytes; none at the end."""
+        """Reads the next bytes into the buffer and returns their number, which is 0 at the end."""
         view = memoryview(buffer).cast("B")
         if self._at == self.size:
             self._end_body()
@@ -166,12 +166,12 @@ class RemoteFile(io.RawIOBase):
         return len(data)
 
     def _check_version(self) -> None:
-        """Raises InvalidInput if the file was replaced while a store was asked that knows no conditions."""
+        """Raises InvalidInput if the file was replaced, unless the store itself would have refused."""
         if not self._store.is_conditional and _explained(self._store.version) != self.version:
             raise InvalidInput(_CHANGED)
 
     def close(self) -> None:
-        """Ends the request. Idempotent."""
+        """Closes the file and its connections. Idempotent."""
         if not self.closed:
             self._end_body()
             self._store.close()
@@ -189,9 +189,9 @@ class RemoteFile(io.RawIOBase):
 
 
 def open_address(address: str, network: Network | None = None, *, version: FileVersion | None = None) -> RemoteFile:
-    """Opens the file at an address, in the version that is there now unless one is given.
+    """Opens the given version of the file at an address, or its current version.
 
-    Raises InvalidInput if there is none, or it cannot be asked for.
+    Raises InvalidInput if there is no such file, or its store cannot be reached.
     """
     store = _explained(lambda: _store(address, network))
     try:
@@ -202,8 +202,8 @@ def open_address(address: str, network: Network | None = None, *, version: FileV
 
 
 def addresses_of(pattern: str, network: Network | None) -> dict[str, FileVersion]:
-    """Returns the addresses of the files that match a pattern, in the order of their names, and their versions.
-    The address of a file matches itself alone.
+    """Returns the address and the version of each file that matches a pattern, sorted by address. A
+    pattern that is the address of a file matches only that file.
     """
     scheme = _supported_scheme_of(pattern)
 
@@ -259,8 +259,8 @@ def _range_of(start: int, stop: int | None) -> str | None:
 
 
 def _explained(work: Callable[[], T]) -> T:
-    """Returns the result of the work. Errors of stores, which may hold an address with its query, become
-    InvalidInput.
+    """Returns the result of `work`. Raises InvalidInput in place of the errors of a store, which may
+    contain an address with its query.
     """
     try:
         return work()
@@ -360,12 +360,12 @@ class _Website:
 
 
 def _url(address: str) -> URL:
-    """Returns an address with escapes for blanks and letters that are none of ASCII; what is escaped stays so."""
+    """Returns the URL, and escapes blanks and non-ASCII characters. Existing escapes are kept."""
     return URL(quote(address, safe=_PRINTABLE), encoded=True)
 
 
 def _version_of(reply: aiohttp.ClientResponse) -> FileVersion:
-    """Returns what the headers say of the whole file, whatever range was asked for."""
+    """Returns the version of the whole file according to the headers of a reply to any range."""
     total = reply.headers.get("Content-Range", "").rpartition("/")[2]
     size = int(total) if total.isdigit() else reply.content_length if reply.status == 200 else None
     etag = reply.headers.get("ETag", "")
@@ -375,7 +375,7 @@ def _version_of(reply: aiohttp.ClientResponse) -> FileVersion:
 
 
 def _why_not_read(reply: aiohttp.ClientResponse, version: FileVersion, asked: str | None) -> str | None:
-    """Returns why an answer to a request for all of a file, or for the range that was asked for, is not read."""
+    """Returns why a reply cannot be used for the range `asked`, or for the whole file if that is None; None if it can."""
     if reply.status == 412 or (reply.status in (200, 206) and _is_other(_version_of(reply), version)):
         return _CHANGED
     if reply.status not in (200, 206):
@@ -392,7 +392,7 @@ def _why_not_read(reply: aiohttp.ClientResponse, version: FileVersion, asked: st
 
 
 def _is_other(now: FileVersion, before: FileVersion) -> bool:
-    """Returns whether two answers are about different versions, as far as both say."""
+    """Returns whether two versions differ in what is known of both."""
     if now.etag is not None and before.etag is not None:
         return now.etag != before.etag
     pairs = ((now.size, before.size), (now.changed_at, before.changed_at))
@@ -409,7 +409,7 @@ def _refused(status: int) -> str:
 
 @attrs.frozen(eq=False, repr=False)
 class _Reply:
-    """The body of an answer of a web server."""
+    """The body of the reply of a web server."""
 
     reply: aiohttp.ClientResponse
     run: Callable[[Callable[[], Awaitable[bytes]]], bytes]
@@ -437,7 +437,7 @@ class _Reply:
 
 @attrs.frozen(eq=False, repr=False)
 class _File:
-    """The content of an object, through an open file."""
+    """The content of a file that fsspec has opened."""
 
     file: Any
     is_delimited: bool = True
@@ -450,7 +450,7 @@ class _File:
 
 
 def _version_in(info: Mapping[str, Any]) -> FileVersion:
-    """Returns the version of an object from what fsspec says of it."""
+    """Returns the version of a file from the details that fsspec reports."""
     etag = next((str(info[name]) for name in _ETAGS if info.get(name)), None)
     changed_at = next((str(info[name]) for name in _TIMES if info.get(name)), None)
     return FileVersion(info.get("size"), etag, None if etag else changed_at)
@@ -458,7 +458,7 @@ def _version_in(info: Mapping[str, Any]) -> FileVersion:
 
 @attrs.frozen(eq=False, repr=False)
 class _OtherStore:
-    """An object of any store that fsspec knows."""
+    """A file in any store that fsspec supports."""
 
     files: Any
     address: str
@@ -479,7 +479,7 @@ class _OtherStore:
         return _File(file)
 
     def close(self) -> None:
-        """Does nothing: fsspec keeps the connections of a store."""
+        """Does nothing, because fsspec shares the connections of a store between files."""
 
 
 class _Bucket(_OtherStore):

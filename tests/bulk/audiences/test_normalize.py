@@ -198,7 +198,10 @@ def test_every_blank_at_the_ends_is_stripped(text: str) -> None:
     assert normalizing.trimmed(normalizing.trimmed(text)) == normalizing.trimmed(text)
 
 
-NAMES = st.text(st.sampled_from("abcxyz019._+-'"), min_size=1, max_size=20).filter(lambda name: name[0] != "'")
+# Points and hyphens alone stand for no value.
+NAMES = st.text(st.sampled_from("abcxyz019._+-'"), min_size=1, max_size=20).filter(
+    lambda name: name[0] != "'" and name.strip(".-") != ""
+)
 LABELS = st.text(st.sampled_from("abcxyz019-"), min_size=1, max_size=10)
 BLANKS = st.text(st.sampled_from(" \t\r\n\u00a0\ufeff\u200b\u2003\u3000"), max_size=3)
 

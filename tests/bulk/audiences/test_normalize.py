@@ -222,7 +222,8 @@ def test_any_text_gives_nothing_or_a_digest_or_a_reason_that_does_not_quote_it(
     try:
         value = normalize(kind, text, region)
     except Unusable as unusable:
-        said = f"{unusable} {unusable!r}"
+        # This sentence names a word for nothing as an example, which may be the text.
+        said = f"{unusable} {unusable!r}".replace('as "null" and "n/a" do', "")
         assume(len(text) > 3)
         assert text not in said
         assert normalizing.trimmed(text)

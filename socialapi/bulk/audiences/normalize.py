@@ -269,9 +269,11 @@ def partner_user_id_of_model(text: str) -> Normalized:
 
 def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normalized:
     """Returns an empty value for an empty text, and the digest if the text is one. Raises Unusable
-    for any other text, with the most specific reason.
+    for any other text, with the most specific reason, and for a text of quotation marks alone.
     """
     if not text:
+        if removed:
+            raise Unusable(NULL_WORD)
         return "", ""
     if digest := digest_in(text):
         if digest in NULL_DIGESTS or (digest in PHONE_DIGESTS and reason not in (NOT_A_HANDLE, NOT_DECIMAL)):

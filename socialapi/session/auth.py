@@ -81,7 +81,7 @@ class Authenticator(Protocol):
         different one.
         """
 
-    def refused_anew(self) -> None:
+    def refused_anew(self, token: str) -> None:
         """Records that a token was refused that had just replaced a refused one."""
 
 
@@ -92,7 +92,7 @@ class _NotRenewed:
         """Returns False: there is no other token to send."""
         return False
 
-    def refused_anew(self) -> None:
+    def refused_anew(self, token: str) -> None:
         """Does nothing, because nothing is renewed."""
 
 
@@ -102,6 +102,18 @@ class RenewalPause:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._until = -math.inf
+        self._fetched: str | None = None
+
+    def fetched(self, token: str) -> None:
+        """Records the token that the service has just handed out."""
+        self._fetched = token
+
+    def refused(self, token: str) -> None:
+        """Begins the pause if the refused token is the one that the service handed out last. One that
+        another process has left in the cache may have ended since, and the next would be taken.
+        """
+        if token == self._fetched:
+            self.begin()
 
     def begin(self) -> None:
         """Begins the pause."""
@@ -272,7 +284,7 @@ class AppOnlyAuthenticator:
 
     async def _ask(self, options: CallOptions | None) -> str:
         try:
-            return Secret(await self._fetch(self.requester, options))
+            token = Secret(await self._fetch(self.requester, options))
         except SocialApiError as failure:
             self._failures += 1
             self._failed_with = options
@@ -280,6 +292,8 @@ class AppOnlyAuthenticator:
             if isinstance(failure, Forbidden) and TOKEN_RATE_CODE in failure.codes:
                 self._refused_until = self._clock.monotonic() + TOKEN_RATE_PAUSE_SECONDS
             raise
+        self._pause.fetched(token)
+        return token
 
     async def renew(self, dead: Authorization, options: CallOptions | None = None) -> bool:
         """Drops the refused token and fetches another, unless another task has replaced it already.
@@ -294,9 +308,9 @@ class AppOnlyAuthenticator:
             return False
         return True
 
-    def refused_anew(self) -> None:
-        """Begins a pause without renewals."""
-        self._pause.begin()
+    def refused_anew(self, token: str) -> None:
+        """Begins a pause without renewals if the token came from the service itself."""
+        self._pause.refused(token)
 
     async def forget(self, token: str) -> None:
         """Drops this token, and no other, from memory and from the cache."""

@@ -174,9 +174,9 @@ class OAuth2UserAuthenticator:
             return False
         return True
 
-    def refused_anew(self) -> None:
-        """Begins a pause without renewals."""
-        self._pause.begin()
+    def refused_anew(self, token: str) -> None:
+        """Begins a pause without renewals if the token came from the service itself."""
+        self._pause.refused(token)
 
     async def _load(self) -> TokenPair:
         async with self._lock:
@@ -254,7 +254,9 @@ class OAuth2UserAuthenticator:
                 pause = math.inf if refused is not error else RENEWAL_PAUSE_SECONDS
                 self._refusal = _Refusal(used, refused, self._clock.monotonic() + pause)
             raise refused from None
-        return TokenPair.from_answer(tokens, old=newest, now=self._clock.time()), problem
+        pair = TokenPair.from_answer(tokens, old=newest, now=self._clock.time())
+        self._pause.fetched(pair.access_token)
+        return pair, problem
 
     async def aclose(self, timeout_seconds: float) -> None:
         """Ends a renewal in progress, after its answer if its request is sent: that may hold the only

@@ -476,7 +476,7 @@ class Session:
         if not refuses_token(read_error(outcome)):
             return False
         if call.renewed:
-            call.authenticator.refused_anew()
+            call.authenticator.refused_anew(sent.token)
             return False
         call.renewed = True
         began = self.clock.monotonic()

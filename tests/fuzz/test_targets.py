@@ -56,6 +56,7 @@ WITHOUT_TARGET: Final[dict[str, str]] = {
     "bulk.audiences.cleanup:_from_base64": "is given what a pattern has matched",
     "bulk.inputs.layouts:_cells": "reads the line of a file whose layout has changed, for its message",
     "bulk.inputs.layouts:read_layout": "reads a file of the user's own, in tests of every fault that it may have",
+    "bulk.ledger:_KeptKeys.get": _OWN,
     "bulk.products.batcher:WaitingProducts._read": _OWN,
     "bulk.products.price_objects:_number": "is given what a pattern has matched",
     "bulk.sync.scratch:RowFile.numbers": _OWN,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from socialapi import AppOnly, Client, OAuth1, OAuth2User, errors
+from socialapi import AppOnly, Client, Config, MemoryTokenCache, OAuth1, OAuth2User, errors
 from tests.support.clients import client_of
 from tests.support.clock import VirtualClock, WatchedClock
 from tests.support.server import Endless, Received, Server, Step, answer
@@ -111,6 +111,24 @@ async def test_a_new_token_that_is_refused_is_not_replaced_for_a_minute(credenti
         with pytest.raises(errors.Unauthorized):
             await read(client)
     assert service.asked == before + 2
+
+
+@pytest.mark.parametrize("credential", [USER, APP], ids=["user", "app"])
+async def test_a_token_of_another_process_that_has_ended_too_does_not_stop_the_next_renewal(credential: Any) -> None:
+    """It was not refused when it was new: the next one would be taken."""
+    service, cache = Service(), MemoryTokenCache()
+    async with Server(then=service) as server:
+        one, other = (Client(Config(base_url=server.url), [credential], token_cache=cache) for _ in range(2))
+        async with one, other:
+            await read(one)
+            await read(other)
+            service.good = {f"Bearer NEW-{service.asked + 1}"}
+            await read(one)
+            service.good = {f"Bearer NEW-{service.asked + 1}"}
+            with pytest.raises(errors.Unauthorized):
+                await read(other)  # its own token, and then the one that is stored
+            assert (await read(other)).data
+    assert service.asked == 3
 
 
 async def test_many_calls_with_one_dead_token_renew_it_once() -> None:

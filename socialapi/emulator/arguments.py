@@ -35,6 +35,8 @@ def read_arguments(endpoint: Endpoint, call: Call) -> None:
     if endpoint.style == "oauth":
         call.query = call.received.parameters()
         return
+    if not endpoint.checks_arguments:
+        return
     try:
         _read(endpoint, call)
     except InvalidRequest as refusal:

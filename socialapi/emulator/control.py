@@ -12,6 +12,7 @@ from annotated_types import Ge, Le
 from socialapi.emulator import dashboard
 from socialapi.emulator.advertising.audience_members import Members
 from socialapi.emulator.arguments import typed
+from socialapi.emulator.handlers import is_implemented
 from socialapi.emulator.hosts import split_target
 from socialapi.emulator.ledger import Ledger
 from socialapi.emulator.platform.fan_out import SHUTDOWN
@@ -21,6 +22,7 @@ from socialapi.emulator.responses import NDJSON, Answer, Refusal, ads_not_found,
 from socialapi.emulator.routing import Dispatcher
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Access, App, OwnedId, Tier
+from socialapi.emulator.stubs import Stub
 from socialapi.errors import InvalidInput
 from socialapi.models.accounts import AnyFeatureKey
 from socialapi.models.validation import Pattern, broken_rules
@@ -286,6 +288,30 @@ async def clear_faults(request: ControlRequest) -> Answer:
     return answer({})
 
 
+@control("GET", "stubs")
+async def get_stubs(request: ControlRequest) -> Answer:
+    """Returns the stubs in force, the oldest first."""
+    return answer({"stubs": request.service.stubs.to_wire()})
+
+
+@control("POST", "stubs")
+async def add_stub(request: ControlRequest) -> Answer:
+    """Adds an answer for a path that is not implemented, and returns it as understood."""
+    stub = Stub(**checked(Stub, request))
+    if await is_implemented(stub.method, stub.path):
+        message = "the emulator implements this endpoint, and answers it itself: script a fault to change an answer"
+        raise Refusal(400, "INVALID_PARAMETER", message, parameter="path")
+    request.service.stubs.add(stub)
+    return answer(attrs.asdict(stub), 201)
+
+
+@control("DELETE", "stubs")
+async def clear_stubs(request: ControlRequest) -> Answer:
+    """Removes all stubs."""
+    request.service.stubs.clear()
+    return answer({})
+
+
 @attrs.define
 class Advance:
     """How far to advance the clock, which cannot go back."""
@@ -423,7 +449,7 @@ async def end_streams(request: ControlRequest) -> Answer:
 
 @control("POST", "reset")
 async def reset(request: ControlRequest) -> Answer:
-    """Restores the seed data; also clears faults, log, the advance of the clock, and webhook
+    """Restores the seed data; also clears faults, stubs, log, the advance of the clock, and webhook
     targets but for those that were given at the start.
     """
     request.service.reset()

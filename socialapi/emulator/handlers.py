@@ -4,21 +4,25 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, Final, Protocol, get_origin
+from typing import Any, Final, Protocol, cast, get_origin
 
 import attrs
+import orjson
+import yarl
 from aiohttp import web
 
 from socialapi.emulator import advertising, catalogs, creatives, oauth, platform
-from socialapi.emulator.auth import Authenticate, caller_of
+from socialapi.emulator.auth import Authenticate, any_caller, caller_of
 from socialapi.emulator.faults import STREAM_FAULTS, Fault
 from socialapi.emulator.request import Received
 from socialapi.emulator.responses import Answer, ApiStyle, InvalidRequest, Refusal, style_of
+from socialapi.emulator.routing import MOUNTS, Dispatcher, Match, mounted_paths
 from socialapi.emulator.service import Service
 from socialapi.emulator.state import Caller, State, User
+from socialapi.emulator.stubs import Stubs
 from socialapi.models.events import Streamed
 from socialapi.problems import BrokenRule
-from socialapi.routes.route import Route
+from socialapi.routes.route import ADS, PLATFORM, Method, Route
 
 
 @attrs.define(eq=False)
@@ -90,6 +94,7 @@ class Endpoint:
     checks_body: bool = True
     measure: Measure | None = None
     own_faults: tuple[str, ...] = ()
+    checks_arguments: bool = True
 
     @property
     def style(self) -> ApiStyle:
@@ -164,3 +169,42 @@ def serves(
         return handler
 
     return register
+
+
+@functools.cache
+def endpoint_table() -> Dispatcher[Endpoint]:
+    """Returns the endpoints by the paths at which this server has them."""
+    return Dispatcher(
+        (endpoint.route.method, path, endpoint) for endpoint in endpoints() for path in mounted_paths(endpoint.route)
+    )
+
+
+@attrs.frozen
+class _Asked:
+    """As much of a request as a dispatcher looks at."""
+
+    method: str
+    rel_url: yarl.URL
+
+
+async def is_implemented(method: str, path: str) -> bool:
+    """Returns whether an endpoint serves this path of the service."""
+    urls = [yarl.URL(mount + path, encoded=True) for mount in MOUNTS.values()]
+    found = [await endpoint_table().find(cast("Any", _Asked(method, url))) for url in urls]
+    return any(each.entry is not None for each in found)
+
+
+def stub_of(stubs: Stubs, method: str, path: str, query: str) -> Match[Endpoint] | None:
+    """Returns the endpoint that answers a request with the latest stub for it. It checks credentials as
+    others do.
+    """
+    mount = next(each for each in sorted(MOUNTS.values(), reverse=True) if path.startswith(f"{each}/"))
+    stub = stubs.find(method, path.removeprefix(mount), query)
+    if stub is None:
+        return None
+
+    async def serve(_: Call) -> Answer:
+        return Answer(stub.status, b"" if stub.body is None else orjson.dumps(stub.body), stub.headers)
+
+    route = Route(cast("Method", method), ADS if mount else PLATFORM, stub.path, object, label=stub.path)
+    return Match(Endpoint(route, serve, any_caller, checks_arguments=False))

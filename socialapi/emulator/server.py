@@ -20,23 +20,20 @@ from socialapi.emulator.clock import EmulatorClock
 from socialapi.emulator.connections import Listener
 from socialapi.emulator.control import PREFIX, is_control, serve_control
 from socialapi.emulator.faults import Faults
-from socialapi.emulator.handlers import Endpoint, endpoints
-from socialapi.emulator.hosts import DeliveryTargets, is_loopback
+from socialapi.emulator.handlers import endpoint_table, endpoints, stub_of
+from socialapi.emulator.hosts import DeliveryTargets, is_loopback, split_target
 from socialapi.emulator.ledger import Ledger, RequestRecord
 from socialapi.emulator.oauth.oauth2 import APP_ONLY_TOKENS
 from socialapi.emulator.platform.fan_out import SHUTDOWN
 from socialapi.emulator.platform.state import DEFAULT_MAX_CONNECTIONS, DEFAULT_MAX_WEBHOOKS
 from socialapi.emulator.rate_limits import route_key
 from socialapi.emulator.request_cycle import CLIENT_LEFT, RequestCycle
-from socialapi.emulator.routing import Dispatcher, mounted_paths
 from socialapi.emulator.service import Service, Settings
 from socialapi.emulator.state import OwnedId, State
 from socialapi.errors import ConfigurationError
 from socialapi.models.streams import MAX_RULES
 
-ENDPOINT_TABLE: Final[Dispatcher[Endpoint]] = Dispatcher(
-    (endpoint.route.method, path, endpoint) for endpoint in endpoints() for path in mounted_paths(endpoint.route)
-)
+ENDPOINT_TABLE: Final = endpoint_table()
 
 _SHUTDOWN_SECONDS: Final = 0.5
 _ANY_ADDRESS: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - recognised, not bound to by default
@@ -134,7 +131,11 @@ class Emulator:
                 return await serve_control(self._service, request)
             if request.method == "GET" and request.raw_path == "/" and "text/html" in request.headers.get("Accept", ""):
                 return web.Response(status=307, headers={"Location": PREFIX})  # what a browser opens
-            return await RequestCycle(self._service, request, await ENDPOINT_TABLE.find(request)).run()
+            match = await ENDPOINT_TABLE.find(request)
+            if match.entry is None:
+                path, query = split_target(request.raw_path)[1], request.raw_path.partition("?")[2]
+                match = stub_of(self._service.stubs, request.method, path, query) or match
+            return await RequestCycle(self._service, request, match).run()
         except CLIENT_LEFT:
             # The client has gone, so nobody reads this response.
             return web.Response(status=400)

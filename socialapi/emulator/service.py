@@ -20,6 +20,7 @@ from socialapi.emulator.platform.state import DEFAULT_MAX_CONNECTIONS, DEFAULT_M
 from socialapi.emulator.rate_limits import RateLimits
 from socialapi.emulator.seed.plant import SeedIds, plant
 from socialapi.emulator.state import AccessToken, State
+from socialapi.emulator.stubs import Stubs
 from socialapi.models.streams import MAX_RULES
 
 SETTLE_SECONDS: Final = 60.0
@@ -65,6 +66,7 @@ class Service:
         self.publishing: Publishing = Publishing(
             self.streams, self.deliveries, lambda: self.state, lambda: self.problem_base_url
         )
+        self.stubs: Stubs = Stubs()
         self.control_access: ControlAccess = ControlAccess(settings.allow_hosts)
         self.base_url: str = ""
         self.resets: int = 0
@@ -119,6 +121,7 @@ class Service:
         self.streams.reset()
         self.deliveries.reset()
         self.publishing.reset()
+        self.stubs.clear()
         self.clock.advanced = 0.0
         self.faults.clear()
         self.log.clear()

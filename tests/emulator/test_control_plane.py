@@ -237,6 +237,52 @@ async def test_open_streams_have_what_was_delivered_on_them(ask: Asker) -> None:
         }
 
 
+async def test_a_stub_answers_a_path_that_is_not_implemented_and_checks_credentials(ask: Asker) -> None:
+    plants = {"data": [{"id": "7"}]}
+    for stub in (
+        {"path": "/2/plants", "body": plants},
+        {"path": "/2/plants", "query": {"page": 2}, "body": {"data": []}},
+        {"path": "/12/plants/7", "method": "DELETE", "status": 418, "headers": {"X-Kettle": "short"}},
+    ):
+        assert (await ask.control("POST", "stubs", stub)).status == 201
+    assert [each["path"] for each in (await ask.control("GET", "stubs")).json["stubs"]] == [
+        "/2/plants",
+        "/2/plants",
+        "/12/plants/7",
+    ]
+    assert (await ask.get("/2/plants", limit=3)).json == plants
+    assert (await ask.get("/2/plants", limit=3, page=2)).json == {"data": []}
+    refused = await ask.signed("DELETE", "/ads/12/plants/7")
+    assert (refused.status, refused.headers["X-Kettle"], refused.text) == (418, "short", "")
+    assert (await ask.send("GET", "/2/plants")).status == 401
+    assert (await ask.get("/2/plants/7")).status == 404
+    assert (await ask.signed("POST", "/2/plants", json={})).status == 404
+    assert (await ask.control("DELETE", "stubs")).status == 200
+    assert (await ask.get("/2/plants")).status == 404
+    await ask.control("POST", "stubs", {"path": "/2/plants"})
+    await ask.control("POST", "reset")
+    assert (await ask.control("GET", "stubs")).json == {"stubs": []}
+
+
+@pytest.mark.parametrize(
+    ("stub", "says"),
+    [
+        ({"path": "/2/tweets"}, "the emulator implements this endpoint"),
+        ({"path": "/12/accounts"}, "the emulator implements this endpoint"),
+        ({"path": "/2/users/5/tweets"}, "the emulator implements this endpoint"),
+        ({"path": "2/plants"}, "path: must begin with a slash"),
+        ({"path": "/2/plants?page=2"}, "path: must begin with a slash, and have neither blanks nor a query"),
+        ({"path": "/2/plants", "method": "get"}, "method: must be a method of HTTP in capitals"),
+        ({"path": "/2/plants", "status": 99}, "status: "),
+        ({"pth": "/2/plants"}, "pth: is not a field"),
+        ({}, "path: is required"),
+    ],
+)
+async def test_a_stub_over_an_endpoint_or_with_a_mistake_is_refused(ask: Asker, stub: Any, says: str) -> None:
+    reply = await ask.control("POST", "stubs", stub)
+    assert (reply.status, says in reply.json["errors"][0]["message"]) == (400, True), reply.text
+
+
 async def test_faults_in_force_are_told_with_how_often_they_are_met(ask: Asker) -> None:
     ask.emulator.faults.add("status", status=500, times=2)
     ask.emulator.faults.add("latency", delay_seconds=0)

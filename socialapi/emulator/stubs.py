@@ -1,0 +1,56 @@
+"""Answers for paths that the emulator does not implement, given by those who test against it."""
+
+from typing import Annotated, Any, Final
+from urllib.parse import parse_qsl
+
+import attrs
+from annotated_types import Ge, Le
+
+from socialapi.models.validation import Pattern
+
+MAX_STUBS: Final = 1_000
+"""The most stubs at once. A further one removes the oldest."""
+
+
+def _texts(given: dict[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in given.items()}
+
+
+@attrs.define
+class Stub:
+    """The answer to requests with this method and path, and with these parameters among others in
+    their query. `path` is that of the service, without the prefix of an API.
+    """
+
+    path: Annotated[str, Pattern(r"/[!-\"$->@-~]+", "must begin with a slash, and have neither blanks nor a query")]
+    method: Annotated[str, Pattern("[A-Z]{1,32}", "must be a method of HTTP in capitals")] = "GET"
+    status: Annotated[int, Ge(200), Le(599)] = 200
+    body: Any = None
+    query: dict[str, Any] = attrs.field(factory=dict, converter=_texts)
+    headers: dict[str, Any] = attrs.field(factory=dict, converter=_texts)
+
+
+class Stubs:
+    """The stubs in force. Of several that fit a request, the latest answers it."""
+
+    def __init__(self) -> None:
+        self._stubs: list[Stub] = []
+
+    def add(self, stub: Stub) -> None:
+        """Adds a stub."""
+        self._stubs.append(stub)
+        del self._stubs[:-MAX_STUBS]
+
+    def clear(self) -> None:
+        """Removes all stubs."""
+        self._stubs.clear()
+
+    def to_wire(self) -> list[dict[str, Any]]:
+        """Returns the stubs as JSON, the oldest first."""
+        return [attrs.asdict(stub) for stub in self._stubs]
+
+    def find(self, method: str, path: str, query: str) -> Stub | None:
+        """Returns the latest stub for a request."""
+        given = dict(parse_qsl(query, keep_blank_values=True)).items()
+        fits = (stub for stub in reversed(self._stubs) if (stub.method, stub.path) == (method, path))
+        return next((stub for stub in fits if stub.query.items() <= given), None)

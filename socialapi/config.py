@@ -91,6 +91,11 @@ def _positive(instance: object, attribute: "attrs.Attribute[Any]", value: float 
         raise ConfigurationError(f"{attribute.name} must be {_says(attribute)} greater than zero, not {value!r}")
 
 
+def _boolean(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
+    if not isinstance(value, bool):
+        raise ConfigurationError(f"{attribute.name} must be True or False, not {value!r}")
+
+
 def _not_negative(instance: object, attribute: "attrs.Attribute[Any]", value: float) -> None:
     if not (_is_number(attribute, value) and value >= 0):
         raise ConfigurationError(f"{attribute.name} must be {_says(attribute)} of at least zero, not {value!r}")
@@ -246,6 +251,8 @@ class Config:
     """How long an item of a stream may be in transit. A gap is assumed to start this much earlier
     than is known.
     """
+    page_growth: bool = attrs.field(default=True, validator=_boolean)
+    """Whether walks ask for larger pages than the service's default, as `Pager` describes it."""
     retry_budget: int = attrs.field(default=100, validator=_positive)
     """How many retries per host are available before calls stop retrying. Each success earns one
     back.
@@ -281,6 +288,12 @@ class Config:
     """Paths that differ from the documented ones: documented path with its {parameters} to actual
     path.
     """
+
+    @property
+    def addresses(self) -> str:
+        """The host of each API that is configured, separated by commas."""
+        hosts = (urlsplit(getattr(self, name)).netloc for name in HOSTS)
+        return ", ".join(filter(None, dict.fromkeys(hosts))) or "no host"
 
     def host(self, name: str) -> str:
         """Returns the URL of one of `HOSTS`. Raises ConfigurationError if it is not set."""

@@ -3,7 +3,7 @@
 import base64
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, overload
 
 import attrs
 import orjson
@@ -92,9 +92,17 @@ class Includes(Model):
         return tuple(each for each in found if each is not None)
 
 
+class Origin(Protocol):
+    """Where a page is in the collection that it is from."""
+
+    def position_behind(self, page: "Page[Any]", index: int) -> str:
+        """Returns the position behind an item of the page."""
+
+
 @attrs.define(kw_only=True)
 class Page(Record, Generic[T]):
-    """One page of a collection. Iterating over it yields the items in `data`.
+    """One page of a collection, a sequence of the items in `data`: it has a length, an index and an
+    iterator. It is true even if it is empty.
 
     `errors` are the partial errors of a successful answer. `next_token` is None on the last page.
     `undecoded` holds the items and included objects that could not be decoded, which are missing
@@ -120,10 +128,38 @@ class Page(Record, Generic[T]):
     """The index of each item of `data` in the answer, followed by the number of items in it; None
     if all were decoded.
     """
+    _origin: Origin | None = attrs.field(default=None, eq=False, repr=False)
+    """None for a page that was made by hand."""
 
-    # There is no __len__, because an empty page would then be falsy.
     def __iter__(self) -> Iterator[T]:
         return iter(self.data)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __bool__(self) -> bool:
+        """Returns True: an answer without items is an answer."""
+        return True
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        return self.data[index]
+
+    def position_at(self, index: int) -> str:
+        """Returns the position behind the item with this index, 0 for the first one. Passed as `start=`
+        to the same method, the walk continues with the next item.
+
+        Raises InvalidInput for an index that the page does not have, and for a page that no walk
+        has returned.
+        """
+        if self._origin is None:
+            raise InvalidInput("only pages of a walk (pages(), with_pages(), first()) have positions")
+        if type(index) is not int or not 0 <= index < len(self.data):
+            raise InvalidInput(f"index must be a whole number from 0 to {len(self.data) - 1}, the items of this page")
+        return self._origin.position_behind(self, index)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any], item_type: type[Item] | None = None) -> "Page[Item]":

@@ -1,6 +1,7 @@
 """The base class of resources, and helpers for their arguments."""
 
 import functools
+import inspect
 import typing
 from collections.abc import Coroutine, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -54,6 +55,17 @@ class Resource:
         self._options = options
         self._path = {name: path_id(name, value) for name, value in path.items()}
 
+    def __init_subclass__(cls) -> None:
+        """Has Python name this package in its warning of a coroutine that was never awaited."""
+        super().__init_subclass__()
+        for function in vars(cls).values():
+            if inspect.iscoroutinefunction(function):
+                function.__qualname__ = f"socialapi.{function.__qualname__}"
+
+    def __repr__(self) -> str:
+        ids = "".join(f" {name}={value!r}" for name, value in self._path.items())
+        return f"<{type(self).__name__.removesuffix('Resource')}{ids} at {self._session.config.addresses}>"
+
     def _call(
         self,
         route: Route[R],
@@ -81,19 +93,25 @@ class Resource:
         *,
         query: Mapping[str, Any] | None = None,
         start: str | None = None,
+        key: str | None = None,
         faults: Faults | None = None,
         **path: str | int,
     ) -> Pager[T]:
-        """Returns a pager over a collection. Raises InvalidInput for parameters that exclude one
-        another.
+        """Returns a pager over a collection. `key` names the field that identifies its items, if their
+        class does not declare it. Raises InvalidInput for parameters that exclude one another.
         """
         target = Target(route, self._path | path if path else self._path)
         faults = Faults() if faults is None else faults
         with faults:
-            collection = Collection.of(target, query, start)
+            collection = Collection.of(target, query, start, sized=self._session.config.page_growth)
             (item_type,) = typing.get_args(route.result)
             pager = Pager(
-                functools.partial(self._page, collection), self._session.spawn, start=start, item_type=item_type
+                functools.partial(self._page, collection),
+                self._session.spawn,
+                start=start,
+                item_type=item_type,
+                sizes=collection.sizes,
+                key=key,
             )
         if faults:
             self._refuse(faults, target, query)
@@ -110,8 +128,8 @@ class Resource:
             self._session.plan(target.route).request(target, query, body, self._session.now)
         faults.refuse()
 
-    async def _page(self, collection: Collection[T], token: str | None) -> Page[T]:
+    async def _page(self, collection: Collection[T], token: str | None, size: int | None) -> Page[T]:
         session = self._session
-        request = collection.request(session.plan(collection.target.route), token, session.now)
+        request = collection.request(session.plan(collection.target.route), token, size, session.now)
         page = await session.call(session.prepared(request, options=self._options))
         return page if collection.split is None else collection.split.answer(page, token)

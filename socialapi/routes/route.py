@@ -61,6 +61,11 @@ class Family:
     envelope: bool = True
     total_counts: RateLimit | None = None
 
+    @property
+    def page_size_parameter(self) -> str:
+        """The query parameter with the number of items on a page."""
+        return "max_results" if self.host == "base_url" else "count"
+
 
 APP_CREDENTIALS: Final[tuple[CredentialKind, ...]] = ("AppOnly", "Bearer")
 USER_CREDENTIALS: Final[tuple[CredentialKind, ...]] = ("OAuth1", "OAuth2User")

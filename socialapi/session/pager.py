@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import attrs
 
@@ -12,13 +12,16 @@ from socialapi.errors import DecodeError, InvalidInput, SocialApiError
 from socialapi.models.pages import Page
 from socialapi.models.validation import printable_name
 from socialapi.problems import Problem, ServiceError
-from socialapi.wire.paging import Position, ReadTokens, next_token_path
+from socialapi.wire.paging import PageOrigin, PageSizes, Position, ReadTokens, next_token_path, origin_of
 
 T = TypeVar("T")
 
 logger: Final = logging.getLogger("socialapi")
 
-Fetch = Callable[[str | None], Coroutine[Any, Any, Page[T]]]
+Fetch = Callable[[str | None, int | None], Coroutine[Any, Any, Page[T]]]
+"""Requests the page of a token, with so many items; None stands for the first page, and for the
+service's own size.
+"""
 Spawn = Callable[[Coroutine[Any, Any, Page[T]]], "asyncio.Task[Page[T]]"]
 
 
@@ -33,12 +36,19 @@ class Pager(Generic[T]):
 
     Iteration ends when the service names no next page; an empty page does not end it. Reading costs
     money and caps, so the next page is requested only once half of the items of the current one
-    were used; where whole pages are processed, it is requested when the current one is handed out.
-    Leaving the loop early wastes at most one request. With a `limit`, no page is requested that is
-    not needed. `pages_read` and `items_read` count the pages that arrived, and the items on them.
-    Raises DecodeError if a page token repeats, because the iteration would never end: at
-    once if it is among the last 1,000, and otherwise before three times as many pages were read as
-    there are.
+    were used, or when a whole page is returned. Leaving the loop early wastes at most one request.
+
+    Unless the call names a page size, `collect` and tables ask for the largest pages that their
+    `limit` needs, and for none beyond it. Loops over posts begin with the service's default and at
+    most double the size from page to page; loops over advertising collections ask for the largest
+    pages. `first()` and `await` leave the size to the service, and so does `Config(page_growth=False)`.
+
+    After `pages()` has returned a page, `position` is behind that page, whatever was used of it:
+    `page.position_at(index)` is the position behind one of its items.
+
+    `pages_read` and `items_read` count the pages that arrived, and the items on them. Raises
+    DecodeError if a page token repeats, because the iteration would never end: at once if it is
+    among the last 1,000, and otherwise before three times as many pages were read as there are.
 
     `undecoded` counts the items that could not be decoded, and `partial_errors` the errors beside
     the items, on the pages so far. Neither ends the iteration; each page holds its own. A warning
@@ -47,14 +57,23 @@ class Pager(Generic[T]):
     """
 
     def __init__(
-        self, fetch: Fetch[T], spawn: Spawn[T], *, start: str | None = None, item_type: type[T] | None = None
+        self,
+        fetch: Fetch[T],
+        spawn: Spawn[T],
+        *,
+        start: str | None = None,
+        item_type: type[T] | None = None,
+        sizes: PageSizes | None = None,
+        key: str | None = None,
     ) -> None:
         self.item_type: Final = item_type
         self._fetch = fetch
         self._spawn = spawn
+        self._sizes = sizes
+        self._key = key
         self._begin = Position() if start is None else Position.read(start)
-        # Of the last item: the token of its page, the page, and its index there.
-        self._page: tuple[str | None, Page[T]] | None = None
+        # Of the last item: its page, and its index there.
+        self._page: Page[T] | None = None
         self._index: int = 0
         self.undecoded: int = 0
         self.partial_errors: int = 0
@@ -76,26 +95,37 @@ class Pager(Generic[T]):
         come twice, but none is skipped.
         """
         # Built on access, because few callers need it for every item.
-        return str(self._begin if self._page is None else Position.behind(*self._page, self._index))
+        return str(self._begin if self._page is None else Position.behind(self._page, self._index))
 
     def __await__(self) -> Generator[None, None, Page[T]]:
         return self.first().__await__()
 
     async def first(self) -> Page[T]:
         """Returns the first page, beginning at `start`. `position` then points behind it."""
-        page = self._counted(await self._fetch(self._begin.token))
-        self._page, self._index = (self._begin.token, page), len(page.data) - 1
+        page = self._counted(await self._fetch(self._begin.token, None), self._begin.token)
+        self._page, self._index = page, len(page.data) - 1
         return _without(page, self._begin.find([page])[1]) if self._begin.taken else page
 
-    async def __aiter__(self) -> AsyncGenerator[T, None]:
+    if not TYPE_CHECKING:  # type checkers know already that a pager is no iterable
+
+        def __iter__(self) -> Any:
+            """Raises TypeError, which says what to write instead of `for`."""
+            raise TypeError(
+                "a socialapi pager is asynchronous: use `async for`, or `await pager.collect(limit=…)` for a list"
+            )
+
+    def __aiter__(self) -> AsyncGenerator[T, None]:  # noqa: PYI058  # to be closed by those who leave it early
+        return self._items(self._walk())
+
+    async def _items(self, pages: "_Walk[T]") -> AsyncGenerator[T, None]:
         # Not built on `with_pages`: passing each item through two generators costs twice as much.
-        async with contextlib.aclosing(self._walk()) as walk:
-            async for token, page, skip, ahead in walk:
+        async with contextlib.aclosing(pages) as walk:
+            async for page, skip, ahead in walk:
                 if page.errors:
                     _warn_of_errors(page)  # callers who iterate over items never see the page
                 data = page.data
                 if skip < len(data):
-                    self._page = token, page
+                    self._page = page
                 for items in _halves(skip, len(data)):
                     for self._index in items:
                         yield data[self._index]
@@ -104,10 +134,10 @@ class Pager(Generic[T]):
     async def with_pages(self) -> AsyncGenerator[tuple[T, Page[T]], None]:
         """Yields every item with the page it is on, whose `includes` hold the expanded objects."""
         async with contextlib.aclosing(self._walk()) as walk:
-            async for token, page, skip, ahead in walk:
+            async for page, skip, ahead in walk:
                 data = page.data
                 if skip < len(data):
-                    self._page = token, page
+                    self._page = page
                 elif page.errors:
                     _warn_of_errors(page)  # a page without items is never seen by callers
                 for items in _halves(skip, len(data)):
@@ -116,10 +146,17 @@ class Pager(Generic[T]):
                     ahead.begin()
 
     async def pages(self) -> AsyncGenerator[Page[T], None]:
-        """Yields every page. `position` points behind the page that was yielded last."""
-        async with contextlib.aclosing(self._walk()) as walk:
-            async for token, page, skip, ahead in walk:
-                self._page, self._index = (token, page), len(page.data) - 1
+        """Yields every page. `position` is then behind the page, even if you have not used all of its
+        items: `page.position_at(index)` is the position behind one of them.
+        """
+        async with contextlib.aclosing(self._whole_pages(self._walk())) as pages:
+            async for page in pages:
+                yield page
+
+    async def _whole_pages(self, pages: "_Walk[T]") -> AsyncGenerator[Page[T], None]:
+        async with contextlib.aclosing(pages) as walk:
+            async for page, skip, ahead in walk:
+                self._page, self._index = page, len(page.data) - 1
                 ahead.begin()
                 yield _without(page, skip)
 
@@ -136,7 +173,7 @@ class Pager(Generic[T]):
             return items
         try:
             # Closed here, before the event loop gets to request a page that is not needed.
-            async with contextlib.aclosing(aiter(self)) as walk:
+            async with contextlib.aclosing(self._items(self._walk(limit, at_once=True))) as walk:
                 async for item in walk:
                     items.append(item)
                     if len(items) == limit:
@@ -164,7 +201,7 @@ class Pager(Generic[T]):
             return chunks[0]
         try:
             # Closed here, before the event loop gets to request a page that is not needed.
-            async with contextlib.aclosing(self.pages()) as pages:
+            async with contextlib.aclosing(self._whole_pages(self._walk(left, at_once=True))) as pages:
                 async for page in pages:
                     if page.errors:
                         _warn_of_errors(page)  # callers never see the page
@@ -189,37 +226,42 @@ class Pager(Generic[T]):
         arrow.check_pandas()  # before any page is asked for
         return arrow.data_frame(await self.to_arrow(limit=limit))
 
-    async def _walk(self) -> "AsyncGenerator[tuple[str | None, Page[T], int, _PageAhead[T]], None]":
-        """Yields every page from the start on, with its token, the number of its items to skip, and
-        the page after it.
+    async def _walk(self, left: int | None = None, *, at_once: bool = False) -> "_Walk[T]":
+        """Yields every page from the start on, with the number of its items to skip, and the page after
+        it. With `at_once`, pages are as large as the `left` items need, or as large as they may be.
         """
-        token = self._begin.token
+        sizes, token = self._sizes, self._begin.token
+        size = None if sizes is None else sizes.of_items(left) if at_once else sizes.first
         held_back = _HeldBack[T](self._begin)
         loop = asyncio.get_running_loop()  # once: before Python 3.12 it is a system call
         read = ReadTokens(token)
-        page = self._counted(await self._fetch(token))
+        page = self._counted(await self._fetch(token, size), token)
         while True:
             upcoming = page.next_token
             if upcoming is not None and read.repeats(upcoming):
                 raise DecodeError(next_token_path(page.meta), "names a page that was read already")
-            ahead = _PageAhead(self._fetch, self._spawn, upcoming, loop)
+            released = held_back.released_by(page)
+            if left is not None:
+                left -= sum(len(each.data) - skip for each, skip in released)
+                if left <= 0:
+                    upcoming = None
+            if sizes is not None:
+                arrived = page.arrived_before(len(page.data))
+                size = sizes.of_items(left) if at_once else sizes.after(size, arrived)
+            ahead = _PageAhead(self._fetch, self._spawn, upcoming, size, loop)
             try:
-                for earlier, each, skip in held_back.released_by(token, page):
+                for each, skip in released:
                     # Of several pages that were held back, only the last is followed by a new one.
-                    yield (
-                        earlier,
-                        each,
-                        skip,
-                        ahead if each is page else _PageAhead(self._fetch, self._spawn, None, loop),
-                    )
+                    yield each, skip, ahead if each is page else _PageAhead(self._fetch, self._spawn, None, None, loop)
                 if upcoming is None:
                     return
-                page = self._counted(await ahead.page(upcoming))
+                page = self._counted(await ahead.page(upcoming), upcoming)
             finally:
                 await ahead.aclose()
-            token = upcoming
 
-    def _counted(self, page: Page[T]) -> Page[T]:
+    def _counted(self, page: Page[T], token: str | None) -> Page[T]:
+        """Returns a page that has arrived, which knows from now on where it is."""
+        page._origin = PageOrigin(token, 0, self._key)  # noqa: SLF001  # pages and walks know each other
         self.pages_read += 1
         self.items_read += page.arrived_before(len(page.data))
         self.partial_errors += len(page.errors)
@@ -257,23 +299,23 @@ class _HeldBack(Generic[T]):
     def __init__(self, begin: Position) -> None:
         self._begin = begin
         self._left = begin.taken
-        self._pages: list[tuple[str | None, Page[T]]] = []
+        self._pages: list[Page[T]] = []
 
-    def released_by(self, token: str | None, page: Page[T]) -> Sequence[tuple[str | None, Page[T], int]]:
-        """Returns the pages to hand out now that this one has arrived, each with its token and the
-        number of its items to skip.
+    def released_by(self, page: Page[T]) -> Sequence[tuple[Page[T], int]]:
+        """Returns the pages to yield now that this one has arrived, each with the number of its items
+        to skip.
         """
         if not self._left:
-            return ((token, page, 0),)
-        self._pages.append((token, page))
+            return ((page, 0),)
+        self._pages.append(page)
         self._left -= min(self._left, page.arrived_before(len(page.data)))
         if self._left and page.next_token is not None and not self._begin.is_on(page):
             return ()
         self._left = 0
-        first, skip = self._begin.find([each for _, each in self._pages])
+        first, skip = self._begin.find(self._pages)
         pages = self._pages[first:]
         self._pages = []
-        return [(earlier, each, 0 if number else skip) for number, (earlier, each) in enumerate(pages)]
+        return [(each, 0 if number else skip) for number, each in enumerate(pages)]
 
 
 class _PageAhead(Generic[T]):
@@ -284,10 +326,13 @@ class _PageAhead(Generic[T]):
     earlier, and it costs a tenth of the page.
     """
 
-    def __init__(self, fetch: Fetch[T], spawn: Spawn[T], token: str | None, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(
+        self, fetch: Fetch[T], spawn: Spawn[T], token: str | None, size: int | None, loop: asyncio.AbstractEventLoop
+    ) -> None:
         self._fetch = fetch
         self._spawn = spawn
         self._token = token
+        self._size = size
         self._loop = loop
         self._start: asyncio.Handle | None = None
         self._task: asyncio.Task[Page[T]] | None = None
@@ -300,13 +345,13 @@ class _PageAhead(Generic[T]):
     def _begin(self) -> None:
         # Of a closed client nothing is fetched, and the caller is told when it asks.
         with contextlib.suppress(RuntimeError):
-            self._task = self._spawn(self._fetch(self._token))
+            self._task = self._spawn(self._fetch(self._token, self._size))
 
     async def page(self, token: str) -> Page[T]:
         """Returns the page of the token."""
         if self._start is not None:
             self._start.cancel()
-        return await (self._task or self._fetch(token))
+        return await (self._task or self._fetch(token, self._size))
 
     async def aclose(self) -> None:
         """Ends what is still being fetched because the caller stopped early."""
@@ -315,6 +360,10 @@ class _PageAhead(Generic[T]):
         if self._task is not None and not self._task.done():
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
+
+
+_Walk = AsyncGenerator[tuple[Page[T], int, _PageAhead[T]], None]
+"""The pages of a walk, each with the number of its items to skip and the page after it."""
 
 
 def _halves(skip: int, count: int) -> tuple[range, range]:
@@ -342,4 +391,12 @@ def _kind_of(error: Problem | ServiceError) -> str:
 
 def _without(page: Page[T], count: int) -> Page[T]:
     """Returns the page without its first `count` items."""
-    return attrs.evolve(page, data=page.data[count:], places=None) if count else page
+    if not count:
+        return page
+    before, places = page.arrived_before(count), page._places  # noqa: SLF001
+    return attrs.evolve(
+        page,
+        data=page.data[count:],
+        places=None if places is None else tuple(place - before for place in places[count:]),
+        origin=attrs.evolve(origin_of(page), offset=before),
+    )

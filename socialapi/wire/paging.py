@@ -10,7 +10,7 @@ from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote, unquote
 
 import attrs
-from annotated_types import MaxLen
+from annotated_types import Ge, Le, MaxLen
 
 from socialapi.errors import DecodeError, InvalidInput
 from socialapi.models.pages import Includes, Page, Undecoded
@@ -239,15 +239,16 @@ class Position:
     after: tuple[str, ...] = ()
 
     @classmethod
-    def behind(cls, token: str | None, page: Page[Any], index: int) -> "Position":
-        """Returns the position after the item with this index on the page of the token."""
+    def behind(cls, page: Page[Any], index: int) -> "Position":
+        """Returns the position after the item with this index on a page of a walk."""
         if index + 1 >= len(page.data) and page.next_token is not None:
             return cls(page.next_token)
+        origin = origin_of(page)
         latest = page.data[max(0, index + 1 - MAX_ANCHORS) : index + 1]
         return cls(
-            token,
-            page.arrived_before(index + 1),
-            tuple(found for item in reversed(latest) if (found := _key_of(item)) is not None),
+            origin.token,
+            origin.offset + page.arrived_before(index + 1),
+            tuple(found for item in reversed(latest) if (found := _key_of(item, origin.key)) is not None),
         )
 
     @classmethod
@@ -273,7 +274,8 @@ class Position:
 
     def is_on(self, page: Page[Any]) -> bool:
         """Returns whether the item just before this position is on the page."""
-        return bool(self.after) and any(_key_of(item) == self.after[0] for item in page.data)
+        key = origin_of(page).key
+        return bool(self.after) and any(_key_of(item, key) == self.after[0] for item in page.data)
 
     def find(self, pages: Sequence[Page[Any]]) -> tuple[int, int]:
         """Returns the page and the number of its items before this position.
@@ -286,7 +288,7 @@ class Position:
             key: (number, index + 1)
             for number, page in enumerate(pages)
             for index, item in enumerate(page.data)
-            if (key := _key_of(item)) is not None
+            if (key := _key_of(item, origin_of(page).key)) is not None
         }
         return next((places[each] for each in self.after if each in places), (0, 0))
 
@@ -331,10 +333,41 @@ class ReadTokens:
         return False
 
 
-def _key_of(item: Any) -> str | None:
-    kind: Any = type(item)
-    name = _key_name(kind)
-    found = getattr(item, name) if name is not None else None
+@attrs.frozen
+class PageOrigin:
+    """Where a page of a walk is: the token that it was requested with, how many items arrived on it
+    before the first of `data`, and the field that identifies items, if their class does not declare
+    it.
+    """
+
+    token: str | None = None
+    offset: int = 0
+    key: str | None = None
+
+    def position_behind(self, page: Page[Any], index: int) -> str:
+        """Returns the position behind an item of the page."""
+        return str(Position.behind(page, index))
+
+
+def origin_of(page: Page[Any]) -> PageOrigin:
+    """Returns where a page is; the beginning for one that was made by hand."""
+    origin = page._origin  # noqa: SLF001  # only walks and their pages know it
+    return origin if isinstance(origin, PageOrigin) else _BEGINNING
+
+
+_BEGINNING: Final = PageOrigin()
+
+
+def _key_of(item: Any, name: str | None) -> str | None:
+    """Returns the value that identifies an item, in the field of this name or in the declared one."""
+    if name is None:
+        kind: Any = type(item)
+        name = _key_name(kind)
+    found = None
+    if name is not None:
+        found = item.get(name) if isinstance(item, dict) else getattr(item, name, None)
+    if found.__class__ is int:
+        return str(found)
     return found if isinstance(found, str) and found else None
 
 
@@ -348,6 +381,59 @@ def _key_name(kind: Any) -> str | None:
     return next(declared, "id" if any(field.name == "id" for field in fields) else None)
 
 
+@attrs.frozen
+class PageSizes:
+    """The page sizes that a walk asks for where its caller has named none: a parameter and its bounds.
+
+    A walk that `grows` begins with the service's default and at most doubles it from page to page,
+    because every item that is read counts against a cap. Others ask for the largest page at once.
+    """
+
+    parameter: str
+    least: int
+    most: int
+    grows: bool
+
+    @classmethod
+    def of(cls, family: Family, declared: Any, asked: Mapping[str, Any]) -> "PageSizes | None":
+        """Returns the sizes for a query; None if it names a size, or the bounds are not known."""
+        name = family.page_size_parameter
+        bounds = _bounds_of(declared, name)
+        if bounds is None or name in asked:
+            return None
+        return cls(name, *bounds, grows=family.host == "base_url")
+
+    @property
+    def first(self) -> int | None:
+        """The size of the first page; None for the service's default."""
+        return None if self.grows else self.most
+
+    def after(self, size: int | None, arrived: int) -> int | None:
+        """Returns the size of the page after one of this size, on which so many items arrived."""
+        former = size or arrived
+        return min(max(2 * former, self.least), self.most) if former else None
+
+    def of_items(self, count: int | None) -> int:
+        """Returns the size with which the fewest requests read so many items; None for all of them."""
+        return self.most if count is None else min(max(count, self.least), self.most)
+
+
+@functools.cache
+def _bounds_of(declared: Any, name: str) -> tuple[int, int] | None:
+    """Returns the declared bounds of a query parameter."""
+    rules = getattr(_parameters(declared).get(name), "__metadata__", ())
+    least = next((rule.ge for rule in rules if isinstance(rule, Ge)), None)
+    most = next((rule.le for rule in rules if isinstance(rule, Le)), None)
+    return (least, most) if isinstance(least, int) and isinstance(most, int) else None
+
+
+def _parameters(declared: Any) -> Mapping[str, Any]:
+    """Returns the declared type of each parameter of a query."""
+    if typing.get_origin(declared) is typing.Annotated:
+        declared = typing.get_args(declared)[0]
+    return typing.get_type_hints(declared, include_extras=True) if declared is not None else {}
+
+
 @attrs.define(eq=False)
 class Collection(Generic[T]):
     """A requested collection: its query, split into parts if it has more ids than a request may
@@ -359,42 +445,55 @@ class Collection(Generic[T]):
     split: "Split | None" = None
     begin_token: str | None = None
     """The token of the page that the caller begins with."""
-    _without_token: Request[Page[T]] | None = attrs.field(init=False, default=None)
+    sizes: PageSizes | None = None
+    """The page sizes to ask for; None if the query names one."""
+    _without_token: tuple[int | None, Request[Page[T]]] | None = attrs.field(init=False, default=None)
 
     @classmethod
-    def of(cls, target: Target[Page[T]], query: Mapping[str, Any] | None, start: str | None) -> "Collection[T]":
+    def of(
+        cls, target: Target[Page[T]], query: Mapping[str, Any] | None, start: str | None, *, sized: bool = True
+    ) -> "Collection[T]":
         """Returns the collection for a target and its query. Raises InvalidInput for parameters
         that exclude one another.
         """
         target = Target(target.route, with_path_texts(target.path_parameters))
         begin_token = None if start is None else Position.read(start).token
+        route = target.route
         if not query and (query is None or query.__class__ is dict):
-            return cls(target, {}, None, begin_token)
-        asked = shaped_arguments(target.route, query, None)[0]
+            return cls(target, {}, None, begin_token, PageSizes.of(route.family, route.query, {}) if sized else None)
+        asked = shaped_arguments(route, query, None)[0]
         if start is not None and asked.get("with_total_count"):
             refuse([BrokenRule(path="with_total_count", reason="cannot go with start", code="EXCLUSIVE_PARAMETERS")])
-        return cls(target, asked, split_of(target.route.query, asked), begin_token)
+        sizes = PageSizes.of(route.family, route.query, asked) if sized else None
+        return cls(target, asked, split_of(route.query, asked), begin_token, sizes)
 
-    def request(self, plan: Plan[Page[T]], token: str | None, now: Callable[[], datetime.datetime]) -> Request[Page[T]]:
-        """Returns the request for the page of a token. Raises InvalidInput with every broken rule of
-        the arguments, which are checked for the page that the caller begins with.
+    def request(
+        self, plan: Plan[Page[T]], token: str | None, size: int | None, now: Callable[[], datetime.datetime]
+    ) -> Request[Page[T]]:
+        """Returns the request for the page of a token, with a size unless that is the service's default.
+        Raises InvalidInput with every broken rule of the arguments, which are checked for the page
+        that the caller begins with.
         """
         if token == self.begin_token:
-            return plan.request(self.target, self.query(token), None, now)
+            return plan.request(self.target, self.query(token, size), None, now)
         # From here on the token is the service's own.
         if token is None or self.split is not None:
-            return plan.assemble(self.target, self.query(token), ())
+            return plan.assemble(self.target, self.query(token, size), ())
         # Built once: encoding the same parameters for every page took two thirds of building its request.
         family = self.target.route.family
-        if self._without_token is None:
-            self._without_token = plan.assemble(self.target, query_without_token(family, self.asked), ())
-        return self._without_token.with_parameter(family.page_token_parameter, token)
+        if self._without_token is None or self._without_token[0] != size:
+            query = query_without_token(family, self._sized(size))
+            self._without_token = size, plan.assemble(self.target, query, ())
+        return self._without_token[1].with_parameter(family.page_token_parameter, token)
 
-    def query(self, token: str | None) -> Mapping[str, Any]:
-        """Returns the query for the page of a token."""
+    def _sized(self, size: int | None) -> Mapping[str, Any]:
+        return self.asked if size is None or self.sizes is None else {**self.asked, self.sizes.parameter: size}
+
+    def query(self, token: str | None, size: int | None = None) -> Mapping[str, Any]:
+        """Returns the query for the page of a token, with a size unless that is the service's default."""
+        asked = self._sized(size)
         if token is None and self.split is None:
-            return self.asked
-        asked = self.asked
+            return asked
         if self.split is not None:
             asked, token = self.split.ask(asked, token)
         return page_query(self.target.route.family, asked, token)
@@ -468,11 +567,8 @@ class _Filter:
 @functools.cache
 def _id_filters(declared: Any) -> Mapping[str, _Filter]:
     """Returns the list parameters that have a maximum length."""
-    if typing.get_origin(declared) is typing.Annotated:
-        declared = typing.get_args(declared)[0]
-    hints = typing.get_type_hints(declared, include_extras=True) if declared is not None else {}
     found = {}
-    for name, kind in hints.items():
+    for name, kind in _parameters(declared).items():
         for rule in getattr(kind, "__metadata__", ()):
             if isinstance(rule, MaxLen) and typing.get_origin(kind.__origin__) is tuple:
                 found[name] = _Filter(rule.max_length, kind.__origin__)

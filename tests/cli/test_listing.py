@@ -183,7 +183,7 @@ async def test_a_list_that_fails_leaves_the_earlier_file_and_nothing_to_go_on_wi
 
 
 async def test_a_list_that_its_settings_end_says_how_to_go_on(printed: Printed) -> None:
-    async def fetch(token: str | None) -> Page[Model]:
+    async def fetch(token: str | None, size: int | None = None) -> Page[Model]:
         if token is None:
             return Page(data=(Model(extra={"id": "1"}),), next_token="page-1")
         raise ConfigurationError("the file of tokens is damaged")

@@ -147,7 +147,7 @@ def _page(data: bytes) -> None:
     again = Page.from_dict(page.to_dict(), Post)
     assert again.to_dict() == page.to_dict()
     for index in range(len(page.data)):
-        position = Position.behind(None, page, index)
+        position = Position.behind(page, index)
         assert Position.read(str(position)) == position
 
 

@@ -28,7 +28,7 @@ class Collection(Generic[T]):
         self.asked: list[str | None] = []
         self.tasks: set[asyncio.Task[Any]] = set()
 
-    async def fetch(self, token: str | None) -> Page[T]:
+    async def fetch(self, token: str | None, size: int | None) -> Page[T]:
         self.asked.append(token)
         await asyncio.sleep(0)
         data, upcoming = self.pages[token]
@@ -81,7 +81,7 @@ PERSONAL = "ada@example.com"
 async def test_a_page_with_errors_beside_its_items_is_warned_of_once_without_their_values(
     error: Problem | ServiceError, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def fetch(token: str | None) -> Page[int]:
+    async def fetch(token: str | None, size: int | None = None) -> Page[int]:
         if token is None:
             return Page(data=(1,), errors=(error, error, error), next_token="b")
         return Page(data=(2,), errors=(error,) if token == "b" else (), next_token={"b": "c"}.get(token))
@@ -132,7 +132,7 @@ async def test_a_token_that_repeats_is_an_error_rather_than_a_walk_without_end()
 async def test_a_long_walk_ends_and_one_in_a_large_circle_ends_as_well() -> None:
     walked = list[str | None]()
 
-    async def fetch(token: str | None) -> Page[int]:
+    async def fetch(token: str | None, size: int | None = None) -> Page[int]:
         walked.append(token)
         page = 0 if token is None else int(token)
         return Page(data=(page,), next_token=str(page + 1) if page + 1 < 5_000 else end)
@@ -348,7 +348,7 @@ async def test_the_first_page_comes_from_its_start_when_nothing_before_the_posit
 
 @pytest.mark.parametrize(("meta", "path"), [({}, "next_cursor"), ({"next_token": "a"}, "meta.next_token")])
 async def test_a_token_that_repeats_is_named_as_it_was_read(meta: dict[str, Any], path: str) -> None:
-    async def fetch(token: str | None) -> Page[int]:
+    async def fetch(token: str | None, size: int | None = None) -> Page[int]:
         return Page(data=(1,), next_token="a", meta=meta)
 
     with pytest.raises(DecodeError) as caught:
@@ -424,7 +424,7 @@ async def test_a_failure_keeps_the_rows_before_it_and_where_to_go_on() -> None:
 
 
 async def test_errors_beside_the_items_of_a_table_are_warned_of(caplog: pytest.LogCaptureFixture) -> None:
-    async def fetch(token: str | None) -> Page[Post]:
+    async def fetch(token: str | None, size: int | None = None) -> Page[Post]:
         return Page(data=numbered(1), errors=(ServiceError(code=1, message=PERSONAL),))
 
     table = await Pager(fetch, asyncio.ensure_future, item_type=Post).to_arrow()
@@ -457,7 +457,7 @@ async def test_errors_of_a_page_without_items_are_logged_where_items_come_with_t
         "b": Page(data=(2,)),
     }
 
-    async def fetch(token: str | None) -> Page[int]:
+    async def fetch(token: str | None, size: int | None = None) -> Page[int]:
         return pages[token]
 
     found = [item async for item, _ in Pager(fetch, asyncio.create_task).with_pages()]

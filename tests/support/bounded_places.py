@@ -211,6 +211,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "plans, ways and addresses": _places(
         """
+        emulator/handlers.py endpoint_table cache
         emulator/handlers.py endpoints cache
         routes/undeclared.py _limited cache
         routes/undeclared.py _pattern cache
@@ -482,6 +483,7 @@ BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
         wire/encode.py _sent cache
         wire/encode.py shaper cache
         wire/export.py _has_own_form cache
+        wire/paging.py _bounds_of cache
         wire/paging.py _id_filters cache
         wire/paging.py _key_name cache
         wire/response.py _one_of cache

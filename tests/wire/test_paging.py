@@ -19,9 +19,23 @@ from socialapi.models.content import Note
 from socialapi.models.pages import Page
 from socialapi.models.posts import Media, Post
 from socialapi.problems import ResourceNotFound, ServiceError
-from socialapi.routes.platform import USER_POSTS
+from socialapi.routes.ads import ACCOUNTS
+from socialapi.routes.catalogs import PRODUCTS
+from socialapi.routes.creatives import CARDS
+from socialapi.routes.platform import NEWS_SEARCH, USER_POSTS
 from socialapi.routes.route import ADS, PLATFORM
-from socialapi.wire.paging import TOKENS_KEPT, Collection, Position, ReadTokens, Split, page_query, read_page, split_of
+from socialapi.wire.paging import (
+    TOKENS_KEPT,
+    Collection,
+    PageOrigin,
+    PageSizes,
+    Position,
+    ReadTokens,
+    Split,
+    page_query,
+    read_page,
+    split_of,
+)
 from socialapi.wire.request import Plan
 
 PLATFORM_PAGE = {
@@ -148,7 +162,7 @@ def test_one_item_is_a_page_of_one_and_items_may_stand_below_a_name_of_their_own
 def test_a_position_counts_the_items_that_cannot_be_read() -> None:
     page = read_page(Page[Post], {"data": [{"id": "0"}, {"id": True}, {"id": "2"}, None, {"id": "4"}, {}]})
     assert [post.id for post in page.data] == ["0", "2", "4"]
-    taken = [Position.behind(None, page, index).taken for index in range(3)]
+    taken = [Position.behind(page, index).taken for index in range(3)]
     assert taken == [1, 3, 6], "behind the last one that can be read is behind them all"
     assert [page.index_after(arrived) for arrived in range(7)] == [0, 1, 1, 2, 2, 3, 3]
     for arrived, place in ((3, 2), (6, 3), (2, 1)):
@@ -169,7 +183,7 @@ def test_the_request_of_every_later_page_is_the_first_one_with_its_token(tokens:
     plan = Plan(target.route, Config(base_url="https://[::1]:8443"))
 
     def query_of(token: str | None) -> dict[str, str]:
-        parts = urlsplit(collection.request(plan, token, lambda: WHEN).url)
+        parts = urlsplit(collection.request(plan, token, None, lambda: WHEN).url)
         assert (parts.netloc, parts.path) == ("[::1]:8443", "/2/users/12/tweets")
         return dict(parse_qsl(parts.query, strict_parsing=True))
 
@@ -193,12 +207,17 @@ def posts(*numbers: int) -> Page[Post]:
     return Page(data=tuple(Post(id=str(number)) for number in numbers))
 
 
+def walked(page: Page[Post], token: str | None) -> Page[Post]:
+    page._origin = PageOrigin(token)
+    return page
+
+
 def test_a_place_names_up_to_eight_items_the_latest_first() -> None:
-    page: Page[Post] = attrs.evolve(posts(*range(20)), next_token="n")
-    assert Position.behind("t", page, 1) == Position("t", 2, ("1", "0"))
-    assert Position.behind("t", page, 11) == Position("t", 12, ("11", "10", "9", "8", "7", "6", "5", "4"))
-    assert Position.behind("t", page, 19) == Position("n")
-    assert Position.behind("t", posts(1), 0) == Position("t", 1, ("1",))
+    page = walked(attrs.evolve(posts(*range(20)), next_token="n"), "t")
+    assert Position.behind(page, 1) == Position("t", 2, ("1", "0"))
+    assert Position.behind(page, 11) == Position("t", 12, ("11", "10", "9", "8", "7", "6", "5", "4"))
+    assert Position.behind(page, 19) == Position("n")
+    assert Position.behind(walked(posts(1), "t"), 0) == Position("t", 1, ("1",))
 
 
 def test_a_place_is_behind_the_nearest_item_that_is_still_there() -> None:
@@ -223,6 +242,24 @@ def test_where_items_have_no_ids_the_number_decides() -> None:
     assert not Position(None, 1).is_on(posts(9))
 
 
+@pytest.mark.parametrize(
+    ("route", "sizes"),
+    [
+        (USER_POSTS, PageSizes("max_results", 5, 100, grows=True)),
+        (ACCOUNTS, PageSizes("count", 1, 1_000, grows=False)),
+        (CARDS, PageSizes("count", 1, 200, grows=False)),
+        (PRODUCTS, PageSizes("count", 1, 100, grows=False)),
+        (NEWS_SEARCH, None),
+    ],
+    ids=["posts", "accounts", "cards", "products", "without bounds"],
+)
+def test_a_walk_knows_the_bounds_of_its_pages(route: Any, sizes: PageSizes | None) -> None:
+    assert PageSizes.of(route.family, route.query, {}) == sizes
+    for name in ("max_results", "count"):
+        assert PageSizes.of(route.family, route.query, {name: 7}) in (None, sizes)
+    assert sizes is None or PageSizes.of(route.family, route.query, {sizes.parameter: 7}) is None
+
+
 def test_an_item_is_known_by_the_field_that_says_so_or_else_by_its_id() -> None:
     items: list[tuple[Any, tuple[str, ...]]] = [
         (TargetingCampaign(campaign_id="c"), ("c",)),
@@ -233,7 +270,7 @@ def test_an_item_is_known_by_the_field_that_says_so_or_else_by_its_id() -> None:
         ("text", ()),
     ]
     for item, after in items:
-        assert Position.behind(None, Page(data=(item,)), 0) == Position(None, 1, after)
+        assert Position.behind(Page(data=(item,)), 0) == Position(None, 1, after)
 
 
 @pytest.mark.parametrize(
@@ -346,7 +383,7 @@ def test_the_parts_are_walked_through_one_after_another() -> None:
 def test_the_place_in_a_part_survives_being_stored() -> None:
     page: Page[Post] = Page(data=(Post(id="1"), Post(id="2")), next_token="1~c:d")
     for token, index in (("1~x:y", 0), ("0~", 1), (None, 0)):
-        position = Position.behind(token, page, index)
+        position = Position.behind(walked(page, token), index)
         assert Position.read(str(position)) == position
 
 

@@ -7,14 +7,14 @@ import random
 import ssl as ssl_module
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, TypeGuard, TypeVar, overload
 
 import aiohttp
 import attrs
 
 from socialapi.config import Config, environment
 from socialapi.credentials import Credentials, by_kind, credentials_from_env
-from socialapi.errors import ConfigurationError, DecodeError
+from socialapi.errors import ConfigurationError, DecodeError, InvalidInput
 from socialapi.internal.logs import log_as_asked
 from socialapi.internal.secret import HiddenMapping, hidden
 from socialapi.session.clock import Clock, SystemClock
@@ -32,14 +32,18 @@ if TYPE_CHECKING:
     from socialapi.resources.webhooks import Webhooks
     from socialapi.routes.route import Method
     from socialapi.routes.undeclared import Api, Auth
+    from socialapi.session.call import ReplyInfo
     from socialapi.session.network import Network
     from socialapi.session.options import CallOptions
+    from socialapi.session.pager import Pager
     from socialapi.session.rate_limiter import LimitStatus, Pacer
     from socialapi.session.session import Session
     from socialapi.session.telemetry import Telemetry
     from socialapi.session.transport import Transport
     from socialapi.session.usage import Usage
     from socialapi.wire.response import Reply
+
+M = TypeVar("M")
 
 
 class Client:
@@ -66,6 +70,9 @@ class Client:
     default the variable `SOCIALAPI_TELEMETRY` says whether to. See the page on telemetry.
     `SOCIALAPI_LOG=debug` (or `info`, `warning`, `error`) prints what is logged on standard error.
 
+    `on_reply` is called after every attempt of a call with a `ReplyInfo`: method, path, status, headers,
+    request id, seconds and the number of the attempt. It is a plain function, and should be quick.
+
     A client belongs to one event loop at a time. It can be used in another one after the first was
     closed, unless it was given a session, connector or pacer.
 
@@ -88,19 +95,19 @@ class Client:
         ssl: ssl_module.SSLContext | bool = True,
         headers: Mapping[str, str] | None = None,
         telemetry: bool | None = None,
+        on_reply: "Callable[[ReplyInfo], object] | None" = None,
     ) -> None:
         _check_objects(token_cache=token_cache, pacer=pacer, clock=clock, rng=rng, session=session, connector=connector)
+        _check_objects(on_reply=on_reply)
         _check_lists(credentials=credentials, trace_configs=trace_configs)
         if session is not None and (connector is not None or trace_configs):
             raise ConfigurationError("connector and trace_configs belong to a session: give them to the one you pass")
         proxy = hidden(proxy)  # it may hold a password
         _check_network(proxy, ssl)
         log_as_asked(os.environ)
-        settings = _checked(config)
-        self.config: Config = settings
+        self.config: Config = _checked(config)
         further = _checked_headers(headers)
         self._headers: Callable[[], Mapping[str, str]] = lambda: further
-        known = tuple(by_kind(credentials).values())
         clock = clock or SystemClock()
         rng = rng or random.Random()  # noqa: S311  # jitter is no secret
         self._owned: tuple[RedisPacer | RedisTokenCache, ...] = ()
@@ -108,8 +115,8 @@ class Client:
         self._environment: Callable[[], tuple[Mapping[str, str], bool]] = lambda: (HiddenMapping(os.environ), False)
 
         self._open = _session_opener(
-            settings,
-            known,
+            self.config,
+            tuple(by_kind(credentials).values()),
             token_cache=token_cache or MemoryTokenCache(),
             pacer=pacer,
             clock=clock,
@@ -120,6 +127,7 @@ class Client:
             proxy=proxy,
             ssl=ssl,
             telemetry=_telemetry(_wants_telemetry(telemetry, os.environ), clock),
+            on_reply=on_reply,
         )
 
     @functools.cached_property
@@ -153,26 +161,25 @@ class Client:
         ssl: ssl_module.SSLContext | bool = True,
         headers: Mapping[str, str] | None = None,
         telemetry: bool | None = None,
+        on_reply: "Callable[[ReplyInfo], object] | None" = None,
     ) -> Self:
-        """Returns a client configured by `SOCIALAPI_*` variables: hosts, credentials, proxy,
-        certificates.
+        """Returns a client configured by `SOCIALAPI_*` variables: hosts, credentials, proxy, TLS.
 
         With `SOCIALAPI_TELEMETRY=1` it emits spans and metrics. With `SOCIALAPI_REDIS_URL` it
         shares its quota and tokens with other processes through Redis; `SOCIALAPI_REDIS_NAMESPACE`
         keeps apps apart. `environ` replaces the environment of the process. Keywords are those of
-        `Client` and override the variables. Raises ConfigurationError if variables contradict each
-        other. A missing one is reported when a call needs it.
+        `Client` and override the variables. Raises ConfigurationError if variables contradict each other.
         """
         env = environment(environ)
         log_as_asked(env)
-        config = Config.from_env(env) if config is None else config
-        pacer_in_redis = _pacer_in_redis(env, _checked(config), clock) if pacer is None else None
-        tokens_in_redis = _tokens_in_redis(env) if token_cache is None else None
+        config = config or Config.from_env(env)
+        owned_pacer = _pacer_in_redis(env, _checked(config), clock) if pacer is None else None
+        owned_tokens = _tokens_in_redis(env) if token_cache is None else None
         client = cls(
             config,
             credentials_from_env(env) if credentials is None else credentials,
-            token_cache=token_cache or tokens_in_redis,
-            pacer=pacer or pacer_in_redis,
+            token_cache=token_cache or owned_tokens,
+            pacer=pacer or owned_pacer,
             clock=clock,
             rng=rng,
             session=session,
@@ -182,10 +189,15 @@ class Client:
             ssl=ssl,
             headers=headers,
             telemetry=_wants_telemetry(telemetry, env),
+            on_reply=on_reply,
         )
-        client._owned = tuple(each for each in (pacer_in_redis, tokens_in_redis) if each is not None)
+        client._owned = tuple(each for each in (owned_pacer, owned_tokens) if each is not None)
         client._environment = lambda: (HiddenMapping(env), True)
         return client
+
+    def __repr__(self) -> str:
+        # A traceback may show a client whose arguments were refused.
+        return f"<socialapi.Client of {self.config.addresses if 'config' in self.__dict__ else 'no host'}>"
 
     async def __aenter__(self) -> Self:
         """Loads what every call needs, so that the first one does not take that time."""
@@ -338,6 +350,7 @@ class Client:
 
         return OAuth(self._session, self._options)
 
+    @overload
     async def request(
         self,
         method: "Method",
@@ -347,32 +360,101 @@ class Client:
         json: Any = None,
         api: "Api" = "platform",
         auth: "Auth | None" = None,
-    ) -> "Reply":
-        """Calls any endpoint, including those this version does not know, and returns the reply.
+        result: None = None,
+    ) -> "Reply": ...
+    @overload
+    async def request(
+        self,
+        method: "Method",
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        json: Any = None,
+        api: "Api" = "platform",
+        auth: "Auth | None" = None,
+        result: type[M],
+    ) -> M: ...
+    async def request(
+        self,
+        method: "Method",
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        json: Any = None,
+        api: "Api" = "platform",
+        auth: "Auth | None" = None,
+        result: Any = None,
+    ) -> Any:
+        """Calls any endpoint, including those this version does not know.
 
-        The reply has `status`, `headers` and the decoded `body`. `path` begins with the version
-        (`/2/…`, `/12/…`) and is percent-encoded; query parameters go into `params`. `api` selects
-        the host. `auth` restricts the credentials to the app's or a user's; by default the API's
-        preferred kind is used. Retries and rate limits apply as to every call; only GET and PUT are
-        repeated after an unknown outcome.
+        Returns a `Reply` with `status`, `headers` and the decoded `body`, or the answer as a `result`:
+        a class of attrs, a dataclass, a TypedDict, `dict`, a model of this package, or a list or Page
+        of one. It is read from `data` if the answer has one, and else from the whole answer.
 
-        Raises InvalidInput for a method, path, `api` or `auth` that is not possible,
+        `path` begins with the version (`/2/…`, `/12/…`) and is percent-encoded; query parameters go
+        into `params`, and a body into `json`. `api` selects the host. `auth` restricts the credentials
+        to the app's or a user's; by default the API's preferred kind is used. Retries and rate limits
+        apply as to every call; only GET and PUT are retried after an unknown outcome.
+
+        Raises InvalidInput for a method, path, `api`, `auth` or `result` that is not possible,
         ConfigurationError if there is no such credential, ApiError for an answer that is no
         success, TransportError or OutcomeUnknown if there is none, RateLimitTooLong instead of
-        waiting too long, and DecodeError for an answer that is too large.
+        waiting too long, and DecodeError for an answer that is too large or does not fit `result`.
         """
         from socialapi.routes.undeclared import ad_hoc_target
+        from socialapi.wire.decode import check_model
 
-        target = ad_hoc_target(method, path, api, auth)
+        if result is not None:
+            check_model("result", result)
+        target = ad_hoc_target(method, path, api, auth, object if result is None else result)
         call = self._session.prepare(target, options=self._options, query=params, body=json)
         del params, json  # which may hold secrets, and would show in a traceback
         reply = await self._session.send(call)
+        if result is not None:
+            return self._session.result_of(call, reply)
         try:
             reply.check_complete(executed=target.route.method != "GET")
         except DecodeError as problem:
             call.located(problem)
             raise
         return reply
+
+    def pages(
+        self,
+        method: Literal["GET"],
+        path: str,
+        *,
+        item: type[M],
+        api: "Api" = "platform",
+        auth: "Auth | None" = None,
+        params: Mapping[str, Any] | None = None,
+        start: str | None = None,
+        token_parameter: str | None = None,
+        key: str = "id",
+    ) -> "Pager[M]":
+        """Returns a pager over any collection, including those this version does not know.
+
+        Its items are read as `item`: a class of attrs, a dataclass, a TypedDict, `dict`, or a model of
+        this package. The token of the next page is sent as `token_parameter`; without it as
+        `pagination_token`, or as `cursor` in the advertising API. `key` names the field that identifies
+        an item, by which `start=`, a position of an earlier walk, finds it again. Everything else is as
+        for `request`; the page size is the service's, or the one that `params` name.
+
+        Raises InvalidInput for arguments that are not possible, and from the walk what `request` raises.
+        """
+        from socialapi.models.pages import Page
+        from socialapi.resources.resource import Resource
+        from socialapi.routes.undeclared import ad_hoc_target
+        from socialapi.wire.decode import check_model
+
+        if str(method).upper() != "GET":
+            raise InvalidInput("pages are read by GET: for another method use client.request")
+        check_model("item", item)
+        kind: Any = Page
+        route = ad_hoc_target(method, path, api, auth, kind[item], token_parameter)
+        return Resource(self._session, self._options, **route.path_parameters)._pages(  # noqa: SLF001  # the client is the resource of undeclared routes
+            route.route, query=params, start=start, key=key
+        )
 
 
 _METHODS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -382,6 +464,7 @@ _METHODS: Final[Mapping[str, tuple[str, ...]]] = {
     "rng": ("random",),
     "session": ("request", "close"),
     "connector": ("connect", "close"),
+    "on_reply": ("__call__",),
     "trace_configs": ("freeze",),
 }
 """The methods that objects passed to a client must have. Their classes do not matter."""
@@ -401,6 +484,7 @@ def _session_opener(
     proxy: str | Literal[False] | None,
     ssl: ssl_module.SSLContext | bool,
     telemetry: "Telemetry | None",
+    on_reply: "Callable[[ReplyInfo], object] | None",
 ) -> "Callable[[Mapping[str, str], bool], Session]":
     """Returns a function that opens the session of a client, given the environment and whether it
     is the client's own. Only that function imports the modules of a session.
@@ -428,6 +512,7 @@ def _session_opener(
             clock=clock,
             rng=rng,
             telemetry=telemetry,
+            on_reply=on_reply,
             can_change_loop=session is None and connector is None and pacer is None,
             counts_places=session is None and connector is None,
         )

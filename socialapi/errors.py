@@ -27,6 +27,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from socialapi.internal.lazy import own_classes
 from socialapi.internal.statuses import RATE_LIMITED, executed_after
 
 if TYPE_CHECKING:
@@ -472,3 +473,6 @@ class BulkError(SocialApiError):
             f"{self.message} (of {r.read:,} rows read: {r.accepted:,} accepted, {r.rejected:,} rejected, "
             f"{r.duplicate:,} duplicate, {r.pending:,} pending)"
         )
+
+
+__dir__ = own_classes(__name__)

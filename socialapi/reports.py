@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 import attrs
 
 from socialapi.internal import notebook
+from socialapi.internal.lazy import own_classes
 from socialapi.internal.records import FrozenRecord
 
 MAX_ISSUES_KEPT: Final = 1_000
@@ -389,3 +390,6 @@ class LintReport(FrozenRecord):
         return notebook.table(caption, names, kinds) + (
             notebook.table("", ["risk", "finding"], findings) if findings else ""
         )
+
+
+__dir__ = own_classes(__name__)

@@ -230,6 +230,7 @@ if TYPE_CHECKING:
     from socialapi.routes.route import RateLimit as RateLimit
     from socialapi.routes.undeclared import Api as Api
     from socialapi.routes.undeclared import Auth as Auth
+    from socialapi.session.call import ReplyInfo as ReplyInfo
     from socialapi.wire.rate_limit_headers import LimitReading as LimitReading
 else:
     __getattr__, __dir__, __all__ = on_first_use(
@@ -312,6 +313,7 @@ else:
             "socialapi.resources.creatives": "AnyComponent Components",
             "socialapi.resources.products": "ProductLintKeywords UpsertKeywords",
             "socialapi.resources.streams": "AnyRule",
+            "socialapi.session.call": "ReplyInfo",
             "socialapi.routes.route": "Method RateLimit",
             "socialapi.routes.undeclared": "Api Auth",
             "socialapi.wire.rate_limit_headers": "LimitReading",

@@ -9,6 +9,8 @@ together and an empty one has all columns:
 * everything else is JSON text: objects of any names, unions of classes, and `extra`, the last
   column, which is null where nothing is in it
 
+Of a class that a caller has written (`client.pages(…, item=…)`) pyarrow finds the types itself.
+
 Half of a surrogate pair, for which Arrow has no form, becomes U+FFFD.
 """
 
@@ -23,7 +25,7 @@ from socialapi.errors import InvalidInput
 from socialapi.internal.unset import UNSET
 from socialapi.problems import BrokenRule
 from socialapi.wire.class_readers import FieldPlan, plan_of
-from socialapi.wire.decode import CONVERTER
+from socialapi.wire.decode import CONVERTER, is_custom
 from socialapi.wire.export import json_ready, json_text
 
 Convert = Callable[[Any], Any]
@@ -46,7 +48,10 @@ def arrow_table(items: Sequence[Any], item_type: Any) -> Any:
     Raises InvalidInput, which names the row from 0 and the column, for a value that does not fit
     the column, such as an integer of more than 64 bits, and if pyarrow is not installed.
     """
-    pa, schema = _pyarrow(), arrow_schema(item_type)
+    pa = _pyarrow()
+    if is_custom(item_type):
+        return pa.Table.from_pylist([json_ready(item) for item in items])
+    schema = arrow_schema(item_type)
     if attrs.has(item_type) and (other := [each for each in items if not isinstance(each, item_type)]):
         raise InvalidInput(f"a table of {item_type.__name__} has no row for {type(other[0]).__name__}")
     arrays = [_array(column, [column.get(item) for item in items]) for column in _columns(item_type)]
@@ -66,7 +71,8 @@ def parquet_writer(file: IO[bytes], item_type: Any) -> Any:
 
 def concatenated(tables: Sequence[Any]) -> Any:
     """Returns tables of one class as one, whose columns are one chunk each."""
-    return _pyarrow().concat_tables(tables).combine_chunks()
+    filled = [table for table in tables if table.num_rows] or tables
+    return _pyarrow().concat_tables(filled, promote_options="permissive").combine_chunks()
 
 
 def data_frame(table: Any) -> Any:

@@ -39,7 +39,14 @@ def on_first_use(
         setattr(this, name, found)
         return found
 
-    def directory() -> list[str]:
-        return sorted(vars(this).keys() | homes.keys())
+    return get_attribute, lambda: sorted(homes), sorted(homes)
 
-    return get_attribute, directory, sorted(homes)
+
+def own_classes(module: str) -> Callable[[], list[str]]:
+    """Returns `__dir__` of a public module that defines classes: their names."""
+    found = vars(sys.modules[module])
+    return lambda: sorted(
+        name
+        for name, value in found.items()
+        if getattr(value, "__module__", "") == module and name[0] != "_" and isinstance(value, type)
+    )

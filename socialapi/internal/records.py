@@ -84,8 +84,13 @@ class _ByFields(Exported):
     @reprlib.recursive_repr()
     def __repr__(self) -> str:
         cls: Any = self.__class__
-        shown = (f"{name}={getattr(self, name, attrs.NOTHING)!r}" for name in _fields_of(cls).shown)
+        values = ((name, getattr(self, name, attrs.NOTHING)) for name in _fields_of(cls).shown)
+        shown = (f"{name}={value!r}" for name, value in values if self._is_shown(value))
         return f"{cls.__qualname__.rpartition('>.')[2]}({', '.join(shown)})"
+
+    def _is_shown(self, value: object) -> bool:
+        """Returns whether the repr shows the value of a field."""
+        return True
 
 
 class Record(_ByFields):

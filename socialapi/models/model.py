@@ -95,6 +95,10 @@ class Model(Record):
     extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
     partial_errors: tuple[Problem | ServiceError, ...] = attrs.field(init=False, default=(), eq=False, repr=False)
 
+    def _is_shown(self, value: object) -> bool:
+        """Returns whether the service has answered the value. It leaves most fields out."""
+        return value is not None and not (isinstance(value, tuple | dict) and not value)
+
     def _repr_html_(self) -> str:
         caption = ": ".join(filter(None, (type(self).__name__, notebook.counts(error=len(self.partial_errors)))))
         return notebook.table_of_values(caption, _with_members(_shown_fields(self)))

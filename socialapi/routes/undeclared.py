@@ -41,9 +41,11 @@ _UNFIT: Final = re.compile(r"\.\.?|[\s\S]*[\x00-\x1f\x7f][\s\S]*")
 """Segments that proxies resolve or refuse even when encoded."""
 
 
-def ad_hoc_target(method: str, path: str, api: str, auth: str | None) -> Target[Any]:
-    """Returns the target for a path that has no declared route. Only GET and PUT are repeated after
-    an unknown outcome.
+def ad_hoc_target(
+    method: str, path: str, api: str, auth: str | None, result: Any = object, token_parameter: str | None = None
+) -> Target[Any]:
+    """Returns the target for a path that has no declared route. Only GET and PUT are retried after
+    an unknown outcome. `token_parameter` names the parameter of page tokens, if it is not the API's.
 
     Raises InvalidInput for an unknown API, and for a method or path that could not be sent
     unchanged.
@@ -63,14 +65,18 @@ def ad_hoc_target(method: str, path: str, api: str, auth: str | None) -> Target[
         )
         faults.append(invalid("path", why))
     faults.refuse()
-    family = FAMILIES[api] if auth is None else attrs.evolve(FAMILIES[api], credentials=_CREDENTIALS[auth])
+    family = FAMILIES[api]
+    if auth is not None:
+        family = attrs.evolve(family, credentials=_CREDENTIALS[auth])
+    if token_parameter is not None:
+        family = attrs.evolve(family, page_token_parameter=token_parameter)
     verb = cast("Method", method.upper())
     limit, counted_by = documented_limit(verb, FAMILIES[api], path)
     route = Route(
         verb,
         family,
         path,
-        object,
+        result,
         None,
         "json",
         repeatable=verb in ("GET", "PUT"),

@@ -1,12 +1,12 @@
 """A call on its way through the session."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
 from urllib.parse import urlsplit
 
 import attrs
 
-from socialapi.errors import SocialApiError
+from socialapi.errors import SocialApiError, shown_path
 from socialapi.session.auth import Authenticator, Authorization
 from socialapi.session.options import CallOptions
 from socialapi.wire.request import Request
@@ -18,6 +18,24 @@ E = TypeVar("E", bound=SocialApiError)
 
 
 Accept = Callable[[Reply], Failure | None]
+
+
+@attrs.frozen
+class ReplyInfo:
+    """What came back from one attempt of a call: what `Client(on_reply=…)` is called with.
+
+    `status` is None, and `headers` are empty, if there was no answer. `headers` have lower-case names;
+    those of token requests are left out. `path` is the path as sent, without the query. `seconds` is
+    the time from sending to the end of the answer, and `attempt` counts from 1.
+    """
+
+    method: str
+    path: str = attrs.field(repr=shown_path)
+    status: int | None
+    headers: Mapping[str, str] = attrs.field(repr=False)
+    request_id: str | None
+    seconds: float
+    attempt: int
 
 
 @attrs.define(eq=False)

@@ -8,9 +8,11 @@ import logging
 import os
 import random
 import threading
+import warnings
 import weakref
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar, cast
+from urllib.parse import urlsplit
 
 import attrs
 import yarl
@@ -32,7 +34,7 @@ from socialapi.routes.route import OAUTH, Route, Target
 from socialapi.session.auth import Authenticator, OAuth1Authenticator, TokenRequester, refuses_token
 from socialapi.session.authenticators import Authenticators
 from socialapi.session.budget import ConnectionPlaces, InFlightBudget
-from socialapi.session.call import Call
+from socialapi.session.call import Call, ReplyInfo
 from socialapi.session.clock import Clock, run_with_timeout
 from socialapi.session.hints import hint_of
 from socialapi.session.network import Network
@@ -124,6 +126,7 @@ class Session:
         clock: Clock,
         rng: random.Random,
         telemetry: "Telemetry | None" = None,
+        on_reply: Callable[[ReplyInfo], object] | None = None,
         can_change_loop: bool = True,
         counts_places: bool = True,
     ) -> None:
@@ -132,6 +135,8 @@ class Session:
         self.clock = clock
         self.rng = rng
         self.telemetry = telemetry
+        self._on_reply = on_reply
+        self._on_reply_failed = False
         self.budget: InFlightBudget = InFlightBudget(config.max_rows_in_flight, config.max_bytes_in_flight)
         self.authenticators: Authenticators = Authenticators(
             credentials, config, token_cache, clock, self._fetch_token, self._ask_for_user_tokens
@@ -149,6 +154,16 @@ class Session:
         _SESSIONS.add(self)
         self._end_of_loop: AsyncGenerator[None, None] | None = None
         self.usage: UsageCounter = UsageCounter(self.now())
+
+    def __del__(self) -> None:
+        if not getattr(self, "_closed", True):  # it is missing where `__init__` has failed
+            warnings.warn(
+                f"a socialapi.Client of {self.config.addresses} was never closed: use `async with Client(…) as client:`, "
+                "or `await client.aclose()`",
+                ResourceWarning,
+                source=self,
+                stacklevel=2,
+            )
 
     def now(self) -> datetime.datetime:
         """Returns the wall time as an aware datetime."""
@@ -366,7 +381,7 @@ class Session:
             self._settle(slot, outcome, sent=started is not None)
         may_have_failed = isinstance(outcome, TransportError) or not outcome.ok or call.accept is not None
         call.failure = self._failure(call, outcome) if may_have_failed else None
-        if call.observer is not None or logger.isEnabledFor(logging.DEBUG):
+        if call.observer is not None or self._on_reply is not None or logger.isEnabledFor(logging.DEBUG):
             self._observe(call, outcome, self.clock.monotonic() - started)
         return outcome
 
@@ -451,6 +466,24 @@ class Session:
             )
         if call.observer is not None:
             call.observer(Attempt(seconds, call.request.body_bytes, failure))
+        if self._on_reply is not None:
+            self._tell(self._on_reply, call, outcome, seconds)
+
+    def _tell(self, on_reply: Callable[[ReplyInfo], object], call: Call[Any], outcome: Outcome, seconds: float) -> None:
+        """Calls the caller's function with what came back. What it raises changes nothing."""
+        request, status = call.request, None
+        headers: Mapping[str, str] = {}
+        if not isinstance(outcome, TransportError):
+            status, headers = outcome.status, outcome.headers
+        shown = {} if request.target.route.family is OAUTH else headers
+        path = urlsplit(request.url).path
+        info = ReplyInfo(request.method, path, status, shown, request_id(headers), seconds, call.attempt)
+        try:
+            on_reply(info)
+        except Exception:
+            if not self._on_reply_failed:
+                self._on_reply_failed = True
+                logger.exception("on_reply raised an error; calls go on, and further errors of it are not logged")
 
     def _failure(self, call: Call[Any], outcome: Outcome) -> Failure | None:
         if isinstance(outcome, TransportError):

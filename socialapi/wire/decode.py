@@ -1,5 +1,6 @@
 """Turns decoded JSON into models and problems, with one generated reader per class in cattrs."""
 
+import dataclasses
 import functools
 import json
 import math
@@ -9,10 +10,11 @@ from typing import Any, Final
 
 import attrs
 import orjson
+from cattrs import StructureHandlerNotFoundError, transform_error
 from cattrs.preconf.orjson import OrjsonConverter, make_converter
 
-from socialapi.errors import DecodeError
-from socialapi.models.pages import Includes, Undecoded
+from socialapi.errors import DecodeError, InvalidInput
+from socialapi.models.pages import Includes, Page, Undecoded
 from socialapi.models.validation import Tagged, members_by_tag, wire_name
 from socialapi.problems import PROBLEM_TYPES, Problem, ServiceError
 from socialapi.wire import scalars
@@ -131,7 +133,7 @@ def _missing(kind: Any) -> str:
     """Returns why a null or empty value is refused where one of the kind is required."""
     if scalar_reader(kind) is not None:
         return "is empty"
-    return "expected an array" if is_tuple(kind) else "expected an object"
+    return "expected an array" if is_tuple(kind) or _is_list(kind) else "expected an object"
 
 
 def _tagged_fn(declared: Any) -> Structure:
@@ -247,7 +249,83 @@ def _make_converter() -> OrjsonConverter:
     return converter
 
 
+def is_custom(declared: Any) -> bool:
+    """Returns whether a type is a dataclass or a TypedDict, which callers write for endpoints that this
+    package does not know. Classes of attrs are read as its own models.
+    """
+    return dataclasses.is_dataclass(declared) or typing.is_typeddict(declared)
+
+
+def _is_list(declared: Any) -> bool:
+    return declared is list or typing.get_origin(declared) is list
+
+
+def _custom_fn(declared: Any) -> Structure:
+    """Returns the reader of a dataclass, a TypedDict, or a list of anything."""
+    hook, is_array = _CUSTOM.get_structure_hook(declared), _is_list(declared)
+
+    def read(data: Any, _: Any) -> Any:
+        data = scalars.as_list(data) if is_array else scalars.only_object(data)
+        if data is None:
+            return None
+        try:
+            return hook(data, declared)
+        except Exception as problem:  # noqa: BLE001  # whatever the class itself raises
+            # cattrs joins the text and the path. Its own texts quote what they could not read.
+            reason, _, path = transform_error(problem, "", _custom_reason)[0].rpartition(" @ ")
+        error = DecodeError(path.removeprefix("."), reason)
+        raise error
+
+    return read
+
+
+def _custom_reason(problem: BaseException, kind: type | None) -> str:
+    if isinstance(problem, DecodeError):
+        return problem.reason
+    return "is missing" if isinstance(problem, KeyError) else f"cannot be read as {getattr(kind, '__name__', kind)}"
+
+
+def _custom_converter() -> OrjsonConverter:
+    """Returns the converter of dataclasses and TypedDicts. A null is refused unless the field may be
+    None.
+    """
+    converter = make_converter()
+    converter.register_structure_hook_factory(attrs.has, lambda kind: lambda data, _: structure(data, kind))
+    for kind, read in scalars.READERS.items():
+        converter.register_structure_hook(kind, _not_null_fn(kind, read))
+    return converter
+
+
+def _not_null_fn(scalar: Any, read: Callable[[Any], Any]) -> Structure:
+    def required(value: Any, kind: Any) -> Any:
+        found = read(value)
+        if found is None:
+            raise DecodeError("", "is empty")
+        return found if kind is scalar else kind(found)  # such as an enumeration of strings
+
+    return required
+
+
+_CUSTOM: Final = _custom_converter()
+
+
+def check_model(name: str, kind: Any) -> None:
+    """Raises InvalidInput, which names the argument, for a type that no answer can be read as."""
+    one = typing.get_args(kind)[0] if typing.get_origin(kind) is Page else kind
+    is_readable = one is not Page and (attrs.has(one) or is_custom(one) or _is_list(one) or _is_mapping(one))
+    try:
+        CONVERTER.get_structure_hook(one)
+    except (StructureHandlerNotFoundError, TypeError, NameError):
+        is_readable = False
+    if not is_readable:
+        shown = getattr(kind, "__name__", type(kind).__name__)
+        raise InvalidInput(
+            f"{name} must be a class of attrs, a dataclass, a TypedDict, dict, or a list or Page of one, not {shown}"
+        )
+
+
 CONVERTER: Final = _make_converter()
+CONVERTER.register_structure_hook_factory(lambda kind: is_custom(kind) or _is_list(kind), _custom_fn)
 _cached_hook: Final = functools.cache(CONVERTER.get_structure_hook)
 """Returns the hook for a class, once all are registered: twice as fast as the converter."""
 

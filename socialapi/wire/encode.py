@@ -1,5 +1,6 @@
 """Encodes Python values as JSON, query strings and form bodies."""
 
+import dataclasses
 import datetime
 import decimal
 import enum
@@ -80,7 +81,9 @@ def extra_parameters(further: Any) -> Mapping[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Returns a member of an enumeration, or a scalar of a subclass, as the plain value."""
+    """Returns a dataclass, a member of an enumeration, or a scalar of a subclass, as the plain value."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: json_shape(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, enum.Enum) and value is not UNSET:
         return json_shape(value.value)
     if isinstance(value, str):

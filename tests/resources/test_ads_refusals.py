@@ -8,12 +8,7 @@ import pytest
 
 from socialapi import Client, errors
 from socialapi.emulator import Emulator
-from socialapi.models.audiences import AudiencePermission
-from socialapi.problems import ServiceError
 from tests.emulator.asking import Asker
-from tests.support.clients import client_of
-from tests.support.clock import VirtualClock
-from tests.support.server import Server, answer
 
 FIRST = "18ce54d4x5t"
 ACCOUNT = f"/12/accounts/{FIRST}"
@@ -165,70 +160,3 @@ async def test_an_error_names_the_parameter_and_all_of_them_are_there(client: Cl
         ("INVALID_PARAMETER", "count"),
         ("INVALID_PARAMETER", "nonsense"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("status", "code", "kind"),
-    [
-        (400, "INVALID_PARAMETER", errors.ApiError),
-        (400, "MISSING_PARAMETER", errors.ApiError),
-        (400, "EXCLUSIVE_PARAMETERS", errors.ApiError),
-        (401, "UNAUTHORIZED_ACCESS", errors.Unauthorized),
-        (403, "FORBIDDEN", errors.Forbidden),
-        (404, "NOT_FOUND", errors.NotFound),
-        (404, "ACCOUNT_NOT_FOUND", errors.NotFound),
-        (429, "TOO_MANY_REQUESTS", errors.RateLimited),
-        (418, "SOMETHING_NOBODY_HEARD_OF", errors.ApiError),
-        (409, 4711, errors.Conflict),
-    ],
-)
-async def test_codes_survive_whether_known_or_not(
-    status: int, code: str | int, kind: type[errors.ApiError], clock: VirtualClock
-) -> None:
-    error = {"code": code, "message": "said by the test", "parameter": "count", "brand_new": [1]}
-    body = {"errors": [error], "request": {"params": {"count": 0}}}
-    async with Server(then=answer(body, status=status)) as server, client_of(server, clock, retries=0) as client:
-        with pytest.raises(kind) as caught:
-            await client.ads.accounts.list()
-    assert caught.value.status == status
-    assert caught.value.codes == (code,)
-    (found,) = caught.value.errors
-    assert isinstance(found, ServiceError)
-    assert (found.code, found.message, found.parameter) == (code, "said by the test", "count")
-
-
-@pytest.mark.parametrize("status", [400, 404, 500, 502])
-@pytest.mark.parametrize("body", [b"<html>busy</html>", b"", b"[", b'{"errors": []}', b"[1]"])
-async def test_a_body_that_is_no_error_of_theirs_keeps_its_status(
-    status: int, body: bytes, clock: VirtualClock
-) -> None:
-    page = answer(body, status=status, content_type="text/html")
-    async with Server(then=page) as server, client_of(server, clock, retries=0) as client:
-        with pytest.raises(errors.error_class(status)) as caught:
-            await client.ads.account("a").line_items.delete("l")
-    assert (caught.value.status, caught.value.errors) == (status, ())
-
-
-async def test_fields_and_values_that_nobody_knows_are_kept() -> None:
-    record = {"id": "p", "permission_level": "READ_NEVER", "deleted": None, "brand_new": {"a": 1}}
-    body = {"data": [record], "next_cursor": None, "errors": [{"code": "PARTLY", "message": "some"}]}
-    async with Server(then=answer(body)) as server, client_of(server) as client:
-        page = await client.ads.account("a").tailored_audience("t").permissions.list()
-    assert page.data == (AudiencePermission(id="p", permission_level="READ_NEVER", extra={"brand_new": {"a": 1}}),)
-    assert page.errors == (ServiceError(code="PARTLY", message="some"),)
-
-
-@pytest.mark.parametrize(
-    ("record", "path"),
-    [
-        ({}, "data[0].id"),
-        ({"id": "p", "deleted": "no"}, "data[0].deleted"),
-        ({"id": "p", "created_at": "soon"}, "data[0].created_at"),
-    ],
-)
-async def test_a_record_with_a_field_of_another_kind_is_set_aside(record: dict[str, Any], path: str) -> None:
-    body = {"data": [record, {"id": "q"}], "next_cursor": None}
-    async with Server(then=answer(body)) as server, client_of(server) as client:
-        page = await client.ads.account("a").tailored_audience("t").permissions.list()
-    assert [(each.path, each.raw) for each in page.undecoded] == [(path, record)]
-    assert [permission.id for permission in page.data] == ["q"]

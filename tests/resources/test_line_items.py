@@ -156,21 +156,6 @@ async def test_an_id_is_a_text_or_a_whole_number(client: Client, service: Emulat
     assert list(service.requests) == []
 
 
-async def test_a_bid_sent_with_auto_is_ignored_and_not_refused(client: Client) -> None:
-    item = await client.ads.account(FIRST).line_items.update(FOLLOWERS, bid_amount_local_micro=5)
-    assert (item.bid_strategy, item.bid_amount_local_micro) == ("AUTO", None)
-
-
-async def test_a_deleted_line_item_is_found_no_more(client: Client) -> None:
-    line_items = client.ads.account(FIRST).line_items
-    deleted = await line_items.delete(WEBSITE)
-    assert (deleted.id, deleted.deleted) == (WEBSITE, True)
-    for again in (line_items.delete(WEBSITE), line_items.update(WEBSITE, name="x")):
-        with pytest.raises(errors.NotFound) as caught:
-            await again
-        assert [(error.code, error.parameter) for error in caught.value.errors] == [("NOT_FOUND", "line_item_id")]
-
-
 async def test_a_deletion_whose_outcome_is_unknown_is_not_repeated_and_a_change_is() -> None:
     done = answer({"data": {"id": "l"}})
     async with Server(Fault.CLOSE, Fault.CLOSE, then=done) as server, client_of(server) as client:
@@ -182,53 +167,3 @@ async def test_a_deletion_whose_outcome_is_unknown_is_not_repeated_and_a_change_
 
 
 # Categories
-
-
-async def test_business_categories_have_the_categories_of_preroll_line_items(client: Client) -> None:
-    businesses = await client.ads.business_categories().collect()
-    assert len(businesses) == 23
-    sports = next(each for each in businesses if each.name == "Sports")
-    assert sports.iab_categories[:2] == ("IAB17", "IAB17-1")
-    line_items = client.ads.account(FIRST).line_items
-    item = await line_items.update("8xdpj", categories=sports.iab_categories)
-    assert item.categories == sports.iab_categories
-    with pytest.raises(errors.ApiError, match="one or two"):
-        await line_items.update("8xdpj", categories=("IAB1", "IAB2", "IAB3"))
-
-
-async def test_curated_categories_are_those_of_the_countries_with_how_many_there_are(client: Client) -> None:
-    categories = client.ads.account(FIRST).curated_categories
-    page = await categories.list(count=3)
-    assert (page.total_count, len(page.data)) == (1_300, 3)
-    found = await categories.list(["JP", "GB"], count=1_000).collect()
-    assert len(found) == 520
-    assert all({"JP", "GB"} & set(each.country_codes) for each in found)
-    assert len(await categories.list("JP").collect(limit=1_000)) == 260
-    one = await categories.get(found[0].id)
-    assert one == found[0]
-    assert isinstance(one.videos_monetized_in_last_thirty_days, int)
-    with pytest.raises(errors.NotFound):
-        await categories.get("nosuch")
-
-
-async def test_a_pair_is_made_changed_and_deleted(client: Client) -> None:
-    pairs = client.ads.account(FIRST).line_item_curated_categories
-    made = await pairs.create(WEBSITE, "cc0000")
-    assert (made.line_item_id, made.curated_category_id, made.deleted) == (WEBSITE, "cc0000", False)
-    with pytest.raises(errors.ApiError) as twice:
-        await pairs.create(WEBSITE, "cc0000")
-    assert (twice.value.status, [each.parameter for each in twice.value.errors]) == (400, ["curated_category_id"])
-    changed = await pairs.update(made.id, curated_category_id="cc0001")
-    assert await pairs.get(made.id) == changed
-    assert (changed.line_item_id, changed.curated_category_id) == (WEBSITE, "cc0001")
-    assert (await pairs.delete(made.id)).deleted
-    for again in (pairs.get(made.id), pairs.delete(made.id), pairs.update(made.id, line_item_id=REACH)):
-        with pytest.raises(errors.NotFound):
-            await again
-    assert (await pairs.get(made.id, with_deleted=True)).deleted
-
-
-async def test_a_pair_of_what_is_not_there_is_not_found(client: Client) -> None:
-    with pytest.raises(errors.NotFound) as caught:
-        await client.ads.account(FIRST).line_item_curated_categories.create("nosuch", "nowhere")
-    assert [error.parameter for error in caught.value.errors] == ["line_item_id", "curated_category_id"]

@@ -7,14 +7,11 @@ import pytest
 from socialapi import Client, Fields, errors
 from socialapi.emulator import Emulator
 from socialapi.models.streams import summary_of
-from socialapi.problems import ClientForbidden, DuplicateRules, InvalidRequest, InvalidRules, Problem, RuleCap
+from socialapi.problems import Problem, RuleCap
 from socialapi.types import RuleDraft
-from tests.emulator.asking import Asker
 from tests.emulator.platform.receiving import URL, owner_of_webhook
 from tests.support.clients import client_of
 from tests.support.server import Server, answer
-
-RULES = "/2/tweets/search/stream/rules"
 
 
 @pytest.fixture
@@ -62,64 +59,6 @@ async def test_rules_and_ids_can_be_given_as_sequences(client: Client) -> None:
     assert summary_of((await client.filtered_stream.delete_rules(ids)).meta)["deleted"] == 2
 
 
-async def test_a_dry_run_changes_nothing(client: Client) -> None:
-    page = await client.filtered_stream.add_rules("cats", dry_run=True)
-    assert summary_of(page.meta)["created"] == 1
-    assert await values(client) == []
-    (rule,) = (await client.filtered_stream.add_rules("cats")).data
-    assert rule.id is not None
-    assert summary_of((await client.filtered_stream.delete_rules(rule.id, dry_run=True)).meta)["deleted"] == 1
-    assert await values(client) == ["cats"]
-
-
-async def test_rules_that_are_refused_stand_beside_those_that_are_taken(client: Client) -> None:
-    (first,) = (await client.filtered_stream.add_rules("cats")).data
-    page = await client.filtered_stream.add_rules("cats", "(dogs", "birds")
-    assert [rule.value for rule in page.data] == ["birds"]
-    duplicate, invalid = page.errors
-    assert isinstance(duplicate, DuplicateRules)
-    assert (duplicate.id, duplicate.value) == (first.id, "cats")
-    assert isinstance(invalid, InvalidRules)
-    assert summary_of(page.meta) == {"created": 1, "not_created": 2, "valid": 2, "invalid": 1}
-
-
-async def test_a_change_that_does_nothing_raises_with_its_problems(client: Client) -> None:
-    await client.filtered_stream.add_rules("cats")
-    with pytest.raises(errors.ApiError) as refused:
-        await client.filtered_stream.add_rules("cats", '"unfinished')
-    assert [type(each) for each in refused.value.problems] == [DuplicateRules, InvalidRules]
-    with pytest.raises(errors.ApiError) as refused:
-        await client.filtered_stream.delete_rules("17")
-    (unknown,) = refused.value.problems
-    assert (type(unknown), unknown.says_not_found) == (Problem, True)
-    assert (unknown.extra["parameter"], unknown.extra["value"]) == ("ids", "17")
-
-
-async def test_there_is_a_cap(service: Emulator, client: Client) -> None:
-    service.state.platform.max_rules = 2
-    page = await client.filtered_stream.add_rules("a", "b", "c")
-    assert [rule.value for rule in page.data] == ["a", "b"]
-    assert [type(each) for each in page.errors] == [RuleCap]
-    with pytest.raises(errors.ApiError, match="as many as it may") as refused:
-        await client.filtered_stream.add_rules("d")
-    assert [type(each) for each in refused.value.problems] == [RuleCap]
-
-
-async def test_a_rule_of_2048_characters_is_taken_and_a_longer_one_is_not_even_sent(client: Client, raw: Asker) -> None:
-    longest = "x" * 2_048
-    assert (await client.filtered_stream.add_rules(longest)).data[0].value == longest
-    before = len(raw.emulator.requests)
-    with pytest.raises(errors.InvalidInput, match=r"add\[1\]\.value: must have at most 2,048") as refused:
-        await client.filtered_stream.add_rules("good", longest + "y")
-    assert [rule.path for rule in refused.value.broken_rules] == ["add[1].value"]
-    assert len(raw.emulator.requests) == before
-    reply = await raw.bearer("POST", RULES, json={"add": [{"value": "good"}, {"value": longest + "y"}]})
-    assert reply.at_fault == ["add[1].value"]
-    with pytest.raises(errors.ApiError) as told:
-        await client.request("POST", RULES, json={"add": [{"value": longest + "y"}]})
-    assert [type(each) for each in told.value.problems] == [InvalidRequest]
-
-
 async def test_a_link_carries_all_six_parameters(client: Client, service: Emulator, webhook_id: str) -> None:
     await client.filtered_stream.add_rules("cats")
     fields = Fields(
@@ -138,35 +77,6 @@ async def test_a_link_carries_all_six_parameters(client: Client, service: Emulat
     }
     await client.filtered_stream.link(webhook_id)
     assert service.state.platform.links[webhook_id].parameters == {}
-
-
-async def test_a_link_needs_a_valid_webhook_of_ones_own(client: Client, service: Emulator, webhook_id: str) -> None:
-    with pytest.raises(errors.NotFound):
-        await client.filtered_stream.link("17")
-    service.state.platform.webhooks[webhook_id].valid = False
-    with pytest.raises(errors.ApiError, match="a webhook that is not valid") as refused:
-        await client.filtered_stream.link(webhook_id)
-    assert [type(each) for each in refused.value.problems] == [InvalidRequest]
-
-
-async def test_a_fault_of_a_link_has_errors_beside_provisioned(
-    client: Client, service: Emulator, webhook_id: str
-) -> None:
-    service.faults.add("link_error", problem="rule-cap")
-    link = await client.filtered_stream.link(webhook_id)
-    assert (link.provisioned, [type(each) for each in link.errors]) == (False, [RuleCap])
-    assert (await client.filtered_stream.link(webhook_id)).provisioned
-
-
-async def test_a_link_without_enterprise_access_is_forbidden(
-    client: Client, service: Emulator, raw: Asker, webhook_id: str
-) -> None:
-    await raw.control("POST", f"apps/{service.ready['api_key']}", {"stream_webhooks": False})
-    with pytest.raises(errors.Forbidden, match="enterprise access") as refused:
-        await client.filtered_stream.link(webhook_id)
-    (problem,) = refused.value.problems
-    assert isinstance(problem, ClientForbidden)
-    assert problem.reason == "client-not-enrolled"
 
 
 async def test_problems_beside_a_link_are_kept() -> None:
@@ -188,11 +98,3 @@ async def test_problems_beside_a_link_are_kept() -> None:
         assert refused.value.codes == (17,)
         with pytest.raises(errors.ApiError, match="17: odd"):  # an error in the place of the link
             await client.filtered_stream.link("1")
-
-
-async def test_powerstream_rules_are_read(client: Client) -> None:
-    rules = await client.powerstream.rules(max_results=1).collect()
-    assert [(rule.value, rule.tag) for rule in rules] == [
-        ("from:northwind has:media", "northwind"),
-        ("#OutThere -is:retweet", "campaign"),
-    ]

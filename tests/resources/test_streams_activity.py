@@ -5,7 +5,6 @@ import pytest
 from socialapi import Client, errors
 from socialapi.emulator import Emulator
 from socialapi.models.events import DEPRECATED_EVENT_TYPES, EVENT_TYPE_ALIASES
-from socialapi.problems import InvalidRequest
 from tests.support.clients import client_of
 from tests.support.server import Server, answer
 
@@ -20,21 +19,6 @@ async def test_a_subscription_has_a_user_a_keyword_and_for_messages_a_direction(
     assert made.subscription_id in service.state.platform.subscriptions
     with pytest.raises(errors.Conflict):
         await client.activity.subscribe("dm.received", user_id="17", keyword="hut", direction="both")
-
-
-@pytest.mark.parametrize("event_type", ["dm.sent", "dm.read", "chat.received", "chat.sent"])
-@pytest.mark.parametrize("direction", ["sent", "received", "both"])
-async def test_messages_have_a_direction(client: Client, event_type: str, direction: str) -> None:
-    made = await client.activity.subscribe(event_type, user_id="17", direction=direction)  # type: ignore[arg-type]  # one of three
-    assert made.filter["direction"] == direction
-
-
-@pytest.mark.parametrize("event_type", ["post.create", "spaces.start", "profile.update.bio"])
-async def test_other_events_have_none(client: Client, service: Emulator, event_type: str) -> None:
-    with pytest.raises(errors.InvalidInput, match=r"filter\.direction: is for events of types dm\.… and chat\.… alone"):
-        await client.activity.subscribe(event_type, user_id="17", direction="sent")
-    assert not service.requests
-    assert (await client.activity.subscribe(event_type, user_id="17")).event_type == event_type
 
 
 @pytest.mark.parametrize(("old", "new"), DEPRECATED_EVENT_TYPES.items())
@@ -88,12 +72,6 @@ async def test_a_misspelt_event_type_is_refused_before_it_is_sent(
     with pytest.raises(errors.InvalidInput, match=rf"there is no event type '{slip}': did you mean '{meant}'\?"):
         await client.activity.subscribe(slip, user_id="17")
     assert not service.requests
-
-
-async def test_what_the_service_does_not_know_it_refuses(client: Client) -> None:
-    with pytest.raises(errors.ApiError) as refused:
-        await client.activity.subscribe("likes.create", user_id="17")
-    assert [type(each) for each in refused.value.problems] == [InvalidRequest]
 
 
 async def test_a_subscription_without_a_user_is_refused_before_it_is_sent(client: Client, service: Emulator) -> None:

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from socialapi import Bearer, Client, errors
+from socialapi import Client, errors
 from socialapi.emulator import Emulator
 from socialapi.models.webhooks import WEBHOOK_FAILURES
-from tests.emulator.asking import Asker
 from tests.emulator.platform.receiving import URL, Owner, owner_of_webhook
 from tests.support.clients import client_of
 from tests.support.server import Server, answer
@@ -37,18 +36,6 @@ async def validity(client: Client) -> list[bool | None]:
 async def test_without_webhooks_the_list_is_empty_and_says_so(client: Client) -> None:
     page = await client.webhooks.list()
     assert (page.data, page.result_count, page.meta) == ((), 0, {"result_count": 0})
-
-
-async def test_a_webhook_is_challenged_and_registered(client: Client, owner: Owner, service: Emulator) -> None:
-    webhook = await client.webhooks.create(URL)
-    assert len(owner.challenges) == 1
-    assert (webhook.url, webhook.valid, webhook.extra) == (URL, True, {})
-    assert webhook.created_at is not None
-    assert webhook.created_at.timestamp() == service.state.clock.now()
-    other = await client.webhooks.create(OTHER)
-    page = await client.webhooks.list()
-    assert page.data == (webhook, other)
-    assert page.result_count == 2
 
 
 async def test_a_webhook_goes_through_its_states(client: Client, owner: Owner, service: Emulator) -> None:
@@ -120,28 +107,6 @@ async def test_the_five_failures_have_their_reasons(owner: Owner, service: Emula
         assert f": 400: {name}: " in str(error)
 
 
-async def test_a_webhook_of_another_app_is_not_ones_own(client: Client, owner: Owner, raw: Asker) -> None:
-    webhook = await client.webhooks.create(URL)
-    other = await raw.another_app()
-    config = raw.emulator.config
-    async with Client(config, [Bearer(other["bearer_token"])]) as stranger:
-        assert await stranger.webhooks.list().collect() == []
-        for call in (stranger.webhooks.delete, stranger.webhooks.validate):
-            with pytest.raises(errors.WebhookRejected) as refused:
-                await call(webhook.id)
-            assert refused.value.reason == "WebhookIdInvalid"
-    assert await validity(client) == [True]
-
-
-@pytest.mark.parametrize("url", ["http://example.com/", "https://example.com:8443/hook", "example.com", "https://", ""])
-async def test_an_address_that_breaks_the_rule_is_refused_before_anything_is_sent(
-    client: Client, service: Emulator, url: str
-) -> None:
-    with pytest.raises(errors.InvalidInput, match="url: must be a public https URL without a port number"):
-        await client.webhooks.create(url)
-    assert not service.requests
-
-
 @pytest.mark.parametrize("webhook_id", ["", "abc", "1" * 20, "-1", "../17", "17/18"])
 async def test_an_id_that_breaks_the_pattern_is_refused_before_anything_is_sent(
     client: Client, service: Emulator, webhook_id: str
@@ -156,12 +121,6 @@ async def test_an_answer_that_only_says_invalid_is_taken() -> None:
     async with Server(answer({"data": {"valid": False}})) as server, client_of(server) as client:
         assert (await client.webhooks.validate("17")).valid is False
     assert [(each.method, each.path) for each in server.requests] == [("PUT", "/2/webhooks/17")]
-
-
-async def test_a_replay_passes_its_parameters_on(client: Client) -> None:
-    replay = await client.webhooks.replay(from_date="202606010000", to_date="202606020000")
-    assert replay.extra["status"] == "accepted"
-    assert replay.extra["to_date"] == "202606020000"
 
 
 async def test_a_replay_takes_times_and_returns_its_job(client: Client, service: Emulator) -> None:

@@ -212,12 +212,6 @@ async def test_other_methods_are_refused(receiver: Receiver, method: str) -> Non
     assert (reply.status, reply.headers["Allow"]) == (405, "GET,POST")
 
 
-async def test_a_body_beyond_the_bound_is_refused_here_too(receiver: Receiver) -> None:
-    assert (await post(receiver, b"{}".ljust(2_000))).status == 200
-    reply = await post(receiver, b"{}".ljust(2_001))
-    assert (reply.status, reply.body) == (413, b"the body is larger than 2,000 bytes")
-
-
 async def test_a_large_body_leaves_others_their_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint, "SLICE_BYTES", 1_000)
     monkeypatch.setattr(fairness, "BUDGET_SECONDS", -1.0)  # as if every slice took too long

@@ -80,31 +80,3 @@ async def test_the_end_is_now_unless_given(ads: Ads) -> None:
     assert broken(await ads.send("GET", PATH, query)) == [("INVALID_PARAMETER", "start_time")]
     ahead = query | {"start_time": now.replace(year=now.year + 1, day=1, microsecond=0).isoformat()[:19] + "Z"}
     assert broken(await ads.send("GET", PATH, ahead)) == [("INVALID_PARAMETER", "start_time")]
-
-
-@pytest.mark.parametrize(
-    ("query", "parameter"),
-    [
-        ({"end_time": "2025-01-08T00:00:01Z"}, "end_time"),
-        ({"end_time": "2025-01-01T00:00:00Z"}, "end_time"),
-        ({"granularity": "WEEK"}, "granularity"),
-        ({"start_time": "yesterday"}, "start_time"),
-        ({"keywords": ",".join("abcdefghijk")}, "keywords"),
-        ({"keywords": ",".join("abcdefgh"), "negative_keywords": "i,j,k"}, "keywords"),
-        ({"keywords": "snow,,ski"}, "keywords"),
-        ({"keywords": ""}, "keywords"),
-    ],
-)
-async def test_what_breaks_a_rule_is_refused(ads: Ads, query: dict[str, str], parameter: str) -> None:
-    assert broken(await search(ads, **query)) == [("INVALID_PARAMETER", parameter)]
-
-
-async def test_ten_keywords_in_all_are_fine(ads: Ads) -> None:
-    assert (await search(ads, keywords=",".join("abcdefghij"))).status == 200
-    assert (await search(ads, keywords=",".join("abcdefg"), negative_keywords="h,i,j")).status == 200
-
-
-@pytest.mark.parametrize("name", ["granularity", "keywords", "start_time"])
-async def test_what_is_required_is_missed(ads: Ads, name: str) -> None:
-    query = {key: value for key, value in BASE.items() if key != name}
-    assert broken(await ads.send("GET", PATH, query)) == [("MISSING_PARAMETER", name)]

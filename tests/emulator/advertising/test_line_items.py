@@ -8,8 +8,8 @@ from socialapi.emulator.clock import timestamp
 from tests.emulator.advertising.asking_ads import Ads, broken, missing
 from tests.emulator.asking import Asker
 
-WEBSITE, REACH, FOLLOWERS, ENGAGEMENTS, VIDEO, PREROLL = "8xdpe", "8xdpf", "8xdpg", "8xdph", "8xdpi", "8xdpj"
-INSTALLS, APP_ENGAGEMENTS, NETWORK, SHARED = "8xdpk", "8xdpl", "8xdpm", "8xdpn"
+WEBSITE, REACH, FOLLOWERS, PREROLL = "8xdpe", "8xdpf", "8xdpg", "8xdpj"
+APP_ENGAGEMENTS, NETWORK = "8xdpl", "8xdpm"
 FIELDS = {
     *("id", "campaign_id", "name", "objective", "product_type", "goal", "bid_strategy", "bid_amount_local_micro"),
     *("pay_by", "currency", "placements", "categories", "start_time", "end_time", "duration_in_days", "frequency_cap"),
@@ -70,41 +70,6 @@ async def test_a_list_that_is_cleared_is_empty(ads: Ads) -> None:
     assert (await ads.put(f"/line_items/{WEBSITE}", categories="")).data["categories"] == []
 
 
-@pytest.mark.parametrize(
-    ("line_item_id", "changes"),
-    [
-        (WEBSITE, {"bid_amount_local_micro": 1}),
-        (WEBSITE, {"advertiser_domain": "shop.northwind.example"}),
-        (WEBSITE, {"bid_strategy": "TARGET"}),
-        (WEBSITE, {"bid_strategy": "AUTO", "bid_amount_local_micro": ""}),
-        (WEBSITE, {"daily_budget_amount_local_micro": 5_000_000_000}),
-        (WEBSITE, {"daily_budget_amount_local_micro": 7, "total_budget_amount_local_micro": 7}),
-        (WEBSITE, {"android_app_store_identifier": ""}),
-        (WEBSITE, {"pay_by": "LINK_CLICK"}),
-        (WEBSITE, {"categories": "anything,goes"}),
-        (REACH, {"bid_strategy": "TARGET", "bid_amount_local_micro": 1}),
-        (REACH, {"frequency_cap": 1, "duration_in_days": 30}),
-        (REACH, {"duration_in_days": 1}),
-        (ENGAGEMENTS, {"frequency_cap": 2, "duration_in_days": 7}),
-        (VIDEO, {"frequency_cap": 2}),
-        (PREROLL, {"frequency_cap": 2}),
-        (ENGAGEMENTS, {"bid_strategy": "MAX", "bid_amount_local_micro": 1}),
-        (INSTALLS, {"pay_by": "IMPRESSION"}),
-        (INSTALLS, {"android_app_store_identifier": ""}),
-        (INSTALLS, {"ios_app_store_identifier": ""}),
-        (APP_ENGAGEMENTS, {"android_app_store_identifier": "", "ios_app_store_identifier": "77"}),
-        (NETWORK, {"advertiser_domain": "other.example", "categories": "IAB1"}),
-        (SHARED, {"daily_budget_amount_local_micro": ""}),
-        (SHARED, {"total_budget_amount_local_micro": 1_000_000}),
-        (PREROLL, {"categories": "IAB17"}),
-        (PREROLL, {"categories": "IAB17-2,IAB17,IAB20-8"}),
-    ],
-)
-async def test_what_the_rules_allow_is_done(ads: Ads, line_item_id: str, changes: dict[str, Any]) -> None:
-    reply = await ads.put(f"/line_items/{line_item_id}", **changes)
-    assert reply.status == 200, reply.text
-
-
 BID, DAILY = "bid_amount_local_micro", "daily_budget_amount_local_micro"
 WRONG, MISSING = "INVALID_PARAMETER", "MISSING_PARAMETER"
 
@@ -112,38 +77,9 @@ WRONG, MISSING = "INVALID_PARAMETER", "MISSING_PARAMETER"
 @pytest.mark.parametrize(
     ("line_item_id", "changes", "errors"),
     [
-        (WEBSITE, {BID: 0}, [(WRONG, BID)]),
-        (WEBSITE, {BID: -1}, [(WRONG, BID)]),
         (WEBSITE, {BID: ""}, [(MISSING, BID)]),
-        (WEBSITE, {"advertiser_domain": "https://shop.example"}, [(WRONG, "advertiser_domain")]),
-        (WEBSITE, {"audience_expansion": "WIDE"}, [(WRONG, "audience_expansion")]),
-        (WEBSITE, {"duration_in_days": 2}, [(WRONG, "duration_in_days")]),
-        (WEBSITE, {"entity_status": "DRAFT"}, [(WRONG, "entity_status")]),
-        (WEBSITE, {"goal": "WORLD_PEACE"}, [(WRONG, "goal")]),
-        (WEBSITE, {"start_time": "2026-03-01"}, [(WRONG, "start_time")]),
-        (WEBSITE, {"start_time": "2026-03-01T00:00:00+01:00"}, [(WRONG, "start_time")]),
-        (WEBSITE, {"frequency_cap": 1}, [(WRONG, "frequency_cap")]),
-        (FOLLOWERS, {"frequency_cap": 1}, [(WRONG, "frequency_cap")]),
-        (APP_ENGAGEMENTS, {"frequency_cap": 1}, [(WRONG, "frequency_cap")]),
-        (WEBSITE, {DAILY: 5_000_000_001}, [(WRONG, DAILY)]),
-        (WEBSITE, {DAILY: 8, "total_budget_amount_local_micro": 7}, [(WRONG, DAILY)]),
         (WEBSITE, {"total_budget_amount_local_micro": 24_999_999}, [(WRONG, DAILY)]),
-        (SHARED, {DAILY: 1}, [(WRONG, DAILY)]),
-        (WEBSITE, {"pay_by": "IMPRESSION"}, [(WRONG, "pay_by")]),
-        (FOLLOWERS, {"pay_by": "APP_CLICK"}, [(WRONG, "pay_by")]),
-        (NETWORK, {"pay_by": "IMPRESSION"}, [(WRONG, "pay_by")]),
-        (ENGAGEMENTS, {"bid_strategy": "MAX"}, [(MISSING, BID)]),
-        (REACH, {"bid_strategy": "MAX"}, [(WRONG, "bid_strategy")]),
-        (FOLLOWERS, {"bid_strategy": "MAX", BID: 1}, [(WRONG, "bid_strategy")]),
-        (ENGAGEMENTS, {"bid_strategy": "TARGET", BID: 1}, [(WRONG, "bid_strategy")]),
-        (VIDEO, {"bid_strategy": "TARGET"}, [(WRONG, "bid_strategy")]),
-        (
-            INSTALLS,
-            {"android_app_store_identifier": "", "ios_app_store_identifier": ""},
-            [(MISSING, "ios_app_store_identifier")],
-        ),
         (APP_ENGAGEMENTS, {"android_app_store_identifier": ""}, [(MISSING, "ios_app_store_identifier")]),
-        (NETWORK, {"advertiser_domain": ""}, [(MISSING, "advertiser_domain")]),
         (
             NETWORK,
             {"advertiser_domain": "", "categories": ""},

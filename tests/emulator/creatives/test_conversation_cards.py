@@ -3,8 +3,6 @@
 import itertools
 from typing import Any
 
-import pytest
-
 from tests.emulator.advertising.asking_ads import Ads, broken, missing
 from tests.emulator.asking import Reply
 from tests.emulator.creatives.asking_creatives import (
@@ -67,27 +65,6 @@ async def test_a_card_may_have_much_more(ads: Ads) -> None:
     assert not set(hidden) & set(made)
     image = (await ads.get(f"/media_library/{IMAGE}")).data
     assert made["poster_media_url"] == image["media_url"]
-
-
-@pytest.mark.parametrize("name", ["first_cta", "second_cta", "third_cta", "fourth_cta"])
-async def test_a_call_has_up_to_20_characters_beside_the_hash(ads: Ads, name: str) -> None:
-    tweet = {f"{name}_tweet": "x"}
-    for good in ("#" + "x" * 20, "x" * 20, "x", "#x"):
-        assert (await create(ads, **tweet, **{name: good})).data[name] == good
-    for wrong in ("#" + "x" * 21, "x" * 21, "#", *(() if name != "first_cta" else ("",))):
-        assert broken(await create(ads, **tweet, **{name: wrong})) == [(INVALID, name)]
-
-
-async def test_what_is_required_is_missed(ads: Ads) -> None:
-    for name in ("name", "first_cta", "first_cta_tweet", "thank_you_text", "media_key"):
-        assert broken(await create(ads, **{name: None})) == [(NEEDED, name)]
-    assert broken(await create(ads, title=None)) == [(NEEDED, "title")]
-    assert (await create(ads, title=None, second_cta="#Down", second_cta_tweet="Down")).status == 200
-    for each in ("second", "third", "fourth"):
-        assert broken(await create(ads, **{f"{each}_cta": "#x"})) == [(NEEDED, f"{each}_cta_tweet")]
-        assert (await create(ads, **{f"{each}_cta_tweet": "x"})).status == 200
-    for name, most in (("title", 23), ("thank_you_text", 23)):
-        assert broken(await create(ads, **{name: "x" * (most + 1)})) == [(INVALID, name)]
 
 
 async def test_media_are_what_they_are_named_for(ads: Ads) -> None:

@@ -101,14 +101,6 @@ async def test_the_first_frame_stands_for_a_video_without_a_poster(ads: Ads) -> 
     assert (await ads.post(LIBRARY, media_key=UPLOADED_IMAGE)).data["poster_media_url"] is None
 
 
-@pytest.mark.parametrize(("name", "most"), [("name", 100), ("file_name", 255), ("title", 70), ("description", 200)])
-async def test_texts_are_no_longer_than_allowed(ads: Ads, name: str, most: int) -> None:
-    reply = await ads.post(LIBRARY, media_key=UPLOADED_VIDEO, **{name: "x" * (most + 1)})
-    assert broken(reply) == [("INVALID_PARAMETER", name)]
-    assert broken(await ads.put(f"{LIBRARY}/{VIDEO}", **{name: "x" * (most + 1)})) == [("INVALID_PARAMETER", name)]
-    assert (await ads.put(f"{LIBRARY}/{VIDEO}", **{name: "x" * most})).data[name] == "x" * most
-
-
 async def test_only_uploads_of_the_user_are_added(ads: Ads) -> None:
     assert broken(await ads.post(LIBRARY)) == [("MISSING_PARAMETER", "media_key")]
     for key in ("nosuch", OF_SOMEBODY_ELSE):

@@ -55,21 +55,6 @@ async def test_a_poll_counts_down_from_its_creation(ads: Ads) -> None:
         assert broken(await create(ads, duration_in_minutes=wrong)) == [("INVALID_PARAMETER", "duration_in_minutes")]
 
 
-async def test_a_poll_has_two_to_four_choices(ads: Ads) -> None:
-    made = (await create(ads, third_choice="x" * 25, fourth_choice="é" * 25)).data
-    assert (made["third_choice"], made["fourth_choice"]) == ("x" * 25, "é" * 25)
-    for name in ("first_choice", "second_choice", "third_choice"):
-        for wrong in ("", "x" * 26):
-            assert broken(await create(ads, **{name: wrong})) == [("INVALID_PARAMETER", name)]
-    assert broken(await create(ads, fourth_choice="x")) == [("MISSING_PARAMETER", "third_choice")]
-    assert broken(await create(ads, third_choice="x", fourth_choice="x" * 26)) == [
-        ("INVALID_PARAMETER", "fourth_choice")
-    ]
-    for name in ("name", "duration_in_minutes", "first_choice", "second_choice"):
-        assert broken(await create(ads, **{name: None})) == [("MISSING_PARAMETER", name)]
-    assert broken(await create(ads, name="")) == [("INVALID_PARAMETER", "name")]
-
-
 async def test_the_video_of_a_poll_comes_back_as_addresses(ads: Ads) -> None:
     made = (await create(ads, media_key=VIDEO)).data
     assert set(made) == FIELDS | VIDEO_FIELDS

@@ -54,10 +54,6 @@ async def test_25000_characters_are_taken_and_one_more_is_not(ask: Asker) -> Non
     [
         ({}, "text"),
         ({"text": "  "}, "text"),
-        ({"text": 5}, "text"),
-        ({"text": "x", "paid_partnership": "yes"}, "paid_partnership"),
-        ({"text": "x", "share_with_followers": 1}, "share_with_followers"),
-        ({"text": "x", "community_id": 17}, "community_id"),
         ({"text": "x", "reply": {}}, "reply.in_reply_to_tweet_id"),
         ({"text": "x", "reply": {"in_reply_to_tweet_id": "17"}}, "reply.in_reply_to_tweet_id"),
         ({"text": "x", "quote_tweet_id": "17"}, "quote_tweet_id"),

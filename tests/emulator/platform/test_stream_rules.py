@@ -103,16 +103,10 @@ async def test_a_dry_run_says_the_same_and_changes_nothing(ask: Asker) -> None:
 @pytest.mark.parametrize(
     ("body", "named"),
     [
-        ({}, "add"),
-        ({"add": []}, "add"),
-        ({"add": [{"value": "a"}], "delete": {"ids": ["1"]}}, "delete"),
-        ({"add": [{"value": ""}]}, "add[0].value"),
-        ({"add": [{"value": "x" * 2_049}]}, "add[0].value"),
         ({"add": [{"value": "a"}, {"tag": "b"}]}, "add[1].value"),
         ({"add": [{"value": "a", "id": "17"}]}, "add[0].id"),
         ({"add": "cats"}, "add"),
         ({"delete": {}}, "delete.ids"),
-        ({"delete": {"ids": []}}, "delete.ids"),
         ({"delete": {"ids": [17]}}, "delete.ids[0]"),
     ],
 )

@@ -10,906 +10,557 @@ from collections.abc import Mapping
 from typing import Final
 
 
-def _places(text: str) -> tuple[str, ...]:
-    return tuple(line.strip() for line in text.strip().splitlines())
+def _by_row(text: str) -> Mapping[str, tuple[str, ...]]:
+    """The places, each on an indented line, by the line above them that is not."""
+    found: dict[str, list[str]] = {}
+    places: list[str] = []
+    for line in text.strip().splitlines():
+        if line.startswith(" "):
+            places.append(line.strip())
+        else:
+            places = found[line] = []
+    return {row: tuple(places) for row, places in found.items()}
 
 
-BOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
-    "an answer, decompressed": _places(
-        """
-        session/transport.py Transport._reply readany
-        session/transport.py _decompressed readany
-        """
-    ),
-    "a refusal (any answer but 2xx)": _places(
-        """
-        session/transport.py Transport._read_refusal readany
-        """
-    ),
-    "bytes of a stream that wait unread": _places(
-        """
-        session/transport.py LiveReply.read read
-        """
-    ),
-    "a silent stream": _places(
-        """
-        streams/connection.py Connection._wait_for_bytes read
-        streams/connection.py Connection._watch sleep
-        streams/link.py Link._lines_of read
-        streams/stream.py Stream._read read
-        """
-    ),
-    "a stream after a lost connection": _places(
-        """
-        streams/link.py Link._connect sleep
-        """
-    ),
-    "a stream without a connection": _places(
-        """
-        streams/link.py Link.connect wait
-        """
-    ),
-    "a webhook body": _places(
-        """
-        webhooks/endpoint.py Endpoint._respond read
-        webhooks/receiver.py _chunks iter_any
-        """
-    ),
-    "the arrival of a webhook body": _places(
-        """
-        webhooks/endpoint.py Bodies.read timeout
-        """
-    ),
-    "all unfinished webhook bodies together": _places(
-        """
-        webhooks/endpoint.py Bodies.__init__ _readings
-        """
-    ),
-    "connections of `webhooks listen`": _places(
-        """
-        webhooks/connections.py Connections.__init__ _by_protocol
-        """
-    ),
-    "events of webhooks that wait in memory": _places(
-        """
-        webhooks/queue.py MemoryStore.__init__ deque
-        """
-    ),
-    "identities of events that are remembered": _places(
-        """
-        webhooks/queue.py MemoryStore.__init__ OrderedDict
-        """
-    ),
-    "events that wait to be written into the inbox": _places(
-        """
-        webhooks/inbox.py Inbox.__init__ _arriving
-        """
-    ),
-    "events that are read ahead from the inbox": _places(
-        """
-        webhooks/inbox.py Inbox.__init__ deque
-        """
-    ),
-    "events of webhooks that wait in an inbox, of all processes": _places(
-        """
-        webhooks/inbox.py Inbox.__init__ _failed_events
-        webhooks/inbox.py Inbox.__init__ _finished
-        webhooks/inbox.py Inbox.__init__ _in_hand
-        webhooks/receiver.py Receiver.__init__ _numbers
-        """
-    ),
-    "storing an event": _places(
-        """
-        webhooks/inbox.py Inbox._serve timeout_at
-        webhooks/inbox.py Inbox._serve wait
-        webhooks/inbox.py Inbox.aclose timeout
-        webhooks/inbox.py Inbox.aclose wait
-        webhooks/inbox.py _within_time timeout
-        """
-    ),
-    "a row of an async iterable, for the others of its request": _places(
-        """
-        bulk/inputs/iterables.py AsyncIterableReader._collect wait
-        bulk/timed_reading.py TimedReading._watch sleep
-        """
-    ),
-    "the next item, event or webhook": _places(
-        """
-        webhooks/inbox.py Inbox.take wait
-        webhooks/queue.py MemoryStore.take wait
-        """
-    ),
-    "a handler of yours": _places(
-        """
-        streams/dispatcher.py Dispatcher.run wait
-        streams/dispatcher.py _all gather
-        webhooks/receiver.py Receiver.handled_by wait
-        """
-    ),
-    "events in handlers of a dispatcher": _places(
-        """
-        streams/dispatcher.py Dispatcher.run Semaphore
-        streams/dispatcher.py _pull acquire
-        """
-    ),
-    "ids of a stream that are remembered": _places(
-        """
-        streams/stream.py Stream.__init__ OrderedDict
-        """
-    ),
-    "a server of an input at an address that is silent": _places(
-        """
-        bulk/inputs/remote.py _Website._request ClientTimeout
-        """
-    ),
-    "a program that events are forwarded to": _places(
-        """
-        session/forwarder.py Forwarder.__init__ ClientTimeout
-        session/forwarder.py Forwarder.post sleep
-        """
-    ),
-    "the answer of a program that `webhooks listen --forward` sends to": _places(
-        """
-        session/forwarder.py Forwarder._once read
-        """
-    ),
-    "connections of a client": _places(
-        """
-        session/transport.py Transport._open _CleanConnector
-        """
-    ),
-    "an attempt, to the last byte of its answer": _places(
-        """
-        session/session.py Session.open.send run_with_timeout
-        session/transport.py _timeout ClientTimeout
-        """
-    ),
-    "waiting for a connection place": _places(
-        """
-        session/budget.py ConnectionPlaces.__init__ deque
-        session/budget.py ConnectionPlaces.take timeout
-        """
-    ),
-    "all waits of a call, for limits, tokens and the next attempt": _places(
-        """
-        integrations/redis.py RedisPacer.acquire acquire
-        integrations/redis_window.py SharedWindow._serve_once wait_for_event
-        integrations/redis_window.py SharedWindow.acquire_by_share acquire
-        integrations/spark_tasks.py FencedPacer.acquire acquire
-        session/rate_limiter.py SlidingWindowPacer._until_free wait_for_event
-        session/rate_limiter.py SlidingWindowPacer.acquire acquire_with_timeout
-        session/auth.py AppOnlyAuthenticator._wait_for_lock acquire
-        session/auth.py AppOnlyAuthenticator._wait_for_lock timeout
-        session/auth.py AppOnlyAuthenticator.token acquire
-        session/oauth2_user.py OAuth2UserAuthenticator._renewed timeout
-        session/session.py Session._attempt acquire
-        session/session.py Session._wait_or_raise sleep
-        """
-    ),
-    "the products of a filtered product set": _places(
-        """
-        resources/catalogs.py ProductSets.wait sleep
-        """
-    ),
-    "the first answer, of which the limit is learned": _places(
-        """
-        session/rate_limiter.py SlidingWindowPacer.acquire wait_for_event
-        """
-    ),
-    "limits that are kept, by account and user": _places(
-        """
-        integrations/redis.py RedisPacer.__init__ _windows
-        integrations/redis_window.py SharedWindow.__init__ _flying
-        session/rate_limiter.py SlidingWindow.__init__ deque
-        session/rate_limiter.py SlidingWindowPacer.__init__ _windows
-        """
-    ),
-    "repeats for each host beyond those that successes earn": _places(
-        """
-        session/session.py Session.__init__ defaultdict
-        """
-    ),
-    "plans, ways and addresses": _places(
-        """
-        emulator/handlers.py endpoint_table cache
-        emulator/handlers.py endpoints cache
-        routes/undeclared.py _limited cache
-        routes/undeclared.py _pattern cache
-        session/session.py Session.__init__ _plans
-        session/telemetry.py Telemetry.__init__ _known
-        session/transport.py Transport.__init__ _connection_options
-        wire/oauth1.py OAuth1Signer.__init__ _hosts
-        """
-    ),
-    "sign-ins that were begun": _places(
-        """
-        session/authenticators.py PendingSignIns.__init__ OrderedDict
-        """
-    ),
-    "tokens in a token cache": _places(
-        """
-        session/authenticators.py Authenticators.__init__ _apps
-        session/authenticators.py Authenticators.__init__ _by_kind
-        session/authenticators.py Authenticators.__init__ _renewing
-        session/token_cache.py FileTokenCache._read read_text
-        session/token_cache.py MemoryTokenCache.__init__ _tokens
-        """
-    ),
-    "the lock of a token, in memory, in a file or in Redis": _places(
-        """
-        session/token_cache.py FileTokenCache._locked AsyncFileLock
-        session/token_cache.py FileTokenCache._locked acquire
-        session/token_cache.py MemoryTokenCache.__init__ WeakValueDictionary
-        session/token_cache.py MemoryTokenCache.lock acquire
-        session/token_cache.py MemoryTokenCache.lock timeout
-        """
-    ),
-    "the end of a client, while a token request is answered": _places(
-        """
-        session/oauth2_user.py OAuth2UserAuthenticator.aclose gather
-        session/oauth2_user.py OAuth2UserAuthenticator.aclose wait
-        """
-    ),
-    "tokens of pages, to notice a circle": _places(
-        """
-        wire/paging.py ReadTokens.__init__ OrderedDict
-        """
-    ),
-    "the lock of the logins": _places(
-        """
-        cli/credential_store.py CredentialStore._locked FileLock
-        """
-    ),
-    "the lock of a job's file": _places(
-        """
-        bulk/erasure.py erase FileLock
-        bulk/output_file.py OutputFile.__init__ FileLock
-        cli/emulator.py _Background.holder FileLock
-        cli/emulator.py _Background.noted FileLock
-        internal/file_lock.py _holder sleep
-        internal/file_lock.py FileLock._take FileLock
-        internal/file_lock.py FileLock._take acquire
-        internal/file_lock.py _read read
-        internal/sqlite_file.py SqliteFile.__init__ FileLock
-        webhooks/inbox_owner.py InboxOwner.hold FileLock
-        """
-    ),
-    "a SQLite file that another process just left": _places(
-        """
-        internal/sqlite_file.py SqliteFile._open sleep
-        """
-    ),
-    "the disk": _places(
-        """
-        bulk/sync/snapshot.py Snapshot.aclose read
-        bulk/sync/snapshot.py Snapshot.compare read
-        bulk/sync/snapshot.py Snapshot.count read
-        bulk/sync/snapshot.py Snapshot.finish read
-        bulk/sync/snapshot.py Snapshot.hold_back read
-        bulk/sync/snapshot.py Snapshot.numbers_of read
-        bulk/sync/snapshot.py Snapshot.open read
-        bulk/sync/snapshot.py Snapshot.stage read
-        bulk/sync/snapshot.py Snapshot.staged read
-        session/token_cache.py FileTokenCache._replaced wait
-        internal/sqlite_file.py SqliteFile.__init__ deque
-        internal/shielded.py shielded wait
-        internal/sqlite_file.py SqliteFile.open ThreadPoolExecutor
-        webhooks/inbox.py Inbox._claim_abandoned read
-        """
-    ),
-    "rows of all jobs of a client that are on their way": _places(
-        """
-        bulk/ledger.py Ledger.__init__ held
-        bulk/sync/job.py SyncJob.__init__ _refused
-        session/budget.py _InUse batches
-        session/budget.py _InUse waiting
-        """
-    ),
-    "keys of rows without an outcome": _places(
-        """
-        bulk/ledger.py Ledger.__init__ _pages
-        bulk/ledger.py _Page keys
-        """
-    ),
-    "lines of outcomes in Parquet that are not written yet": _places(
-        """
-        bulk/outcomes.py _ParquetLines.__init__ _columns
-        """
-    ),
-    "a batch that waits for room, or for an earlier one": _places(
-        """
-        bulk/audiences/batches.py Batch after
-        bulk/audiences/job.py UploadStage._wait_for wait
-        bulk/dispatcher.py Dispatcher._run wait
-        bulk/dispatcher.py Dispatcher.drain wait
-        bulk/dispatcher.py Dispatcher.until_room wait
-        bulk/dispatcher.py Dispatcher.unless_stopped timeout
-        bulk/products/batcher.py ProductBatcher._continue wait
-        """
-    ),
-    "requests of a job at once": _places(
-        """
-        bulk/dispatcher.py Dispatcher.__init__ _live
-        bulk/products/batcher.py ProductBatcher.__init__ _live_groups
-        bulk/products/batcher.py ProductBatcher.__init__ _live_ids
-        """
-    ),
-    "duplicates that wait for a batch": _places(
-        """
-        bulk/audiences/dedup.py WaitingDuplicates.__init__ deque
-        """
-    ),
-    "a request of an upload": _places(
-        """
-        bulk/audiences/batches.py Batch actions
-        bulk/audiences/batches.py Batch outcomes
-        bulk/audiences/batches.py Batch refused
-        bulk/audiences/batches.py Batch blocks
-        bulk/audiences/batches.py Packer.__init__ _frames
-        """
-    ),
-    "between attempts of a call": _places(
-        """
-        bulk/products/sender.py waited sleep
-        """
-    ),
-    "a block of rows that is read": _places(
-        """
-        bulk/audiences/prepare.py PreparedBlock cleaned
-        bulk/audiences/prepare.py PreparedBlock rejects
-        bulk/audiences/prepare.py PreparedBlock blocks
-        bulk/audiences/prepare.py PreparedBlock warnings
-        bulk/inputs/csv.py _Rows doubts
-        bulk/inputs/csv.py _Rows faults
-        bulk/inputs/csv.py _Rows lines
-        bulk/inputs/csv.py _Rows records
-        bulk/inputs/feed_xml.py _Feed.__init__ _found
-        bulk/inputs/iterables.py AsyncIterableReader._drive wait
-        bulk/inputs/iterables.py _ItemReader.__init__ _items
-        bulk/inputs/iterables.py _ItemReader.__init__ _kinds
-        """
-    ),
-    "a line of CSV": _places(
-        """
-        bulk/inputs/csv.py _Lines._skip_line read
-        bulk/inputs/dialect.py ScannedRow cells
-        bulk/inputs/dialect.py ScannedRow misquoted
-        """
-    ),
-    "the part of a table that shows escapes": _places(
-        """
-        bulk/inputs/dialect.py sample_with_escapes read
-        """
-    ),
-    "an object of JSON": _places(
-        """
-        bulk/inputs/json.py _line_item readline
-        bulk/inputs/json.py _line_items readline
-        """
-    ),
-    "an item of a feed": _places(
-        """
-        bulk/inputs/feed_xml.py _Feed.__init__ _google
-        bulk/inputs/feed_xml.py _Feed.__init__ _plain
-        bulk/inputs/feed_xml.py _Feed.__init__ _texts
-        """
-    ),
-    "a dictionary of Parquet that is decoded": _places(
-        """
-        bulk/inputs/arrow.py _Words.__init__ _words
-        """
-    ),
-    "names of columns that are noted": _places(
-        """
-        bulk/audiences/columns.py IdentifierColumns noted
-        bulk/audiences/columns.py IdentifierColumns remarks
-        bulk/counters.py RowCounters grouped
-        cli/run_job.py ProgressDisplay.__init__ _columns_shown
-        bulk/linting/linter.py Linter.__init__ _columns
-        bulk/products/feed.py ProductColumns constants
-        bulk/products/feed.py ProductColumns noted
-        bulk/products/feed.py ProductColumns remarks
-        reports.py UploadReport columns
-        """
-    ),
-    "digests of a lint, to count repeated rows": _places(
-        """
-        bulk/linting/duplicates.py DuplicateCounter.__init__ _repeats
-        """
-    ),
-    "ids of products in a Spark partition": _places(
-        """
-        integrations/spark_tasks.py PartitionRows.__init__ _ids
-        """
-    ),
-    "scratch files of a sync": _places(
-        """
-        bulk/sync/buckets.py BucketFile.__init__ _gathered
-        bulk/sync/buckets.py BucketFile.__init__ _regions
-        bulk/sync/buckets.py ScratchFile._at read
-        bulk/sync/buckets.py _Gathered different
-        bulk/sync/buckets.py _Gathered packed
-        bulk/sync/members.py _divided read
-        bulk/sync/members.py buckets_of read
-        bulk/sync/reading.py ReadingStage.__init__ _staged
-        bulk/sync/scratch.py RowFile.numbers read
-        bulk/sync/scratch.py RowFile.page read
-        bulk/sync/scratch.py Scratch.__init__ read_bytes
-        """
-    ),
-    "values that are looked up once": _places(
-        """
-        _speedups/reference.py - _null_digests
-        _speedups/reference.py - _null_words
-        _speedups/reference.py - _phone_plans
-        bulk/audiences/column_names.py _by_name cache
-        bulk/audiences/column_names.py _detected_as lru_cache
-        bulk/audiences/column_names.py _may_have_words cache
-        bulk/audiences/column_names.py _words_around cache
-        bulk/audiences/column_names.py countries_for lru_cache
-        bulk/audiences/countries.py _by_alpha_3 cache
-        bulk/audiences/countries.py _by_name cache
-        bulk/audiences/countries.py _region_of lru_cache
-        bulk/audiences/normalize.py Normalizers.__init__ lru_cache
-        bulk/audiences/phone_numbers.py _dialled cache
-        bulk/audiences/phone_numbers.py _home_plan cache
-        bulk/audiences/phone_numbers.py _plan cache
-        bulk/audiences/phone_numbers.py _valid_in cache
-        bulk/audiences/prepare.py Preparer.__init__ lru_cache
-        bulk/inputs/dialect.py _cell_pattern lru_cache
-        bulk/inputs/dialect.py _null_pattern lru_cache
-        bulk/inputs/keyed_rows.py _find lru_cache
-        bulk/inputs/keyed_rows.py _texts lru_cache
-        bulk/inputs/objects.py ObjectBlocks.__init__ lru_cache
-        bulk/sync/reading.py ReadingStage.__init__ lru_cache
-        models/spelling.py near_name lru_cache
-        models/validation.py parse_timestamp lru_cache
-        session/transport.py _timeout lru_cache
-        wire/rate_limit_headers.py _http_date lru_cache
-        """
-    ),
-    "what is worked out once for each class": _places(
-        """
-        bulk/products/cells.py _tests cache
-        emulator/arguments.py _readers cache
-        emulator/arguments.py read_only_fields cache
-        emulator/arguments.py wire_fields cache
-        integrations/arrow.py _columns cache
-        models/validation.py checker cache
-        resources/arguments.py _accepted cache
-        internal/records.py - cache
-        wire/decode.py - cache
-        wire/decode.py wire_names cache
-        wire/encode.py _sent cache
-        wire/encode.py shaper cache
-        wire/export.py _has_own_form cache
-        wire/paging.py _bounds_of cache
-        wire/paging.py _id_filters cache
-        wire/paging.py _key_name cache
-        wire/response.py _one_of cache
-        """
-    ),
-    "an answer of Redis": _places(
-        """
-        integrations/redis_server.py RedisServer.answer timeout
-        """
-    ),
-    "between questions to a Redis that fails": _places(
-        """
-        integrations/redis_fence.py RedisFence._answer sleep
-        integrations/redis_window.py SharedWindow._outlast sleep
-        """
-    ),
-    "answers that Redis is still to be told of, for each limit": _places(
-        """
-        integrations/redis_window.py SharedWindow.__init__ deque
-        integrations/redis_window.py SharedWindow._question deque
-        integrations/redis_window.py SharedWindow._tell_again deque
-        """
-    ),
-    "the end of a `RedisPacer`": _places(
-        """
-        integrations/redis_window.py WindowScript.__init__ _tasks
-        integrations/redis_window.py WindowScript.aclose wait
-        """
-    ),
-    "the place of a request in Redis, when nobody gives it back": _places(
-        """
-        integrations/redis.py RedisPacer._renew_leases sleep
-        """
-    ),
-    "the lock of a token in Redis, when its holder died": _places(
-        """
-        integrations/redis.py _renew_lock sleep
-        """
-    ),
-    "an attempt of Spark, for the requests of the one that it replaces": _places(
-        """
-        integrations/spark_tasks.py FencedPacer.acquire sleep
-        """
-    ),
-    "connections to the page of a sign-in": _places(
-        """
-        cli/sign_in.py Loopback.__init__ _conversations
-        """
-    ),
-    "a connection to the page of a sign-in": _places(
-        """
-        cli/sign_in.py Loopback.__aexit__ wait
-        """
-    ),
-    "somebody who signs in": _places(
-        """
-        cli/sign_in.py Loopback.answer wait
-        cli/sign_in.py read_line wait_for
-        """
-    ),
-    "a PIN that is typed": _places(
-        """
-        cli/sign_in.py read_line.read read
-        """
-    ),
-    "the start of an emulator in the background": _places(
-        """
-        cli/emulator.py _Background.noted sleep
-        cli/emulator.py _detach wait
-        cli/emulator.py _ready_line readline
-        cli/emulator.py _ready_line wait_for
-        cli/emulator.py _ready_line_within readline
-        cli/emulator.py _ready_line_within wait
-        """
-    ),
-    "an emulator that is told of a webhook target": _places(
-        """
-        cli/emulator.py target read
-        """
-    ),
-    "the end of an emulator in the background": _places(
-        """
-        cli/emulator.py _wait_until_ended sleep
-        cli/emulator.py private_emulator wait
-        cli/emulator.py private_emulator wait_for
-        """
-    ),
-    "requests in the ledger": _places(
-        """
-        emulator/ledger.py RequestLog.__init__ deque
-        """
-    ),
-    "requests with their bodies and answers, for the dashboard": _places(
-        """
-        emulator/exchanges.py Exchanges.__init__ deque
-        """
-    ),
-    "spent faults": _places(
-        """
-        emulator/faults.py Faults.__init__ deque
-        """
-    ),
-    "an answer to a challenge": _places(
-        """
-        emulator/platform/challenges.py Challenges.failure timeout
-        emulator/platform/challenges.py Challenges.settle gather
-        emulator/platform/challenges.py _read_answer iter_any
-        """
-    ),
-    "a delivery": _places(
-        """
-        emulator/platform/deliveries.py Deliveries._post timeout
-        emulator/platform/deliveries.py Outbox.finished wait
-        emulator/platform/deliveries.py Outbox.room wait
-        """
-    ),
-    "deliveries to a webhook at once": _places(
-        """
-        emulator/platform/deliveries.py Outgoing.open TCPConnector
-        """
-    ),
-    "events that wait for a webhook": _places(
-        """
-        emulator/platform/deliveries.py Outbox.__init__ deque
-        """
-    ),
-    "events for a backfill": _places(
-        """
-        emulator/platform/fan_out.py Recent.__init__ deque
-        """
-    ),
-    "settling, until all was delivered": _places(
-        """
-        emulator/platform/deliveries.py Deliveries.settle wait
-        emulator/platform/fan_out.py StreamHub.settle wait
-        emulator/service.py Service.settle timeout
-        """
-    ),
-    "posts that were published": _places(
-        """
-        emulator/platform/state.py PostStore.__init__ deque
-        """
-    ),
-    "lines that wait for a stream": _places(
-        """
-        emulator/platform/streaming.py LiveStream.__init__ deque
-        """
-    ),
-    "a client that reads nothing": _places(
-        """
-        emulator/platform/streaming.py LiveStream._run wait
-        emulator/platform/streaming.py LiveStream._write_all wait
-        emulator/platform/streaming.py LiveStream._write_lines wait
-        emulator/platform/streaming.py LiveStream.room wait
-        """
-    ),
-    "what is read of a body that is refused": _places(
-        """
-        emulator/request_cycle.py read_body iter_any
-        """
-    ),
-    "an emulator in a thread: its start, its end, one call": _places(
-        """
-        emulator/thread.py _Run.end join
-        """
-    ),
-    "rejects and warnings in a report": _places(
-        """
-        bulk/counters.py RowCounters rejects
-        bulk/counters.py RowCounters warning_details
-        bulk/products/counters.py ProductCounters vanished_ids
-        """
-    ),
-    "levels of a feed": _places(
-        """
-        bulk/inputs/feed_xml.py _Feed.__init__ _path
-        """
-    ),
-    "ids of products that a load remembers, to count those that come again": _places(
-        """
-        bulk/products/batcher.py RepeatedIds.__init__ _first_ids
-        """
-    ),
-    "products held back for others of the same id or group": _places(
-        """
-        bulk/products/batcher.py ProductBatcher.__init__ _held
-        """
-    ),
-    "a request of a load": _places(
-        """
-        bulk/products/rows.py ProductBatch groups
-        bulk/products/rows.py ProductBatch ids
-        bulk/products/rows.py ProductBatch rows
-        bulk/products/snapshot.py _Comparison changed
-        bulk/products/snapshot.py _Comparison unchanged
-        """
-    ),
-    "lines of a stream cut at once": _places(
-        """
-        streams/stream.py Stream.__init__ _lines
-        """
-    ),
-    "a line of a stream": _places(
-        """
-        wire/ndjson.py LineFramer.__init__ _parts
-        """
-    ),
-}
+BOUNDED: Final = _by_row("""
+an answer, decompressed
+    session/transport.py Transport._reply readany
+    session/transport.py _decompressed readany
+a refusal (any answer but 2xx)
+    session/transport.py Transport._read_refusal readany
+bytes of a stream that wait unread
+    session/transport.py LiveReply.read read
+a silent stream
+    streams/connection.py Connection._wait_for_bytes read
+    streams/connection.py Connection._watch sleep
+    streams/link.py Link._lines_of read
+    streams/stream.py Stream._read read
+a stream after a lost connection
+    streams/link.py Link._connect sleep
+a stream without a connection
+    streams/link.py Link.connect wait
+a webhook body
+    webhooks/endpoint.py Endpoint._respond read
+    webhooks/receiver.py _chunks iter_any
+the arrival of a webhook body
+    webhooks/endpoint.py Bodies.read timeout
+all unfinished webhook bodies together
+    webhooks/endpoint.py Bodies.__init__ _readings
+connections of `webhooks listen`
+    webhooks/connections.py Connections.__init__ _by_protocol
+events of webhooks that wait in memory
+    webhooks/queue.py MemoryStore.__init__ deque
+identities of events that are remembered
+    webhooks/queue.py MemoryStore.__init__ OrderedDict
+events that wait to be written into the inbox
+    webhooks/inbox.py Inbox.__init__ _arriving
+events that are read ahead from the inbox
+    webhooks/inbox.py Inbox.__init__ deque
+events of webhooks that wait in an inbox, of all processes
+    webhooks/inbox.py Inbox.__init__ _failed_events
+    webhooks/inbox.py Inbox.__init__ _finished
+    webhooks/inbox.py Inbox.__init__ _in_hand
+    webhooks/receiver.py Receiver.__init__ _numbers
+storing an event
+    webhooks/inbox.py Inbox._serve timeout_at
+    webhooks/inbox.py Inbox._serve wait
+    webhooks/inbox.py Inbox.aclose timeout
+    webhooks/inbox.py Inbox.aclose wait
+    webhooks/inbox.py _within_time timeout
+a row of an async iterable, for the others of its request
+    bulk/inputs/iterables.py AsyncIterableReader._collect wait
+    bulk/timed_reading.py TimedReading._watch sleep
+the next item, event or webhook
+    webhooks/inbox.py Inbox.take wait
+    webhooks/queue.py MemoryStore.take wait
+a handler of yours
+    streams/dispatcher.py Dispatcher.run wait
+    streams/dispatcher.py _all gather
+    webhooks/receiver.py Receiver.handled_by wait
+events in handlers of a dispatcher
+    streams/dispatcher.py Dispatcher.run Semaphore
+    streams/dispatcher.py _pull acquire
+ids of a stream that are remembered
+    streams/stream.py Stream.__init__ OrderedDict
+a server of an input at an address that is silent
+    bulk/inputs/remote.py _Website._request ClientTimeout
+a program that events are forwarded to
+    session/forwarder.py Forwarder.__init__ ClientTimeout
+    session/forwarder.py Forwarder.post sleep
+the answer of a program that `webhooks listen --forward` sends to
+    session/forwarder.py Forwarder._once read
+connections of a client
+    session/transport.py Transport._open _CleanConnector
+an attempt, to the last byte of its answer
+    session/session.py Session.open.send run_with_timeout
+    session/transport.py _timeout ClientTimeout
+waiting for a connection place
+    session/budget.py ConnectionPlaces.__init__ deque
+    session/budget.py ConnectionPlaces.take timeout
+all waits of a call, for limits, tokens and the next attempt
+    integrations/redis.py RedisPacer.acquire acquire
+    integrations/redis_window.py SharedWindow._serve_once wait_for_event
+    integrations/redis_window.py SharedWindow.acquire_by_share acquire
+    integrations/spark_tasks.py FencedPacer.acquire acquire
+    session/rate_limiter.py SlidingWindowPacer._until_free wait_for_event
+    session/rate_limiter.py SlidingWindowPacer.acquire acquire_with_timeout
+    session/auth.py AppOnlyAuthenticator._wait_for_lock acquire
+    session/auth.py AppOnlyAuthenticator._wait_for_lock timeout
+    session/auth.py AppOnlyAuthenticator.token acquire
+    session/oauth2_user.py OAuth2UserAuthenticator._renewed timeout
+    session/session.py Session._attempt acquire
+    session/session.py Session._wait_or_raise sleep
+the products of a filtered product set
+    resources/catalogs.py ProductSets.wait sleep
+the first answer, of which the limit is learned
+    session/rate_limiter.py SlidingWindowPacer.acquire wait_for_event
+limits that are kept, by account and user
+    integrations/redis.py RedisPacer.__init__ _windows
+    integrations/redis_window.py SharedWindow.__init__ _flying
+    session/rate_limiter.py SlidingWindow.__init__ deque
+    session/rate_limiter.py SlidingWindowPacer.__init__ _windows
+repeats for each host beyond those that successes earn
+    session/session.py Session.__init__ defaultdict
+plans, ways and addresses
+    emulator/handlers.py endpoint_table cache
+    emulator/handlers.py endpoints cache
+    routes/undeclared.py _limited cache
+    routes/undeclared.py _pattern cache
+    session/session.py Session.__init__ _plans
+    session/telemetry.py Telemetry.__init__ _known
+    session/transport.py Transport.__init__ _connection_options
+    wire/oauth1.py OAuth1Signer.__init__ _hosts
+sign-ins that were begun
+    session/authenticators.py PendingSignIns.__init__ OrderedDict
+tokens in a token cache
+    session/authenticators.py Authenticators.__init__ _apps
+    session/authenticators.py Authenticators.__init__ _by_kind
+    session/authenticators.py Authenticators.__init__ _renewing
+    session/token_cache.py FileTokenCache._read read_text
+    session/token_cache.py MemoryTokenCache.__init__ _tokens
+the lock of a token, in memory, in a file or in Redis
+    session/token_cache.py FileTokenCache._locked AsyncFileLock
+    session/token_cache.py FileTokenCache._locked acquire
+    session/token_cache.py MemoryTokenCache.__init__ WeakValueDictionary
+    session/token_cache.py MemoryTokenCache.lock acquire
+    session/token_cache.py MemoryTokenCache.lock timeout
+the end of a client, while a token request is answered
+    session/oauth2_user.py OAuth2UserAuthenticator.aclose gather
+    session/oauth2_user.py OAuth2UserAuthenticator.aclose wait
+tokens of pages, to notice a circle
+    wire/paging.py ReadTokens.__init__ OrderedDict
+the lock of the logins
+    cli/credential_store.py CredentialStore._locked FileLock
+the lock of a job's file
+    bulk/erasure.py erase FileLock
+    bulk/output_file.py OutputFile.__init__ FileLock
+    cli/emulator.py _Background.holder FileLock
+    cli/emulator.py _Background.noted FileLock
+    internal/file_lock.py _holder sleep
+    internal/file_lock.py FileLock._take FileLock
+    internal/file_lock.py FileLock._take acquire
+    internal/file_lock.py _read read
+    internal/sqlite_file.py SqliteFile.__init__ FileLock
+    webhooks/inbox_owner.py InboxOwner.hold FileLock
+a SQLite file that another process just left
+    internal/sqlite_file.py SqliteFile._open sleep
+the disk
+    bulk/sync/snapshot.py Snapshot.aclose read
+    bulk/sync/snapshot.py Snapshot.compare read
+    bulk/sync/snapshot.py Snapshot.count read
+    bulk/sync/snapshot.py Snapshot.finish read
+    bulk/sync/snapshot.py Snapshot.hold_back read
+    bulk/sync/snapshot.py Snapshot.numbers_of read
+    bulk/sync/snapshot.py Snapshot.open read
+    bulk/sync/snapshot.py Snapshot.stage read
+    bulk/sync/snapshot.py Snapshot.staged read
+    session/token_cache.py FileTokenCache._replaced wait
+    internal/sqlite_file.py SqliteFile.__init__ deque
+    internal/shielded.py shielded wait
+    internal/sqlite_file.py SqliteFile.open ThreadPoolExecutor
+    webhooks/inbox.py Inbox._claim_abandoned read
+rows of all jobs of a client that are on their way
+    bulk/ledger.py Ledger.__init__ held
+    bulk/sync/job.py SyncJob.__init__ _refused
+    session/budget.py _InUse batches
+    session/budget.py _InUse waiting
+keys of rows without an outcome
+    bulk/ledger.py Ledger.__init__ _pages
+    bulk/ledger.py _Page keys
+lines of outcomes in Parquet that are not written yet
+    bulk/outcomes.py _ParquetLines.__init__ _columns
+a batch that waits for room, or for an earlier one
+    bulk/audiences/batches.py Batch after
+    bulk/audiences/job.py UploadStage._wait_for wait
+    bulk/dispatcher.py Dispatcher._run wait
+    bulk/dispatcher.py Dispatcher.drain wait
+    bulk/dispatcher.py Dispatcher.until_room wait
+    bulk/dispatcher.py Dispatcher.unless_stopped timeout
+    bulk/products/batcher.py ProductBatcher._continue wait
+requests of a job at once
+    bulk/dispatcher.py Dispatcher.__init__ _live
+    bulk/products/batcher.py ProductBatcher.__init__ _live_groups
+    bulk/products/batcher.py ProductBatcher.__init__ _live_ids
+duplicates that wait for a batch
+    bulk/audiences/dedup.py WaitingDuplicates.__init__ deque
+a request of an upload
+    bulk/audiences/batches.py Batch actions
+    bulk/audiences/batches.py Batch outcomes
+    bulk/audiences/batches.py Batch refused
+    bulk/audiences/batches.py Batch blocks
+    bulk/audiences/batches.py Packer.__init__ _frames
+between attempts of a call
+    bulk/products/sender.py waited sleep
+a block of rows that is read
+    bulk/audiences/prepare.py PreparedBlock cleaned
+    bulk/audiences/prepare.py PreparedBlock rejects
+    bulk/audiences/prepare.py PreparedBlock blocks
+    bulk/audiences/prepare.py PreparedBlock warnings
+    bulk/inputs/csv.py _Rows doubts
+    bulk/inputs/csv.py _Rows faults
+    bulk/inputs/csv.py _Rows lines
+    bulk/inputs/csv.py _Rows records
+    bulk/inputs/feed_xml.py _Feed.__init__ _found
+    bulk/inputs/iterables.py AsyncIterableReader._drive wait
+    bulk/inputs/iterables.py _ItemReader.__init__ _items
+    bulk/inputs/iterables.py _ItemReader.__init__ _kinds
+a line of CSV
+    bulk/inputs/csv.py _Lines._skip_line read
+    bulk/inputs/dialect.py ScannedRow cells
+    bulk/inputs/dialect.py ScannedRow misquoted
+the part of a table that shows escapes
+    bulk/inputs/dialect.py sample_with_escapes read
+an object of JSON
+    bulk/inputs/json.py _line_item readline
+    bulk/inputs/json.py _line_items readline
+an item of a feed
+    bulk/inputs/feed_xml.py _Feed.__init__ _google
+    bulk/inputs/feed_xml.py _Feed.__init__ _plain
+    bulk/inputs/feed_xml.py _Feed.__init__ _texts
+a dictionary of Parquet that is decoded
+    bulk/inputs/arrow.py _Words.__init__ _words
+names of columns that are noted
+    bulk/audiences/columns.py IdentifierColumns noted
+    bulk/audiences/columns.py IdentifierColumns remarks
+    bulk/counters.py RowCounters grouped
+    cli/run_job.py ProgressDisplay.__init__ _columns_shown
+    bulk/linting/linter.py Linter.__init__ _columns
+    bulk/products/feed.py ProductColumns constants
+    bulk/products/feed.py ProductColumns noted
+    bulk/products/feed.py ProductColumns remarks
+    reports.py UploadReport columns
+digests of a lint, to count repeated rows
+    bulk/linting/duplicates.py DuplicateCounter.__init__ _repeats
+ids of products in a Spark partition
+    integrations/spark_tasks.py PartitionRows.__init__ _ids
+scratch files of a sync
+    bulk/sync/buckets.py BucketFile.__init__ _gathered
+    bulk/sync/buckets.py BucketFile.__init__ _regions
+    bulk/sync/buckets.py ScratchFile._at read
+    bulk/sync/buckets.py _Gathered different
+    bulk/sync/buckets.py _Gathered packed
+    bulk/sync/members.py _divided read
+    bulk/sync/members.py buckets_of read
+    bulk/sync/reading.py ReadingStage.__init__ _staged
+    bulk/sync/scratch.py RowFile.numbers read
+    bulk/sync/scratch.py RowFile.page read
+    bulk/sync/scratch.py Scratch.__init__ read_bytes
+values that are looked up once
+    _speedups/reference.py - _null_digests
+    _speedups/reference.py - _null_words
+    _speedups/reference.py - _phone_plans
+    bulk/audiences/column_names.py _by_name cache
+    bulk/audiences/column_names.py _detected_as lru_cache
+    bulk/audiences/column_names.py _may_have_words cache
+    bulk/audiences/column_names.py _words_around cache
+    bulk/audiences/column_names.py countries_for lru_cache
+    bulk/audiences/countries.py _by_alpha_3 cache
+    bulk/audiences/countries.py _by_name cache
+    bulk/audiences/countries.py _region_of lru_cache
+    bulk/audiences/normalize.py Normalizers.__init__ lru_cache
+    bulk/audiences/phone_numbers.py _dialled cache
+    bulk/audiences/phone_numbers.py _home_plan cache
+    bulk/audiences/phone_numbers.py _plan cache
+    bulk/audiences/phone_numbers.py _valid_in cache
+    bulk/audiences/prepare.py Preparer.__init__ lru_cache
+    bulk/inputs/dialect.py _cell_pattern lru_cache
+    bulk/inputs/dialect.py _null_pattern lru_cache
+    bulk/inputs/keyed_rows.py _find lru_cache
+    bulk/inputs/keyed_rows.py _texts lru_cache
+    bulk/inputs/objects.py ObjectBlocks.__init__ lru_cache
+    bulk/sync/reading.py ReadingStage.__init__ lru_cache
+    models/spelling.py near_name lru_cache
+    models/validation.py parse_timestamp lru_cache
+    session/transport.py _timeout lru_cache
+    wire/rate_limit_headers.py _http_date lru_cache
+what is worked out once for each class
+    bulk/products/cells.py _tests cache
+    emulator/arguments.py _readers cache
+    emulator/arguments.py read_only_fields cache
+    emulator/arguments.py wire_fields cache
+    integrations/arrow.py _columns cache
+    models/validation.py checker cache
+    resources/arguments.py _accepted cache
+    internal/records.py - cache
+    wire/decode.py - cache
+    wire/decode.py wire_names cache
+    wire/encode.py _sent cache
+    wire/encode.py shaper cache
+    wire/export.py _has_own_form cache
+    wire/paging.py _bounds_of cache
+    wire/paging.py _id_filters cache
+    wire/paging.py _key_name cache
+    wire/response.py _one_of cache
+an answer of Redis
+    integrations/redis_server.py RedisServer.answer timeout
+between questions to a Redis that fails
+    integrations/redis_fence.py RedisFence._answer sleep
+    integrations/redis_window.py SharedWindow._outlast sleep
+answers that Redis is still to be told of, for each limit
+    integrations/redis_window.py SharedWindow.__init__ deque
+    integrations/redis_window.py SharedWindow._question deque
+    integrations/redis_window.py SharedWindow._tell_again deque
+the end of a `RedisPacer`
+    integrations/redis_window.py WindowScript.__init__ _tasks
+    integrations/redis_window.py WindowScript.aclose wait
+the place of a request in Redis, when nobody gives it back
+    integrations/redis.py RedisPacer._renew_leases sleep
+the lock of a token in Redis, when its holder died
+    integrations/redis.py _renew_lock sleep
+an attempt of Spark, for the requests of the one that it replaces
+    integrations/spark_tasks.py FencedPacer.acquire sleep
+connections to the page of a sign-in
+    cli/sign_in.py Loopback.__init__ _conversations
+a connection to the page of a sign-in
+    cli/sign_in.py Loopback.__aexit__ wait
+somebody who signs in
+    cli/sign_in.py Loopback.answer wait
+    cli/sign_in.py read_line wait_for
+a PIN that is typed
+    cli/sign_in.py read_line.read read
+the start of an emulator in the background
+    cli/emulator.py _Background.noted sleep
+    cli/emulator.py _detach wait
+    cli/emulator.py _ready_line readline
+    cli/emulator.py _ready_line wait_for
+    cli/emulator.py _ready_line_within readline
+    cli/emulator.py _ready_line_within wait
+an emulator that is told of a webhook target
+    cli/emulator.py target read
+the end of an emulator in the background
+    cli/emulator.py _wait_until_ended sleep
+    cli/emulator.py private_emulator wait
+    cli/emulator.py private_emulator wait_for
+requests in the ledger
+    emulator/ledger.py RequestLog.__init__ deque
+requests with their bodies and answers, for the dashboard
+    emulator/exchanges.py Exchanges.__init__ deque
+spent faults
+    emulator/faults.py Faults.__init__ deque
+an answer to a challenge
+    emulator/platform/challenges.py Challenges.failure timeout
+    emulator/platform/challenges.py Challenges.settle gather
+    emulator/platform/challenges.py _read_answer iter_any
+a delivery
+    emulator/platform/deliveries.py Deliveries._post timeout
+    emulator/platform/deliveries.py Outbox.finished wait
+    emulator/platform/deliveries.py Outbox.room wait
+deliveries to a webhook at once
+    emulator/platform/deliveries.py Outgoing.open TCPConnector
+events that wait for a webhook
+    emulator/platform/deliveries.py Outbox.__init__ deque
+events for a backfill
+    emulator/platform/fan_out.py Recent.__init__ deque
+settling, until all was delivered
+    emulator/platform/deliveries.py Deliveries.settle wait
+    emulator/platform/fan_out.py StreamHub.settle wait
+    emulator/service.py Service.settle timeout
+posts that were published
+    emulator/platform/state.py PostStore.__init__ deque
+lines that wait for a stream
+    emulator/platform/streaming.py LiveStream.__init__ deque
+a client that reads nothing
+    emulator/platform/streaming.py LiveStream._run wait
+    emulator/platform/streaming.py LiveStream._write_all wait
+    emulator/platform/streaming.py LiveStream._write_lines wait
+    emulator/platform/streaming.py LiveStream.room wait
+what is read of a body that is refused
+    emulator/request_cycle.py read_body iter_any
+an emulator in a thread: its start, its end, one call
+    emulator/thread.py _Run.end join
+rejects and warnings in a report
+    bulk/counters.py RowCounters rejects
+    bulk/counters.py RowCounters warning_details
+    bulk/products/counters.py ProductCounters vanished_ids
+levels of a feed
+    bulk/inputs/feed_xml.py _Feed.__init__ _path
+ids of products that a load remembers, to count those that come again
+    bulk/products/batcher.py RepeatedIds.__init__ _first_ids
+products held back for others of the same id or group
+    bulk/products/batcher.py ProductBatcher.__init__ _held
+a request of a load
+    bulk/products/rows.py ProductBatch groups
+    bulk/products/rows.py ProductBatch ids
+    bulk/products/rows.py ProductBatch rows
+    bulk/products/snapshot.py _Comparison changed
+    bulk/products/snapshot.py _Comparison unchanged
+lines of a stream cut at once
+    streams/stream.py Stream.__init__ _lines
+a line of a stream
+    wire/ndjson.py LineFramer.__init__ _parts
+""")
 """By the first column of the page."""
 
-UNBOUNDED: Final[Mapping[str, tuple[str, ...]]] = {
-    "It takes the seconds or the event that its caller bounds.": _places(
-        """
-        session/clock.py SystemClock.sleep sleep
-        session/clock.py acquire_with_timeout acquire
-        session/clock.py acquire_with_timeout sleep
-        session/clock.py acquire_with_timeout wait
-        session/clock.py run_with_timeout sleep
-        session/clock.py run_with_timeout wait
-        session/clock.py wait_for_event sleep
-        session/clock.py wait_for_event wait
-        testing.py FollowingClock.sleep sleep
-        """
-    ),
-    "It is made once, without an argument.": _places(
-        """
-        cli/options.py started_at cache
-        emulator/dashboard.py page cache
-        emulator/seed/posts.py _timeline_ids cache
-        emulator/seed/records.py contents cache
-        emulator/seed/records.py live_ids cache
-        emulator/seed/tables.py _media_keys cache
-        testing.py _response_class cache
-        wire/events.py _post_reader cache
-        """
-    ),
-    "It has an entry for each constant of its module that it is called with.": _places(
-        """
-        bulk/inputs/leftovers.py - cache
-        """
-    ),
-    "It has an entry for each event loop, or for each task, file or connection that lives.": _places(
-        """
-        internal/fairness.py - WeakKeyDictionary
-        internal/fairness.py _Loop waiting
-        internal/file_lock.py - _HELD
-        session/budget.py InFlightBudget.__init__ WeakKeyDictionary
-        session/session.py - WeakSet
-        session/session.py Session.__init__ _tasks
-        session/telemetry.py Telemetry.__init__ _connections
-        session/transport.py Transport.__init__ WeakSet
-        session/transport.py Transport.begin_anew WeakSet
-        webhooks/receiver.py Receiver.__init__ WeakKeyDictionary
-        """
-    ),
-    "It has the names of the columns of two files at most.": _places(
-        """
-        bulk/inputs/layouts.py FileLayout.positions defaultdict
-        bulk/inputs/layouts.py FoundFiles current
-        bulk/inputs/layouts.py FoundFiles found
-        bulk/inputs/layouts.py layout_of defaultdict
-        bulk/inputs/layouts.py with_layout defaultdict
-        """
-    ),
-    "It only exhausts an iterator, with a length of nothing.": _places(
-        """
-        models/validation.py _anything deque
-        """
-    ),
-    "It reads a file of this package.": _places(
-        """
-        emulator/dashboard.py page read_text
-        emulator/seed/records.py contents read_bytes
-        integrations/redis_server.py RedisServer.script read_text
-        """
-    ),
-    "It reads a file of the user's own, which is no larger than what they wrote there: settings, logins, the list of jobs.": _places(
-        """
-        bulk/inputs/layouts.py check_place read
-        bulk/inputs/layouts.py read_layout read
-        bulk/inputs/layouts.py write_layout_of read_bytes
-        cli/credential_store.py CredentialStore._read read_text
-        cli/emulator.py _Background.note read_text
-        cli/emulator.py _check_env_file read
-        cli/emulator.py _detach read_text
-        cli/jobs.py Registry._read read_text
-        config.py _read_file read_text
-        """
-    ),
-    "It reads so many bytes, or as much of its own file as was asked for.": _places(
-        """
-        bulk/inputs/files.py _text_format read
-        bulk/ledger.py _KeptKeys.get readline
-        bulk/inputs/remote.py RemoteFile.readinto read
-        bulk/inputs/remote.py _File.read read
-        bulk/inputs/remote.py _Reply.read read
-        bulk/journals/journal.py _of_file read
-        bulk/output_file.py _head_of read
-        internal/sqlite_file.py application_id_of read
-        """
-    ),
-    "It takes the rows of one question to a file of its own, which are few.": _places(
-        """
-        bulk/journals/journal_view.py _view fetchall
-        bulk/products/snapshot.py Digests.vanished fetchall
-        webhooks/inbox.py _claim fetchall
-        """
-    ),
-    "It reads no file: it decodes a value.": _places(
-        """
-        cli/listing.py is_position read
-        session/pager.py Pager.__init__ read
-        session/session.py Session._settle read
-        """
-    ),
-    "It holds the values of one row, or of one block of rows.": _places(
-        """
-        bulk/products/cells.py _Reading.__init__ _names
-        bulk/products/cells.py _Reading.__init__ _converted
-        bulk/products/cells.py _Reading.__init__ _problems
-        bulk/products/cells.py _Reading.__init__ _unchecked
-        bulk/products/cells.py _Reading.__init__ _values
-        bulk/products/cells.py _Reading.__init__ _warnings
-        """
-    ),
-    "It counts by outcome.": _places(
-        """
-        bulk/job.py JobRun.__init__ _counted
-        bulk/ledger.py Ledger.__init__ _counts
-        """
-    ),
-    "It is made up, with as many rows as were asked for.": _places(
-        """
-        cli/demo_data.py _Export.__init__ deque
-        cli/demo_data.py _Export.__init__ members
-        cli/demo_data.py _Feed.__init__ deque
-        cli/demo_data.py _Feed.__init__ products
-        """
-    ),
-    "It waits for the next thing to do, until it is cancelled.": _places(
-        """
-        bulk/timed_reading.py TimedReading._watch wait
-        emulator/platform/challenges.py Challenges._watch timeout
-        emulator/platform/challenges.py Challenges._watch wait
-        emulator/platform/fan_out.py StreamHub._watch timeout
-        emulator/platform/fan_out.py StreamHub._watch wait
-        emulator/server.py _watch_stdin.read_to_end read
-        emulator/server.py serve wait
-        """
-    ),
-    "It is a value, which is filled when it is made.": _places(
-        """
-        cli/doctor.py Answers checks
-        cli/doctor.py Answers limits
-        bulk/journals/journal_view.py JournalView counts
-        bulk/journals/journal_view.py JournalView outcomes
-        bulk/products/feed.py ProductColumns given
-        config.py Config ads_versions
-        config.py Config paths
-        config.py Config rate_limits
-        problems.py InvalidParameters parameters
-        problems.py Problem extra
-        reports.py KindLint reasons
-        routes/route.py Route path_rules
-        session/network.py ConnectionOptions headers
-        session/network.py Network _options_by_host
-        session/network.py Proxies by_scheme
-        session/options.py CallOptions headers
-        webhooks/endpoint.py WebhookReply headers
-        """
-    ),
-    "It waits for tasks that it has cancelled.": _places(
-        """
-        bulk/dispatcher.py Dispatcher.cancel gather
-        bulk/inputs/iterables.py AsyncIterableReader.aclose gather
-        bulk/timed_reading.py TimedReading.aclose gather
-        emulator/platform/deliveries.py Deliveries.close gather
-        emulator/platform/streaming.py LiveStream._run gather
-        integrations/redis.py RedisTokenCache.lock gather
-        integrations/redis_window.py WindowScript.aclose gather
-        session/clock.py acquire_with_timeout gather
-        session/clock.py run_with_timeout gather
-        session/clock.py wait_for_event gather
-        session/pager.py _PageAhead.aclose gather
-        session/session.py Session.aclose gather
-        streams/link.py Link.aclose gather
-        """
-    ),
-    "It counts so many different reasons, and the others as one.": _places(
-        """
-        bulk/linting/linter.py _Counts reasons
-        bulk/linting/product_linter.py _Counts reasons
-        bulk/linting/product_linter.py _Counts warnings
-        """
-    ),
-    "It has an entry for each file, handler, rule or word that the user named.": _places(
-        """
-        bulk/inputs/files.py FilesReader.__init__ _names
-        bulk/inputs/files.py FilesReader.__init__ _starts
-        bulk/inputs/files.py _FileReader.__init__ _versions
-        cli/usage.py _Reading _after_unknown
-        cli/usage.py _Reading _apart
-        cli/usage.py _Reading _found
-        cli/usage.py _Reading _positional
-        cli/usage.py _Reading _told
-        resources/streams.py WantedRules _added
-        resources/streams.py WantedRules _duplicates
-        streams/dispatcher.py Dispatcher.__init__ _handlers
-        """
-    ),
-    "It holds what is printed of one page, or the rows of one group of a Parquet file.": _places(
-        """
-        cli/formats.py Parquet.__init__ _records
-        cli/formats.py TerminalTable.__init__ _rows
-        cli/formats.py TextWriter.__init__ text
-        """
-    ),
-    "It holds pages until as many items have arrived as a position says were taken of one.": _places(
-        """
-        session/pager.py _HeldBack.__init__ _pages
-        """
-    ),
-    "It has an entry for each process that has the file open, or left events in it.": _places(
-        """
-        webhooks/inbox.py Inbox.__init__ _queues
-        """
-    ),
-}
+UNBOUNDED: Final = _by_row("""
+It takes the seconds or the event that its caller bounds.
+    session/clock.py SystemClock.sleep sleep
+    session/clock.py acquire_with_timeout acquire
+    session/clock.py acquire_with_timeout sleep
+    session/clock.py acquire_with_timeout wait
+    session/clock.py run_with_timeout sleep
+    session/clock.py run_with_timeout wait
+    session/clock.py wait_for_event sleep
+    session/clock.py wait_for_event wait
+    testing.py FollowingClock.sleep sleep
+It is made once, without an argument.
+    cli/options.py started_at cache
+    emulator/dashboard.py page cache
+    emulator/seed/posts.py _timeline_ids cache
+    emulator/seed/records.py contents cache
+    emulator/seed/records.py live_ids cache
+    emulator/seed/tables.py _media_keys cache
+    testing.py _response_class cache
+    wire/events.py _post_reader cache
+It has an entry for each constant of its module that it is called with.
+    bulk/inputs/leftovers.py - cache
+It has an entry for each event loop, or for each task, file or connection that lives.
+    internal/fairness.py - WeakKeyDictionary
+    internal/fairness.py _Loop waiting
+    internal/file_lock.py - _HELD
+    session/budget.py InFlightBudget.__init__ WeakKeyDictionary
+    session/session.py - WeakSet
+    session/session.py Session.__init__ _tasks
+    session/telemetry.py Telemetry.__init__ _connections
+    session/transport.py Transport.__init__ WeakSet
+    session/transport.py Transport.begin_anew WeakSet
+    webhooks/receiver.py Receiver.__init__ WeakKeyDictionary
+It has the names of the columns of two files at most.
+    bulk/inputs/layouts.py FileLayout.positions defaultdict
+    bulk/inputs/layouts.py FoundFiles current
+    bulk/inputs/layouts.py FoundFiles found
+    bulk/inputs/layouts.py layout_of defaultdict
+    bulk/inputs/layouts.py with_layout defaultdict
+It only exhausts an iterator, with a length of nothing.
+    models/validation.py _anything deque
+It reads a file of this package.
+    emulator/dashboard.py page read_text
+    emulator/seed/records.py contents read_bytes
+    integrations/redis_server.py RedisServer.script read_text
+It reads a file of the user's own, which is no larger than what they wrote there: settings, logins, the list of jobs.
+    bulk/inputs/layouts.py check_place read
+    bulk/inputs/layouts.py read_layout read
+    bulk/inputs/layouts.py write_layout_of read_bytes
+    cli/credential_store.py CredentialStore._read read_text
+    cli/emulator.py _Background.note read_text
+    cli/emulator.py _check_env_file read
+    cli/emulator.py _detach read_text
+    cli/jobs.py Registry._read read_text
+    config.py _read_file read_text
+It reads so many bytes, or as much of its own file as was asked for.
+    bulk/inputs/files.py _text_format read
+    bulk/ledger.py _KeptKeys.get readline
+    bulk/inputs/remote.py RemoteFile.readinto read
+    bulk/inputs/remote.py _File.read read
+    bulk/inputs/remote.py _Reply.read read
+    bulk/journals/journal.py _of_file read
+    bulk/output_file.py _head_of read
+    internal/sqlite_file.py application_id_of read
+It takes the rows of one question to a file of its own, which are few.
+    bulk/journals/journal_view.py _view fetchall
+    bulk/products/snapshot.py Digests.vanished fetchall
+    webhooks/inbox.py _claim fetchall
+It reads no file: it decodes a value.
+    cli/listing.py is_position read
+    session/pager.py Pager.__init__ read
+    session/session.py Session._settle read
+It holds the values of one row, or of one block of rows.
+    bulk/products/cells.py _Reading.__init__ _names
+    bulk/products/cells.py _Reading.__init__ _converted
+    bulk/products/cells.py _Reading.__init__ _problems
+    bulk/products/cells.py _Reading.__init__ _unchecked
+    bulk/products/cells.py _Reading.__init__ _values
+    bulk/products/cells.py _Reading.__init__ _warnings
+It counts by outcome.
+    bulk/job.py JobRun.__init__ _counted
+    bulk/ledger.py Ledger.__init__ _counts
+It is made up, with as many rows as were asked for.
+    cli/demo_data.py _Export.__init__ deque
+    cli/demo_data.py _Export.__init__ members
+    cli/demo_data.py _Feed.__init__ deque
+    cli/demo_data.py _Feed.__init__ products
+It waits for the next thing to do, until it is cancelled.
+    bulk/timed_reading.py TimedReading._watch wait
+    emulator/platform/challenges.py Challenges._watch timeout
+    emulator/platform/challenges.py Challenges._watch wait
+    emulator/platform/fan_out.py StreamHub._watch timeout
+    emulator/platform/fan_out.py StreamHub._watch wait
+    emulator/server.py _watch_stdin.read_to_end read
+    emulator/server.py serve wait
+It is a value, which is filled when it is made.
+    cli/doctor.py Answers checks
+    cli/doctor.py Answers limits
+    bulk/journals/journal_view.py JournalView counts
+    bulk/journals/journal_view.py JournalView outcomes
+    bulk/products/feed.py ProductColumns given
+    config.py Config ads_versions
+    config.py Config paths
+    config.py Config rate_limits
+    problems.py InvalidParameters parameters
+    problems.py Problem extra
+    reports.py KindLint reasons
+    routes/route.py Route path_rules
+    session/network.py ConnectionOptions headers
+    session/network.py Network _options_by_host
+    session/network.py Proxies by_scheme
+    session/options.py CallOptions headers
+    webhooks/endpoint.py WebhookReply headers
+It waits for tasks that it has cancelled.
+    bulk/dispatcher.py Dispatcher.cancel gather
+    bulk/inputs/iterables.py AsyncIterableReader.aclose gather
+    bulk/timed_reading.py TimedReading.aclose gather
+    emulator/platform/deliveries.py Deliveries.close gather
+    emulator/platform/streaming.py LiveStream._run gather
+    integrations/redis.py RedisTokenCache.lock gather
+    integrations/redis_window.py WindowScript.aclose gather
+    session/clock.py acquire_with_timeout gather
+    session/clock.py run_with_timeout gather
+    session/clock.py wait_for_event gather
+    session/pager.py _PageAhead.aclose gather
+    session/session.py Session.aclose gather
+    streams/link.py Link.aclose gather
+It counts so many different reasons, and the others as one.
+    bulk/linting/linter.py _Counts reasons
+    bulk/linting/product_linter.py _Counts reasons
+    bulk/linting/product_linter.py _Counts warnings
+It has an entry for each file, handler, rule or word that the user named.
+    bulk/inputs/files.py FilesReader.__init__ _names
+    bulk/inputs/files.py FilesReader.__init__ _starts
+    bulk/inputs/files.py _FileReader.__init__ _versions
+    cli/usage.py _Reading _after_unknown
+    cli/usage.py _Reading _apart
+    cli/usage.py _Reading _found
+    cli/usage.py _Reading _positional
+    cli/usage.py _Reading _told
+    resources/streams.py WantedRules _added
+    resources/streams.py WantedRules _duplicates
+    streams/dispatcher.py Dispatcher.__init__ _handlers
+It holds what is printed of one page, or the rows of one group of a Parquet file.
+    cli/formats.py Parquet.__init__ _records
+    cli/formats.py TerminalTable.__init__ _rows
+    cli/formats.py TextWriter.__init__ text
+It holds pages until as many items have arrived as a position says were taken of one.
+    session/pager.py _HeldBack.__init__ _pages
+It has an entry for each process that has the file open, or left events in it.
+    webhooks/inbox.py Inbox.__init__ _queues
+""")
 """By the reason."""

@@ -2,21 +2,17 @@
 and are no answer.
 """
 
-import asyncio
 import gzip
-import json
 import tracemalloc
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
-from socialapi import Client, errors
+from socialapi import errors
 from tests.matrix.hostile import CHUNKED, MAX_RESPONSE_BYTES
 from tests.matrix.test_hostile_server import ASKED, RETRIES, hostile_client, outcome_in_time
 from tests.support.clock import VirtualClock
-from tests.support.planted import APP, leaks, told_by
-from tests.support.server import Cut, Endless, Fault, Received, Server, Step, answer
-from tests.support.waiting import until
+from tests.support.server import Cut, Endless, Fault, Server, Step, answer
 
 GARBAGE: Final = {
     "a negative wait": "-5",
@@ -180,49 +176,12 @@ async def test_a_body_where_there_can_be_none_is_not_the_next_answer(status: int
         assert (await asked.ask(client)).id == "a"
 
 
-async def test_an_answer_to_no_request_is_not_taken_for_the_next_one(clock: VirtualClock) -> None:
-    """It arrives while the connection waits for its next request."""
-    asked, sent = ASKED["a record"], asyncio.Event()
-
-    async def late(received: Received) -> bytes:
-        asyncio.get_running_loop().call_later(0.01, write)
-        return asked.good
-
-    def write() -> None:
-        for writer in server._writers:
-            writer.write(SECOND)
-        sent.set()
-
-    async with Server(late, then=asked.good) as server, hostile_client(server, clock) as client:
-        assert (await asked.ask(client)).id == "a"
-        await sent.wait()
-        await until(lambda: _arrived(client))
-        assert (await asked.ask(client)).id == "a"
-
-
-def _arrived(client: Client) -> bool:
-    """Whether the bytes have reached a connection that the client keeps."""
-    session = client._session._transport._session
-    assert session is not None
-    assert session.connector is not None
-    return any(kept.should_close for group in session.connector._conns.values() for kept, _ in group)
-
-
 async def test_an_old_answer_without_a_length_ends_with_its_connection(clock: VirtualClock) -> None:
     old = Cut(b'HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{"data": {"id": "a"}}')
     async with Server(then=old) as server, hostile_client(server, clock) as client:
         for number in (1, 2):
             assert (await ASKED["a record"].ask(client)).id == "a"
             assert server.connections == number
-
-
-async def test_a_few_continues_before_an_answer_are_passed_over(clock: VirtualClock) -> None:
-    asked = ASKED["a record"]
-    async with (
-        Server(then=b"HTTP/1.1 103 Early Hints\r\n\r\n" * 50 + asked.good) as server,
-        hostile_client(server, clock) as client,
-    ):
-        assert (await asked.ask(client)).id == "a"
 
 
 @pytest.mark.parametrize("name", ["a record", "an upload", "a pair of tokens"])
@@ -246,40 +205,6 @@ async def test_large_answers_take_no_more_memory_than_allowed(name: str, clock: 
                 tracemalloc.stop()
             assert isinstance(error, errors.SocialApiError), what
             assert peak < 20 * MAX_RESPONSE_BYTES + 2_000_000, f"{what}: {peak:,}"
-
-
-TOKENS: Final[dict[str, Any]] = {
-    "a line break": "a\r\nX-Injected: b",
-    "a control character": "a\x00b",
-    "another alphabet": "tökén",
-    "half a surrogate": "\ud800",
-    "blanks": "a b",
-    "nothing": "",
-    "null": None,
-    "an array": ["a", "b"],
-    "an object": {"a": "b"},
-    "true": True,
-    "a fraction": 1.5,
-}
-
-
-@pytest.mark.parametrize("name", TOKENS)
-async def test_a_token_that_is_none_is_never_sent_and_never_kept(name: str, clock: VirtualClock) -> None:
-    odd = answer(json.dumps({"token_type": "bearer", "access_token": TOKENS[name]}).encode())
-    good = answer({"token_type": "bearer", "access_token": "t-2"})
-
-    async def service(received: Received) -> bytes:
-        return tokens.pop(0) if received.path.startswith("/oauth2") else ASKED["a page of posts"].good
-
-    tokens: list[bytes] = [odd, good]
-    async with Server(then=service) as server, hostile_client(server, clock, (APP,)) as client:
-        _, error = await outcome_in_time(ASKED["a page of posts"], client)
-        assert isinstance(error, errors.DecodeError), error
-        assert error.body is None
-        assert not [line for line in told_by(error) if leaks(line)]
-        assert [request.path for request in server.requests] == ["/oauth2/token"]
-        assert (await outcome_in_time(ASKED["a page of posts"], client))[1] is None
-    assert server.requests[-1].headers["authorization"] == "Bearer t-2"
 
 
 @pytest.mark.parametrize(

@@ -134,9 +134,7 @@ def _broken_body(endpoint: Endpoint, call: Call) -> list[BrokenRule]:
 
 
 def _body(endpoint: Endpoint, call: Call) -> Any:
-    """Returns the decoded JSON of a route that takes it; refuses a body that would
-    otherwise be ignored.
-    """
+    """Returns the decoded JSON of a route that takes it; refuses a body that would otherwise be ignored."""
     received = call.received
     if not received.complete:
         raise invalid("", f"has more than {body_limit(call.route):,} bytes")
@@ -213,9 +211,7 @@ def parameter_pairs(route: Route[Any], received: Received) -> list[tuple[str, st
 
 
 def declared_parameters(route: Route[Any]) -> Any:
-    """Returns the declaration of what `parameter_pairs` reads: the body of such a
-    write, or the query.
-    """
+    """Returns the declaration of what `parameter_pairs` reads: the body of such a write, or the query."""
     declared = route.body if route.body is not None and route.body_in == "query" else route.query
     return declared or NoParameters
 
@@ -241,9 +237,7 @@ def without_conditions(declared: Any) -> Any:
 
 
 def item_of(route: Route[Any]) -> Any:
-    """Returns the model of what a route answers, or of one item of the collection
-    that it answers.
-    """
+    """Returns the model of what a route answers, or of one item of the collection that it answers."""
     return typing.get_args(route.result)[0] if route.is_paged else route.result
 
 

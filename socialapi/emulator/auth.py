@@ -14,9 +14,7 @@ from socialapi.emulator.state import AccessToken, App, Caller, State
 from socialapi.routes.route import APP_CREDENTIALS, USER_CREDENTIALS, Route
 
 Authenticate = Callable[[State, Received, Mapping[str, str]], Caller]
-"""Returns the caller of a request, by its credentials and the parameters of its
-path; raises Refusal.
-"""
+"""Returns the caller of a request, by its credentials and the parameters of its path; raises Refusal."""
 
 NOBODY: Final = Caller(App("", ""))
 """The caller of an endpoint that takes no credential, or checks credentials itself."""
@@ -47,9 +45,7 @@ def caller_of(route: Route[Any]) -> Authenticate:
 
 
 def require_scopes(caller: Caller, scopes: Collection[str]) -> None:
-    """Refuses an OAuth 2.0 token of a user that lacks any of the scopes; other
-    credentials have none.
-    """
+    """Refuses an OAuth 2.0 token of a user that lacks any of the scopes; other credentials have none."""
     if caller.scopes is not None and (lacking := sorted(set(scopes) - caller.scopes)):
         raise forbidden(f"the access token lacks the scope {', '.join(lacking)}")
 
@@ -115,9 +111,7 @@ def _associated(state: State, received: Received, path_parameters: Mapping[str, 
 
 
 def any_caller(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns an app or a user, by a bearer token of either or by an OAuth 1.0a signature
-    (platform section 5).
-    """
+    """Returns an app or a user, by a bearer token of either or by an OAuth 1.0a signature (platform section 5)."""
     header = received.headers.get("Authorization", "")
     scheme, _, credentials = header.partition(" ")
     if scheme.lower() == "bearer":
@@ -138,9 +132,7 @@ def any_caller(state: State, received: Received, path_parameters: Mapping[str, s
 
 
 def app_by_key(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns the app whose key and secret are given by HTTP Basic authentication
-    (platform section 5.2).
-    """
+    """Returns the app whose key and secret are given by HTTP Basic authentication (platform section 5.2)."""
     pair = basic_pair(received)
     if pair is None:
         raise Refusal(401, 215, "the app's key and secret are needed, by HTTP Basic authentication")
@@ -166,9 +158,7 @@ def named_app(state: State, received: Received, path_parameters: Mapping[str, st
 
 
 def basic_pair(received: Received) -> tuple[str, str] | None:
-    """Returns the two parts of HTTP Basic authentication, which may be
-    percent-encoded (RFC 6749).
-    """
+    """Returns the two parts of HTTP Basic authentication, which may be percent-encoded (RFC 6749)."""
     scheme, _, encoded = received.headers.get("Authorization", "").partition(" ")
     try:
         name, colon, secret = base64.b64decode(encoded.strip(), validate=True).decode("utf-8").partition(":")
@@ -214,8 +204,7 @@ def verified(
         raise oauth1.unauthorized("oauth_consumer_key names no app")
     oauth1.check_signature(received.signed(), protocol, (app.api_key_secret, secret_of(app, protocol)))
     nonce = (app.api_key, protocol.get("oauth_token", ""), protocol["oauth_nonce"])
-    # Nonces are remembered only after the signature was verified, so that forged requests fill no
-    # memory.
+    # Nonces are remembered only after the signature was verified, so that forged requests fill no memory.
     if not state.nonces.is_new(int(protocol["oauth_timestamp"]), nonce, wall):
         raise oauth1.unauthorized("this nonce was used before")
     return app, protocol

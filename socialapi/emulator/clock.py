@@ -35,9 +35,7 @@ class EmulatorClock:
         return datetime.datetime.fromtimestamp(self.now(), datetime.UTC)
 
     def advance(self, seconds: float) -> None:
-        """Moves time forward. Raises InvalidInput for a time that is not a number, goes back, or is
-        beyond `LATEST`.
-        """
+        """Moves time forward. Raises InvalidInput for a time that is not a number, goes back, or is beyond `LATEST`."""
         if not (seconds >= 0 and self.now() + seconds <= LATEST):
             raise InvalidInput("the clock goes forward only, and no further than to the year 2200")
         self.advanced += seconds
@@ -49,7 +47,5 @@ def timestamp(at: float) -> str:
 
 
 def milliseconds(at: float) -> str:
-    """Returns the time as ISO 8601 UTC with milliseconds, as the platform API writes it
-    (platform section 2.1).
-    """
+    """Returns the time as ISO 8601 UTC with milliseconds, as the platform API writes it (platform section 2.1)."""
     return datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(timespec="milliseconds")[:-6] + "Z"

@@ -45,18 +45,14 @@ _HEADERS: Final = {
 
 @attrs.frozen
 class Lines:
-    """An answer with one JSON document per line, sent in slices so that other requests are served
-    between them.
-    """
+    """An answer with one JSON document per line, sent in slices so that other requests are served between them."""
 
     slices: Iterable[bytes]
 
 
 @attrs.frozen
 class ControlRequest:
-    """A control request: its path and query parameters, and its decoded body, which is None
-    if there is none.
-    """
+    """A control request: its path and query parameters, and its decoded body, which is None if there is none."""
 
     service: Service
     parameters: dict[str, str]
@@ -97,9 +93,7 @@ def json_object(body: Any) -> dict[str, Any]:
 
 
 def checked(declared: Any, request: ControlRequest) -> dict[str, Any]:
-    """Returns the body, which must keep the declared rules. A missing body counts as
-    an empty object.
-    """
+    """Returns the body, which must keep the declared rules. A missing body counts as an empty object."""
     body = json_object({} if request.body is None else request.body)
     if broken := broken_rules(declared, body, now=request.service.clock.datetime()):
         raise InvalidInput("the body breaks rules", broken)
@@ -157,9 +151,7 @@ async def do_not_reach_members(request: ControlRequest) -> Lines:
 
 @control("GET", "catalogs/{catalog_id}/products")
 async def catalog_products(request: ControlRequest) -> Lines:
-    """Returns the products of a catalog as they are stored, in the order in which
-    they were submitted.
-    """
+    """Returns the products of a catalog as they are stored, in the order in which they were submitted."""
     catalog = request.service.state.catalogs.get(request.parameters["catalog_id"])
     if catalog is None:
         raise ads_not_found(catalog_id=request.parameters["catalog_id"])
@@ -209,9 +201,7 @@ async def openapi(request: ControlRequest) -> Answer:
 
 
 class Excerpt(TypedDict, total=False):
-    """Which requests: those after the one with this number, and how many; without a number, the
-    newest.
-    """
+    """Which requests: those after the one with this number, and how many; without a number, the newest."""
 
     after: Annotated[int, Ge(0)]
     limit: Annotated[int, Ge(1)]
@@ -321,9 +311,7 @@ class Advance:
 
 @control("POST", "clock")
 async def advance_clock(request: ControlRequest) -> Answer:
-    """Moves the emulator's clock forward, and answers when everything that is due
-    by then is done.
-    """
+    """Moves the emulator's clock forward, and answers when everything that is due by then is done."""
     body = checked(Advance, request)
     request.service.advance(body["advance"])
     await request.service.settle()

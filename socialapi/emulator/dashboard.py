@@ -1,6 +1,4 @@
-"""The dashboard at `/_emulator/`, and what it shows: counts that are cheap enough to be read every
-second.
-"""
+"""The dashboard at `/_emulator/`, and what it shows: counts that are cheap enough to be read every second."""
 
 import base64
 import functools
@@ -43,9 +41,7 @@ def _allowed(tag: str, text: str) -> str:
 
 
 def overview(service: Service) -> Row:
-    """Returns the time, counts of what is held, and the number of requests, streams,
-    webhooks and faults.
-    """
+    """Returns the time, counts of what is held, and the number of requests, streams, webhooks and faults."""
     state = service.state
     live_lists = [owned_id for owned_id, each in state.do_not_reach_lists.items() if not each.deleted]
     catalogs = list(state.catalogs.all())
@@ -89,9 +85,7 @@ def limits(windows: RateLimits) -> Row:
 
 
 def webhooks(service: Service) -> Row:
-    """Returns the webhooks, with the address they are mapped to and the results of
-    their deliveries.
-    """
+    """Returns the webhooks, with the address they are mapped to and the results of their deliveries."""
     state, targets = service.state, service.outgoing.targets
     rows = [
         {

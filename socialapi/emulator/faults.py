@@ -126,9 +126,7 @@ PROBLEM_FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "streaming-connection": {"connection_issue": "TooManyConnections"},
     "usage-capped": {"period": "Monthly", "scope": "Product"},
 }
-"""The documented types of problems (platform section 7.1), each with its fields as a
-fault sets them.
-"""
+"""The documented types of problems (platform section 7.1), each with its fields as a fault sets them."""
 _PROBLEM_STATUSES: Final[Mapping[str, int]] = {
     "client-disconnected": 503,
     "operational-disconnect": 503,
@@ -148,9 +146,7 @@ _PROBLEM_STATUSES: Final[Mapping[str, int]] = {
     ),
     403,
 )
-"""The usual status of each problem type; the documentation does not say which status
-goes with which.
-"""
+"""The usual status of each problem type; the documentation does not say which status goes with which."""
 
 
 @attrs.frozen(kw_only=True)
@@ -206,25 +202,19 @@ class Fault:
     path: (
         Annotated[str, Pattern("/[^?#]*", "must be a path as on the wire, starting with / and without a query")] | None
     ) = None
-    """Only requests with this path, in which `*` stands for any one segment; None for any but token
-    requests.
-    """
+    """Only requests with this path, in which `*` stands for any one segment; None for any but token requests."""
     headers: Mapping[str, str] | None = None
     """Only requests with these headers, each with this value, so that tests that share an emulator do
     not meet the faults of others: `{"x-emulator-scope": "checkout"}`. Deliveries have none.
     """
     times: Annotated[int, Ge(1)] | None = None
-    """The maximum number of requests. The default is one; there is no maximum with a probability,
-    and for `latency`.
-    """
+    """The maximum number of requests. The default is one; there is no maximum with a probability, and for `latency`."""
     after_requests: Annotated[int, Ge(0)] | None = None
     """How many matching requests, or deliveries, pass before it begins to apply. The default is none."""
     probability: Annotated[float, Gt(0.0), Le(1.0)] | None = None
     """The probability with which it applies to each matching request."""
     seed: int | None = None
-    """The seed of the draws, which makes them repeatable; by default the number of
-    faults added before.
-    """
+    """The seed of the draws, which makes them repeatable; by default the number of faults added before."""
     status: Annotated[int, Ge(200), Le(599)] | None = None
     retry_after_seconds: _Seconds | None = None
     delay_seconds: _Seconds | None = None
@@ -233,9 +223,7 @@ class Fault:
     after_lines: Annotated[int, Ge(0)] | None = None
     disconnect_type: _Name | None = None
     connection_issue: _Name | None = None
-    """A field of `stream_disconnect`; with `status` it answers a problem of the kind
-    `streaming-connection`.
-    """
+    """A field of `stream_disconnect`; with `status` it answers a problem of the kind `streaming-connection`."""
     problem: Annotated[str, Pattern("|".join(PROBLEM_FIELDS), "must be a documented type of problem")] | None = None
     problem_fields: Mapping[str, Any] | None = None
 
@@ -303,9 +291,7 @@ class Faults:
         self._added = 0
 
     def add(self, fault: FaultKind | str, **options: Any) -> Fault:
-        """Adds a fault, whose fields are the options. Raises InvalidInput if they do
-        not go together.
-        """
+        """Adds a fault, whose fields are the options. Raises InvalidInput if they do not go together."""
         return self.script({"fault": fault, **options})
 
     def script(self, declared: Mapping[str, Any]) -> Fault:
@@ -319,9 +305,7 @@ class Faults:
         return fault
 
     def to_wire(self) -> list[dict[str, Any]]:
-        """Returns the faults that can still apply, each with how often it can; null
-        means without end.
-        """
+        """Returns the faults that can still apply, each with how often it can; null means without end."""
         return list(map(_to_wire, self._scripted))
 
     def spent_to_wire(self) -> list[dict[str, Any]]:
@@ -365,9 +349,7 @@ class Faults:
         return Picked(delay, hit, name)
 
     def pick_for_delivery(self) -> Fault | None:
-        """Returns the fault of a delivery to a webhook. Deliveries have no path, so all
-        of them are alike.
-        """
+        """Returns the fault of a delivery to a webhook. Deliveries have no path, so all of them are alike."""
         if not self._scripted:
             return None
         hit = next((each for each in self._scripted if each.fault.fault in DELIVERY_FAULTS and each.draws()), None)
@@ -384,9 +366,7 @@ def _to_wire(scripted: _ScriptedFault) -> dict[str, Any]:
 
 
 def _with_times(fault: Fault) -> Fault:
-    """Returns the fault with the default for `times`, which is one unless it has a probability
-    or is `latency`.
-    """
+    """Returns the fault with the default for `times`, which is one unless it has a probability or is `latency`."""
     is_endless = fault.probability is not None or fault.fault == "latency"
     return fault if fault.times is not None or is_endless else attrs.evolve(fault, times=1)
 
@@ -414,9 +394,7 @@ def _status(fault: Fault, style: ApiStyle, parameters: Mapping[str, str], proble
 
 
 def scripted_problem(fault: Fault) -> tuple[str, dict[str, Any]]:
-    """Returns the slug of the problem that a fault sets, empty for none, and the
-    fields of its type.
-    """
+    """Returns the slug of the problem that a fault sets, empty for none, and the fields of its type."""
     slug = fault.problem or ("streaming-connection" if fault.connection_issue else "")
     fields = dict(PROBLEM_FIELDS.get(slug, {}))
     if fault.connection_issue is not None:
@@ -512,9 +490,7 @@ async def _reset_before(request: web.BaseRequest, fault: Fault, pauses: Pauses) 
 
 
 async def _stall(request: web.BaseRequest, fault: Fault, pauses: Pauses) -> None:
-    """Waits until the client has left, which aiohttp tells by a missing transport only, or
-    the stall is over.
-    """
+    """Waits until the client has left, which aiohttp tells by a missing transport only, or the stall is over."""
     clock = asyncio.get_running_loop().time
     ends_at = clock() + (LONGEST_STALL_SECONDS if fault.delay_seconds is None else fault.delay_seconds)
     while request.transport is not None and not pauses.ended and (left := ends_at - clock()) > 0:
@@ -541,9 +517,7 @@ async def _reset_after(
 async def _truncate(
     request: web.BaseRequest, response: web.StreamResponse, body: bytes, fault: Fault, pauses: Pauses
 ) -> None:
-    """Sends the answer without its end. At least one byte is always held back, or the
-    answer would be whole.
-    """
+    """Sends the answer without its end. At least one byte is always held back, or the answer would be whole."""
     wanted = len(body) // 2 if fault.after_bytes is None else fault.after_bytes
     await response.prepare(request)
     await response.write(body[: min(wanted, len(body) - 1)])

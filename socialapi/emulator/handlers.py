@@ -69,9 +69,7 @@ class Call:
 
 
 class StreamAnswer(Protocol):
-    """An answer without an end, which writes the response itself. `serve` is
-    called exactly once.
-    """
+    """An answer without an end, which writes the response itself. `serve` is called exactly once."""
 
     async def serve(self, request: web.BaseRequest, response: web.StreamResponse) -> None:
         """Prepares the response, writes it, and returns at its end."""
@@ -123,9 +121,7 @@ _AREAS: Final = (platform, advertising, creatives, catalogs, oauth)
 
 @functools.cache
 def endpoints() -> tuple[Endpoint, ...]:
-    """Returns everything that the emulator serves. A handler registers itself when its module is
-    imported.
-    """
+    """Returns everything that the emulator serves. A handler registers itself when its module is imported."""
     for area in _AREAS:
         for module in pkgutil.iter_modules(area.__path__, f"{area.__name__}."):
             importlib.import_module(module.name)

@@ -35,9 +35,7 @@ class Authority:
 
 
 def parse_authority(text: str) -> Authority | None:
-    """Returns the host and port of a `Host` header or a URL, or None if the text is neither or has
-    user information.
-    """
+    """Returns the host and port of a `Host` header or a URL, or None if the text is neither or has user information."""
     match = _AUTHORITY.fullmatch(text)
     if match is None:
         return None
@@ -48,9 +46,7 @@ def parse_authority(text: str) -> Authority | None:
 
 
 def parse_address(host: str) -> Address | None:
-    """Returns the IP address if it is spelled in the usual way; None for names, and for spellings
-    such as `0x7f.1`.
-    """
+    """Returns the IP address if it is spelled in the usual way; None for names, and for spellings such as `0x7f.1`."""
     try:
         return ipaddress.ip_address(host)
     except ValueError:
@@ -64,9 +60,7 @@ def is_localhost(name: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Returns whether a host can only be this machine: `localhost`, a name below it, or a
-    loopback address.
-    """
+    """Returns whether a host can only be this machine: `localhost`, a name below it, or a loopback address."""
     address = parse_address(host)
     if address is None:
         return is_localhost(host)
@@ -98,9 +92,7 @@ def is_public(host: str) -> bool:
 
 
 def split_target(raw_target: str) -> tuple[str | None, str]:
-    """Returns the authority of a request target, which usually has none, and its path
-    without the query.
-    """
+    """Returns the authority of a request target, which usually has none, and its path without the query."""
     match = _ABSOLUTE.match(raw_target)
     if match is None:
         return None, raw_target.partition("?")[0]
@@ -119,9 +111,7 @@ class ControlAccess:
         self._allowed = frozenset(map(_host_name, allow_hosts))
 
     def check(self, raw_target: str, headers: CIMultiDictProxy[str]) -> None:
-        """Refuses a request with 403 unless its host is allowed and its origin, if
-        any, is its own.
-        """
+        """Refuses a request with 403 unless its host is allowed and its origin, if any, is its own."""
         named, _ = split_target(raw_target)
         hosts = headers.getall("Host", []) if named is None else [named]
         own = parse_authority(hosts[0]) if len(hosts) == 1 else None

@@ -35,15 +35,11 @@ class RequestRecord:
     """The path template, None for unknown paths."""
     status: int | None = None
     operations: int | None = None
-    """The number of operation objects in the body, or of products in a PUT; None where a
-    route takes neither.
-    """
+    """The number of operation objects in the body, or of products in a PUT; None where a route takes neither."""
     users: int | None = None
     """The number of user objects in all operations of the body."""
     body_sha256: str | None = None
-    """The hexadecimal digest of the whole body; None for an empty one and one
-    that did not arrive.
-    """
+    """The hexadecimal digest of the whole body; None for an empty one and one that did not arrive."""
     fault: str | None = None
     transaction_id: str | None = None
     """The id of the request in the header `x-transaction-id` of its response."""
@@ -83,8 +79,7 @@ class RequestLog:
     def after(self, number: int, limit: int) -> list[RequestRecord]:
         """Returns the first remembered requests after the one with this number."""
         newer = min(self.received - max(number, 0), len(self.records))
-        # Read from the end, where most of the requested records are: indexing a long deque is slow
-        # in the middle.
+        # Read from the end, where most of the requested records are: indexing a long deque is slow in the middle.
         found = list(islice(reversed(self.records), max(newer - limit, 0), max(newer, 0)))
         return found[::-1]
 

@@ -43,9 +43,7 @@ class Signed:
 
 
 class NonceMemory:
-    """The nonces of recent requests, by timestamp. Older timestamps are refused, so their nonces
-    are dropped.
-    """
+    """The nonces of recent requests, by timestamp. Older timestamps are refused, so their nonces are dropped."""
 
     def __init__(self, capacity: int = NONCES_REMEMBERED) -> None:
         self._capacity = capacity
@@ -93,9 +91,7 @@ def header_parameters(header: str) -> dict[str, str]:
 
 
 def check_parameters(protocol: Mapping[str, str], wall: float) -> None:
-    """Refuses what can be refused without a secret: missing parameters, another method or version,
-    an old timestamp.
-    """
+    """Refuses what can be refused without a secret: missing parameters, another method or version, an old timestamp."""
     if missing := [name for name in _REQUIRED if not protocol.get(name)]:
         raise unauthorized(f"the Authorization header lacks {', '.join(missing)}")
     if protocol["oauth_signature_method"] != "HMAC-SHA1":
@@ -112,9 +108,7 @@ def check_parameters(protocol: Mapping[str, str], wall: float) -> None:
 
 
 def check_signature(signed: Signed, protocol: Mapping[str, str], secrets: tuple[str, str]) -> None:
-    """Refuses a signature that the secrets (of the app and of the token) do not make, and a wrong
-    body hash.
-    """
+    """Refuses a signature that the secrets (of the app and of the token) do not make, and a wrong body hash."""
     if not (signed.host + signed.path + signed.query).isascii():
         raise unauthorized("the address is not ASCII, so it cannot be signed")
     body_hash = protocol.get("oauth_body_hash")

@@ -129,9 +129,7 @@ def _query_parameters(route: Route[Any], schemas: JsonSchemas) -> Iterator[dict[
 
 
 def _in_text(name: str, kind: Any, route: Route[Any], schemas: JsonSchemas) -> Schema:
-    """Returns the schema of a parameter. In a query an empty value is null, and
-    commas separate items.
-    """
+    """Returns the schema of a parameter. In a query an empty value is null, and commas separate items."""
     members = typing.get_args(kind)
     is_nullable = type(None) in members
     if is_nullable:
@@ -216,9 +214,7 @@ _OF_OAUTH: Final[Mapping[Route[Any], list[dict[str, list[str]]]]] = {
 
 
 def _security(route: Route[Any]) -> list[dict[str, list[str]]]:
-    """Returns the alternative credentials. The advertising API acts for a user, so it takes
-    no app-only token.
-    """
+    """Returns the alternative credentials. The advertising API acts for a user, so it takes no app-only token."""
     if route.family is OAUTH:
         return _OF_OAUTH.get(route, [])
     schemes = dict.fromkeys(_SCHEMES[kind] for kind in route.family.credentials)

@@ -76,9 +76,7 @@ def _answer(route: Route[Any], schemas: JsonSchemas) -> Schema:
 
 
 def _platform_answer(data: Schema, schemas: JsonSchemas, *, is_page: bool) -> Schema:
-    """Returns the schema of a result. If everything that was asked for failed, it has
-    `errors` and no data.
-    """
+    """Returns the schema of a result. If everything that was asked for failed, it has `errors` and no data."""
     errors = {"type": "array", "minItems": 1, "items": _ref("Problem")}
     properties: Schema = {"data": data, "errors": errors}
     if is_page:

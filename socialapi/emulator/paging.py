@@ -29,9 +29,7 @@ class Rows(Protocol):
         """Returns the positions after a cursor, or all of them for None."""
 
     def before(self, cursor: Any) -> Iterator[int]:
-        """Returns the positions before a cursor, the nearest first; none where pages
-        only lead forward.
-        """
+        """Returns the positions before a cursor, the nearest first; none where pages only lead forward."""
 
     def cursor_of(self, position: int) -> Any:
         """Returns the cursor of an item, as JSON, by which its neighbours are found later."""
@@ -137,9 +135,7 @@ def paginate(
 def paginate_items(
     call: Call, items: Mapping[int, Any], show: Callable[[Any], Any], *, newest_first: bool = False
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Returns the items of a page, each shown by `show`, and its `meta`. The items are given by
-    ascending number.
-    """
+    """Returns the items of a page, each shown by `show`, and its `meta`. The items are given by ascending number."""
     page = paginate(call, Numbered(list(items), newest_first))
     return [show(items[number]) for number in page.positions], page.meta
 
@@ -156,9 +152,7 @@ def _size(call: Call, parameters: _PageParameters, default: int | None) -> int:
 
 
 def _collection_name(call: Call, parameters: _PageParameters) -> str:
-    """Returns what a token is valid for: the same path, filters and order, whatever the size and
-    fields of pages.
-    """
+    """Returns what a token is valid for: the same path, filters and order, whatever the size and fields of pages."""
     aside = {parameters.size, parameters.token, "with_total_count", "expansions"}
     asked = {name: value for name, value in call.query.items() if name not in aside and not name.endswith(".fields")}
     filters = sorted((name, value) for name, value in asked.items() if _DEFAULTS.get(name) is not value)
@@ -171,9 +165,7 @@ def _sealed(backward: bool, cursor: Any, name: str) -> str:
 
 
 def _opened(token: str, name: str, parameters: _PageParameters) -> tuple[bool, Any]:
-    """Returns the direction and the cursor of a token, which must have been made here
-    for the collection.
-    """
+    """Returns the direction and the cursor of a token, which must have been made here for the collection."""
     try:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):

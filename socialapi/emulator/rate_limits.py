@@ -18,9 +18,7 @@ section 8). That of app-only tokens has another one, with a special code.
 
 
 def route_key(route: Route[Any]) -> str:
-    """Returns the name of a route where limits are configured, for example
-    `GET /2/users/{id}/tweets`.
-    """
+    """Returns the name of a route where limits are configured, for example `GET /2/users/{id}/tweets`."""
     return f"{route.method} {route.path}"
 
 
@@ -43,9 +41,7 @@ class Usage:
     ends_at: float
 
     def headers(self, *, of_account: bool) -> dict[str, str]:
-        """Returns the usual three headers, and their account-wide forms where the limit is
-        counted by account.
-        """
+        """Returns the usual three headers, and their account-wide forms where the limit is counted by account."""
         values = {
             "limit": str(self.requests),
             "remaining": str(self.remaining),

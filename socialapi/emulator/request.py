@@ -45,9 +45,7 @@ class Received:
         return found
 
     def json(self) -> Any:
-        """Returns the decoded body; raises ValueError. It is decoded once, however
-        often this is called.
-        """
+        """Returns the decoded body; raises ValueError. It is decoded once, however often this is called."""
         if self._json is _UNREAD:
             self._json = decode_json(self.body)
         return self._json

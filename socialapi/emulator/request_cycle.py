@@ -90,9 +90,7 @@ class RequestCycle:
         return response
 
     async def _receive(self) -> bool:
-        """Reads the body. One over the limit is drained and not kept. Returns False if the client
-        left.
-        """
+        """Reads the body. One over the limit is drained and not kept. Returns False if the client left."""
         limit = body_limit(self._match.entry.route if self._match.entry else None)
         try:
             body = await read_body(self._request, limit)
@@ -121,9 +119,7 @@ class RequestCycle:
 
     @property
     def _style(self) -> ApiStyle:
-        """The style in which the answer is worded; at a path without an endpoint, that of
-        the API it lies in.
-        """
+        """The style in which the answer is worded; at a path without an endpoint, that of the API it lies in."""
         if self._match.entry is not None:
             return self._match.entry.style
         return "ads" if self._received.path.startswith(_ADS_PATHS) else "platform"
@@ -142,8 +138,7 @@ class RequestCycle:
         parameters = self._match.parameters
         caller = self._exchange.caller = endpoint.authenticate(self._state, self._received, parameters)
         self._take_slot(endpoint, parameters, caller)
-        # The handler gets the faults that it declares; a stream gets all of them, because it has no
-        # single answer.
+        # The handler gets the faults that it declares; a stream gets all of them, because it has no single answer.
         is_own = picked.fault is not None and (picked.fault.fault in endpoint.faults or endpoint.is_stream)
         fault = picked.fault if is_own else None
         call = Call(
@@ -199,9 +194,7 @@ class RequestCycle:
 
 
 def base_headers(service: Service) -> dict[str, str]:
-    """Returns the headers of every response. `Date` is by the emulator's clock, as the reset
-    times of limits are.
-    """
+    """Returns the headers of every response. `Date` is by the emulator's clock, as the reset times of limits are."""
     return {"x-transaction-id": os.urandom(8).hex(), "Date": formatdate(service.clock.now(), usegmt=True)}
 
 

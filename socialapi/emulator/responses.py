@@ -113,9 +113,7 @@ def forbidden(message: str, parameter: str | None = None) -> Refusal:
 
 
 def platform_not_found(kind: str, parameter: str, value: str) -> Refusal:
-    """Returns the platform's refusal of a request about something that does not exist or is
-    not the caller's.
-    """
+    """Returns the platform's refusal of a request about something that does not exist or is not the caller's."""
     slug, about = _resource(kind, parameter, value)
     return Refusal(404, "NOT_FOUND", f"there is no {kind} {value}", problem=slug, extra=about)
 
@@ -161,9 +159,7 @@ def _resource(kind: str, parameter: str, value: str) -> tuple[str, dict[str, Any
 
 
 def refused(refusal: Refusal, style: ApiStyle, echo: Mapping[str, Any], problem_base_url: str) -> Answer:
-    """Returns the refusal in the style of its API. `echo` are the parameters that an
-    advertising answer repeats.
-    """
+    """Returns the refusal in the style of its API. `echo` are the parameters that an advertising answer repeats."""
     if style == "platform" and isinstance(refusal.code, str):
         body = _problem(refusal, problem_base_url)
     elif style in ("platform", "oauth"):

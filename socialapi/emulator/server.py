@@ -147,9 +147,7 @@ class Emulator:
 
     @property
     def ready(self) -> dict[str, str]:
-        """The addresses and credentials, all of them valid, as in the line that
-        `socialapi emulator` prints.
-        """
+        """The addresses and credentials, all of them valid, as in the line that `socialapi emulator` prints."""
         base_url = self._service.base_url
         if not base_url:
             raise ConfigurationError("the emulator has no address before it runs: use `async with Emulator() as …`")
@@ -208,9 +206,7 @@ class Emulator:
         return self._service.state
 
     def ledger(self) -> dict[str, Any]:
-        """Returns what the service holds and the requests it received, as
-        `GET /_emulator/ledger` answers.
-        """
+        """Returns what the service holds and the requests it received, as `GET /_emulator/ledger` answers."""
         made = Ledger(self._service.state, self._service.log, self._service.deliveries)
         for _ in made.steps():
             continue
@@ -229,9 +225,7 @@ class Emulator:
         return self._in_force(self._service.state.do_not_reach_lists, (account_id, list_id))
 
     def products(self, catalog_id: str) -> dict[str, dict[str, Any]]:
-        """Returns all fields of the products of a catalog, by id. Raises KeyError if there is
-        no such catalog.
-        """
+        """Returns all fields of the products of a catalog, by id. Raises KeyError if there is no such catalog."""
         catalog = self._service.state.catalogs.get(catalog_id)
         if catalog is None:
             raise KeyError(catalog_id)
@@ -296,9 +290,7 @@ def variables(ready: Mapping[str, str]) -> dict[str, str]:
 
 
 def limit_names() -> frozenset[str]:
-    """Returns the names of the rate limits that can be overridden: documented ones, and those of
-    all other routes.
-    """
+    """Returns the names of the rate limits that can be overridden: documented ones, and those of all other routes."""
     rows = [endpoint.route for endpoint in endpoints()]
     named = {row.rate_limit.name if row.rate_limit else route_key(row) for row in rows}
     totals = {row.family.total_counts.name for row in rows if row.family.total_counts}
@@ -364,9 +356,7 @@ async def serve(
 
 @contextlib.contextmanager
 def _on_signals(end: Callable[[], None]) -> Iterator[None]:
-    """Calls `end` on a signal. It uses `signal.signal`, because Windows lacks
-    the loop's own way.
-    """
+    """Calls `end` on a signal. It uses `signal.signal`, because Windows lacks the loop's own way."""
 
     def handler(number: int, frame: FrameType | None) -> None:
         end()

@@ -48,9 +48,7 @@ class App:
 
 @attrs.define
 class User:
-    """A user. `account_ids` are the associated ad accounts, `profile` is what the platform API
-    shows.
-    """
+    """A user. `account_ids` are the associated ad accounts, `profile` is what the platform API shows."""
 
     id: str
     username: str
@@ -134,9 +132,7 @@ class State:
     platform: Platform = attrs.field(factory=Platform)
 
     def new_app(self, user: User) -> AccessToken:
-        """Creates another app with an app-only token, and returns the user's
-        access token for it.
-        """
+        """Creates another app with an app-only token, and returns the user's access token for it."""
         number = len(self.apps) + 1
         key, secret = derived(f"api key {number}", 25), derived(f"api key secret {number}", 50)
         app = App(key, secret, name=f"Example app {number}")
@@ -162,9 +158,7 @@ class State:
         return next((user for user in self.users.values() if user.username.lower() == wanted), None)
 
     def app_only_token(self, app: App) -> str:
-        """Returns the outstanding app-only token of the app; makes one if there is none
-        (platform section 3.2).
-        """
+        """Returns the outstanding app-only token of the app; makes one if there is none (platform section 3.2)."""
         if app.bearer_token is None:
             app.tokens_made += 1
             app.bearer_token = derived(f"bearer token {app.api_key} {app.tokens_made}", 104)
@@ -179,7 +173,5 @@ class State:
 
 
 def derived(label: str, length: int) -> str:
-    """Returns a text of letters and digits that looks like a secret and is the
-    same at every start.
-    """
+    """Returns a text of letters and digits that looks like a secret and is the same at every start."""
     return hashlib.sha512(f"socialapi emulator {label}".encode()).hexdigest()[:length]

@@ -178,9 +178,7 @@ class ThreadFaults:
         self._emulator = emulator
 
     def add(self, fault: FaultKind | str, **options: Any) -> Fault:
-        """Adds a fault, whose fields are the options. Raises InvalidInput if they do
-        not go together.
-        """
+        """Adds a fault, whose fields are the options. Raises InvalidInput if they do not go together."""
         return self._emulator.call(lambda emulator: emulator.faults.add(fault, **options))
 
     def clear(self) -> None:

@@ -1,6 +1,4 @@
-"""Custom audiences, audience permissions and do-not-reach lists (advertising sections 4.7
-to 4.10).
-"""
+"""Custom audiences, audience permissions and do-not-reach lists (advertising sections 4.7 to 4.10)."""
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -48,9 +46,7 @@ def _identified(user: Mapping[str, Any]) -> Iterator[BrokenRule]:
 
 
 def _texts(value: str | int | Iterable[str | int] | None) -> tuple[str, ...]:
-    """Returns a tuple of identifiers. A single string is one identifier. Types are validated when
-    sent.
-    """
+    """Returns a tuple of identifiers. A single string is one identifier. Types are validated when sent."""
     several: Any = value
     if not is_several(value):
         several = () if value is None else (value,)
@@ -121,9 +117,7 @@ C = TypeVar("C", bound=attrs.AttrsInstance)
 
 
 def made_from(cls: type[C], value: Mapping[str, Any]) -> C:
-    """Returns an instance of the class from a mapping with its field names. Raises InvalidInput for
-    other names.
-    """
+    """Returns an instance of the class from a mapping with its field names. Raises InvalidInput for other names."""
     names = [field.name for field in attrs.fields(cls)]
     if unknown := [name for name in value if name not in names]:
         meant = near_name(str(unknown[0]), tuple(names))
@@ -262,9 +256,7 @@ class DoNotReachList(Model):
 
 
 def months_later(start: datetime.datetime, months: int) -> datetime.datetime:
-    """Returns the same day and time some months later. A day that the month lacks becomes its last
-    day.
-    """
+    """Returns the same day and time some months later. A day that the month lacks becomes its last day."""
     year, month0 = divmod(start.year * 12 + start.month - 1 + months, 12)
     for day in range(start.day, start.day - 4, -1):
         try:

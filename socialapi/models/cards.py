@@ -141,9 +141,7 @@ def _label(value: "Label | ButtonText") -> Label:
 
 @attrs.define
 class Button(Record):
-    """A component: a button that links to an app. The label may be a string: `Button("SHOP",
-    App(…))`.
-    """
+    """A component: a button that links to an app. The label may be a string: `Button("SHOP", App(…))`."""
 
     label: Label = attrs.field(converter=_label)
     destination: Destination

@@ -91,9 +91,7 @@ def scope_of_event(event_type: str) -> str | None:
 
 
 def refuse_misspelt_event_type(name: str) -> None:
-    """Raises InvalidInput for a name that is nearly an event type. Other unknown names may be new
-    types.
-    """
+    """Raises InvalidInput for a name that is nearly an event type. Other unknown names may be new types."""
     if name not in _KNOWN and (meant := near_name(name, _KNOWN)) is not None:
         raise InvalidInput(f"there is no event type {name!r}: did you mean {meant!r}?")
 
@@ -115,9 +113,7 @@ def refuse_misspelt_event_pattern(pattern: str) -> None:
 
 @attrs.define(kw_only=True)
 class SubscriptionFilter(Record):
-    """Which activity to subscribe to: that of a user, optionally with a keyword, and for messages
-    in a direction.
-    """
+    """Which activity to subscribe to: that of a user, optionally with a keyword, and for messages in a direction."""
 
     user_id: AnyId
     keyword: str | Unset = UNSET
@@ -127,9 +123,7 @@ class SubscriptionFilter(Record):
 
 @attrs.define(kw_only=True)
 class SubscriptionDraft(Record):
-    """An activity subscription to create. Undocumented fields go into `extra` and are sent as
-    given.
-    """
+    """An activity subscription to create. Undocumented fields go into `extra` and are sent as given."""
 
     event_type: str
     filter: SubscriptionFilter
@@ -173,9 +167,7 @@ MEMBERSHIP_KINDS: Final[frozenset[str]] = frozenset({"ParticipantsJoin", "Partic
 
 
 class Streamed(Generic[T]):
-    """The result type of a route whose answer does not end: one `T` per line. It has no
-    instances.
-    """
+    """The result type of a route whose answer does not end: one `T` per line. It has no instances."""
 
 
 @attrs.define(kw_only=True)
@@ -224,9 +216,7 @@ class MatchingRule(Model):
 
 @attrs.define(kw_only=True)
 class MatchedPost(Model):
-    """A post that matches rules of the app's filtered stream, with the objects included
-    beside it.
-    """
+    """A post that matches rules of the app's filtered stream, with the objects included beside it."""
 
     data: Post
     includes: Includes = attrs.field(factory=Includes)
@@ -235,8 +225,7 @@ class MatchedPost(Model):
     content: bytes = attrs.field(init=False, default=b"", eq=False, repr=False)
 
 
-# Few connections ask for expansions. With an empty object for each post, reading takes 15 % more
-# instructions.
+# Few connections ask for expansions. With an empty object for each post, reading takes 15 % more instructions.
 make_late(MatchedPost, "includes", Includes)
 
 

@@ -19,9 +19,7 @@ Granularity = Literal["DAY", "HOUR"]
 
 @attrs.define(kw_only=True)
 class KeywordInsights(Model):
-    """The result of a query: related keywords, and the number of posts per unit of the time
-    range.
-    """
+    """The result of a query: related keywords, and the number of posts per unit of the time range."""
 
     related_keywords: tuple[str, ...] = ()
     tweet_volume: tuple[int, ...] = ()
@@ -36,9 +34,7 @@ class KeywordInsightsFilter(TypedDict, total=False):
     """Counts posts with any of these."""
     start_time: Required[datetime.datetime]
     end_time: datetime.datetime
-    """The end of the range, at most seven days after its start; by default now, by the clock of the
-    service.
-    """
+    """The end of the range, at most seven days after its start; by default now, by the clock of the service."""
     location: str
     """The targeting value of a country."""
     negative_keywords: ListOf[str]
@@ -60,9 +56,7 @@ def _conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[Bro
 
 
 def range_until_now(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-    """Yields the broken rules of a query without an end, which only the service can check
-    exactly.
-    """
+    """Yields the broken rules of a query without an end, which only the service can check exactly."""
     start = parse_timestamp(data["start_time"])
     if start is None or "end_time" in data:
         return

@@ -101,17 +101,13 @@ class LineItem(Model):
     deleted: bool | None = None
 
     def money(self, field: AmountField) -> Micros | None:
-        """Returns an amount with its currency; None if either is missing. `_local_micro` may be
-        left out.
-        """
+        """Returns an amount with its currency; None if either is missing. `_local_micro` may be left out."""
         value: int | None = getattr(self, f"{field.removesuffix('_local_micro')}_local_micro")
         return None if value is None or self.currency is None else Micros(value, self.currency)
 
 
 class LineItemChanges(TypedDict, total=False):
-    """The fields of a line item that can be changed. None clears a value; amounts are
-    millionths.
-    """
+    """The fields of a line item that can be changed. None clears a value; amounts are millionths."""
 
     advertiser_domain: Domain | None
     """Required while PUBLISHER_NETWORK is among the placements."""
@@ -139,9 +135,7 @@ class LineItemChanges(TypedDict, total=False):
 
 
 def rules_within_change(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-    """Yields the broken rules among the fields of one change. Fields that are not sent
-    break none.
-    """
+    """Yields the broken rules among the fields of one change. Fields that are not sent break none."""
     if "bid_amount_local_micro" in data:
         yield from _bid_is_there(data)
     yield from _daily_within_total(data)
@@ -182,9 +176,7 @@ def rules_with_stored(
 
 
 def rules_with_campaign(changes: Mapping[str, Any], budget_optimization: str | None) -> Iterator[BrokenRule]:
-    """Yields the broken rule of a change that depends only on the campaign's budget
-    optimisation.
-    """
+    """Yields the broken rule of a change that depends only on the campaign's budget optimisation."""
     if changes.get("daily_budget_amount_local_micro") is not None and budget_optimization not in (None, "LINE_ITEM"):
         reason = "is only for campaigns whose budget_optimization is LINE_ITEM"
         yield BrokenRule(path="daily_budget_amount_local_micro", reason=reason)
@@ -230,9 +222,7 @@ def _cap_goes_with_objective(data: Mapping[str, Any]) -> Iterator[BrokenRule]:
 
 
 def _payment(changes: Mapping[str, Any], stored: Mapping[str, Any]) -> Iterator[BrokenRule]:
-    """Yields the broken rules of payment and goal. If the payment cannot be changed at all, only
-    that.
-    """
+    """Yields the broken rules of payment and goal. If the payment cannot be changed at all, only that."""
     objective = stored.get("objective")
     is_changed = "pay_by" in changes and changes["pay_by"] != stored.get("pay_by")
     if is_changed and objective not in (None, "APP_INSTALLS"):

@@ -105,9 +105,7 @@ class Model(Record):
 
 
 def make_late(cls: type, name: str, make: Callable[[], object]) -> None:
-    """Changes an attribute so that its default is made when it is first asked for, and not with
-    the object.
-    """
+    """Changes an attribute so that its default is made when it is first asked for, and not with the object."""
     attribute = vars(cls)[name]
 
     class Late:

@@ -261,9 +261,7 @@ class PostGeo(Record):
 
 @attrs.define(kw_only=True)
 class EditOptions(Record):
-    """The post that an edit replaces: the author's own, at most an hour old, of a premium
-    author.
-    """
+    """The post that an edit replaces: the author's own, at most an hour old, of a premium author."""
 
     previous_post_id: AnyId
 

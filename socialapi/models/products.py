@@ -221,9 +221,7 @@ class ProductsQuery(CursorQuery, total=False):
 
 @attrs.define(kw_only=True)
 class ProductsBody(Record):
-    """The body of a request to create or update products. Each product succeeds or fails by
-    itself.
-    """
+    """The body of a request to create or update products. Each product succeeds or fails by itself."""
 
     # Each product is judged by itself, also one that is no object.
     products: Annotated[tuple[Any, ...], MinLen(1), MaxLen(MAX_PRODUCTS)]

@@ -1,6 +1,4 @@
-"""Filtered-stream rules and streaming connections (platform documentation, sections 4.1, 4.4 and
-8).
-"""
+"""Filtered-stream rules and streaming connections (platform documentation, sections 4.1, 4.4 and 8)."""
 
 import datetime
 from collections.abc import Callable, Mapping

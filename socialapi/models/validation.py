@@ -28,9 +28,7 @@ from socialapi.problems import BrokenRule
 T = TypeVar("T")
 Report = list[BrokenRule]
 Path = str | tuple["Path", str | int]
-"""The path of a value: a string, or a path and a further step. It is formatted only for a broken
-rule.
-"""
+"""The path of a value: a string, or a path and a further step. It is formatted only for a broken rule."""
 Check = Callable[[Any, Path, Report, datetime.datetime], None]
 Condition = Callable[[Any, datetime.datetime], Iterable[BrokenRule]]
 """Yields the rules about several fields that a record breaks."""
@@ -74,9 +72,7 @@ class Tagged:
 
 @attrs.frozen
 class Pattern:
-    """The whole text must match the expression. `says` explains it, for example `must be 64 hex
-    digits`.
-    """
+    """The whole text must match the expression. `says` explains it, for example `must be 64 hex digits`."""
 
     expression: str
     says: str
@@ -96,9 +92,7 @@ else:
     """An id, which must not be empty."""
 
     class ListOf:
-        """`ListOf[T]` is an array of T on the wire. Callers may pass any sequence, or a
-        single T.
-        """
+        """`ListOf[T]` is an array of T on the wire. Callers may pass any sequence, or a single T."""
 
         def __class_getitem__(cls, item: Any) -> Any:
             return tuple[item, ...]
@@ -249,9 +243,7 @@ NO_TIME_ZONE: Final = "has no time zone, for example Z as in 2026-01-31T09:00:00
 
 @functools.cache
 def checker(declared: Any) -> Check:
-    """Returns the check of a type, compiled once: a batch has thousands of values of the
-    same type.
-    """
+    """Returns the check of a type, compiled once: a batch has thousands of values of the same type."""
     if typing.get_origin(declared) is typing.Annotated:
         return _annotated(*typing.get_args(declared))
     if attrs.has(typing.get_origin(declared) or declared):
@@ -336,9 +328,7 @@ class _Scalar:
 
 
 class _Constrained:
-    """A type with constraints of a single value. Most have one: a batch checks a hundred thousand
-    hashes.
-    """
+    """A type with constraints of a single value. Most have one: a batch checks a hundred thousand hashes."""
 
     __slots__ = ("accepts", "constraints", "kind")
 
@@ -410,9 +400,7 @@ def _enumeration(allowed: tuple[Any, ...]) -> Check:
 
 
 def _union(members: tuple[Any, ...]) -> Check:
-    """Returns a check that one member must pass. If none does, it reports the first
-    member's rules.
-    """
+    """Returns a check that one member must pass. If none does, it reports the first member's rules."""
     checks = tuple(checker(member) for member in members)
 
     def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
@@ -600,9 +588,7 @@ def _record(
 
 
 def printable_name(name: object) -> str:
-    """Returns a name for a message, or a replacement if it looks like a value such as an
-    address.
-    """
+    """Returns a name for a message, or a replacement if it looks like a value such as an address."""
     return name if isinstance(name, str) and _NAME.fullmatch(name) else NOT_SHOWN
 
 

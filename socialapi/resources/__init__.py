@@ -1,6 +1,4 @@
-"""The groups of methods of a client, for annotations: `client.posts` is `Posts`. A client makes
-them.
-"""
+"""The groups of methods of a client, for annotations: `client.posts` is `Posts`. A client makes them."""
 
 from typing import TYPE_CHECKING
 

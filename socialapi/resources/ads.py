@@ -56,9 +56,7 @@ class Accounts(Resource):
         return await self._call(routes.ACCOUNT, query=query, account_id=account_id)
 
     async def update(self, account_id: str | int, **changes: Unpack[AccountChanges]) -> Account:
-        """Changes the `name` or the `industry_type` of an account. Returns the new record (section
-        4.2).
-        """
+        """Changes the `name` or the `industry_type` of an account. Returns the new record (section 4.2)."""
         return await self._call(routes.ACCOUNT_UPDATE, body=changes, account_id=account_id)
 
 
@@ -66,9 +64,7 @@ class Sandbox(Resource):
     """Test accounts, which exist only on the sandbox host (`Config.ads_sandbox_url`)."""
 
     async def create_account(self) -> Account:
-        """Creates a test account and returns its record (section 4.2). Not repeated if its outcome
-        is unknown.
-        """
+        """Creates a test account and returns its record (section 4.2). Not repeated if its outcome is unknown."""
         return await self._call(routes.SANDBOX_ACCOUNT_CREATE)
 
     async def delete_account(self, account_id: str | int) -> Account:
@@ -112,9 +108,7 @@ class AccountResource(Resource):
         return self._pages(routes.ACCOUNT_HISTORY, query=query, start=start)
 
     async def features(self, feature_keys: FeatureKey | Sequence[FeatureKey] = ()) -> tuple[str, ...]:
-        """Returns the features that the account has, or those of the given ones that it has
-        (section 4.2).
-        """
+        """Returns the features that the account has, or those of the given ones that it has (section 4.2)."""
         return await self._call(routes.FEATURES, query={"feature_keys": unless_empty(feature_keys)})
 
     @property

@@ -31,9 +31,7 @@ _SAYS: Final[Mapping[Any, str]] = {
 
 
 def right_arguments(declared: Any, given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
-    """Returns the keywords that the TypedDict declares and that have its types. Adds the others to
-    the faults.
-    """
+    """Returns the keywords that the TypedDict declares and that have its types. Adds the others to the faults."""
     kinds, right = typing.get_type_hints(declared), dict[str, Any]()
     for name, value in given.items():
         with faults:
@@ -47,9 +45,7 @@ def right_arguments(declared: Any, given: Mapping[str, Any], faults: Faults) -> 
 
 
 def check_further(method: Callable[..., Any], further: Mapping[str, Any]) -> None:
-    """Raises InvalidInput for an extra keyword whose name is nearly that of a declared
-    parameter.
-    """
+    """Raises InvalidInput for an extra keyword whose name is nearly that of a declared parameter."""
     if not further:
         return
     parameters = inspect.signature(method).parameters.values()
@@ -83,9 +79,7 @@ def _accepted(kind: Any) -> tuple[tuple[Any, ...], bool]:
 
 
 def _members(kind: Any) -> tuple[Any, ...]:
-    """Returns the types that a value may have: the members of a union, the types of a Literal's
-    values.
-    """
+    """Returns the types that a value may have: the members of a union, the types of a Literal's values."""
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         return tuple(member for argument in arguments for member in _members(argument))

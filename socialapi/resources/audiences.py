@@ -84,9 +84,7 @@ class RowKeywords(OutcomeKeywords, total=False):
     of the region.
     """
     require_hashed: bool
-    """If True, takes SHA-256 digests and `partner_user_id` only: no raw value is hashed, kept or
-    sent.
-    """
+    """If True, takes SHA-256 digests and `partner_user_id` only: no raw value is hashed, kept or sent."""
     expires_at: datetime.datetime | str | None
     """When the operation ends: an aware datetime or an ISO 8601 string."""
     concurrency: int | Literal["auto"]
@@ -101,13 +99,9 @@ class RowKeywords(OutcomeKeywords, total=False):
     anything is sent. Beyond it no new requests start, and the job raises BulkError.
     """
     dry_run: bool
-    """Read and validate everything, send nothing, and forecast requests, bytes and time in the
-    report.
-    """
+    """Read and validate everything, send nothing, and forecast requests, bytes and time in the report."""
     on_progress: OnProgress | None
-    """Called with a `Progress` after each slice that was read and each request that was
-    completed.
-    """
+    """Called with a `Progress` after each slice that was read and each request that was completed."""
 
 
 class UploadKeywords(RowKeywords, total=False):
@@ -121,9 +115,7 @@ class UploadKeywords(RowKeywords, total=False):
     object with the methods of `Journal` is accepted too.
     """
     allow_empty: bool
-    """If True (the default), an input without rows gives an empty report; if False,
-    InvalidInput.
-    """
+    """If True (the default), an input without rows gives an empty report; if False, InvalidInput."""
     flush_after_seconds: float | None
     """For an async iterable: how long a row waits for the other rows of a full request, 5 seconds by
     default. None is as long as it takes, which is the default with a journal; a number cannot be
@@ -183,9 +175,7 @@ def right_options(declared: Any, options: Mapping[str, Any], faults: Faults) -> 
 
 
 def check_region(region: object) -> None:
-    """Raises InvalidInput, which does not show the value, for a region that is not like a country
-    code.
-    """
+    """Raises InvalidInput, which does not show the value, for a region that is not like a country code."""
     check_argument("default_region", str | None, region)
     if isinstance(region, str) and not _LIKE_A_REGION.fullmatch(region):
         raise invalid("default_region", "must be the two letters of a country in ISO 3166, for example US")
@@ -458,9 +448,7 @@ class DoNotReachListResource(Resource):
         return await run_upload(self._session, self._options, self._destination, records, UploadKeywords, options)
 
     async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
-        """Reads what `upload` would read and reports what to expect of it, like
-        `CustomAudience.lint`.
-        """
+        """Reads what `upload` would read and reports what to expect of it, like `CustomAudience.lint`."""
         return await run_lint(self._session, self._destination, records, options)
 
     async def delete(self) -> DoNotReachList:

@@ -1,6 +1,4 @@
-"""Account media, the media library, cards and advertiser posts (creatives documentation, section
-4).
-"""
+"""Account media, the media library, cards and advertiser posts (creatives documentation, section 4)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
@@ -44,9 +42,7 @@ class AccountMediaResource(Resource):
         return await self._call(routes.ACCOUNT_MEDIUM, query=query, account_media_id=account_media_id)
 
     async def delete(self, account_media_id: str | int) -> AccountMedia:
-        """Deletes an account media object. Returns its record, with `deleted` true (section
-        4.1).
-        """
+        """Deletes an account media object. Returns its record, with `deleted` true (section 4.1)."""
         return await self._call(routes.ACCOUNT_MEDIUM_DELETE, account_media_id=account_media_id)
 
 
@@ -134,9 +130,7 @@ class Cards(Resource):
         components: Components | Unset = UNSET,
         slides: Sequence[Components] | Unset = UNSET,
     ) -> Card:
-        """Replaces the given parts of a card, each as a whole. Returns the new record (section
-        4.2).
-        """
+        """Replaces the given parts of a card, each as a whole. Returns the new record (section 4.2)."""
         body = {"name": name, "components": components, "slides": slides}
         return await self._call(routes.CARD_UPDATE, body=body, card_id=card_id)
 
@@ -219,7 +213,5 @@ class AdvertiserPosts(Resource):
         return await self._call(routes.ADVERTISER_POST_CREATE, body=post)
 
     async def rename(self, tweet_id: str | int, name: str) -> AdvertiserPost:
-        """Renames a post in the account; a name has up to 80 characters. Returns the post (section
-        4.5).
-        """
+        """Renames a post in the account; a name has up to 80 characters. Returns the post (section 4.5)."""
         return await self._call(routes.ADVERTISER_POST_RENAME, body={"name": name}, tweet_id=tweet_id)

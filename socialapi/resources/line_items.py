@@ -133,9 +133,7 @@ class LineItemCuratedCategories(Resource):
     async def get(
         self, line_item_curated_category_id: str | int, **query: Unpack[RecordQuery]
     ) -> LineItemCuratedCategory:
-        """Returns one pair (section 4.5). Raises NotFound for a deleted one, unless `with_deleted`
-        is true.
-        """
+        """Returns one pair (section 4.5). Raises NotFound for a deleted one, unless `with_deleted` is true."""
         return await self._call(
             routes.LINE_ITEM_CURATED_CATEGORY, query=query, line_item_curated_category_id=line_item_curated_category_id
         )
@@ -150,9 +148,7 @@ class LineItemCuratedCategories(Resource):
     async def update(
         self, line_item_curated_category_id: str | int, **changes: Unpack[LineItemCuratedCategoryChanges]
     ) -> LineItemCuratedCategory:
-        """Changes the `line_item_id` or `curated_category_id` of a pair. Returns the new record
-        (section 4.5).
-        """
+        """Changes the `line_item_id` or `curated_category_id` of a pair. Returns the new record (section 4.5)."""
         return await self._call(
             routes.LINE_ITEM_CURATED_CATEGORY_UPDATE,
             body=changes,

@@ -189,8 +189,7 @@ class OAuth(Resource):
         refuse_unfit(**given)
         sign_ins = self._session.authenticators.sign_ins
         secret = token.oauth_token_secret if isinstance(token, RequestToken) else sign_ins.secret(name)
-        # Both are fields of the header (RFC 5849, section 3.5.1), so that they are signed and
-        # appear in no log of URLs.
+        # Both are fields of the header (RFC 5849, section 3.5.1), so that they are signed and appear in no log of URLs.
         signer = self._signer(request_token=name, request_token_secret=secret, verifier=verifier)
         result = await self._call(routes.ACCESS_TOKEN, authenticator=signer)
         sign_ins.ended(name)

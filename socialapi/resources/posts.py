@@ -111,9 +111,7 @@ class Posts(Resource):
 
 
 def _merged(pages: Sequence[Page[Post]]) -> Page[Post]:
-    """Returns the pages of one lookup as one page. Objects included by several of them
-    occur once.
-    """
+    """Returns the pages of one lookup as one page. Objects included by several of them occur once."""
     includes = [page.includes for page in pages]
     data = tuple(chain.from_iterable(page.data for page in pages))
     meta = {name: value for page in pages for name, value in page.meta.items()}

@@ -32,9 +32,7 @@ from socialapi.wire.request import refuse
 
 
 def check_products(shapes: Sequence[Any], *, now: datetime.datetime) -> None:
-    """Raises InvalidInput with every rule that a product breaks, and for ids that occur more than
-    once.
-    """
+    """Raises InvalidInput with every rule that a product breaks, and for ids that occur more than once."""
     refuse([*_broken(shapes, now), *_repeated(shapes)])
 
 
@@ -69,9 +67,7 @@ class UpsertKeywords(OutcomeKeywords, total=False):
     is that of prices without one.
     """
     header: bool
-    """False if a CSV or TSV file does not name its columns. Then `columns` gives their numbers, from 1:
-    `{"id": 1}`.
-    """
+    """False if a CSV or TSV file does not name its columns. Then `columns` gives their numbers, from 1: `{"id": 1}`."""
     header_line: int | None
     """The line of a CSV or TSV file that names its columns. By default it is the first one, or one of
     the first twenty, below a title or comments.
@@ -89,19 +85,13 @@ class UpsertKeywords(OutcomeKeywords, total=False):
     An object with the methods of `Journal` is accepted too.
     """
     rejects: str | os.PathLike[str] | None
-    """File for the rejected products, with row, field, reason and the whole row, to be corrected
-    and loaded again.
-    """
+    """File for the rejected products, with row, field, reason and the whole row, to be corrected and loaded again."""
     dry_run: bool
     """Read and validate everything, send nothing, and forecast requests and bytes in the report."""
     on_progress: OnProgress | None
-    """Called with a `Progress` after each slice that was read and each request that was
-    completed.
-    """
+    """Called with a `Progress` after each slice that was read and each request that was completed."""
     digests: str | os.PathLike[str] | None
-    """File that remembers what was loaded: products that have not changed are skipped. It is
-    created if missing.
-    """
+    """File that remembers what was loaded: products that have not changed are skipped. It is created if missing."""
     delete_vanished: bool
     """Delete the products of earlier loads that are not in this input, once all of it was loaded.
     Needs `digests`. If a row could not be read, nothing is deleted and the load raises BulkError,

@@ -33,9 +33,7 @@ def as_iterable(given: Any) -> Iterable[Any]:
 
 
 def unless_empty(given: Any) -> Any:
-    """Returns the argument, iterables as a tuple, and None for an empty one, so that it is not
-    sent.
-    """
+    """Returns the argument, iterables as a tuple, and None for an empty one, so that it is not sent."""
     return tuple(given) or None if is_several(given) else given
 
 

@@ -59,9 +59,7 @@ Refusals = list[Problem | ServiceError]
 
 
 def wanted_drafts(wanted: Any, now: datetime.datetime) -> dict[Key, RuleDraft]:
-    """Returns the rules by value and tag, without repetitions. Raises InvalidInput for anything
-    that is no rule.
-    """
+    """Returns the rules by value and tag, without repetitions. Raises InvalidInput for anything that is no rule."""
     given = [wanted] if isinstance(wanted, str | RuleDraft | Mapping) else wanted
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         raise InvalidInput("wanted must be rules, as texts or RuleDraft")
@@ -77,9 +75,7 @@ def wanted_drafts(wanted: Any, now: datetime.datetime) -> dict[Key, RuleDraft]:
 
 @attrs.frozen
 class WantedRules:
-    """Reads the rules, adds missing ones and deletes unwanted ones until there is nothing left to
-    do.
-    """
+    """Reads the rules, adds missing ones and deletes unwanted ones until there is nothing left to do."""
 
     stream: "FilteredStream"
     drafts: Mapping[Key, RuleDraft]
@@ -233,9 +229,7 @@ class _Streaming(Resource):
         event_id_paths: str | Sequence[str] | None,
         faults: Faults,
     ) -> Stream[T]:
-        """Returns a stream. Raises InvalidInput with what is wrong with its options and the other
-        faults.
-        """
+        """Returns a stream. Raises InvalidInput with what is wrong with its options and the other faults."""
         for name, kind in _LINK_OPTIONS.items():
             with faults:
                 check_argument(name, kind, getattr(options, name))
@@ -436,9 +430,7 @@ class Connections(Resource):
     """The app's streaming connections."""
 
     def list(self, *, start: str | None = None, **further: Any) -> Pager[Connection]:
-        """Returns active and past connections (section 4.4). `further` parameters are sent as
-        given.
-        """
+        """Returns active and past connections (section 4.4). `further` parameters are sent as given."""
         check_further(self.list, further)
         return self._pages(routes.CONNECTIONS, query=further, start=start)
 

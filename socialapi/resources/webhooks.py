@@ -67,9 +67,7 @@ class Webhooks(Resource):
         raise error
 
     async def _created(self, url: str) -> WebhookConfig:
-        """Returns a new webhook, or an existing one if creating it failed but may have
-        succeeded.
-        """
+        """Returns a new webhook, or an existing one if creating it failed but may have succeeded."""
         try:
             return await self.create(url)
         except (OutcomeUnknown, ServerError) as problem:
@@ -93,9 +91,7 @@ class Webhooks(Resource):
         return next((each for each in found if each.valid), found[0] if found else None)
 
     async def _validated(self, webhook: WebhookConfig) -> WebhookConfig:
-        """Returns the webhook after a new challenge. Raises WebhookRejected unless it is valid
-        then.
-        """
+        """Returns the webhook after a new challenge. Raises WebhookRejected unless it is valid then."""
         is_valid = await self._passes_challenge(webhook.id)
         if is_valid is not False:
             webhook = await self._listed(webhook.id) or webhook
@@ -121,9 +117,7 @@ class Webhooks(Resource):
     def list(
         self, *, webhook_config_fields: WebhookConfigField | str | Sequence[WebhookConfigField | str] = ()
     ) -> Pager[WebhookConfig]:
-        """Returns the app's webhooks, valid or not, with all of their fields or those that are named
-        (section 4.1).
-        """
+        """Returns the app's webhooks, valid or not, with all of their fields or those that are named (section 4.1)."""
         names = names_of("webhook_config_fields", webhook_config_fields, get_args(WebhookConfigField))
         return self._pages(routes.WEBHOOKS, query={"webhook_config.fields": unless_empty(names)})
 
@@ -136,9 +130,7 @@ class Webhooks(Resource):
         return await self._call(routes.WEBHOOK_VALIDATE, webhook_id=webhook_id)
 
     async def delete(self, webhook_id: str | int) -> Deleted:
-        """Deletes a webhook (section 4.1). Raises WebhookRejected with the reason
-        WebhookIdInvalid.
-        """
+        """Deletes a webhook (section 4.1). Raises WebhookRejected with the reason WebhookIdInvalid."""
         return await self._call(routes.WEBHOOK_DELETE, webhook_id=webhook_id)
 
     async def replay(

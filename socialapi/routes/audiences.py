@@ -54,8 +54,7 @@ TARGETED: Final = Route(
 
 # Uploads (sections 4.9 and 4.10)
 CUSTOM_AUDIENCE_UPLOADS: Final = RateLimit("custom_audience_uploads", 1_500, 60.0, per=("account_id",))
-# No limit is documented for do-not-reach lists. The same one as for audiences is assumed, counted
-# separately.
+# No limit is documented for do-not-reach lists. The same one as for audiences is assumed, counted separately.
 DO_NOT_REACH_UPLOADS: Final = RateLimit("do_not_reach_uploads", 1_500, 60.0, per=("account_id",))
 
 CUSTOM_AUDIENCE_USERS: Final = Route(

@@ -1,6 +1,4 @@
-"""Routes of product catalogs, products and product sets (catalogs documentation, sections 4.6 to
-4.8).
-"""
+"""Routes of product catalogs, products and product sets (catalogs documentation, sections 4.6 to 4.8)."""
 
 from typing import Final
 

@@ -33,8 +33,7 @@ INVALIDATE_APP_ONLY_TOKEN: Final = Route(
     "POST", OAUTH, "/oauth2/invalidate_token", InvalidatedToken, InvalidateTokenRequest, "form", section="5.2"
 )
 
-# OAuth 1.0a in three steps (section 5.3). An unused request token is harmless, so the first step is
-# repeatable.
+# OAuth 1.0a in three steps (section 5.3). An unused request token is harmless, so the first step is repeatable.
 REQUEST_TOKEN: Final = Route(
     "POST", OAUTH, "/oauth/request_token", RequestToken, RequestTokenQuery, "query", repeatable=True, section="5.3"
 )

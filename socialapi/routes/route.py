@@ -18,9 +18,7 @@ BodyPlace = Literal["query", "json", "form"]
 
 @attrs.frozen
 class RateLimit(Exported):
-    """A documented rate limit: requests per window, for each value of the path parameters
-    in `per`.
-    """
+    """A documented rate limit: requests per window, for each value of the path parameters in `per`."""
 
     name: str
     requests: int
@@ -130,9 +128,7 @@ class Route(Generic[R]):
 
     @property
     def shown(self) -> str:
-        """The path in logs and limit keys: the template, because the values in it may be personal
-        data.
-        """
+        """The path in logs and limit keys: the template, because the values in it may be personal data."""
         return self.label or self.path
 
     is_paged: bool = attrs.field(init=False)
@@ -164,9 +160,7 @@ class Route(Generic[R]):
         return template
 
     def at(self, **path_parameters: str | int) -> "Target[R]":
-        """Returns the route with its path filled in. Values are percent-encoded, so none can leave
-        its segment.
-        """
+        """Returns the route with its path filled in. Values are percent-encoded, so none can leave its segment."""
         return Target(self, path_parameters)
 
 

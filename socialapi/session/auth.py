@@ -55,9 +55,7 @@ def refuses_token(refusal: ApiError) -> bool:
 
 @attrs.frozen
 class Authorization:
-    """The header of one attempt (none if empty), and the token in it if that token can be
-    renewed.
-    """
+    """The header of one attempt (none if empty), and the token in it if that token can be renewed."""
 
     header: str = attrs.field(repr=False)
     token: str | None = attrs.field(default=None, repr=False)
@@ -77,9 +75,7 @@ class Authenticator(Protocol):
         """Returns the header for this attempt of a call with these options."""
 
     async def renew(self, dead: Authorization, options: CallOptions | None = None) -> bool:
-        """Tries to replace a token that was refused. Returns whether the next attempt will carry a
-        different one.
-        """
+        """Tries to replace a token that was refused. Returns whether the next attempt will carry a different one."""
 
     def refused_anew(self, token: str) -> None:
         """Records that a token was refused that had just replaced a refused one."""
@@ -263,9 +259,7 @@ class AppOnlyAuthenticator:
             raise self.requester.too_late(reason) from None
 
     async def _cached(self) -> str | None:
-        """Returns the token in the cache, or None if there is none or it cannot be sent as a
-        header.
-        """
+        """Returns the token in the cache, or None if there is none or it cannot be sent as a header."""
         token = await self._cache.load(self._key)
         return Secret(token) if token is not None and is_token(token) else None
 
@@ -276,8 +270,7 @@ class AppOnlyAuthenticator:
             # Another process may have fetched one while this one waited for the lock.
             token = await self._cached()
             if token is None:
-                # Kept in memory before it is stored: with a full disk, the next call must not fetch
-                # again.
+                # Kept in memory before it is stored: with a full disk, the next call must not fetch again.
                 token = self._token = await self._ask(options)
                 await self._cache.store(self._key, token)
         return token

@@ -42,9 +42,7 @@ class PendingSignIns:
 
 
 class Authenticators:
-    """Chooses the credential for a request: the first kind that the API family accepts and the user
-    gave.
-    """
+    """Chooses the credential for a request: the first kind that the API family accepts and the user gave."""
 
     def __init__(
         self,
@@ -104,9 +102,7 @@ class Authenticators:
         )
 
     def app(self) -> AppOnlyAuthenticator:
-        """Returns the app-only authenticator. Raises ConfigurationError if no AppOnly credential
-        was given.
-        """
+        """Returns the app-only authenticator. Raises ConfigurationError if no AppOnly credential was given."""
         for app in self._apps.values():
             return app
         raise ConfigurationError(

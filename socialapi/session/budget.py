@@ -27,9 +27,7 @@ class Room:
     """True once the room is taken, False if `give_back` was called while it was waited for."""
 
     async def take(self) -> bool:
-        """Waits for room. Returns False if `give_back` was called meanwhile. Taking it twice counts
-        once.
-        """
+        """Waits for room. Returns False if `give_back` was called meanwhile. Taking it twice counts once."""
         if self.granted is None:
             self.granted = self.budget.ask(self)
         try:

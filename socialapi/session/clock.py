@@ -10,9 +10,7 @@ T = TypeVar("T")
 
 
 class Clock(Protocol):
-    """Tells the time and sleeps. Pass one to control time in tests; only socket timeouts use real
-    time.
-    """
+    """Tells the time and sleeps. Pass one to control time in tests; only socket timeouts use real time."""
 
     def time(self) -> float:
         """Returns the wall time in epoch seconds."""

@@ -19,9 +19,7 @@ from socialapi.session.transport import NOT_SENT, not_sent_reason
 from socialapi.wire.retry import BACKOFF_CEILING_SECONDS, BACKOFF_SECONDS, JITTER_SHARE, doubled
 
 MAX_BYTES_READ: Final = 65_536
-"""How much of an answer is read so that its connection can be reused. After a longer one it is
-closed.
-"""
+"""How much of an answer is read so that its connection can be reused. After a longer one it is closed."""
 
 
 class Forwarder:

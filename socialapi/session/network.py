@@ -75,9 +75,7 @@ class Proxies:
 
     given: Proxy | None = None
     by_scheme: Mapping[str, tuple[str, str]] = attrs.field(factory=dict, repr=False)
-    """By scheme of the host: the variable that names a proxy, and its value, which is parsed when
-    needed.
-    """
+    """By scheme of the host: the variable that names a proxy, and its value, which is parsed when needed."""
     exempt: tuple[str, ...] = ()
     """The entries of `NO_PROXY`."""
 
@@ -158,9 +156,7 @@ class Certificates:
     directory: tuple[str, str] | None = None
     """Directories with one file per trusted authority, in OpenSSL's format."""
     alone: bool = False
-    """Whether only these authorities are trusted. Otherwise OpenSSL's defaults apply to what is not
-    named.
-    """
+    """Whether only these authorities are trusted. Otherwise OpenSSL's defaults apply to what is not named."""
     client: tuple[str, str] | None = None
     """The client certificate (mTLS), in a file that may hold its key as well."""
     key: tuple[str, str] | None = None
@@ -194,9 +190,7 @@ class Certificates:
         return found if found.authorities or found.directory or found.client else None
 
     def context(self) -> ssl_module.SSLContext:
-        """Returns the TLS context, reading the files. Raises ConfigurationError, which names the
-        variable.
-        """
+        """Returns the TLS context, reading the files. Raises ConfigurationError, which names the variable."""
         contexts: list[ssl_module.SSLContext] = []
         name, _ = self.authorities or ("", "")
         file, folder = self._trusted()
@@ -218,9 +212,7 @@ class Certificates:
         return context
 
     def _trusted(self) -> tuple[str | None, str | None]:
-        """Returns the file and the directories of trusted authorities; None and None for the
-        defaults.
-        """
+        """Returns the file and the directories of trusted authorities; None and None for the defaults."""
         file = self.authorities[1] if self.authorities else None
         folder = self.directory[1] if self.directory else None
         if folder is not None and self.directory and not any(Path(each).is_dir() for each in folder.split(os.pathsep)):
@@ -269,9 +261,7 @@ class ConnectionOptions:
     options: Mapping[str, Any] = attrs.field(repr=False)
     headers: Mapping[str, str] = attrs.field(factory=dict, repr=False)
     is_relayed: bool = False
-    """Whether a proxy reads and answers the request, rather than relaying an encrypted
-    connection.
-    """
+    """Whether a proxy reads and answers the request, rather than relaying an encrypted connection."""
 
 
 @attrs.define(repr=False)

@@ -230,8 +230,7 @@ class OAuth2UserAuthenticator:
                     self._pair = stored
                     return stored
                 self._unsaved, problem = await self._next(stored or old)
-            # If the cache fails here, the next call stores this pair. Until then no other renewal
-            # starts.
+            # If the cache fails here, the next call stores this pair. Until then no other renewal starts.
             await self._cache.store(self._key, self._unsaved.to_text())
             self._pair, self._unsaved = self._unsaved, None
             if problem is not None:

@@ -22,9 +22,7 @@ UNKNOWN: Final = math.inf
 """A wait of unknown length: it ends with a reply that has not arrived yet."""
 
 SAME_RESET_SECONDS: Final = 2.0
-"""How far apart two reports of the same reset can be. Resets are whole seconds, and replies take
-time to arrive.
-"""
+"""How far apart two reports of the same reset can be. Resets are whole seconds, and replies take time to arrive."""
 
 
 @attrs.frozen
@@ -244,9 +242,7 @@ class Pacer(Protocol):
 
 
 class _Queue:
-    """The queue of one kind of caller. Bulk jobs wait in their own, so that they never delay
-    interactive calls.
-    """
+    """The queue of one kind of caller. Bulk jobs wait in their own, so that they never delay interactive calls."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()

@@ -111,9 +111,7 @@ os.register_at_fork(after_in_child=_forget_threads)
 
 
 class Session:
-    """Carries out the calls of the resources. Owns the transport, credentials, pacer and retry
-    budgets.
-    """
+    """Carries out the calls of the resources. Owns the transport, credentials, pacer and retry budgets."""
 
     def __init__(
         self,
@@ -250,9 +248,7 @@ class Session:
         return results[0] if results else self.result_of(call, reply)
 
     def spawn(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Returns a task that ends with this session at the latest. Raises RuntimeError if the
-        session is closed.
-        """
+        """Returns a task that ends with this session at the latest. Raises RuntimeError if the session is closed."""
         if self._closed:
             work.close()
             raise RuntimeError("this client is closed")
@@ -438,9 +434,7 @@ class Session:
             await self._transport.close_connections()
 
     def _settle(self, slot: Slot, outcome: Outcome | None, *, sent: bool) -> None:
-        """Reports the outcome to the pacer. An attempt that was cut off on its way may have been
-        counted.
-        """
+        """Reports the outcome to the pacer. An attempt that was cut off on its way may have been counted."""
         if isinstance(outcome, _REPLIES):
             refused: float | None = None
             if outcome.status in RATE_LIMITED:
@@ -539,8 +533,7 @@ class Session:
         if not self._budgets[call.request.origin].spend():
             if call.options.policy.max_elapsed_seconds is None:
                 self._raise(call, outcome, GiveUp("attempts"))
-            # A job keeps retrying until its time is up, but slows down for a host that does not
-            # answer.
+            # A job keeps retrying until its time is up, but slows down for a host that does not answer.
             seconds = max(seconds, min(BACKOFF_CEILING_SECONDS, call.options.policy.max_wait_seconds))
         logger.info(
             "%s %s: %s, repeating in %.1f s",

@@ -180,9 +180,7 @@ class Telemetry(Instrumentation):
                 self._instruments.rows.add(rows, {JOB_KIND: kind, OUTCOME: outcome})
 
     def connection(self, request: Request[Any], former: "ConnectionSpan | None") -> "ConnectionSpan":
-        """Starts and returns the span of a stream's connection, with a link to the span of the
-        `former` one.
-        """
+        """Starts and returns the span of a stream's connection, with a link to the span of the `former` one."""
         trace = self._api.trace
         links = [] if former is None else [trace.Link(former.span.get_span_context())]
         attributes = self._attributes_of(request)
@@ -257,9 +255,7 @@ class ConnectionSpan:
         self.span.add_event("socialapi.stream.gap", gap)
 
     def end_lost(self, reason: str, problem: BaseException | None, *, received_bytes: int) -> None:
-        """Ends the span with the kind of the disconnect and the class of its error, unless it has
-        ended already.
-        """
+        """Ends the span with the kind of the disconnect and the class of its error, unless it has ended already."""
         if not self.span.is_recording():
             return
         self.span.set_attributes({DISCONNECT_REASON: reason, "socialapi.stream.received": received_bytes})

@@ -31,9 +31,7 @@ class TokenCache(Protocol):
         """Deletes the token if it is still stored; a newer one stays."""
 
     def lock(self, key: str) -> contextlib.AbstractAsyncContextManager[None]:
-        """Returns a context manager that is held by the one caller that fetches a token for the
-        key.
-        """
+        """Returns a context manager that is held by the one caller that fetches a token for the key."""
 
 
 def cache_key(*parts: str) -> str:
@@ -105,15 +103,11 @@ class FileTokenCache:
         return (await asyncio.to_thread(self._read)).get(key)
 
     async def store(self, key: str, token: str) -> None:
-        """Stores the token and replaces any other. Raises ConfigurationError if the file cannot be
-        written.
-        """
+        """Stores the token and replaces any other. Raises ConfigurationError if the file cannot be written."""
         await self._replaced(key, None, token)
 
     async def discard(self, key: str, token: str) -> None:
-        """Deletes the token if it is still stored. Raises ConfigurationError if the file cannot be
-        written.
-        """
+        """Deletes the token if it is still stored. Raises ConfigurationError if the file cannot be written."""
         await self._replaced(key, token, None)
 
     def lock(self, key: str) -> contextlib.AbstractAsyncContextManager[None]:
@@ -170,8 +164,7 @@ class FileTokenCache:
         except OSError as problem:
             raise ConfigurationError(f"the token cache {self.path} cannot be read: {problem.strerror}") from None
         except (ValueError, RecursionError):
-            # Files are replaced atomically, so this is not a half-written one of ours. Tokens can
-            # be fetched again.
+            # Files are replaced atomically, so this is not a half-written one of ours. Tokens can be fetched again.
             return {}
         return {k: Secret(v) for k, v in tokens.items() if isinstance(v, str)} if isinstance(tokens, dict) else {}
 

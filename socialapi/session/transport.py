@@ -50,13 +50,9 @@ MAX_REFUSAL_BYTES: Final = 1_000_000
 """How much of a refusal is read."""
 
 LIVE_READ_BYTES: Final = 2**15
-"""How many arrived bytes are read at once. They may be in pieces of a byte or two, which aiohttp
-joins.
-"""
+"""How many arrived bytes are read at once. They may be in pieces of a byte or two, which aiohttp joins."""
 LIVE_BUFFER_BYTES: Final = 2**16
-"""The read buffer for an answer that does not end. aiohttp stops reading when more than twice as
-much is unread.
-"""
+"""The read buffer for an answer that does not end. aiohttp stops reading when more than twice as much is unread."""
 
 
 class _Lost(Exception):
@@ -77,9 +73,7 @@ class _ClientCertificateRefused(Exception):
 
 
 class _TunnelFailed(Exception):
-    """A proxy that was asked for a tunnel closed the connection or did not answer with HTTP.
-    Nothing was sent on.
-    """
+    """A proxy that was asked for a tunnel closed the connection or did not answer with HTTP. Nothing was sent on."""
 
 
 async def _no_silent_repeat(
@@ -117,17 +111,13 @@ class _CleanConnector(aiohttp.TCPConnector):
         return connection
 
     def abandon(self) -> None:
-        """Forgets all connections without closing them, which the event loop they belong to would
-        have to do.
-        """
+        """Forgets all connections without closing them, which the event loop they belong to would have to do."""
         self._conns.clear()
         self._closed = True
 
 
 class _Parts(payload.Payload):
-    """A body in parts with a known total length. Writing it part by part never blocks the event
-    loop for long.
-    """
+    """A body in parts with a known total length. Writing it part by part never blocks the event loop for long."""
 
     _default_content_type = "application/octet-stream"
 
@@ -205,8 +195,7 @@ class LiveReply:
         except LOST as problem:
             rest = b""
             if content.exception() is not None:
-                # aiohttp keeps raising its error from now on, although bytes that arrived before are
-                # unread.
+                # aiohttp keeps raising its error from now on, although bytes that arrived before are unread.
                 content.set_exception(None)  # type: ignore[arg-type]  # takes it back, though declared to set one only
                 rest = content.read_nowait()
                 content.set_exception(problem)
@@ -408,9 +397,7 @@ class Transport:
         return found
 
     async def _reply(self, response: aiohttp.ClientResponse) -> Reply:
-        """Returns the response. If it is a refusal, or a success that is too large, only its
-        beginning.
-        """
+        """Returns the response. If it is a refusal, or a success that is too large, only its beginning."""
         limit, headers = self._config.max_response_bytes, _headers_of(response)
         decompressor = Decompressor.of(headers["content-encoding"]) if "content-encoding" in headers else None
         try:
@@ -448,9 +435,7 @@ class Transport:
         return content[:limit]
 
     async def aclose(self) -> None:
-        """Closes all live replies, and the connections unless the session is the user's. Safe to call
-        twice.
-        """
+        """Closes all live replies, and the connections unless the session is the user's. Safe to call twice."""
         self._closed = True
         await self.close_connections()
 
@@ -477,9 +462,7 @@ async def _decompressed(content: aiohttp.StreamReader, decompressor: Decompresso
 
 @functools.lru_cache(maxsize=64)
 def _timeout(total_seconds: float | None, connect_seconds: float) -> aiohttp.ClientTimeout:
-    """Returns the timeout, cached: there are few distinct ones, and creating one costs more than
-    starting its timer.
-    """
+    """Returns the timeout, cached: there are few distinct ones, and creating one costs more than starting its timer."""
     # No rounding, which could let both expire together.
     return aiohttp.ClientTimeout(total=total_seconds, connect=connect_seconds, ceil_threshold=math.inf)
 
@@ -593,9 +576,7 @@ def _not_sent(url: yarl.URL, reason: str, *, is_lasting: bool) -> TransportError
 
 
 def _is_lasting(problem: Exception) -> bool:
-    """Returns whether a new attempt would fail the same way. With a proxy, a retry might even
-    lock the account.
-    """
+    """Returns whether a new attempt would fail the same way. With a proxy, a retry might even lock the account."""
     if isinstance(problem, aiohttp.ClientHttpProxyError):
         return problem.status == PROXY_REFUSAL
     is_about_certificate = isinstance(

@@ -28,9 +28,7 @@ RATE_LIMIT_CEILING_SECONDS: Final = 960.0
 STEADY_SECONDS: Final = 20.0
 """A connection that delivered data and lasted this long resets the backoff."""
 LONG_LIVED_SECONDS: Final = HTTP_CEILING_SECONDS
-"""A connection that lasted this long resets it without data too: reconnecting so rarely is
-harmless.
-"""
+"""A connection that lasted this long resets it without data too: reconnecting so rarely is harmless."""
 
 _OF_DISCONNECT: Final[dict[str, DisconnectKind]] = {
     "OperationalDisconnect": "network",

@@ -76,9 +76,7 @@ class Connection:
         return self._framer.rest
 
     def page(self, lines: Sequence[bytes]) -> str | None:
-        """Returns what a page of markup says that came in place of a stream, by its first lines; None
-        for a stream.
-        """
+        """Returns what a page of markup says that came in place of a stream, by its first lines; None for a stream."""
         text = b"" if self.brought_data else b"\n".join((*lines, self.rest)).lstrip()
         # A stream may begin with a line of anything, and goes on.
         if text[:1] != b"<" or "html" not in self._reply.headers.get("content-type", ""):
@@ -135,9 +133,7 @@ class Connection:
             self._idle_since = self._clock.monotonic()
 
     def _record_full_buffer(self, waiting_bytes: int) -> None:
-        """Records since when unread data has been filling the buffer, which holds up the
-        connection.
-        """
+        """Records since when unread data has been filling the buffer, which holds up the connection."""
         if waiting_bytes < FULL_READ_BYTES:
             self._full_since = None
             self._is_warned = False

@@ -35,9 +35,7 @@ class Unfinished(Protocol[E]):
     """A source that is told when an event has been handled, such as a receiver with an inbox."""
 
     def unfinished(self) -> AsyncIterator[E]:
-        """Returns an iterator over the events. Asking for the next one does not finish the previous
-        one.
-        """
+        """Returns an iterator over the events. Asking for the next one does not finish the previous one."""
 
     async def finish(self, event: E) -> None:
         """Marks the event as handled, so that it is not delivered again."""
@@ -53,9 +51,7 @@ class TakesFailures(Protocol):
 
 @attrs.define
 class DispatchCounters(Exported):
-    """The counts of a dispatcher: events `handled` by all their handlers, `failed` and
-    `unhandled`.
-    """
+    """The counts of a dispatcher: events `handled` by all their handlers, `failed` and `unhandled`."""
 
     handled: int = 0
     failed: int = 0

@@ -167,9 +167,7 @@ class Link:
         return []
 
     async def _lines_of(self, connection: Connection) -> list[bytes] | None:
-        """Returns the next lines of the connection; closes it and returns None when there are no
-        more.
-        """
+        """Returns the next lines of the connection; closes it and returns None when there are no more."""
         before = connection.received_bytes
         try:
             # Nothing follows a disconnect notice, whether the service hangs up or not.
@@ -196,9 +194,7 @@ class Link:
         return [connection.rest] if is_ours and is_whole(connection.rest) else None
 
     def _disconnected(self, connection: Connection, disconnect: Disconnect) -> None:
-        """Handles the end of a connection: classifies it and determines since when data may be
-        missing.
-        """
+        """Handles the end of a connection: classifies it and determines since when data may be missing."""
         now, lived_seconds = self._session.clock.monotonic(), connection.lived_seconds
         self.connection = None
         if connection.disconnect_notice is not None:
@@ -212,8 +208,7 @@ class Link:
         was_of_use = connection.brought_data or (connection.received_bytes > 0 and lived_seconds >= STEADY_SECONDS)
         self._give_up_timer.disconnected(now, lived_seconds, was_of_use=was_of_use)
         if not connection.brought_data and disconnect.kind == "network":
-            # A service that accepts connections and closes them without data is not asked again at
-            # once.
+            # A service that accepts connections and closes them without data is not asked again at once.
             disconnect = attrs.evolve(disconnect, kind="http")
         started_at = max(connection.opened_at, connection.caught_up_at - self._session.config.gap_margin_seconds)
         # If the wall clock was set back, it may have opened later than it was read.
@@ -253,9 +248,7 @@ class Link:
             logger.warning("%s: %s; connecting again in %.1f s", shown, disconnect.reason, due - now, extra=facts)
 
     async def connect(self) -> None:
-        """Returns once there is a connection. Waits and retries as often as needed. Raises as
-        `read` does.
-        """
+        """Returns once there is a connection. Waits and retries as often as needed. Raises as `read` does."""
         if self._connecting is None:
             self._connecting = self._session.spawn(self._connect())
         connecting = self._connecting

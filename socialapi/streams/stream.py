@@ -28,9 +28,7 @@ REMEMBERED_IDS: Final = 100_000
 MAX_LINES_PER_CHECK: Final = 128
 """The most lines that are read before the budget of the event loop is checked again."""
 QUICK_SECONDS: Final = BUDGET_SECONDS / 4
-"""If lines took less time than this, twice as many are read before the next check; if they took
-twice as long, one.
-"""
+"""If lines took less time than this, twice as many are read before the next check; if they took twice as long, one."""
 READ_BY_ANOTHER: Final = "another task is reading this stream, and only one can: connect another stream for this one"
 
 logger: Final = logging.getLogger("socialapi")
@@ -250,9 +248,7 @@ class Stream(Generic[T]):
         return notice
 
     def _is_repeated(self, item: Any) -> bool:
-        """Returns whether the item was handed out before; False if repeated items are not
-        dropped.
-        """
+        """Returns whether the item was handed out before; False if repeated items are not dropped."""
         identity = identity_of_item(item, self._paths)
         if identity is None and not self._has_warned:
             self._has_warned = True

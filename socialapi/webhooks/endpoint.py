@@ -373,9 +373,7 @@ class Endpoint:
             self._telemetry.delivered(result)
 
     def _identity(self, body: bytes) -> bytes | None:
-        """Returns a digest that identifies the event, of fixed length and irreversible; None
-        without an id.
-        """
+        """Returns a digest that identifies the event, of fixed length and irreversible; None without an id."""
         try:
             identity = identity_of(decode_json(body), self._paths)
         except orjson.JSONDecodeError:
@@ -415,9 +413,7 @@ class _Head:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the body, if any, has a known length and no encoding, so that it can be
-        skipped.
-        """
+        """Whether the body, if any, has a known length and no encoding, so that it can be skipped."""
         return not self.is_encoded and (self.announces_length or not self.announces_body)
 
     @classmethod

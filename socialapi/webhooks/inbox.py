@@ -33,9 +33,7 @@ SLICE_BYTES: Final = 4_000_000
 STORE_TIMEOUT_SECONDS: Final = 10.0
 MAX_UNERASED: Final = 1_000
 UNERASED_SECONDS: Final = 1.0
-"""How many erased bodies may remain in the log of the file, and for how long, before it is
-emptied.
-"""
+"""How many erased bodies may remain in the log of the file, and for how long, before it is emptied."""
 RETRY_SECONDS: Final = 1.0
 """How long after a disk failure writing and reading are retried, if nothing arrives before."""
 CLAIM_SECONDS: Final = 3.0
@@ -207,9 +205,7 @@ class Inbox:
             raise ConfigurationError(problem)
 
     def start(self) -> None:
-        """Starts opening the file if nobody has, and again a second after a failure. Returns at
-        once.
-        """
+        """Starts opening the file if nobody has, and again a second after a failure. Returns at once."""
         self._loop.enter(for_good=True)
         if self._stopped or self._worker is not None or self._opening is not None:
             return
@@ -512,9 +508,7 @@ class Inbox:
         return is_idle or asyncio.get_running_loop().time() >= self._suspect_at
 
     async def _read_suspect(self) -> None:
-        """Reads the next event that another process had in hand when it ended. It comes next, and
-        alone.
-        """
+        """Reads the next event that another process had in hand when it ended. It comes next, and alone."""
         self._suspect_at = asyncio.get_running_loop().time() + SUSPECT_SECONDS
         found = await self._counted(functools.partial(_suspect, self._owner))
         if found is not None:
@@ -524,9 +518,7 @@ class Inbox:
             self._note_change()
 
     async def _counted(self, read: Callable[[sqlite3.Connection], list[QueuedEvent]]) -> list[QueuedEvent] | None:
-        """Returns the events to hand out, which are counted with the same commit; None if that
-        fails.
-        """
+        """Returns the events to hand out, which are counted with the same commit; None if that fails."""
         try:
             found = await self._database.run(read)
         except sqlite3.Error as problem:
@@ -626,8 +618,7 @@ def _has_failed(taker: "asyncio.Task[object] | None") -> bool:
 
 def _enter(owner: InboxOwner, max_attempts: int, connection: sqlite3.Connection) -> tuple[_Queue, _Claimed]:
     """Creates a queue for this process, and claims the queues of processes that have ended."""
-    # Locked before the name is in the file: a process that finds the name and a free lock may claim
-    # it.
+    # Locked before the name is in the file: a process that finds the name and a free lock may claim it.
     if not owner.hold():
         raise damage("the lock of this process is held by another one")
     attempts.create_tables(connection)
@@ -717,9 +708,7 @@ def _change(
 
 
 def _store(arrival: _Arrival, number: int, queue: int, connection: sqlite3.Connection, *, has_room: bool) -> Outcome:
-    """Stores one event if it is new and there is room. A duplicate is reported even without
-    room.
-    """
+    """Stores one event if it is new and there is room. A duplicate is reported even without room."""
     if arrival.identity is not None:
         if not has_room:
             known = connection.execute("SELECT 1 FROM seen WHERE identity = ?", (arrival.identity,)).fetchone()
@@ -734,9 +723,7 @@ def _store(arrival: _Arrival, number: int, queue: int, connection: sqlite3.Conne
 
 
 def _slice(owner: InboxOwner, queue: _Queue, connection: sqlite3.Connection) -> list[QueuedEvent]:
-    """Returns the next events of a queue, in order, except those that were handed out before, and
-    counts them.
-    """
+    """Returns the next events of a queue, in order, except those that were handed out before, and counts them."""
     found: list[QueuedEvent] = []
     size = 0
     query = (

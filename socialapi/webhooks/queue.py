@@ -51,9 +51,7 @@ class OneLoop:
 
 
 class Store(Protocol):
-    """An ordered queue of events. Its async methods raise RuntimeError in an event loop other than
-    the first one.
-    """
+    """An ordered queue of events. Its async methods raise RuntimeError in an event loop other than the first one."""
 
     @property
     def waiting(self) -> int:
@@ -64,14 +62,10 @@ class Store(Protocol):
         """Whether events are accepted while there is room."""
 
     async def open(self) -> None:
-        """Opens the store. Safe to call twice. Raises ConfigurationError, and RuntimeError after
-        the end.
-        """
+        """Opens the store. Safe to call twice. Raises ConfigurationError, and RuntimeError after the end."""
 
     def start(self) -> None:
-        """Starts opening the store if nobody has. Returns at once; failures are logged and retried
-        later.
-        """
+        """Starts opening the store if nobody has. Returns at once; failures are logged and retried later."""
 
     async def add(self, identity: bytes | None, content: bytes) -> Outcome:
         """Adds an event, once per identity, and always if it has none. Returns the outcome."""

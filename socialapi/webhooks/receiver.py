@@ -160,8 +160,7 @@ class Receiver(_WithoutWarning, web.Application):
         )
         self._is_stopped = False
         self._asgi = AsgiApp(self._endpoint, self)
-        # The number of every event that was handed out and not finished, while the event is
-        # referenced.
+        # The number of every event that was handed out and not finished, while the event is referenced.
         self._numbers: dict[int, tuple[weakref.ref[Delivery], int]] = {}
         self._previous: weakref.WeakKeyDictionary[asyncio.Task[object], Delivery] = weakref.WeakKeyDictionary()
         for path in ("", "/{tail:.*}"):  # the mount point, and everything below it
@@ -343,8 +342,7 @@ class Receiver(_WithoutWarning, web.Application):
         if answer.leaves_body:
             response.force_close()  # the rest of the body is not waited for
         if answer.leaves_body and answer.cuts:
-            # Otherwise aiohttp would continue to read tiny chunks, or a broken encoding, for a
-            # while.
+            # Otherwise aiohttp would continue to read tiny chunks, or a broken encoding, for a while.
             with suppress(ConnectionError):
                 await response.prepare(request)
                 await response.write_eof()
@@ -437,9 +435,7 @@ def _checked_path(inbox: Any) -> Path:
 
 
 def _checked(secrets: Sequence[str]) -> tuple[str, ...]:
-    """Returns the secrets. Raises ConfigurationError for one with whitespace, such as a line
-    ending.
-    """
+    """Returns the secrets. Raises ConfigurationError for one with whitespace, such as a line ending."""
     for secret in secrets:
         if any(letter.isspace() or not letter.isprintable() for letter in secret):
             raise ConfigurationError(

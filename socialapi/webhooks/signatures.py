@@ -44,8 +44,7 @@ def verify_signature(body: bytes, header: str | None, consumer_secret: str | Seq
     for a body that is not bytes.
     """
     _check_body(body)
-    # Characters that no signature has are replaced by one that none has, so that bytes are
-    # compared.
+    # Characters that no signature has are replaced by one that none has, so that bytes are compared.
     given = header.encode("ascii", "replace") if isinstance(header, str) else b""
     # All of them are compared, whichever matches.
     fits = [hmac.compare_digest(given, _signature(body, secret)) for secret in secrets_of(consumer_secret)]

@@ -200,9 +200,7 @@ def read_items(items: Sequence[Any], kind: Any, hook: Any) -> tuple[Any, ...]:
 
 
 def read_value(kind: Any, hook: Any, value: Any) -> Any:
-    """Returns a value of the kind, read by `hook`; None for a null or empty one. Raises
-    DecodeError.
-    """
+    """Returns a value of the kind, read by `hook`; None for a null or empty one. Raises DecodeError."""
     if kind is Any or value is None:
         return value
     if scalar_reader(kind) is not None:
@@ -213,9 +211,7 @@ def read_value(kind: Any, hook: Any, value: Any) -> Any:
 
 
 def join_path(name: str, rest: str) -> str:
-    """Returns the path of a field within another: `a` and `b` give `a.b`, `a` and `[0]` give
-    `a[0]`.
-    """
+    """Returns the path of a field within another: `a` and `b` give `a.b`, `a` and `[0]` give `a[0]`."""
     return f"{name}.{rest}" if name and rest and not rest.startswith("[") else name + rest
 
 
@@ -243,9 +239,7 @@ def is_tagged(declared: Any) -> bool:
 
 
 def kind_of(field: "attrs.Attribute[Any]") -> Any:
-    """Returns what a field is read as: its type, or its `read_as` metadata if the type depends on
-    other fields.
-    """
+    """Returns what a field is read as: its type, or its `read_as` metadata if the type depends on other fields."""
     return field.metadata.get("read_as") or without_none(field.type)
 
 

@@ -27,9 +27,7 @@ def encodings_of(header: str | None) -> list[str]:
 
 
 def unsupported(header: str | None) -> str:
-    """Returns the encodings that a `Content-Encoding` names if they cannot be undone; otherwise an
-    empty text.
-    """
+    """Returns the encodings that a `Content-Encoding` names if they cannot be undone; otherwise an empty text."""
     names = encodings_of(header)
     return "" if len(names) <= _MAX_ENCODINGS and all(name in _WBITS for name in names) else quoted(", ".join(names))
 

@@ -54,9 +54,7 @@ def decode_json(content: bytes) -> Any:
 
 
 def _finite(digits: str) -> float:
-    """Returns a number, as orjson does. Raises ValueError for one that no float holds, and for
-    what is none.
-    """
+    """Returns a number, as orjson does. Raises ValueError for one that no float holds, and for what is none."""
     if math.isfinite(number := float(digits)):
         return number
     raise ValueError("the number is out of range")
@@ -420,9 +418,7 @@ def read_errors(listed: Any) -> tuple[Problem | ServiceError, ...]:
 
 
 def read_partial_error(data: Any) -> Problem | ServiceError:
-    """Returns an error beside data: a typed problem, a coded error, or one made of a bare string or
-    number.
-    """
+    """Returns an error beside data: a typed problem, a coded error, or one made of a bare string or number."""
     if not isinstance(data, Mapping):
         is_code = isinstance(data, int) and not isinstance(data, bool)
         return ServiceError(

@@ -43,9 +43,7 @@ NOT_UNICODE: Final = "is not valid Unicode text: it has half of a surrogate pair
 
 
 def json_shape(value: Any) -> Any:
-    """Returns the value as dicts, lists and scalars under their names on the wire. `UNSET` is left
-    out.
-    """
+    """Returns the value as dicts, lists and scalars under their names on the wire. `UNSET` is left out."""
     kind = value.__class__
     if kind in _SCALARS:
         return value
@@ -54,8 +52,7 @@ def json_shape(value: Any) -> Any:
     if kind is not dict and attrs.has(kind):
         fields = ((name, getattr(value, attribute)) for name, attribute in _sent(kind))
         shape = {name: json_shape(each) for name, each in fields if each is not UNSET}
-        # A caller may give fields that the class does not have in `extra`; they are sent beside the
-        # others.
+        # A caller may give fields that the class does not have in `extra`; they are sent beside the others.
         further = shape.pop("extra", {})
         return {**shape, **extra_parameters(further)}
     if kind is dict or isinstance(value, Mapping):  # the test for the abstract class is slow
@@ -72,9 +69,7 @@ def _sent(cls: Any) -> tuple[tuple[str, str], ...]:
 
 
 def extra_parameters(further: Any) -> Mapping[str, Any]:
-    """Returns the mapping that a caller gave as `extra`. Raises InvalidInput if it is no
-    mapping.
-    """
+    """Returns the mapping that a caller gave as `extra`. Raises InvalidInput if it is no mapping."""
     if not isinstance(further, Mapping):
         raise InvalidInput("extra must be a mapping of names to values")
     return further
@@ -188,9 +183,7 @@ def unsendable_parameters(values: Mapping[str, Any]) -> list[BrokenRule]:
 
 
 _is_unreserved: Final = re.compile("[A-Za-z0-9._~-]*").fullmatch
-"""Whether a text has only characters that RFC 3986 leaves as they are, in a tenth of the time that
-`quote` takes.
-"""
+"""Whether a text has only characters that RFC 3986 leaves as they are, in a tenth of the time that `quote` takes."""
 
 
 def has_lone_surrogate(text: str) -> bool:
@@ -243,9 +236,7 @@ _LARGEST_ID: Final = 10**40
 
 
 def shaped(declared: Any, value: Any) -> Any:
-    """Returns the value as dicts, lists and scalars of the declared type, or as they are if
-    `declared` is None.
-    """
+    """Returns the value as dicts, lists and scalars of the declared type, or as they are if `declared` is None."""
     return _undeclared(value) if declared is None else shaper(declared)(value)
 
 
@@ -261,9 +252,7 @@ def shaped_query(declared: Any, query: Mapping[str, Any] | None) -> dict[str, An
 
 
 def _undeclared(value: Any) -> Any:
-    """Returns the result of `json_shape`, with `Unshapeable` in place of times that cannot be
-    written.
-    """
+    """Returns the result of `json_shape`, with `Unshapeable` in place of times that cannot be written."""
     try:
         return json_shape(value)
     except InvalidInput as problem:
@@ -356,9 +345,7 @@ def _id(value: Any) -> Any:
 
 
 def _union(members: tuple[Any, ...]) -> Shape:
-    """Returns the shaper of a union. Unions of several types are of scalars; only integers need
-    conversion.
-    """
+    """Returns the shaper of a union. Unions of several types are of scalars; only integers need conversion."""
     if len(members) == 1:
         return shaper(members[0])
     return _whole if any(int in _kinds(member) for member in members) else _undeclared
@@ -423,8 +410,7 @@ def _object(cls: Any) -> Shape:
             further = given.pop("extra", {}) if is_open else {}
         else:
             return value
-        # A caller may give fields that the class does not have in `extra`; they are sent beside the
-        # others.
+        # A caller may give fields that the class does not have in `extra`; they are sent beside the others.
         return _shaped_fields(shapes, given) | _undeclared(extra_parameters(further))
 
     return shape

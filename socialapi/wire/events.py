@@ -53,9 +53,7 @@ Paths = Sequence[str] | None
 
 
 def read_post(content: bytes, paths: Paths = None) -> MatchedPost | StreamNotice | Undecoded:
-    """Returns a line of the filtered stream. `paths` is ignored: the id of a post is always
-    `data.id`.
-    """
+    """Returns a line of the filtered stream. `paths` is ignored: the id of a post is always `data.id`."""
     try:
         # Not `decode_json` and `structure`: they would take a tenth longer for every post.
         body = orjson.loads(content)
@@ -102,9 +100,7 @@ def read_activity(content: bytes, paths: Paths = None) -> ActivityEvent | Stream
 
 
 def read_delivery(content: bytes, paths: Paths = None) -> ActivityEvent | MatchedPost | Undecoded:
-    """Returns the body of a webhook request: a post if it names matching rules, else an activity
-    event.
-    """
+    """Returns the body of a webhook request: a post if it names matching rules, else an activity event."""
     try:
         body = decode_json(content)
         if not isinstance(body, dict):
@@ -127,9 +123,7 @@ LINE_READERS: Final[Mapping[Any, Callable[[bytes, Paths], Any]]] = {
 
 
 def checked_paths(given: str | Sequence[str] | None) -> tuple[str, ...] | None:
-    """Returns the dotted paths of event ids; a single string is one path. Raises InvalidInput for
-    anything else.
-    """
+    """Returns the dotted paths of event ids; a single string is one path. Raises InvalidInput for anything else."""
     if given is None:
         return None
     paths: Any = (given,) if isinstance(given, str) else given
@@ -152,9 +146,7 @@ def identity_of(body: Any, paths: Paths = None) -> str | None:
 
 
 def event_id_of(body: Mapping[str, Any], paths: Paths = None) -> str | None:
-    """Returns the first id at the paths: a string, or a whole number as digits; None if there is
-    none.
-    """
+    """Returns the first id at the paths: a string, or a whole number as digits; None if there is none."""
     if paths is None:
         paths = POST_ID_PATHS if _is_post(body) else EVENT_ID_PATHS
     return next((found for path in paths if (found := _id(_at(body, path))) is not None), None)
@@ -214,9 +206,7 @@ def _read_or_none(read: Callable[[Any], T | None], value: Any) -> T | None:
 
 
 def _inner(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns the event with the members beside `data`. A null in `data` does not hide one of
-    these.
-    """
+    """Returns the event with the members beside `data`. A null in `data` does not hide one of these."""
     wrapped = body.get("data")
     if isinstance(wrapped, list) and len(wrapped) == 1:
         wrapped = wrapped[0]
@@ -251,9 +241,7 @@ def _with_the_rest(post: MatchedPost, body: Mapping[str, Any], content: bytes) -
 
 
 def _notice(body: Mapping[str, Any], content: bytes) -> StreamNotice | Undecoded:
-    """Returns a notice with the problems in a line without data, which may also be a single bare
-    problem.
-    """
+    """Returns a notice with the problems in a line without data, which may also be a single bare problem."""
     listed = body.get("errors")
     if listed is None and "title" in body:
         listed = [body]

@@ -82,9 +82,7 @@ _SCALARS: Final = frozenset({str, int, bool, type(None)})
 
 
 def json_text(data: Any, *, indent: bool = False) -> str:
-    """Returns data of JSON's types as JSON text, on one line or indented; a lone surrogate as its
-    escape.
-    """
+    """Returns data of JSON's types as JSON text, on one line or indented; a lone surrogate as its escape."""
     try:
         return orjson.dumps(data, option=orjson.OPT_INDENT_2 if indent else None).decode()
     except orjson.JSONEncodeError:

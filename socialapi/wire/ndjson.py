@@ -90,9 +90,7 @@ def _without_returns(lines: list[bytes]) -> list[bytes]:
 
 
 def is_whole(line: bytes) -> bool:
-    """Returns whether a line without a line ending is complete: a truncated JSON object is not
-    valid.
-    """
+    """Returns whether a line without a line ending is complete: a truncated JSON object is not valid."""
     if not line.rstrip().endswith(b"}"):
         return False
     try:

@@ -1,6 +1,4 @@
-"""`Authorization` headers as pure functions: OAuth 1.0a (platform section 5.3), Bearer and
-Basic.
-"""
+"""`Authorization` headers as pure functions: OAuth 1.0a (platform section 5.3), Bearer and Basic."""
 
 import base64
 import binascii
@@ -99,9 +97,7 @@ class OAuth1Signer:
         )
 
     def _host(self, origin: str) -> str:
-        """Returns the scheme, host and port as they are signed. There are as many as the
-        configuration has.
-        """
+        """Returns the scheme, host and port as they are signed. There are as many as the configuration has."""
         found = self._hosts.get(origin)
         if found is None:
             found = self._hosts[origin] = _encoded(_base_string_uri(f"{origin}/").removesuffix("/"))
@@ -135,9 +131,7 @@ def _base_string_uri(url: str) -> str:
 
 
 def _fields(credential: OAuth1 | SignIn) -> dict[str, str]:
-    """Returns the OAuth fields besides those of every request. Fields without a value are
-    left out.
-    """
+    """Returns the OAuth fields besides those of every request. Fields without a value are left out."""
     if isinstance(credential, OAuth1):
         return {"oauth_token": credential.access_token}
     fields = {
@@ -155,16 +149,12 @@ def _token_secret(credential: OAuth1 | SignIn) -> str:
 
 
 def is_token(text: object) -> bool:
-    """Returns whether a value can be sent as a token or secret: a non-empty string of visible ASCII
-    (RFC 6750).
-    """
+    """Returns whether a value can be sent as a token or secret: a non-empty string of visible ASCII (RFC 6750)."""
     return isinstance(text, str) and text != "" and text.isascii() and text.isprintable() and " " not in text
 
 
 def check_headers(headers: Mapping[str, str]) -> None:
-    """Raises ConfigurationError, which shows no value, for a header value that is not printable
-    ASCII.
-    """
+    """Raises ConfigurationError, which shows no value, for a header value that is not printable ASCII."""
     together = "".join(headers.values())
     if together.isascii() and together.isprintable():
         return

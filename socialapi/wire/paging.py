@@ -141,9 +141,7 @@ def _included(given: Any) -> tuple[Includes, tuple[Undecoded, ...]]:
 
 
 def _places(items: Sequence[Any], undecoded: Sequence[Undecoded]) -> tuple[int, ...]:
-    """Returns the index of each decoded item in the answer, followed by the number of items that
-    arrived.
-    """
+    """Returns the index of each decoded item in the answer, followed by the number of items that arrived."""
     odd = {each.path.partition("]")[0] for each in undecoded}
     return (*(place for place in range(len(items)) if f"data[{place}" not in odd), len(items))
 
@@ -162,9 +160,7 @@ def _echo(request: Any) -> Mapping[str, Any]:
 
 
 def _token(path: str, value: Any) -> str | None:
-    """Returns a page token. Raises DecodeError if it cannot be read: without it the iteration would
-    just end.
-    """
+    """Returns a page token. Raises DecodeError if it cannot be read: without it the iteration would just end."""
     return None if value is None else _read_whole(path, scalars.identifier, value) or None
 
 
@@ -184,9 +180,7 @@ def next_token_path(meta: Mapping[str, Any]) -> str:
 
 
 def _next_token(meta: Mapping[str, Any], envelope: Mapping[str, Any]) -> str | None:
-    """Returns the token of the next page, wherever either API puts it. Missing it would end the
-    iteration early.
-    """
+    """Returns the token of the next page, wherever either API puts it. Missing it would end the iteration early."""
     for place, holder in (("meta.", meta), ("", envelope)):
         for name in _NEXT:
             if name in holder and (token := _token(place + name, holder[name])) is not None:
@@ -202,9 +196,7 @@ _KNOWN: Final = frozenset(("data", "includes", "meta", "errors", "request", "tot
 
 
 def page_query(family: Family, query: Mapping[str, Any], token: str | None) -> dict[str, Any]:
-    """Returns the query for a page: the original one, or one with the token and without conflicting
-    parameters.
-    """
+    """Returns the query for a page: the original one, or one with the token and without conflicting parameters."""
     if token is None:
         return dict(query)
     return query_without_token(family, query) | {family.page_token_parameter: token}
@@ -373,9 +365,7 @@ def _key_of(item: Any, name: str | None) -> str | None:
 
 @functools.cache
 def _key_name(kind: Any) -> str | None:
-    """Returns the field that identifies the items of a collection: the one with `key` metadata,
-    else `id`.
-    """
+    """Returns the field that identifies the items of a collection: the one with `key` metadata, else `id`."""
     fields = attrs.fields(kind) if attrs.has(kind) else ()
     declared = (field.name for field in fields if field.metadata.get("key"))
     return next(declared, "id" if any(field.name == "id" for field in fields) else None)
@@ -436,9 +426,7 @@ def _parameters(declared: Any) -> Mapping[str, Any]:
 
 @attrs.define(eq=False)
 class Collection(Generic[T]):
-    """A requested collection: its query, split into parts if it has more ids than a request may
-    have.
-    """
+    """A requested collection: its query, split into parts if it has more ids than a request may have."""
 
     target: Target[Page[T]]
     asked: Mapping[str, Any]

@@ -24,9 +24,7 @@ _DATE_CHARACTERS: Final = 29
 # Not frozen, because each field of a frozen class costs a call when an instance is made.
 @attrs.define(unsafe_hash=True)
 class LimitReading(Exported):
-    """A rate limit as reported by the service: requests per window, remaining, and seconds to the
-    reset.
-    """
+    """A rate limit as reported by the service: requests per window, remaining, and seconds to the reset."""
 
     limit: int | None
     remaining: int | None
@@ -44,9 +42,7 @@ class LimitHeaders:
         self._names = [(f"{prefix}limit", f"{prefix}remaining", f"{prefix}reset") for prefix in prefixes]
 
     def read(self, headers: Mapping[str, str], now: float) -> LimitReading | None:
-        """Returns the limit of the first prefix whose limit or remaining requests are reported, or
-        None.
-        """
+        """Returns the limit of the first prefix whose limit or remaining requests are reported, or None."""
         for limit_name, remaining_name, reset_name in self._names:
             told = headers.get(limit_name), headers.get(remaining_name)
             if told == (None, None):
@@ -76,9 +72,7 @@ class LimitHeaders:
 
 
 def service_time(headers: Mapping[str, str], now: float) -> float:
-    """Returns the service's wall time: its `Date` header, or `now` without one. This removes clock
-    skew.
-    """
+    """Returns the service's wall time: its `Date` header, or `now` without one. This removes clock skew."""
     moment = _http_date(headers.get("date"))
     return now if moment is None else moment
 
@@ -142,15 +136,12 @@ def _http_date(text: str | None) -> float | None:
         moment = email.utils.parsedate_to_datetime(text[:_DATE_CHARACTERS] if text.count(":") > 2 else text)
     except (ValueError, OverflowError):
         return None
-    # HTTP dates are in UTC, also in the obsolete form without a zone, which Python takes for local
-    # time.
+    # HTTP dates are in UTC, also in the obsolete form without a zone, which Python takes for local time.
     return (moment if moment.tzinfo else moment.replace(tzinfo=datetime.UTC)).timestamp()
 
 
 def _whole(text: str | None) -> int | None:
-    """Returns a count of requests, the smallest of several, or None; below zero for an overdrawn or
-    absent limit.
-    """
+    """Returns a count of requests, the smallest of several, or None; below zero for an overdrawn or absent limit."""
     if text is None:
         return None
     if text.isdecimal() and len(text) < 12:

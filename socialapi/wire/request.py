@@ -94,9 +94,7 @@ class Plan(Generic[R]):
         body: Any,
         now: Callable[[], datetime.datetime],
     ) -> Request[R]:
-        """Returns a request with validated arguments. Raises InvalidInput with every broken
-        rule.
-        """
+        """Returns a request with validated arguments. Raises InvalidInput with every broken rule."""
         if not query and body is None and self._takes_nothing and (query is None or query.__class__ is dict):
             return self.assemble(target, {}, ())
         route = self.route
@@ -182,9 +180,7 @@ def _segments(path: Mapping[str, str | int]) -> tuple[Mapping[str, str], Mapping
 
 
 def shaped_arguments(route: Route[Any], query: Mapping[str, Any] | None, body: Any) -> tuple[dict[str, Any], Any]:
-    """Returns query and body in the shape that the route declares. Raises InvalidInput if they have
-    none.
-    """
+    """Returns query and body in the shape that the route declares. Raises InvalidInput if they have none."""
     # The test for the abstract class is slow.
     if query is not None and query.__class__ is not dict and not isinstance(query, Mapping):
         raise InvalidInput(f"params must be a mapping of names to values, not {type(query).__name__}")
@@ -196,9 +192,7 @@ def shaped_arguments(route: Route[Any], query: Mapping[str, Any] | None, body: A
 
 
 def with_path_texts(path: Mapping[str, str | int]) -> Mapping[str, str]:
-    """Returns the path parameters as strings. Raises InvalidInput for those that a path cannot
-    hold.
-    """
+    """Returns the path parameters as strings. Raises InvalidInput for those that a path cannot hold."""
     for value in path.values():
         if value.__class__ is not str or not value.isalnum():
             break
@@ -216,9 +210,7 @@ def _as_texts(path: Mapping[str, str | int]) -> Mapping[str, str]:
 
 
 def path_id(name: str, value: object) -> str:
-    """Returns an id for a path as a string. Raises InvalidInput, which names the argument, if a
-    path cannot hold it.
-    """
+    """Returns an id for a path as a string. Raises InvalidInput, which names the argument, if a path cannot hold it."""
     if value.__class__ is str and value.isalnum():
         return value
     text: str = shaped(AnyId, value)

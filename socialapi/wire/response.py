@@ -107,15 +107,12 @@ class Reply:
 
 
 def decode(content: bytes) -> Any:
-    """Returns JSON bytes as Python data; accepts a byte order mark and lone surrogates. Raises
-    DecodeError.
-    """
+    """Returns JSON bytes as Python data; accepts a byte order mark and lone surrogates. Raises DecodeError."""
     try:
         return decode_json(content)
     except orjson.JSONDecodeError as problem:
         error = DecodeError("", f"is not JSON ({problem.msg} at byte {problem.pos})")
-    # Raised outside the handler: orjson's error holds the whole document and must not be its
-    # context.
+    # Raised outside the handler: orjson's error holds the whole document and must not be its context.
     raise error
 
 
@@ -275,9 +272,7 @@ _ERRORS: Final = frozenset({"operation_errors", "errors", "error"})
 
 
 def _gives_reason(route: Route[Any], body: Any) -> bool:
-    """Returns whether an answer that cannot be read is an error: it has a reason, and nothing that
-    is documented.
-    """
+    """Returns whether an answer that cannot be read is an error: it has a reason, and nothing that is documented."""
     kind: Any = route.result
     names = wire_names(kind.__args__[0] if route.is_paged else kind) - _TELLING
     objects = [each for each in scalars.as_list(_refusal(body)) or () if isinstance(each, dict)]
@@ -313,9 +308,7 @@ def _read_object(route: Route[R], data: Any, path: str) -> R:
 
 
 def _check_shape(result: Any, data: Any) -> None:
-    """Raises DecodeError for a single value in place of a list, and for an object with no
-    documented name.
-    """
+    """Raises DecodeError for a single value in place of a list, and for an object with no documented name."""
     if is_tuple(result) and not isinstance(data, list):
         raise DecodeError("", "expected an array")
     names = wire_names(result)
@@ -338,9 +331,7 @@ def _unwrapped(result: Any, data: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def with_partial_errors(result: R, body: Mapping[str, Any]) -> R:
-    """Returns the result with the errors and other members beside its data, if it has attributes
-    for them.
-    """
+    """Returns the result with the errors and other members beside its data, if it has attributes for them."""
     errors = read_errors(body["errors"]) if body.get("errors") is not None else ()
     if isinstance(result, tuple):
         return cast("R", Items.of(result, errors))
@@ -353,9 +344,7 @@ def with_partial_errors(result: R, body: Mapping[str, Any]) -> R:
 
 
 def read_error(reply: Reply) -> ApiError:
-    """Returns the error for a reply. Never raises: an HTML page or an empty body keeps its
-    status.
-    """
+    """Returns the error for a reply. Never raises: an HTML page or an empty body keeps its status."""
     body = _refusal(_json_body(reply.content))
     found = [read_partial_error(item) for item in _listed_errors(body)[:MAX_ERRORS]]
     problems = [each for each in found if isinstance(each, Problem)]
@@ -392,15 +381,11 @@ def _json_body(content: bytes) -> Any:
 
 
 MAX_ERRORS: Final = 250
-"""The most errors read from an answer: more than the service documents, and few enough not to block
-the event loop.
-"""
+"""The most errors read from an answer: more than the service documents, and few enough not to block the event loop."""
 
 
 def _listed_errors(body: Any) -> list[Any]:
-    """Returns everything an error answer says, wherever it stands: problems, coded errors, plain
-    strings.
-    """
+    """Returns everything an error answer says, wherever it stands: problems, coded errors, plain strings."""
     if isinstance(body, list):
         return [item for item in body[:MAX_ERRORS] if isinstance(item, dict | str)]
     if not isinstance(body, dict):
@@ -436,9 +421,7 @@ NOT_FOUND: Final = "NOT_FOUND"
 
 
 def _webhook_failure(body: Any) -> str | None:
-    """Returns the webhook failure reason of platform section 7.2 in an answer, in whichever of its
-    texts.
-    """
+    """Returns the webhook failure reason of platform section 7.2 in an answer, in whichever of its texts."""
     from socialapi.models.webhooks import WEBHOOK_FAILURES
 
     pattern = _one_of(WEBHOOK_FAILURES)
@@ -548,9 +531,7 @@ def _summary(reply: Reply, body: Any, *, has_reason: bool) -> str:
 
 
 def _markup_or_text(reply: Reply) -> list[str]:
-    """Returns the reason in an answer that is not JSON: a title of HTML, the messages of XML, or a
-    plain text.
-    """
+    """Returns the reason in an answer that is not JSON: a title of HTML, the messages of XML, or a plain text."""
     try:
         text = codecs.getincrementaldecoder("utf-8")().decode(reply.content[:MAX_SEARCHED])
     except UnicodeDecodeError:

@@ -14,16 +14,12 @@ RATE_LIMIT_BACKOFF_CEILING_SECONDS: Final = 60.0
 JITTER_SHARE: Final = 0.1
 """The most jitter added, as a share of the wait, so that clients do not all come back at once."""
 JITTER_SECONDS: Final = 1.0
-"""The jitter added to a wait that the service asked for, so that refused clients do not return
-together.
-"""
+"""The jitter added to a wait that the service asked for, so that refused clients do not return together."""
 
 
 @attrs.frozen
 class Failure:
-    """A failed attempt: whether the service executed it, what it answered, the wait it asked for in
-    seconds.
-    """
+    """A failed attempt: whether the service executed it, what it answered, the wait it asked for in seconds."""
 
     executed: Executed
     summary: str

@@ -25,9 +25,7 @@ _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?
 
 
 def only(value: Any) -> Any:
-    """Returns the item of an array of one; any other value unchanged. Raises DecodeError for
-    several items.
-    """
+    """Returns the item of an array of one; any other value unchanged. Raises DecodeError for several items."""
     while value.__class__ is list:
         if len(value) > 1:
             raise DecodeError("", "expected one value, not several")

@@ -1,6 +1,4 @@
-"""Handlers for ad accounts, their apps, features and history, and for sandbox accounts (advertising
-section 4.2).
-"""
+"""Handlers for ad accounts, their apps, features and history, and for sandbox accounts (advertising section 4.2)."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -124,9 +122,7 @@ def _account(call: Call) -> Record:
 
 
 def _test_account(call: Call) -> Record:
-    """Returns the account, which must have been created in the sandbox: the others do
-    not exist there.
-    """
+    """Returns the account, which must have been created in the sandbox: the others do not exist there."""
     account = _account(call)
     if not account["is_sandbox"]:
         raise ads_not_found("account_id")
@@ -164,9 +160,7 @@ async def list_history(call: Call) -> Answer:
 
 
 def _moment(text: str) -> str:
-    """Returns a time that the rules have checked in the service's notation, in which times
-    compare as texts do.
-    """
+    """Returns a time that the rules have checked in the service's notation, in which times compare as texts do."""
     parsed = parse_timestamp(text)
     assert parsed is not None, "the rules have checked it"
     return timestamp(parsed.timestamp())

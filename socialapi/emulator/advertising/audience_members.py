@@ -12,9 +12,7 @@ Times = tuple[float, ...]
 Users = Iterable[Mapping[str, Iterable[str]]]
 
 SLICE: Final = 5_000
-"""The number of identifiers that are looked at before others are served: a few
-milliseconds of work.
-"""
+"""The number of identifiers that are looked at before others are served: a few milliseconds of work."""
 
 
 class Members:
@@ -29,9 +27,7 @@ class Members:
         self._by_kind: dict[str, dict[str, Times]] = {}
 
     def update(self, users: Users, times: Period, now: float) -> None:
-        """Makes each identifier of the users a member for a period, which replaces its periods
-        from that start on.
-        """
+        """Makes each identifier of the users a member for a period, which replaces its periods from that start on."""
         by_kind = self._by_kind
         is_later = times[0] > now
         for user in users:
@@ -54,9 +50,7 @@ class Members:
 
     @property
     def held(self) -> int:
-        """The number of identifiers that are kept, including those that are not in force
-        yet or any more.
-        """
+        """The number of identifiers that are kept, including those that are not in force yet or any more."""
         return sum(map(len, self._by_kind.values()))
 
     def slices(self, now: float) -> Iterator[list[tuple[str, str]]]:

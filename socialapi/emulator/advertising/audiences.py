@@ -1,6 +1,4 @@
-"""Handlers for audience and do-not-reach uploads, and audience permissions (advertising sections
-4.7, 4.9 and 4.10).
-"""
+"""Handlers for audience and do-not-reach uploads, and audience permissions (advertising sections 4.7, 4.9 and 4.10)."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -22,9 +20,7 @@ from socialapi.problems import BrokenRule
 from socialapi.routes import audiences as routes
 
 ERRORS_PER_OPERATION: Final = 10
-"""The number of broken rules that are listed for an operation, which may hold tens of
-thousands of users.
-"""
+"""The number of broken rules that are listed for an operation, which may hold tens of thousands of users."""
 
 SMALLEST_TARGETABLE_LIST: Final = 100
 """A do-not-reach list with fewer members is TOO_SMALL; the documentation gives no number."""
@@ -62,9 +58,7 @@ async def upload_to_do_not_reach_list(call: Call) -> Answer:
 
 @serves(routes.DO_NOT_REACH_LIST_DELETE)
 async def delete_do_not_reach_list(call: Call) -> Answer:
-    """Deletes the list, and returns it. It is not found any more, neither to delete it again nor
-    to upload to it.
-    """
+    """Deletes the list, and returns it. It is not found any more, neither to delete it again nor to upload to it."""
     found = _list(call)
     found.deleted = True
     found.updated_at = call.state.clock.now()
@@ -92,9 +86,7 @@ def _list(call: Call) -> DoNotReach:
 
 
 def _upload(call: Call, members: Members) -> list[int]:
-    """Checks the whole batch, then applies the whole batch. Returns the number of users
-    of each operation.
-    """
+    """Checks the whole batch, then applies the whole batch. Returns the number of users of each operation."""
     operations = call.body
     # The number is checked first, so that the operations of an oversized batch are not looked at.
     if isinstance(operations, list) and len(operations) > MAX_OPERATIONS:
@@ -112,9 +104,7 @@ _IN_OPERATION: Final = re.compile(r"\[(\d+)\]\.?(.*)", re.DOTALL)
 
 
 def _operation_errors(broken: Iterable[BrokenRule]) -> Iterable[dict[str, Any]]:
-    """Yields the broken rules by the operation they are in; a rule about the body as a
-    whole is in none.
-    """
+    """Yields the broken rules by the operation they are in; a rule about the body as a whole is in none."""
     listed: dict[int, int] = {}
     for rule in broken:
         if (found := _IN_OPERATION.fullmatch(rule.path)) is None:
@@ -179,9 +169,7 @@ _FILTERS: Final = (
 
 @serves(routes.AUDIENCE_PERMISSIONS)
 async def list_permissions(call: Call) -> Answer:
-    """Returns the permissions of an audience: all of them to the account that owns it, and to
-    others their own.
-    """
+    """Returns the permissions of an audience: all of them to the account that owns it, and to others their own."""
     account_id, audience_id = call.account_id, call.path["tailored_audience_id"]
     owner = owner_of(call.state, audience_id)
     if owner is None or not may_target(call.state, account_id, audience_id):
@@ -220,9 +208,7 @@ async def grant(call: Call) -> Answer:
 
 @serves(routes.AUDIENCE_PERMISSION_DELETE)
 async def revoke(call: Call) -> Answer:
-    """Ends the account's permission to target the audience in new campaigns;
-    running ones continue.
-    """
+    """Ends the account's permission to target the audience in new campaigns; running ones continue."""
     _check_owner(call)
     permission = require_record(call, _KIND, _ID)
     if permission["tailored_audience_id"] != call.path["tailored_audience_id"]:
@@ -234,9 +220,7 @@ async def revoke(call: Call) -> Answer:
 
 
 def _check_owner(call: Call) -> None:
-    """Refuses the call unless the account owns the audience, because only the owner may
-    change who uses it.
-    """
+    """Refuses the call unless the account owns the audience, because only the owner may change who uses it."""
     owner = owner_of(call.state, call.path["tailored_audience_id"])
     if owner is None:
         raise ads_not_found("tailored_audience_id")

@@ -1,6 +1,4 @@
-"""Handlers for business and curated categories, and their line items (advertising sections 4.3 and
-4.5).
-"""
+"""Handlers for business and curated categories, and their line items (advertising sections 4.3 and 4.5)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -25,9 +23,7 @@ async def list_business_categories(call: Call) -> Answer:
 
 @serves(routes.CURATED_CATEGORIES)
 async def list_curated_categories(call: Call) -> Answer:
-    """Returns the curated categories that are available in at least one of the countries, always
-    with their total.
-    """
+    """Returns the curated categories that are available in at least one of the countries, always with their total."""
     countries = frozenset(call.query.get("country_codes", ()))
 
     def is_available(category: Record) -> bool:
@@ -96,9 +92,7 @@ def _table(call: Call) -> Table:
 def _pair_rules(
     call: Call, given: Mapping[str, Any], pair: Mapping[str, Any], *, changed: Record | None
 ) -> Iterable[BrokenRule]:
-    """Yields a broken rule if the resulting pair is not new. Raises Refusal if a given
-    record does not exist.
-    """
+    """Yields a broken rule if the resulting pair is not new. Raises Refusal if a given record does not exist."""
     advertising = call.state.advertising
     places = {
         "line_item_id": advertising.table(call.account_id, "line_items"),

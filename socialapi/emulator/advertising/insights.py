@@ -1,6 +1,4 @@
-"""The handler for keyword insights, with numbers derived from the keywords (advertising section
-4.6).
-"""
+"""The handler for keyword insights, with numbers derived from the keywords (advertising section 4.6)."""
 
 import hashlib
 import math
@@ -25,9 +23,7 @@ COUNTRIES: Final[Mapping[str, str]] = {
     "1b107df3ccc0aaa1": "BR",
     "3f14ce28dc7c4566": "AU",
 }
-"""Countries by their known targeting values; any other code of two capital letters is
-accepted as well.
-"""
+"""Countries by their known targeting values; any other code of two capital letters is accepted as well."""
 
 WORLD: Final = "US"
 """The country of requests that name none: results are of a single one."""
@@ -55,9 +51,7 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
 
 @serves(routes.KEYWORD_INSIGHTS, rules=_rules)
 async def search_keywords(call: Call) -> Answer:
-    """Returns related keywords, and one number for each unit of the range, even
-    for a partial unit.
-    """
+    """Returns related keywords, and one number for each unit of the range, even for a partial unit."""
     query = call.query
     location = query.get("location", WORLD)
     country = COUNTRIES.get(location, location)
@@ -90,9 +84,7 @@ def _number(*about: object) -> int:
 
 
 def _volume(keywords: list[str], negative: list[str], country: str, begins: float, unit: int) -> int:
-    """Returns the number of posts. Those with any keyword add up, and each negative keyword
-    takes a tenth away.
-    """
+    """Returns the number of posts. Those with any keyword add up, and each negative keyword takes a tenth away."""
     most = _MAX_A_DAY * unit // _SECONDS["DAY"]
     counted = [keyword for keyword in keywords if keyword not in negative]
     found = sum(_number(keyword, country, int(begins)) % most for keyword in counted)

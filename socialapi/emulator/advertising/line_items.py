@@ -1,6 +1,4 @@
-"""Handlers for line items: changes with all their rules, deletion, and targeting (advertising
-sections 4.4 and 4.8).
-"""
+"""Handlers for line items: changes with all their rules, deletion, and targeting (advertising sections 4.4 and 4.8)."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -56,9 +54,7 @@ def _preroll_categories(call: Call, categories: Iterable[str]) -> Iterable[Broke
 
 @serves(routes.LINE_ITEM_UPDATE, rules=_rules)
 async def update_line_item(call: Call) -> Answer:
-    """Changes the line item, and returns it. A bid is ignored while the service sets
-    bids automatically.
-    """
+    """Changes the line item, and returns it. A bid is ignored while the service sets bids automatically."""
     line_item = require_record(call, "line_items", "line_item_id")
     changes = {name: _stored(name, value) for name, value in call.query.items()}
     if changes.get("bid_strategy", line_item["bid_strategy"]) == "AUTO":
@@ -86,9 +82,7 @@ def _change(call: Call, line_item: Record, changes: dict[str, Any]) -> None:
 
 
 def _stored(name: str, value: Any) -> Any:
-    """Returns a value as it is stored: times as the service writes them, and lists as lists,
-    even if cleared.
-    """
+    """Returns a value as it is stored: times as the service writes them, and lists as lists, even if cleared."""
     if name in _TIMES and value is not None:
         parsed = parse_timestamp(value)
         assert parsed is not None, "the rules have checked it"
@@ -98,9 +92,7 @@ def _stored(name: str, value: Any) -> Any:
 
 @serves(audiences.TARGETED)
 async def list_targeting_campaigns(call: Call) -> Answer:
-    """Returns the account's own campaigns with those of their line items that
-    target the audience.
-    """
+    """Returns the account's own campaigns with those of their line items that target the audience."""
     account_id, audience_id = call.account_id, call.path["custom_audience_id"]
     criteria = call.state.advertising.table(account_id, "targeting_criteria").live()
     targeting = [each for each in criteria if each["custom_audience_id"] == audience_id]
@@ -131,9 +123,7 @@ async def list_targeting_campaigns(call: Call) -> Answer:
 
 
 def is_servable(line_item: Record, campaign: Record) -> bool:
-    """Returns whether posts of the line item can be served: neither it nor its campaign is
-    paused or deleted.
-    """
+    """Returns whether posts of the line item can be served: neither it nor its campaign is paused or deleted."""
     return all(each["entity_status"] == "ACTIVE" and not each["deleted"] for each in (line_item, campaign))
 
 
@@ -152,9 +142,7 @@ def permissions(state: State, audience_id: str) -> list[Record]:
 
 
 def may_target(state: State, account_id: str, audience_id: str) -> bool:
-    """Returns whether an account may target an audience in new campaigns: it must own it, or have
-    been granted it.
-    """
+    """Returns whether an account may target an audience in new campaigns: it must own it, or have been granted it."""
     granted = {each["granted_account_id"] for each in permissions(state, audience_id)}
     return account_id in granted or owner_of(state, audience_id) == account_id
 

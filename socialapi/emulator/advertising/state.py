@@ -17,9 +17,7 @@ _COMPARED: Final = 200
 
 @attrs.frozen
 class Order:
-    """An order by the values of a scalar field. Records with equal values are in order of
-    creation.
-    """
+    """An order by the values of a scalar field. Records with equal values are in order of creation."""
 
     field: str
     descending: bool = False
@@ -27,9 +25,7 @@ class Order:
 
 @attrs.frozen
 class Cursor:
-    """The position after a record in an order: its value at that time, and its position among all
-    records.
-    """
+    """The position after a record in an order: its value at that time, and its position among all records."""
 
     value: Any
     position: int
@@ -90,9 +86,7 @@ class Table:
         record.update(changes)
 
     def after(self, order: Order | None, cursor: Cursor | None) -> Iterator[int]:
-        """Yields the positions of the records after a cursor, or of all. Without an order they
-        come by creation.
-        """
+        """Yields the positions of the records after a cursor, or of all. Without an order they come by creation."""
         if order is None:
             return iter(range(0 if cursor is None else cursor.position + 1, len(self.rows)))
         entries = self._orders.get(order)
@@ -224,9 +218,7 @@ class Advertising:
         self._tables[account_id, kind] = Table(load)
 
     def tables(self) -> Iterator[tuple[str, str, Table]]:
-        """Yields the account, the kind and the records of every table that
-        belongs to an account.
-        """
+        """Yields the account, the kind and the records of every table that belongs to an account."""
         return ((account_id, kind, table) for (account_id, kind), table in list(self._tables.items()))
 
     def new_id(self) -> str:

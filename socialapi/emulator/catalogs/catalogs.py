@@ -12,9 +12,7 @@ from socialapi.routes import catalogs as routes
 
 
 def the_catalog(call: Call) -> Catalog:
-    """Returns the catalog in the path, which must be the caller's own, after filling product
-    sets that are due.
-    """
+    """Returns the catalog in the path, which must be the caller's own, after filling product sets that are due."""
     catalog = call.state.catalogs.get(call.path["product_catalog_id"])
     if catalog is None:
         raise ads_not_found("product_catalog_id")
@@ -25,9 +23,7 @@ def the_catalog(call: Call) -> Catalog:
 
 
 PROCESSING_SECONDS: Final = 30.0
-"""The time until the products of a filtered set are found, by the emulator's clock; no
-number is documented.
-"""
+"""The time until the products of a filtered set are found, by the emulator's clock; no number is documented."""
 
 
 @serves(routes.PRODUCT_SET)

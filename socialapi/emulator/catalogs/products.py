@@ -52,9 +52,7 @@ Result = dict[str, Any]
 
 
 def count_products(received: Received) -> tuple[int | None, int | None]:
-    """Returns how many products a body has, or None if it cannot be read. The number
-    of users is None.
-    """
+    """Returns how many products a body has, or None if it cannot be read. The number of users is None."""
     try:
         return len(received.json()["products"]), None
     except (ValueError, TypeError, KeyError):
@@ -69,9 +67,7 @@ class ProductRows(ForwardRows):
     group_key: str | None
 
     def after(self, cursor: int | None) -> Iterator[int]:
-        """Yields the positions of the first product of each group, or of all
-        products of the group.
-        """
+        """Yields the positions of the first product of each group, or of all products of the group."""
         return self.stock.positions(-1 if cursor is None else cursor, self.group_key)
 
     def cursor_of(self, position: int) -> int:
@@ -81,9 +77,7 @@ class ProductRows(ForwardRows):
 
 @serves(routes.PRODUCTS)
 async def list_products(call: Call) -> Answer:
-    """Returns a page of products in the order of submission: the first of each group, or all of the
-    requested group.
-    """
+    """Returns a page of products in the order of submission: the first of each group, or all of the requested group."""
     stock = the_catalog(call).stock
     page = paginate(call, ProductRows(stock, call.query.get("item_group_key")), default=DEFAULT_COUNT)
     products = [stock.fields(stock.at(position)) for position in page.positions]
@@ -92,9 +86,7 @@ async def list_products(call: Call) -> Answer:
 
 @serves(routes.PRODUCTS_PUT, measure=count_products, faults=PRODUCT_FAULTS)
 async def put_products(call: Call) -> Answer:
-    """Returns the result of each product, in the order of the request, without products whose id
-    is repeated there.
-    """
+    """Returns the result of each product, in the order of the request, without products whose id is repeated there."""
     stock, products = the_catalog(call).stock, call.body["products"]
     counts = Counter(map(_id_of, products))
     lost, refused = _of_fault(call.fault, "product_missing"), _of_fault(call.fault, "product_error")
@@ -139,9 +131,7 @@ def _put(call: Call, stock: Stock, product: Any) -> Result:
 
 
 def _failed(stock: Stock, product: Any, broken: Iterable[BrokenRule]) -> Result:
-    """Returns the result of a product that is refused. A stored product with its
-    id stays as it is.
-    """
+    """Returns the result of a product that is refused. A stored product with its id stays as it is."""
     product_id = _id_of(product)
     known = None if product_id is None else stock.get(product_id)
     errors = [_error(rule) for rule in broken]

@@ -132,9 +132,7 @@ class Stock:
         )
 
     def slices(self) -> Iterator[list[Item]]:
-        """Yields all products in lists of at most `SLICE`. Those added after the start
-        are not included.
-        """
+        """Yields all products in lists of at most `SLICE`. Those added after the start are not included."""
         rows = list(self._rows)
         for start in range(0, len(rows), SLICE):
             yield [item for item in rows[start : start + SLICE] if item is not None]
@@ -172,9 +170,7 @@ class ProductChecksum:
 
 
 Matches = Callable[[Any], bool]
-"""Returns whether the value of an attribute matches; the value is None if a product
-lacks the attribute.
-"""
+"""Returns whether the value of an attribute matches; the value is None if a product lacks the attribute."""
 
 _AMOUNTS: Final = ("price", "sale_price")
 _AMOUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ([A-Z]{3})")
@@ -253,9 +249,7 @@ def _words(text: str) -> list[str]:
 
 @attrs.define(kw_only=True)
 class SetOfProducts:
-    """A product set: MANUAL with the keys of its products, or FILTERED, whose products are
-    determined at `due_at`.
-    """
+    """A product set: MANUAL with the keys of its products, or FILTERED, whose products are determined at `due_at`."""
 
     id: str
     name: str

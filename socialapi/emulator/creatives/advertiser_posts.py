@@ -79,9 +79,7 @@ def _author_id(query: Mapping[str, Any]) -> str:
 
 
 def _check_author(call: Call, query: Mapping[str, Any]) -> None:
-    """Refuses an author who has not granted access to the account, and organic posts by
-    anybody but the caller.
-    """
+    """Refuses an author who has not granted access to the account, and organic posts by anybody but the caller."""
     author = call.state.users.get(_author_id(query))
     if author is None or call.account_id not in author.account_ids:
         raise forbidden("the user has not granted access to the account", "as_user_id")
@@ -107,9 +105,7 @@ def _use(call: Call, media_keys: Iterable[str]) -> None:
 
 
 def _of_account(call: Call, post_id: str) -> Record:
-    """Returns a post that was created here, or adopts another one of an
-    advertiser of the account.
-    """
+    """Returns a post that was created here, or adopts another one of an advertiser of the account."""
     found = _table(call).get(post_id)
     if found is not None:
         return found

@@ -1,6 +1,4 @@
-"""Handlers of cards: with components, polls and video conversations (creatives sections
-4.2, 4.4 and 4.5).
-"""
+"""Handlers of cards: with components, polls and video conversations (creatives sections 4.2, 4.4 and 4.5)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
@@ -145,9 +143,7 @@ async def get_poll_card(call: Call) -> Answer:
 
 
 def _rules(call: Call) -> Iterable[BrokenRule]:
-    """Yields the broken rules: a medium must be of the library, and the account must be one
-    that may use it.
-    """
+    """Yields the broken rules: a medium must be of the library, and the account must be one that may use it."""
     if "media_key" not in call.query:
         return
     account = call.state.advertising.accounts.get(call.account_id)
@@ -183,9 +179,7 @@ def _poll_table(call: Call) -> Table:
 
 
 def _shown(poll: Record) -> Record:
-    """Returns the documented fields, and the image of a poll that has one, which has no
-    documented field.
-    """
+    """Returns the documented fields, and the image of a poll that has one, which has no documented field."""
     return to_wire(poll, PollCard) | ({"image_url": poll["image_url"]} if "image_url" in poll else {})
 
 
@@ -210,9 +204,7 @@ async def get_conversation_card(call: Call) -> Answer:
 
 
 def _media_rules(call: Call, given: Mapping[str, Any]) -> Iterable[BrokenRule]:
-    """Yields the broken rules: the given media must be in the library, and of the kind of
-    their parameter.
-    """
+    """Yields the broken rules: the given media must be in the library, and of the kind of their parameter."""
     media = {
         name: in_library(call, given[name], name)
         for name in _SAID

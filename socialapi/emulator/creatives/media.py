@@ -49,9 +49,7 @@ def kind_rules(medium: Record, kinds: Sequence[str], parameter: str) -> Iterable
 
 
 def poll_image_rules(medium: Record, parameter: str) -> Iterable[BrokenRule]:
-    """Yields the broken rules of the image of a poll, which has a minimum width and a
-    shape (section 4.4).
-    """
+    """Yields the broken rules of the image of a poll, which has a minimum width and a shape (section 4.4)."""
     if medium["width"] < _NARROWEST:
         yield BrokenRule(path=parameter, reason=f"must be an image of at least {_NARROWEST} pixels in width")
     if abs(medium["width"] / medium["height"] - _POLL_RATIO) > _TOLERANCE:
@@ -98,9 +96,7 @@ async def delete_account_medium(call: Call) -> Answer:
 
 
 def add_preroll(call: Call, medium: Record) -> None:
-    """Adds a video of the library that is made for prerolls to the account media, which happens
-    automatically (3).
-    """
+    """Adds a video of the library that is made for prerolls to the account media, which happens automatically (3)."""
     made = new_record(call, **preroll(medium))
     call.state.advertising.table(call.account_id, ACCOUNT_MEDIA).add(made)
 

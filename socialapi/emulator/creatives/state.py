@@ -83,9 +83,7 @@ def preroll(medium: Record) -> Record:
 
 
 def of_poll(medium: Record | None) -> dict[str, Any]:
-    """Returns the type of a poll with this medium, and the medium's address; the key
-    itself is not shown.
-    """
+    """Returns the type of a poll with this medium, and the medium's address; the key itself is not shown."""
     if medium is None:
         return {"card_type": "TEXT_POLLS"}
     if medium["media_type"] == "IMAGE":
@@ -105,9 +103,7 @@ def of_poll(medium: Record | None) -> dict[str, Any]:
 
 
 def of_conversation(video: Record, poster: Record | None) -> Record:
-    """Returns the fields of a conversation card about its video and the image
-    that stands for it.
-    """
+    """Returns the fields of a conversation card about its video and the image that stands for it."""
     return {
         "media_url": video["media_url"],
         "poster_media_url": first_frame(video) if poster is None else poster["media_url"],

@@ -37,9 +37,7 @@ class PageShown(Exception):
 
 @attrs.frozen(kw_only=True)
 class Question:
-    """What a user is asked to decide. `fields` are sealed, returned with the form, and
-    identify the sign-in.
-    """
+    """What a user is asked to decide. `fields` are sealed, returned with the form, and identify the sign-in."""
 
     app: App
     may: Sequence[str]
@@ -62,9 +60,7 @@ def browser_of(call: Call) -> str:
 
 
 def signed_in(call: Call, question: Question) -> User | None:
-    """Returns the user who has signed in with this browser, unless the sign-in must be shown or is
-    for another user.
-    """
+    """Returns the user who has signed in with this browser, unless the sign-in must be shown or is for another user."""
     user = call.state.users.get(call.state.sign_ins.browsers.get(browser_of(call), ""))
     wanted = call.state.user_named(question.screen_name) if question.screen_name else user
     return user if user is wanted and not question.force_login else None

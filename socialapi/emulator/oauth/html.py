@@ -104,9 +104,7 @@ def hidden_fields(fields: Mapping[str, str]) -> str:
 
 
 def name_field(screen_name: str, known: Iterable[str], error: str) -> str:
-    """Returns the field of the sign-in form. A screen name is enough, because users have
-    no passwords here.
-    """
+    """Returns the field of the sign-in form. A screen name is enough, because users have no passwords here."""
     options = "".join(f'<option value="{escape(name)}"></option>' for name in known)
     described = ' aria-describedby="problem" aria-invalid="true"' if error else ""
     return (

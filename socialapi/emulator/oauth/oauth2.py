@@ -1,6 +1,4 @@
-"""OAuth 2.0: app-only tokens (platform section 5.2), and sign-in with PKCE (section 5.4;
-RFC 6749 and 7636).
-"""
+"""OAuth 2.0: app-only tokens (platform section 5.2), and sign-in with PKCE (section 5.4; RFC 6749 and 7636)."""
 
 import base64
 import hashlib
@@ -128,9 +126,7 @@ def _recognised(parameters: Mapping[str, str]) -> dict[str, str]:
 
 
 def _question(call: Call, given: Mapping[str, str]) -> Question:
-    """Returns what to ask the user. Errors are redirected only if the address is known to
-    belong to the app.
-    """
+    """Returns what to ask the user. Errors are redirected only if the address is known to belong to the app."""
     app = call.state.apps.get(given.get("client_id", ""))
     if app is None or not is_registered(app, given.get("redirect_uri", "")):
         sentence = "The app is unknown, or the address to go back to is not registered for it."
@@ -184,9 +180,7 @@ class TokenError(Exception):
 
 @serves(routes.OAUTH2_TOKEN, caller=named_app)
 async def create_tokens(call: Call) -> Answer:
-    """Returns an access token that expires, and with the scope for it a refresh token that can be used
-    once.
-    """
+    """Returns an access token that expires, and with the scope for it a refresh token that can be used once."""
     try:
         return _issued(call, _redeemed(call, *_client_and_form(call)))
     except TokenError as refusal:

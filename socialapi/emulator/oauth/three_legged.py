@@ -1,6 +1,4 @@
-"""Handlers of the OAuth 1.0a sign-in in three steps, and the callback URLs of an app
-(platform section 5.3).
-"""
+"""Handlers of the OAuth 1.0a sign-in in three steps, and the callback URLs of an app (platform section 5.3)."""
 
 import secrets
 from collections.abc import Mapping

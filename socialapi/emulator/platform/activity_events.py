@@ -18,9 +18,7 @@ Fields = Mapping[str, Any]
 
 @attrs.frozen(kw_only=True)
 class ActivityEvent:
-    """An activity event. `event_type` is kept as given, even if deprecated; `filter` says
-    who receives it.
-    """
+    """An activity event. `event_type` is kept as given, even if deprecated; `filter` says who receives it."""
 
     event_id: str
     event_type: str
@@ -61,9 +59,7 @@ def subscribed_apps(platform: Platform) -> set[str]:
 def routed(
     subscriptions: Sequence[ActivitySubscription | None], webhook_ids: Sequence[str]
 ) -> Iterator[tuple[str, ActivitySubscription | None]]:
-    """Yields the webhooks of an app that get an event, each once: the one a subscription names,
-    or else every one.
-    """
+    """Yields the webhooks of an app that get an event, each once: the one a subscription names, or else every one."""
     seen: set[str] = set()
     for subscription in subscriptions:
         named = None if subscription is None else subscription.webhook_id
@@ -112,9 +108,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 class EventRouter:
-    """Finds the subscriptions of events, and remembers recent events that any app would have
-    received.
-    """
+    """Finds the subscriptions of events, and remembers recent events that any app would have received."""
 
     def __init__(self, streams: StreamHub, deliveries: Deliveries) -> None:
         self._streams = streams

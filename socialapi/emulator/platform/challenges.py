@@ -80,9 +80,7 @@ class Challenges:
             return f"the request failed: {type(reason).__name__}"
 
     async def _check_again(self, state: State, webhook: Webhook) -> None:
-        """Challenges a webhook. One that fails becomes invalid; only a PUT makes it valid
-        again (section 3.1).
-        """
+        """Challenges a webhook. One that fails becomes invalid; only a PUT makes it valid again (section 3.1)."""
         reason = await self.failure(webhook.url, state.apps[webhook.app_key].api_key_secret)
         webhook.checked_at = state.clock.now()
         if reason is not None:

@@ -53,9 +53,7 @@ async def publish_article(call: Call) -> Answer:
 
 
 def _check_cover(call: Call, cover: dict[str, Any]) -> None:
-    """Refuses an unknown medium. It may be named by its key or its id, since
-    neither is documented.
-    """
+    """Refuses an unknown medium. It may be named by its key or its id, since neither is documented."""
     media = call.state.platform.media
     known = {*media, *(key.partition("_")[2] for key in media)}
     for name in _MEDIA_NAMES:

@@ -26,9 +26,7 @@ it is being closed.
 
 
 class LocalhostResolver(aiohttp.ThreadedResolver):
-    """Resolves `localhost` and the names below it to loopback, whatever the system says, and other
-    names as usual.
-    """
+    """Resolves `localhost` and the names below it to loopback, whatever the system says, and other names as usual."""
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
@@ -86,9 +84,7 @@ class Outgoing:
 
 
 QUEUE_EVENTS: Final = 10_000
-"""The number of events that may wait for a webhook. Further ones are lost, unless their
-publisher waits for room.
-"""
+"""The number of events that may wait for a webhook. Further ones are lost, unless their publisher waits for room."""
 ROOM_EVENTS: Final = 8_000
 IN_FLIGHT: Final = 32
 """The number of deliveries to one webhook that may be in progress at once."""
@@ -101,17 +97,13 @@ UNANSWERED: Final = "unanswered"
 
 @attrs.define
 class DeliveryCounters:
-    """The outcomes of the deliveries to a webhook. Forged ones, sent by faults, are counted
-    separately.
-    """
+    """The outcomes of the deliveries to a webhook. Forged ones, sent by faults, are counted separately."""
 
     url: str
     delivered: int = 0
     failed: int = 0
     skipped: int = 0
-    """The deliveries that were not sent, because the webhook was invalid or deleted, or
-    its queue was full.
-    """
+    """The deliveries that were not sent, because the webhook was invalid or deleted, or its queue was full."""
     statuses: Counter[str] = attrs.field(factory=Counter)
     forgeries_sent: int = 0
     forgeries_accepted: int = 0
@@ -162,9 +154,7 @@ class Outbox:
         self._closed = False
 
     def put(self, body: bytes, copies: int = 1) -> bool:
-        """Adds an event, or several copies of it. Returns False if too many wait;
-        then it is lost.
-        """
+        """Adds an event, or several copies of it. Returns False if too many wait; then it is lost."""
         if len(self._waiting) >= QUEUE_EVENTS:
             self.counters.skipped += copies
             return False
@@ -185,9 +175,7 @@ class Outbox:
         return [body for at, body in self._history if begin <= at <= end]
 
     def take(self) -> bytes | None:
-        """Returns the next body to send, or None if nothing waits or nothing more
-        may be sent now.
-        """
+        """Returns the next body to send, or None if nothing waits or nothing more may be sent now."""
         if not self._waiting or self.in_flight >= IN_FLIGHT:
             return None
         self.in_flight += 1
@@ -293,9 +281,7 @@ class Deliveries:
             self._start(outbox)
 
     def replay(self, webhooks: Sequence[Webhook], begin: float, end: float) -> int:
-        """Delivers again what was published to the webhooks in this time. Returns the
-        number of events.
-        """
+        """Delivers again what was published to the webhooks in this time. Returns the number of events."""
         found = {webhook.id: self.outbox(webhook).published_between(begin, end) for webhook in webhooks}
         for webhook in webhooks:
             if bodies := found[webhook.id]:
@@ -323,9 +309,7 @@ class Deliveries:
         return {webhook_id: counters.to_wire() for webhook_id, counters in self._counters_of.items()}
 
     def to_wire(self, webhook: Webhook) -> dict[str, Any]:
-        """Returns the outcomes for a webhook, and the number of events that wait for it or are
-        being delivered.
-        """
+        """Returns the outcomes for a webhook, and the number of events that wait for it or are being delivered."""
         outbox = self.outbox(webhook)
         return {**outbox.counters.to_wire(), "waiting": outbox.waiting, "in_flight": outbox.in_flight}
 
@@ -373,8 +357,7 @@ class Deliveries:
         if kind == "delivery_duplicate":
             counters.count(await self._post(url, body, signature))
         elif kind == "delivery_tampered":
-            # The body is still JSON and has the same event, so that only the signature gives the
-            # forgery away.
+            # The body is still JSON and has the same event, so that only the signature gives the forgery away.
             counters.count_forgery(await self._post(url, body[:-1] + b',"tampered":true}', signature))
         elif kind == "delivery_forged":
             counters.count_forgery(await self._post(url, body, signed(body, _WRONG_SECRET)))

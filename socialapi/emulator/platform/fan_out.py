@@ -210,9 +210,7 @@ class StreamHub:
             stream.end(disconnect_type, Ending(disconnect_type, self.problem_line(disconnect_type), flush=True))
 
     def end_all(self, disconnect_type: str, *, abruptly: bool = False, patience: float | None = None) -> int:
-        """Ends every live stream, with a problem or in the middle of the answer. Returns how
-        many there were.
-        """
+        """Ends every live stream, with a problem or in the middle of the answer. Returns how many there were."""
         streams = self.streams
         line = None if abruptly else self.problem_line(disconnect_type)
         for stream in streams:

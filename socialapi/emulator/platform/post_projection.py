@@ -16,9 +16,7 @@ Fields = Mapping[str, Any]
 
 
 def may_read(author: User, reader: User | None) -> bool:
-    """Returns whether the reader may read the author's posts: protected ones are for
-    their author alone.
-    """
+    """Returns whether the reader may read the author's posts: protected ones are for their author alone."""
     return not author.profile.get("protected") or author is reader
 
 
@@ -46,9 +44,7 @@ def not_authorized(
 
 
 class Includes:
-    """The related objects that expansions name, without repetitions, as the
-    caller may read them.
-    """
+    """The related objects that expansions name, without repetitions, as the caller may read them."""
 
     def __init__(
         self, state: State, problem_base_url: str, selected: Selection, *, caller: Caller | None = None

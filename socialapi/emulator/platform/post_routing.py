@@ -1,6 +1,4 @@
-"""Routes posts to the streams and webhooks whose rules they match (platform sections 4.1
-and 6.1).
-"""
+"""Routes posts to the streams and webhooks whose rules they match (platform sections 4.1 and 6.1)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -47,9 +45,7 @@ class PostRouter:
         self._recent.clear()
 
     def lines(self, state: State, fields: Fields, packed: bytes) -> Iterator[StreamLine]:
-        """Yields the lines of the post for everybody who gets it; `packed` is
-        its fields as JSON.
-        """
+        """Yields the lines of the post for everybody who gets it; `packed` is its fields as JSON."""
         matches = self._matches(state, fields)
         if not matches:
             return

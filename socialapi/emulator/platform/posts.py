@@ -26,9 +26,7 @@ DEFAULT_PAGE: Final = 10
 
 @serves(routes.POSTS)
 async def look_up_posts(call: Call) -> Answer:
-    """Returns the posts in the order of their ids, each once, and a problem for each
-    that cannot be read.
-    """
+    """Returns the posts in the order of their ids, each once, and a problem for each that cannot be read."""
     selected = selection(call.query)
     posts: list[PostRecord] = []
     errors: list[dict[str, Any]] = []
@@ -160,9 +158,7 @@ async def create_post(call: Call) -> Answer:
 
 
 def _media_keys(state: State, body: Mapping[str, Any]) -> list[str]:
-    """Returns the keys of the media that the post is to show. An id is a key without the
-    kind in front of it.
-    """
+    """Returns the keys of the media that the post is to show. An id is a key without the kind in front of it."""
     ids = body.get("media", {}).get("media_ids", ())
     by_id = {key.partition("_")[2]: key for key in state.platform.media}
     if unknown := [each for each in ids if each not in by_id and each not in state.platform.media]:
@@ -214,9 +210,7 @@ def _check_reply_settings(replier: User, post: PostRecord) -> None:
 
 
 def _check_summoned(call: Call, replier: User, post: PostRecord) -> None:
-    """Refuses a programmatic reply to a user who did not ask for one (section 8). Replies to
-    oneself are allowed.
-    """
+    """Refuses a programmatic reply to a user who did not ask for one (section 8). Replies to oneself are allowed."""
     if call.caller.app.tier == "enterprise" or post.author_id == replier.id:
         return
     fields = post.fields

@@ -81,9 +81,7 @@ class _PostDraft(TypedDict, total=False):
 
 @attrs.frozen(kw_only=True)
 class Draft:
-    """One event or post to publish, and the number of copies of each delivery. One of
-    the two is None.
-    """
+    """One event or post to publish, and the number of copies of each delivery. One of the two is None."""
 
     event: Mapping[str, Any] | None = None
     post: Mapping[str, Any] | None = None

@@ -1,6 +1,4 @@
-"""Publishes posts and events, created through the API or by the control plane (platform
-section 6).
-"""
+"""Publishes posts and events, created through the API or by the control plane (platform section 6)."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
@@ -25,9 +23,7 @@ Fields = Mapping[str, Any]
 
 
 class Publishing:
-    """Publishes to streams and webhooks: `post_created` for the API, `publish` for the control
-    plane.
-    """
+    """Publishes to streams and webhooks: `post_created` for the API, `publish` for the control plane."""
 
     def __init__(
         self,

@@ -10,9 +10,7 @@ _PIECE: Final = re.compile(r'"[^"]*"|[()]|[^\s()"]+|"')
 
 
 def pieces_of(rule: str) -> list[str]:
-    """Returns parentheses, quoted phrases with their marks, and everything else between
-    spaces, `OR` included.
-    """
+    """Returns parentheses, quoted phrases with their marks, and everything else between spaces, `OR` included."""
     return _PIECE.findall(rule)
 
 
@@ -270,9 +268,7 @@ def _condition(word: str) -> Condition:
 
 
 def _phrase(text: str) -> Condition:
-    """Returns a condition for whole words in sequence. A text without any words, such as an emoji,
-    matches anywhere.
-    """
+    """Returns a condition for whole words in sequence. A text without any words, such as an emoji, matches anywhere."""
     wanted = text.casefold()
     words = _WORD.findall(wanted)
     if not words:

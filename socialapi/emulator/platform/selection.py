@@ -1,6 +1,4 @@
-"""The fields and expansions that a request selects, and objects reduced to them (platform section
-2.6).
-"""
+"""The fields and expansions that a request selects, and objects reduced to them (platform section 2.6)."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final, get_args
@@ -37,9 +35,7 @@ KNOWN_NAMES: Final[Mapping[str, Collection[str] | None]] = {
 
 @attrs.frozen
 class Selection:
-    """The selected fields of each kind of object, including the default ones, and the
-    expansions.
-    """
+    """The selected fields of each kind of object, including the default ones, and the expansions."""
 
     post: Collection[str]
     user: Collection[str]

@@ -13,9 +13,7 @@ from socialapi.emulator.responses import packed_json
 from socialapi.models.streams import MAX_RULES
 
 PUBLISHED_POSTS: Final = 100_000
-"""The number of posts given through the control plane that are kept; the oldest of
-more are dropped.
-"""
+"""The number of posts given through the control plane that are kept; the oldest of more are dropped."""
 
 
 @attrs.frozen(kw_only=True)
@@ -145,9 +143,7 @@ Fields = dict[str, Any]
 DEFAULT_MAX_WEBHOOKS: Final = 5
 """The number of webhooks that an app may have; the documentation gives none."""
 DEFAULT_MAX_CONNECTIONS: Final = 5
-"""The number of streaming connections that an app may have open to one endpoint; the
-documentation gives none.
-"""
+"""The number of streaming connections that an app may have open to one endpoint; the documentation gives none."""
 PAST_CONNECTIONS: Final = 1_000
 """The number of ended connections that are remembered."""
 
@@ -179,9 +175,7 @@ class Webhook:
 
 @attrs.frozen(kw_only=True)
 class StreamLink:
-    """A link from an app's filtered stream to a webhook, with the field parameters of its
-    deliveries.
-    """
+    """A link from an app's filtered stream to a webhook, with the field parameters of its deliveries."""
 
     webhook_id: str
     app_key: str
@@ -284,9 +278,7 @@ class Platform:
         self.subscriptions = {each.id: each for each in self.subscriptions.values() if each.webhook_id != webhook_id}
 
     def remember_connection(self, connection: StreamConnection) -> None:
-        """Adds a connection. If too many are remembered, the oldest of those that
-        ended is dropped.
-        """
+        """Adds a connection. If too many are remembered, the oldest of those that ended is dropped."""
         self.connections.append(connection)
         if len(self.connections) > PAST_CONNECTIONS:
             past = (key for key, each in enumerate(self.connections) if each.disconnected_at is not None)

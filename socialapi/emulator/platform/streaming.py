@@ -17,9 +17,7 @@ from socialapi.emulator.platform.state import StreamConnection
 
 @attrs.frozen
 class Ending:
-    """Why and how a stream ends: with a `last_line` (after queued lines if `flush`), or in the
-    middle of a line.
-    """
+    """Why and how a stream ends: with a `last_line` (after queued lines if `flush`), or in the middle of a line."""
 
     reason: str
     last_line: bytes | None = None
@@ -41,19 +39,13 @@ class Script:
 LINE_END: Final = b"\r\n"
 KEEP_ALIVE: Final = LINE_END
 KEEP_ALIVE_SECONDS: Final = 10.0
-"""The time without a line after which an empty line is sent, on the emulator's clock; the
-documentation gives none.
-"""
+"""The time without a line after which an empty line is sent, on the emulator's clock; the documentation gives none."""
 SLOW_READER_SECONDS: Final = 60.0
-"""The time for which a client may leave waiting lines unread, on the emulator's clock
-(or in real time).
-"""
+"""The time for which a client may leave waiting lines unread, on the emulator's clock (or in real time)."""
 QUEUE_LINES: Final = 10_000
 """The number of lines that may wait for a client; a stream whose queue is full is ended."""
 ROOM_LINES: Final = 8_000
-"""The number of lines from which on publishers wait if they can; the rest of the queue is for
-those that cannot.
-"""
+"""The number of lines from which on publishers wait if they can; the rest of the queue is for those that cannot."""
 QUEUE_BYTES: Final = 64_000_000
 
 CLIENT_DISCONNECTED: Final = "ClientDisconnected"
@@ -62,9 +54,7 @@ SLOW_READER: Final = "SlowReader"
 _WRITE_BYTES: Final = 65_536
 _LINES_AT_ONCE: Final = 500
 _GRACE_SECONDS: Final = 0.2
-"""The minimum real time before a client that reads nothing is cut off, however far
-the clock is moved.
-"""
+"""The minimum real time before a client that reads nothing is cut off, however far the clock is moved."""
 PATIENCE_SECONDS: Final = 1.0
 """The time that writing the end of a stream may take, in real time."""
 _DRIPS: Final = 20
@@ -159,9 +149,7 @@ class LiveStream:
     # Time --------------------------------------------------------------------------------------------------------
 
     def tick(self) -> None:
-        """Does what is due: sends a keep-alive, or ends the stream of a client
-        that reads nothing.
-        """
+        """Does what is due: sends a keep-alive, or ends the stream of a client that reads nothing."""
         if self._blocked_since is not None:
             if self._slow_in(self._blocked_since) <= 0:
                 self._end_slow()
@@ -313,9 +301,7 @@ class LiveStream:
                 await self.pauses.pause(self.drip_seconds * size / len(line))
 
     async def _finish(self, ending: Ending) -> None:
-        """Writes the last line and the end of the answer. Returns when the connection has
-        taken all of it.
-        """
+        """Writes the last line and the end of the answer. Returns when the connection has taken all of it."""
         assert self._response is not None
         assert self._request is not None
         writer, transport = self._request.writer, self._request.transport

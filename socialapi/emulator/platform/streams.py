@@ -1,6 +1,4 @@
-"""Handlers for persistent streams, activity subscriptions and connections (platform sections 4.1, 4.4
-and 6).
-"""
+"""Handlers for persistent streams, activity subscriptions and connections (platform sections 4.1, 4.4 and 6)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, get_args
@@ -37,9 +35,7 @@ class AcceptedStream:
 
 @serves(routes.POST_STREAM)
 async def stream_posts(call: Call) -> StreamAnswer:
-    """Streams the posts that match the app's filtered-stream rules, from now on or from
-    some minutes ago.
-    """
+    """Streams the posts that match the app's filtered-stream rules, from now on or from some minutes ago."""
     shape = PostShape(call.query)
     app_key, minutes = call.caller.app.api_key, call.query.get("backfill_minutes", 0)
     call.service.streams.check_room(call.state, app_key, FILTERED_STREAM)
@@ -75,9 +71,7 @@ EVENT_TYPES: Final = frozenset(get_args(EventType))
 
 @serves(routes.SUBSCRIPTION_CREATE)
 async def create_subscription(call: Call) -> Answer:
-    """Creates the subscription under the current name of its event type. An app can have
-    the same one once.
-    """
+    """Creates the subscription under the current name of its event type. An app can have the same one once."""
     body = dict(call.body)
     given, wanted = body.pop("event_type"), body.pop("filter")
     event_type = canonical_event_type(given)
@@ -100,9 +94,7 @@ async def create_subscription(call: Call) -> Answer:
 
 
 ENDED_ON_REQUEST: Final = "ForceDisconnect"
-"""The reason of a connection that was ended on request, in the words of the problem
-`operational-disconnect`.
-"""
+"""The reason of a connection that was ended on request, in the words of the problem `operational-disconnect`."""
 
 
 @serves(routes.CONNECTIONS)

@@ -154,9 +154,7 @@ async def link_stream(call: Call) -> Answer:
 
 
 def _time(body: Mapping[str, Any], name: str, default: float) -> float:
-    """Returns a time in epoch seconds, from ISO 8601 or the digits of year, month, day,
-    hour and minute.
-    """
+    """Returns a time in epoch seconds, from ISO 8601 or the digits of year, month, day, hour and minute."""
     given = body.get(name)
     if given is None:
         return default

@@ -62,9 +62,7 @@ def _plant_further(state: State, account_ids: list[str]) -> SeedIds:
 
 
 def _plant_users(state: State, accounts: Sequence[Record]) -> list[User]:
-    """Adds the users. The first two accounts are the first user's, the third is
-    the second user's.
-    """
+    """Adds the users. The first two accounts are the first user's, the third is the second user's."""
     profiles = list(records("users", "users"))[: None if len(accounts) > 1 else 1]
     users = [User(profile["id"], profile["username"], profile=profile) for profile in profiles]
     ids = {user.username: user.id for user in users}
@@ -106,9 +104,7 @@ def _plant_catalog(catalogs: Catalogs, user_id: str) -> SeedIds:
 
 
 def _products() -> Iterator[Record]:
-    """Yields the products. Those out of stock have none left, and every seventh
-    product is reduced.
-    """
+    """Yields the products. Those out of stock have none left, and every seventh product is reduced."""
     for n, product in enumerate(records("catalog", "products")):
         if product["availability"] == "out of stock":
             product["inventory"] = 0

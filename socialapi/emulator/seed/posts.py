@@ -1,6 +1,4 @@
-"""Fills the platform API with the seed data: posts, what they refer to, news,
-rules, connections.
-"""
+"""Fills the platform API with the seed data: posts, what they refer to, news, rules, connections."""
 
 import uuid
 from collections.abc import Mapping, Sequence
@@ -14,9 +12,7 @@ from socialapi.emulator.seed.records import contents, derived, epoch, filled, re
 from socialapi.emulator.state import App, State, User
 
 POSTS_LISTED: Final = 250
-"""The number of post ids in the seed: those written by hand, then the newest of the
-first user's others.
-"""
+"""The number of post ids in the seed: those written by hand, then the newest of the first user's others."""
 
 _REFERENCES: Final = ("replied_to", "quoted", "retweeted")
 
@@ -81,9 +77,7 @@ def _plant_posts(state: State) -> dict[str, PostRecord]:
 
 
 def _refer(fields: Record, kind: str, target: str, planted: dict[str, PostRecord]) -> None:
-    """Adds a reference. The target is the name of a post, or the id of one that
-    no longer exists.
-    """
+    """Adds a reference. The target is the name of a post, or the id of one that no longer exists."""
     post = planted.get(target)
     fields["referenced_tweets"] = [{"type": kind, "id": post.id if post else target}]
     if kind == "replied_to" and post is not None:

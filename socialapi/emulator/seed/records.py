@@ -41,9 +41,7 @@ _INSTRUCTIONS: Final = frozenset({"like", "count", "each", "copies", "first"})
 
 @cache
 def contents(file: str) -> Mapping[str, Any]:
-    """Returns the content of a file. Callers share it, so only copies that `derived`
-    makes may change.
-    """
+    """Returns the content of a file. Callers share it, so only copies that `derived` makes may change."""
     content: Mapping[str, Any] = orjson.loads((_FILES / f"{file}.json").read_bytes())
     return content
 

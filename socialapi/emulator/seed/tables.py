@@ -17,9 +17,7 @@ Load = Callable[[], Iterable[Record]]
 
 
 def plant_advertising(advertising: Advertising, account_ids: list[str], user_ids: list[str]) -> dict[str, list[str]]:
-    """Fills the tables of all accounts, and returns the ids of the first account's
-    records, by kind.
-    """
+    """Fills the tables of all accounts, and returns the ids of the first account's records, by kind."""
     first, *others = account_ids
     advertising.history.seeded = partial(_seeded, user_ids)
     advertising.business_categories = Table(_business_categories)
@@ -86,9 +84,7 @@ def _line_item_curated_category_ids() -> list[str]:
 
 
 def _line_item_curated_categories(account_id: str) -> Iterator[Record]:
-    """Yields forty for each of 250 line items, three at a time. After each 400 a
-    deleted one follows.
-    """
+    """Yields forty for each of 250 line items, three at a time. After each 400 a deleted one follows."""
     line_item_ids = _many_line_items(account_id)
     began = epoch("2024-09-02T08:00:00Z")
     for n, record_id in enumerate(_line_item_curated_category_ids()):
@@ -150,9 +146,7 @@ def _media_keys() -> dict[str, tuple[str, ...]]:
 
 
 def _library() -> Iterator[Record]:
-    """Yields the library of the first account. Videos have a title, and some a
-    poster of their own.
-    """
+    """Yields the library of the first account. Videos have a title, and some a poster of their own."""
     file, keys = contents("media"), _media_keys()
     for n, upload in enumerate(records("media", "library")):
         is_video = upload["media_type"] == "VIDEO"
@@ -197,9 +191,7 @@ def _medium(key: str) -> dict[str, Any]:
 
 
 def _poll_cards() -> Iterator[Record]:
-    """Yields four polls: two have only a text, one has an image and one a video; the
-    last one is deleted.
-    """
+    """Yields four polls: two have only a text, one has an image and one a video; the last one is deleted."""
     media = {medium["id"]: medium for medium in _library()}
     for card in records("cards", "poll_cards", **_media_keys()):
         key = card.pop("media_key")
@@ -207,9 +199,7 @@ def _poll_cards() -> Iterator[Record]:
 
 
 def _conversation_cards() -> Iterator[Record]:
-    """Yields cards with one to four things to say, with and without a poster; the
-    last one is deleted.
-    """
+    """Yields cards with one to four things to say, with and without a poster; the last one is deleted."""
     media = {medium["id"]: medium for medium in _library()}
     for card in records("cards", "video_conversation_cards", **_media_keys()):
         poster = card["poster_media_key"]

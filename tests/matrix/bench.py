@@ -1,6 +1,4 @@
-"""The bench on which a pair is tried: an emulator, a client of it in virtual time, and what they
-are left with.
-"""
+"""The bench on which a pair is tried: an emulator, a client of it in virtual time, and what they are left with."""
 
 import asyncio
 import contextlib
@@ -81,9 +79,7 @@ class Bench:
         return self.clock.time()
 
     async def set_up(self, row: Row, auth: str = "") -> None:
-        """The seed data, what the call needs, and a client with these credentials that has asked
-        nothing yet.
-        """
+        """The seed data, what the call needs, and a client with these credentials that has asked nothing yet."""
         await self._closing.aclose()
         # It has run ahead, and others sign with the time of day.
         self.clock = VirtualClock(start=time.time())
@@ -144,9 +140,7 @@ class Bench:
         return [name for name, status in self.client.limits.items() if status.in_flight]
 
     def leaks(self, error: SocialApiError) -> list[str]:
-        """The secrets and personal values that the error tells to whoever prints, logs or pickles
-        it.
-        """
+        """The secrets and personal values that the error tells to whoever prints, logs or pickles it."""
         secrets = [self.emulator.ready[name] for name in ("api_key_secret", "access_token_secret", "bearer_token")]
         secrets += [self.emulator.ready["access_token"], DIGEST]
         return [secret for line in told_by(error) for secret in secrets if secret in line]

@@ -1,6 +1,4 @@
-"""Says at the end how many pairs were tried, and what came of them. Numbers of several workers are
-added up.
-"""
+"""Says at the end how many pairs were tried, and what came of them. Numbers of several workers are added up."""
 
 from collections import Counter
 

@@ -178,9 +178,7 @@ COVERING: Final = frozenset(
         "link_error",
     }
 )
-"""The scripts of `make test-all`: each kind of fault, and each thing that can have happened, for every
-route.
-"""
+"""The scripts of `make test-all`: each kind of fault, and each thing that can have happened, for every route."""
 
 
 @attrs.frozen
@@ -196,9 +194,7 @@ class Promise:
 
 
 def promise(kind: Kind, script: Script, *, always: bool) -> Promise:
-    """What is documented of a route of this kind whose first attempt, or every one, meets the
-    fault.
-    """
+    """What is documented of a route of this kind whose first attempt, or every one, meets the fault."""
     if script.happened == "nothing":
         return Promise(1)
     named = script.named_seconds

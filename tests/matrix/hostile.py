@@ -1,6 +1,4 @@
-"""Answers of a server that follows no rules, byte by byte, and what the documentation has a client
-make of each.
-"""
+"""Answers of a server that follows no rules, byte by byte, and what the documentation has a client make of each."""
 
 import functools
 import gzip

@@ -106,9 +106,7 @@ def scripts_of(row: Row) -> list[tuple[Script, bool]]:
 
 
 def auths_of(row: Row) -> tuple[str, ...]:
-    """The credentials with which a route is asked: with both, and where either is enough, with one
-    of them.
-    """
+    """The credentials with which a route is asked: with both, and where either is enough, with one of them."""
     has_both = {"Bearer", "OAuth1"} <= set(row.route.family.credentials)
     return AUTHS if FULL_SIZE and row.is_of_platform and has_both else ("",)
 

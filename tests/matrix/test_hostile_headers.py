@@ -94,9 +94,7 @@ LIMITS: Final = (
 
 @pytest.mark.parametrize("name", ["a record", "a page of posts", "an upload", "products", "a request token"])
 async def test_limits_that_make_no_sense_stop_nobody(name: str, clock: VirtualClock) -> None:
-    """The first call succeeds, and so does the next one, after the wait that a single call may make
-    at most.
-    """
+    """The first call succeeds, and so does the next one, after the wait that a single call may make at most."""
     asked = ASKED[name]
     for limits in LIMITS:
         ours = {f"x-rate-limit-{each}": value for each, value in limits.items()}

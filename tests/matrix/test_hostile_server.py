@@ -1,6 +1,4 @@
-"""A server that follows no rules: whatever it answers is an error of this package, and the next
-call works.
-"""
+"""A server that follows no rules: whatever it answers is an error of this package, and the next call works."""
 
 import asyncio
 from collections import Counter
@@ -157,14 +155,11 @@ async def try_answer(
 OF_EVERY_ROUTE: Final = frozenset(
     {"a body that is shorter", "a success of HTML", "a body that is too large", "a 404 with deep arrays"}
 )
-"""One answer for each thing that a client can make of it: `make test-all` has every route meet these.
-"""
+"""One answer for each thing that a client can make of it: `make test-all` has every route meet these."""
 
 
 OF_THE_KEY: Final = frozenset({oauth.APP_ONLY_TOKEN, oauth.INVALIDATE_APP_ONLY_TOKEN})
-"""What an app asks for with its key. A token is ended that has to be there: the server is friendly
-about that one.
-"""
+"""What an app asks for with its key. A token is ended that has to be there: the server is friendly about that one."""
 
 
 def beside_tokens(step: Step) -> Step:
@@ -203,8 +198,7 @@ MEETS_ALL: Final = (
     if FULL_SIZE
     else ("a record", "a page of posts", "a post that is made", "an upload", "products", "a request token")
 )
-"""One call of each kind, and of each way to read an answer, meets every one of them in `make test-all`.
-"""
+"""One call of each kind, and of each way to read an answer, meets every one of them in `make test-all`."""
 
 
 @pytest.mark.parametrize("name", MEETS_ALL)

@@ -1,6 +1,4 @@
-"""Streams and webhooks against every fault of the emulator: what arrives, and what the log says of
-connections.
-"""
+"""Streams and webhooks against every fault of the emulator: what arrives, and what the log says of connections."""
 
 import asyncio
 import random
@@ -37,9 +35,7 @@ GIVE_UP_SECONDS: Final = 900.0
 
 @attrs.frozen
 class Reader:
-    """A stream of the emulator in virtual time, which stands still but for the waits before a new
-    connection.
-    """
+    """A stream of the emulator in virtual time, which stands still but for the waits before a new connection."""
 
     emulator: Emulator
     clock: VirtualClock
@@ -94,9 +90,7 @@ async def reader(request: pytest.FixtureRequest) -> AsyncIterator[Reader]:
 # What is answered in place of a stream (docs/streams.md, docs/choices.md)
 
 ENDING: Final = frozenset({"streaming-connection", "usage-capped"})
-"""Problems that end a stream for good, although their status is 429: too many connections, and a
-usage cap.
-"""
+"""Problems that end a stream for good, although their status is 429: too many connections, and a usage cap."""
 OPENING: Final = tuple(
     script
     for script in SCRIPTS

@@ -1,6 +1,4 @@
-"""Walks through collections, and jobs, against every fault: nothing is lost, and nothing comes
-twice.
-"""
+"""Walks through collections, and jobs, against every fault: nothing is lost, and nothing comes twice."""
 
 import itertools
 from collections import Counter
@@ -165,9 +163,7 @@ OF_ROWS: Final = {
 
 
 def outcome_of_job(script: Script, *, always: bool) -> tuple[str, dict[str, int], int]:
-    """How a job ends, its counts, and the fewest requests (docs/errors.md, "How long a call goes
-    on").
-    """
+    """How a job ends, its counts, and the fewest requests (docs/errors.md, "How long a call goes on")."""
     if script.fault in OF_ROWS:
         return OF_ROWS[script.fault][always]
     if script.happened == "nothing":

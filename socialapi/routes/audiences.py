@@ -24,7 +24,6 @@ AUDIENCE_PERMISSIONS: Final = Route(
     "/5/accounts/{account_id}/tailored_audiences/{tailored_audience_id}/permissions",
     Page[AudiencePermission],
     query=AudiencePermissionsQuery,
-    repeatable=True,
     section="4.7",
 )
 AUDIENCE_PERMISSION_CREATE: Final = Route(
@@ -48,7 +47,6 @@ TARGETED: Final = Route(
     "/12/accounts/{account_id}/custom_audiences/{custom_audience_id}/targeted",
     Page[TargetingCampaign],
     query=TargetedQuery,
-    repeatable=True,
     section="4.8",
 )
 
@@ -84,9 +82,5 @@ DO_NOT_REACH_USERS: Final = Route(
     section="4.10",
 )
 DO_NOT_REACH_LIST_DELETE: Final = Route(
-    "DELETE",
-    ADS,
-    "/12/accounts/{account_id}/do_not_reach_lists/{do_not_reach_list_id}",
-    DoNotReachList,
-    section="4.10",
+    "DELETE", ADS, "/12/accounts/{account_id}/do_not_reach_lists/{do_not_reach_list_id}", DoNotReachList, section="4.10"
 )

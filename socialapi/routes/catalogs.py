@@ -22,39 +22,12 @@ from socialapi.models.products import (
 from socialapi.routes.route import ADS, Route
 
 # Catalogs (section 4.6)
-CATALOGS: Final = Route(
-    "GET",
-    ADS,
-    "/12/product_catalogs",
-    Page[ProductCatalog],
-    query=CatalogsQuery,
-    repeatable=True,
-    section="4.6",
-)
-CATALOG_CREATE: Final = Route(
-    "POST",
-    ADS,
-    "/12/product_catalogs",
-    ProductCatalog,
-    CatalogFields,
-    section="4.6",
-)
+CATALOGS: Final = Route("GET", ADS, "/12/product_catalogs", Page[ProductCatalog], query=CatalogsQuery, section="4.6")
+CATALOG_CREATE: Final = Route("POST", ADS, "/12/product_catalogs", ProductCatalog, CatalogFields, section="4.6")
 CATALOG_RENAME: Final = Route(
-    "PUT",
-    ADS,
-    "/12/product_catalogs/{product_catalog_id}",
-    ProductCatalog,
-    CatalogName,
-    repeatable=True,
-    section="4.6",
+    "PUT", ADS, "/12/product_catalogs/{product_catalog_id}", ProductCatalog, CatalogName, section="4.6"
 )
-CATALOG_DELETE: Final = Route(
-    "DELETE",
-    ADS,
-    "/12/product_catalogs/{product_catalog_id}",
-    ProductCatalog,
-    section="4.6",
-)
+CATALOG_DELETE: Final = Route("DELETE", ADS, "/12/product_catalogs/{product_catalog_id}", ProductCatalog, section="4.6")
 
 # Products (section 4.7)
 PRODUCTS: Final = Route(
@@ -63,7 +36,6 @@ PRODUCTS: Final = Route(
     "/12/product_catalogs/{product_catalog_id}/products",
     Page[StoredProduct],
     query=ProductsQuery,
-    repeatable=True,
     section="4.7",
 )
 PRODUCTS_PUT: Final = Route(
@@ -73,7 +45,6 @@ PRODUCTS_PUT: Final = Route(
     ProductResults,
     ProductsBody,
     "json",
-    repeatable=True,
     retry_undecodable=True,
     section="4.7",
 )
@@ -89,12 +60,7 @@ PRODUCTS_DELETE: Final = Route(
 
 # Product sets (section 4.8)
 PRODUCT_SET: Final = Route(
-    "GET",
-    ADS,
-    "/12/product_catalogs/{product_catalog_id}/product_sets/{product_set_id}",
-    ProductSet,
-    repeatable=True,
-    section="4.8",
+    "GET", ADS, "/12/product_catalogs/{product_catalog_id}/product_sets/{product_set_id}", ProductSet, section="4.8"
 )
 PRODUCT_SET_CREATE: Final = Route(
     "POST",

@@ -20,12 +20,7 @@ from socialapi.routes.route import ADS, Route
 
 # Categories (sections 4.3 and 4.5)
 BUSINESS_CATEGORIES: Final = Route(
-    "GET",
-    ADS,
-    "/12/advertiser_business_categories",
-    Page[BusinessCategory],
-    repeatable=True,
-    section="4.3",
+    "GET", ADS, "/12/advertiser_business_categories", Page[BusinessCategory], section="4.3"
 )
 CURATED_CATEGORIES: Final = Route(
     "GET",
@@ -33,16 +28,10 @@ CURATED_CATEGORIES: Final = Route(
     "/12/accounts/{account_id}/curated_categories",
     Page[CuratedCategory],
     query=CuratedCategoriesQuery,
-    repeatable=True,
     section="4.3",
 )
 CURATED_CATEGORY: Final = Route(
-    "GET",
-    ADS,
-    "/12/accounts/{account_id}/curated_categories/{curated_category_id}",
-    CuratedCategory,
-    repeatable=True,
-    section="4.3",
+    "GET", ADS, "/12/accounts/{account_id}/curated_categories/{curated_category_id}", CuratedCategory, section="4.3"
 )
 LINE_ITEM_CURATED_CATEGORIES: Final = Route(
     "GET",
@@ -50,7 +39,6 @@ LINE_ITEM_CURATED_CATEGORIES: Final = Route(
     "/12/accounts/{account_id}/line_item_curated_categories",
     Page[LineItemCuratedCategory],
     query=LineItemCuratedCategoriesQuery,
-    repeatable=True,
     section="4.5",
 )
 LINE_ITEM_CURATED_CATEGORY: Final = Route(
@@ -59,7 +47,6 @@ LINE_ITEM_CURATED_CATEGORY: Final = Route(
     "/12/accounts/{account_id}/line_item_curated_categories/{line_item_curated_category_id}",
     LineItemCuratedCategory,
     query=RecordQuery,
-    repeatable=True,
     section="4.5",
 )
 LINE_ITEM_CURATED_CATEGORY_CREATE: Final = Route(
@@ -76,7 +63,6 @@ LINE_ITEM_CURATED_CATEGORY_UPDATE: Final = Route(
     "/12/accounts/{account_id}/line_item_curated_categories/{line_item_curated_category_id}",
     LineItemCuratedCategory,
     LineItemCuratedCategoryChanges,
-    repeatable=True,
     section="4.5",
 )
 LINE_ITEM_CURATED_CATEGORY_DELETE: Final = Route(
@@ -89,29 +75,13 @@ LINE_ITEM_CURATED_CATEGORY_DELETE: Final = Route(
 
 # Line items (section 4.4)
 LINE_ITEM_UPDATE: Final = Route(
-    "PUT",
-    ADS,
-    "/12/accounts/{account_id}/line_items/{line_item_id}",
-    LineItem,
-    LineItemUpdate,
-    repeatable=True,
-    section="4.4",
+    "PUT", ADS, "/12/accounts/{account_id}/line_items/{line_item_id}", LineItem, LineItemUpdate, section="4.4"
 )
 LINE_ITEM_DELETE: Final = Route(
-    "DELETE",
-    ADS,
-    "/12/accounts/{account_id}/line_items/{line_item_id}",
-    LineItem,
-    section="4.4",
+    "DELETE", ADS, "/12/accounts/{account_id}/line_items/{line_item_id}", LineItem, section="4.4"
 )
 
 # Keyword insights (section 4.6)
 KEYWORD_INSIGHTS: Final = Route(
-    "GET",
-    ADS,
-    "/12/insights/keywords/search",
-    KeywordInsights,
-    query=KeywordInsightsQuery,
-    repeatable=True,
-    section="4.6",
+    "GET", ADS, "/12/insights/keywords/search", KeywordInsights, query=KeywordInsightsQuery, section="4.6"
 )

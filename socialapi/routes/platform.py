@@ -50,25 +50,15 @@ _WEBHOOK: Final = {"webhook_id": WebhookId}
 _WRITE: Final = ("tweet.read", "tweet.write", "users.read")
 
 # Posts (sections 4.3 and 4.4)
-POSTS: Final = Route("GET", PLATFORM, "/2/tweets", Page[Post], query=PostsLookup, repeatable=True, section="4.3")
-USER_POSTS: Final = Route(
-    "GET", PLATFORM, "/2/users/{id}/tweets", Page[Post], query=UserPosts, repeatable=True, section="4.3"
-)
+POSTS: Final = Route("GET", PLATFORM, "/2/tweets", Page[Post], query=PostsLookup, section="4.3")
+USER_POSTS: Final = Route("GET", PLATFORM, "/2/users/{id}/tweets", Page[Post], query=UserPosts, section="4.3")
 POST_CREATE: Final = Route(
     "POST", PLATFORM_USER, "/2/tweets", Post, PostDraft, "json", scopes=_WRITE, created=True, section="4.4"
 )
 
 # Webhooks and the stream link (section 4.1)
 WEBHOOK_CREATE: Final = Route("POST", PLATFORM_APP, "/2/webhooks", WebhookConfig, WebhookDraft, "json", section="4.1")
-WEBHOOKS: Final = Route(
-    "GET",
-    PLATFORM_APP,
-    "/2/webhooks",
-    Page[WebhookConfig],
-    query=WebhooksQuery,
-    repeatable=True,
-    section="4.1",
-)
+WEBHOOKS: Final = Route("GET", PLATFORM_APP, "/2/webhooks", Page[WebhookConfig], query=WebhooksQuery, section="4.1")
 WEBHOOK_DELETE: Final = Route(
     "DELETE", PLATFORM_APP, "/2/webhooks/{webhook_id}", Deleted, path_rules=_WEBHOOK, section="4.1"
 )
@@ -78,7 +68,6 @@ WEBHOOK_VALIDATE: Final = Route(
     "/2/webhooks/{webhook_id}",
     WebhookValidity,
     path_rules=_WEBHOOK,
-    repeatable=True,
     open_answer=True,
     section="4.1",
 )
@@ -98,13 +87,7 @@ STREAM_LINK: Final = Route(
 
 # Filtered-stream and powerstream rules (sections 4.1 and 4.4)
 STREAM_RULES: Final = Route(
-    "GET",
-    PLATFORM,
-    "/2/tweets/search/stream/rules",
-    Page[StreamRule],
-    query=OpenPage,
-    repeatable=True,
-    section="4.1",
+    "GET", PLATFORM, "/2/tweets/search/stream/rules", Page[StreamRule], query=OpenPage, section="4.1"
 )
 STREAM_RULES_CHANGE: Final = Route(
     "POST",
@@ -118,33 +101,19 @@ STREAM_RULES_CHANGE: Final = Route(
     section="4.1",
 )
 POWERSTREAM_RULES: Final = Route(
-    "GET", PLATFORM, "/2/powerstream/rules", Page[PowerstreamRule], query=OpenPage, repeatable=True, section="4.4"
+    "GET", PLATFORM, "/2/powerstream/rules", Page[PowerstreamRule], query=OpenPage, section="4.4"
 )
 
 # Persistent streams (sections 4.1 and 4.4)
 POST_STREAM: Final = Route(
-    "GET",
-    PLATFORM,
-    "/2/tweets/search/stream",
-    Streamed[MatchedPost],
-    query=PostStreamQuery,
-    repeatable=True,
-    section="4.1",
+    "GET", PLATFORM, "/2/tweets/search/stream", Streamed[MatchedPost], query=PostStreamQuery, section="4.1"
 )
 ACTIVITY_STREAM: Final = Route(
-    "GET",
-    PLATFORM,
-    "/2/activity/stream",
-    Streamed[ActivityEvent],
-    query=ActivityStreamQuery,
-    repeatable=True,
-    section="4.4",
+    "GET", PLATFORM, "/2/activity/stream", Streamed[ActivityEvent], query=ActivityStreamQuery, section="4.4"
 )
 
 # Streaming connections (section 4.4)
-CONNECTIONS: Final = Route(
-    "GET", PLATFORM, "/2/connections", Page[Connection], query=OpenPage, repeatable=True, section="4.4"
-)
+CONNECTIONS: Final = Route("GET", PLATFORM, "/2/connections", Page[Connection], query=OpenPage, section="4.4")
 CONNECTIONS_END: Final = Route(
     "DELETE", PLATFORM, "/2/connections", EndedConnections, ConnectionIds, "json", open_answer=True, section="4.4"
 )
@@ -183,18 +152,9 @@ ARTICLE_PUBLISH: Final = Route(
     scopes=_WRITE,
     section="4.4",
 )
-NEWS_SEARCH: Final = Route(
-    "GET", PLATFORM, "/2/news/search", Page[NewsStory], query=NewsSearch, repeatable=True, section="4.4"
-)
+NEWS_SEARCH: Final = Route("GET", PLATFORM, "/2/news/search", Page[NewsStory], query=NewsSearch, section="4.4")
 NEWS_STORY: Final = Route(
-    "GET",
-    PLATFORM,
-    "/2/news/{id}",
-    NewsStory,
-    query=NewsStoryQuery,
-    repeatable=True,
-    open_answer=True,
-    section="4.4",
+    "GET", PLATFORM, "/2/news/{id}", NewsStory, query=NewsStoryQuery, open_answer=True, section="4.4"
 )
 NOTE_EVALUATE: Final = Route(
     "POST", PLATFORM_CALLER, "/2/evaluate_note", Note, NoteDraft, "json", open_answer=True, section="4.4"
@@ -212,16 +172,10 @@ NOTE_SUBMIT: Final = Route(
     section="4.4",
 )
 NOTES_ELIGIBLE_POSTS: Final = Route(
-    "GET",
-    PLATFORM_CALLER,
-    "/2/notes/search/posts_eligible_for_notes",
-    Page[Post],
-    query=OpenPage,
-    repeatable=True,
-    section="4.4",
+    "GET", PLATFORM_CALLER, "/2/notes/search/posts_eligible_for_notes", Page[Post], query=OpenPage, section="4.4"
 )
 NOTES_WRITTEN: Final = Route(
-    "GET", PLATFORM_CALLER, "/2/notes/search/notes_written", Page[Note], query=OpenPage, repeatable=True, section="4.4"
+    "GET", PLATFORM_CALLER, "/2/notes/search/notes_written", Page[Note], query=OpenPage, section="4.4"
 )
 SUBSCRIPTION_CREATE: Final = Route(
     "POST",

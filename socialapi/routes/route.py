@@ -100,7 +100,8 @@ class Route(Generic[R]):
     `path` is the documented path with its version, and `path_rules` are the rules of its
     parameters. `result` is the type of the answer (a collection if it is `Page[T]`), `query`
     declares the query parameters, `body` is the declared type of the body and `body_in` says where
-    it is sent. `repeatable` says whether an attempt whose outcome is unknown may be repeated.
+    it is sent. `repeatable` says whether an attempt whose outcome is unknown may be repeated, by
+    default if it reads or replaces.
     `created` says that its success is 201 Created. `open_answer` says that the answer is not
     documented, so that any object or array is accepted. `retry_undecodable` says that the request is also
     sent again if its answer cannot be decoded, where other routes raise. `max_body_bytes` bounds
@@ -116,7 +117,7 @@ class Route(Generic[R]):
     body_in: BodyPlace = "query"
     query: Any = None
     path_rules: Mapping[str, Any] = attrs.field(factory=dict)
-    repeatable: bool = False
+    repeatable: bool = attrs.field()
     created: bool = False
     open_answer: bool = False
     retry_undecodable: bool = False
@@ -130,6 +131,10 @@ class Route(Generic[R]):
     def shown(self) -> str:
         """The path in logs and limit keys: the template, because the values in it may be personal data."""
         return self.label or self.path
+
+    @repeatable.default
+    def _is_repeatable(self) -> bool:
+        return self.method in ("GET", "PUT")
 
     is_paged: bool = attrs.field(init=False)
     """Whether the answer is a page of a collection."""

@@ -21,14 +21,14 @@ from socialapi.routes.route import (
     Target,
     encode_segment,
 )
-from tests.support.endpoint_table import CALLS, PAGES
+from tests.support.endpoint_table import CALLS
 from tests.support.routes import ROUTES, name_of
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=name_of)
 def test_whatever_is_no_write_may_be_repeated(route: Route[Any]) -> None:
     """Methods and paths are spelled by hand in the table of endpoints, which leaves no route out."""
-    kinds = {row.route: row.kind for row in CALLS} | dict.fromkeys(PAGES, "write")
+    kinds = {row.route: row.kind for row in CALLS}
     assert route.repeatable == (kinds.get(route) != "write"), (
         f"{name_of(route)}: `repeatable` of the route contradicts `kind` of its row in tests/support/endpoint_table.py"
     )

@@ -79,7 +79,6 @@ def ad_hoc_target(
         result,
         None,
         "json",
-        repeatable=verb in ("GET", "PUT"),
         rate_limit=limit,
         label=label_of(path),
     )
@@ -117,103 +116,18 @@ def _pattern(template: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>[^/]+)", re.escape(template)))
 
 
-_WORDS: Final = frozenset(
-    [
-        "1.1",
-        "2",
-        "5",
-        "12",
-        "_emulator",
-        "account_apps",
-        "account_history",
-        "account_media",
-        "accounts",
-        "activity",
-        "advertiser_business_categories",
-        "all",
-        "articles",
-        "audiences",
-        "batch",
-        "blocking",
-        "bookmarks",
-        "by",
-        "cards",
-        "communities",
-        "compliance",
-        "connections",
-        "counts",
-        "curated_categories",
-        "custom_audiences",
-        "dm_conversations",
-        "dm_events",
-        "do-not-reach",
-        "do_not_reach_lists",
-        "draft",
-        "drafts",
-        "email",
-        "evaluate_note",
-        "faults",
-        "features",
-        "followers",
-        "following",
-        "history",
-        "image_conversation",
-        "insights",
-        "keywords",
-        "ledger",
-        "likes",
-        "line_item_curated_categories",
-        "line_items",
-        "liked_tweets",
-        "lists",
-        "me",
-        "media",
-        "media_library",
-        "members",
-        "mentions",
-        "muting",
-        "name",
-        "news",
-        "notes",
-        "oauth",
-        "oauth2",
-        "permissions",
-        "pinned_lists",
-        "places",
-        "poll",
-        "polls",
-        "powerstream",
-        "product_catalogs",
-        "product_sets",
-        "products",
-        "publish",
-        "quote_tweets",
-        "recent",
-        "replay",
-        "requests",
-        "retweeted_by",
-        "retweets",
-        "reverse_chronological",
-        "rules",
-        "sample",
-        "search",
-        "seed",
-        "spaces",
-        "stream",
-        "subscriptions",
-        "tailored_audiences",
-        "targeted",
-        "timelines",
-        "trends",
-        "tweet",
-        "tweets",
-        "usage",
-        "username",
-        "users",
-        "video_conversation",
-        "webhooks",
-    ]
+_NAMES_IN_PATHS: Final = (
+    "1.1 2 5 12 _emulator account_apps account_history account_media accounts activity "
+    "advertiser_business_categories all articles audiences batch blocking bookmarks by cards communities "
+    "compliance connections counts curated_categories custom_audiences dm_conversations dm_events do-not-reach "
+    "do_not_reach_lists draft drafts email evaluate_note faults features followers following history "
+    "image_conversation insights keywords ledger likes line_item_curated_categories line_items liked_tweets lists "
+    "me media media_library members mentions muting name news notes oauth oauth2 permissions pinned_lists places "
+    "poll polls powerstream product_catalogs product_sets products publish quote_tweets recent replay requests "
+    "retweeted_by retweets reverse_chronological rules sample search seed spaces stream subscriptions "
+    "tailored_audiences targeted timelines trends tweet tweets usage username users video_conversation webhooks"
 )
+_WORDS: Final = frozenset(_NAMES_IN_PATHS.split())
 
 
 def label_of(path: str) -> str:

@@ -1,9 +1,5 @@
 """Do-not-reach lists (advertising documentation, section 4.10)."""
 
-from typing import Any
-
-import pytest
-
 from tests.emulator.asking import Asker, digest, operation, updates
 
 ANN, BOB = digest("ann@example.com"), digest("+442079460000")
@@ -27,28 +23,6 @@ async def test_an_upload_answers_one_pair_of_counts_for_each_operation(ask: Aske
 
 async def test_an_empty_batch_answers_no_counts(ask: Asker) -> None:
     assert (await ask.upload([], path=ask.list_users_path)).json["data"] == []
-
-
-async def test_2501_operations_are_refused(ask: Asker) -> None:
-    assert (await ask.upload(updates(2500), path=ask.list_users_path)).status == 200
-    reply = await ask.upload(updates(2501), path=ask.list_users_path)
-    assert (reply.status, reply.codes) == (400, ["INVALID_PARAMETER"])
-
-
-@pytest.mark.parametrize(
-    ("bad", "parameter"),
-    [
-        (operation({"handle": [ANN]}), "params.users[0].handle"),
-        (operation({"email": [ANN]}, effective_at="2026-01-01T00:00:00Z"), "params.effective_at"),
-        (operation({"email": [ANN]}, expires_at="2020-01-01T00:00:00Z"), "params.expires_at"),
-        (operation({"email": [ANN.upper()]}), "params.users[0].email[0]"),
-    ],
-)
-async def test_other_kinds_a_time_of_effect_and_a_past_expiry_are_refused(ask: Asker, bad: Any, parameter: str) -> None:
-    reply = await ask.upload([operation({"email": [BOB]}), bad], path=ask.list_users_path)
-    assert reply.status == 400
-    assert [(e["index"], e["parameter"]) for e in reply.json["operation_errors"]] == [(1, parameter)]
-    assert ask.listed() == set()
 
 
 async def test_a_list_that_the_account_does_not_have_is_not_found(ask: Asker) -> None:

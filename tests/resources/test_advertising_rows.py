@@ -196,42 +196,6 @@ async def test_a_label_has_its_type_on_the_wire(raw: Asker, client: Client) -> N
         assert held["components"][1]["label"] == complete
 
 
-async def test_names_of_cards_have_80_characters(raw: Asker, client: Client) -> None:
-    account = client.ads.account(raw.account)
-    choices = {"first_choice": "a", "second_choice": "b", "duration_in_minutes": 5}
-    talk = {
-        "first_cta": "#a",
-        "first_cta_tweet": "b",
-        "thank_you_text": "c",
-        "title": "d",
-        "media_key": WIDE_VIDEO,
-    }
-    for path, fields, create in (
-        ("/cards/poll", choices, account.poll_cards.create),
-        ("/cards/video_conversation", talk, account.video_conversation_cards.create),
-    ):
-        assert (await ask(raw, "POST", path, name="n" * 80, **fields)).status == 200
-        reply = await ask(raw, "POST", path, name="n" * 81, **fields)
-        assert (reply.status, reply.json["errors"][0]["parameter"]) == (400, "name")
-        made: Any = await create(name="n" * 80, **fields)
-        assert made.name == "n" * 80
-        with pytest.raises(InvalidInput, match="name: must have at most 80"):
-            await create(name="n" * 81, **fields)
-    card_id = (await ask(raw, "GET", "/cards/video_conversation")).data[-1]["id"]
-    reply = await ask(raw, "PUT", f"/cards/video_conversation/{card_id}", name="n" * 81)
-    assert (reply.status, reply.json["errors"][0]["parameter"]) == (400, "name")
-
-
-async def test_the_filter_of_polls_has_80_characters_and_that_of_conversations_any(raw: Asker, client: Client) -> None:
-    account, long = client.ads.account(raw.account), "n" * 200
-    assert (await ask(raw, "GET", "/cards/poll", q=long)).status == 400
-    assert (await ask(raw, "GET", "/cards/poll", q="n" * 80)).status == 200
-    assert (await ask(raw, "GET", "/cards/video_conversation", q=long)).data == []
-    with pytest.raises(InvalidInput, match="q: must have at most 80"):
-        await account.poll_cards.list(q=long).first()
-    assert await account.video_conversation_cards.list(q=long).collect() == []
-
-
 async def test_the_value_of_a_call_to_action_may_stand_alone(raw: Asker, client: Client) -> None:
     user_id = raw.emulator.seed["user_ids"][0]
     given: Any = {"as_user_id": user_id, "text": "Look", "video_cta_value": "https://shop.example"}

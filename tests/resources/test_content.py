@@ -44,10 +44,3 @@ async def test_a_note_has_typed_fields(client: Client, service: Emulator) -> Non
     assert evaluated.claim_opinion_score == evaluated.extra["claim_opinion_score"]
     with pytest.raises(errors.InvalidInput, match="test_mod is not a parameter: did you mean test_mode"):
         await client.notes.submit(test_mod=True)
-
-
-async def test_a_submission_is_not_repeated_when_its_outcome_is_unknown(client: Client, service: Emulator) -> None:
-    service.faults.add("reset_after", method="POST", path="/2/notes", times=1)
-    with pytest.raises(errors.OutcomeUnknown):
-        await client.notes.submit(note_text="Once")
-    assert len(await client.notes.written().collect()) == 1

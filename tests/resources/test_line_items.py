@@ -9,8 +9,6 @@ from socialapi import Client, errors
 from socialapi.emulator import Emulator
 from socialapi.models.line_items import LineItem
 from socialapi.models.money import Micros
-from tests.support.clients import client_of
-from tests.support.server import Fault, Server, answer
 
 FIRST = "18ce54d4x5t"
 WEBSITE, REACH, FOLLOWERS, INSTALLS, NETWORK, SHARED = "8xdpe", "8xdpf", "8xdpg", "8xdpk", "8xdpm", "8xdpn"
@@ -154,16 +152,6 @@ async def test_an_id_is_a_text_or_a_whole_number(client: Client, service: Emulat
         with pytest.raises(errors.InvalidInput, match="_id must be a text or a whole number"):
             choose(odd)
     assert list(service.requests) == []
-
-
-async def test_a_deletion_whose_outcome_is_unknown_is_not_repeated_and_a_change_is() -> None:
-    done = answer({"data": {"id": "l"}})
-    async with Server(Fault.CLOSE, Fault.CLOSE, then=done) as server, client_of(server) as client:
-        line_items = client.ads.account("a").line_items
-        with pytest.raises(errors.OutcomeUnknown):
-            await line_items.delete("l")
-        assert (await line_items.update("l", name="x")).id == "l"
-    assert [request.method for request in server.requests] == ["DELETE", "PUT", "PUT"]
 
 
 # Categories

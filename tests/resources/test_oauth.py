@@ -4,8 +4,7 @@ import pytest
 
 from socialapi import AppOnly, Client
 from socialapi.emulator import Emulator
-from socialapi.errors import Forbidden, OutcomeUnknown, ServerError, Unauthorized
-from tests.support.clock import VirtualClock
+from socialapi.errors import Forbidden, Unauthorized
 
 
 def asked(emulator: Emulator) -> list[str]:
@@ -40,20 +39,6 @@ async def test_a_token_that_is_not_known_yet_is_had_before_it_is_ended(
     outstanding = socialapi_emulator.ready["bearer_token"]
     assert (await socialapi_client.oauth.invalidate_app_only_token()).access_token == outstanding
     assert asked(socialapi_emulator) == ["/oauth2/token", "/oauth2/invalidate_token"]
-
-
-@pytest.mark.parametrize(("fault", "kind"), [("reset_after", OutcomeUnknown), ("status", ServerError)])
-async def test_an_invalidation_whose_outcome_is_unknown_is_not_repeated(
-    socialapi_emulator: Emulator, fault: str, kind: type[Exception], clock: VirtualClock
-) -> None:
-    """A second one could end the token that has replaced the first."""
-    async with Client(socialapi_emulator.config, socialapi_emulator.credentials, clock=clock) as client:
-        await client.oauth.app_only_token()
-        options = {"status": 500} if fault == "status" else {}
-        socialapi_emulator.faults.add(fault, path="/oauth2/invalidate_token", **options)
-        with pytest.raises(kind):
-            await client.oauth.invalidate_app_only_token()
-    assert asked(socialapi_emulator).count("/oauth2/invalidate_token") == 1
 
 
 async def test_a_wrong_secret_is_refused(socialapi_emulator: Emulator) -> None:

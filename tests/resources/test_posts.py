@@ -241,13 +241,6 @@ async def test_a_wrong_choice_of_posts_is_refused_before_it_is_sent(
     assert not service.requests
 
 
-async def test_a_creation_whose_outcome_is_unknown_is_not_repeated(client: Client, service: Emulator) -> None:
-    service.faults.add("reset_after", method="POST", path="/2/tweets", times=1)
-    with pytest.raises(errors.OutcomeUnknown):
-        await client.posts.create(PostDraft(text="Once"))
-    assert asked(service) == 1
-
-
 async def test_bookkeeping_of_parts_is_the_same_without_the_sdk(raw: Asker) -> None:
     """What the SDK puts together of three requests is what three requests answer."""
     ids = raw.emulator.seed["post_ids"]

@@ -78,10 +78,3 @@ async def test_a_subscription_without_a_user_is_refused_before_it_is_sent(client
     with pytest.raises(errors.InvalidInput, match=r"filter\.user_id: is required"):
         await client.activity.subscribe("post.create", keyword="snow")
     assert not service.requests
-
-
-async def test_a_subscription_is_not_repeated_when_its_outcome_is_unknown(client: Client, service: Emulator) -> None:
-    service.faults.add("reset_after", method="POST", path="/2/activity/subscriptions", times=1)
-    with pytest.raises(errors.OutcomeUnknown):
-        await client.activity.subscribe("post.create", user_id="17")
-    assert len(service.state.platform.subscriptions) == 1

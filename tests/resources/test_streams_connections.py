@@ -21,10 +21,3 @@ async def test_none_at_all_is_refused_before_anything_is_sent(client: Client, se
     with pytest.raises(errors.InvalidInput, match="endpoint_id must not be empty"):
         await client.connections.end_endpoint("")
     assert not service.requests
-
-
-async def test_ending_is_not_repeated_when_the_outcome_is_unknown(client: Client, service: Emulator) -> None:
-    service.faults.add("reset_after", method="DELETE", path="/2/connections/all", times=1)
-    with pytest.raises(errors.OutcomeUnknown):
-        await client.connections.end_all()
-    assert sum(each.method == "DELETE" for each in service.requests) == 1

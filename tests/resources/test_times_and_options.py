@@ -58,26 +58,6 @@ async def test_a_time_is_sent_in_utc(server: Server, client: Client, call: str, 
     assert "+" not in sent.partition("expires_at")[2]
 
 
-@pytest.mark.parametrize("call", ["upload", "send", "update"])
-@pytest.mark.parametrize(
-    ("time", "why"),
-    [
-        ("2027-03-01T10:00:00", "has no time zone"),
-        (datetime.datetime(2027, 3, 1), "has no time zone"),  # noqa: DTZ001
-        ("0001-01-01T00:00:00+14:00", "is out of range in UTC"),
-        ("tomorrow", "is not an ISO 8601 time"),
-    ],
-)
-async def test_what_is_no_time_with_an_offset_is_a_broken_rule(
-    server: Server, client: Client, call: str, time: Any, why: str
-) -> None:
-    with pytest.raises(InvalidInput) as caught:
-        await CALLS[call](client, time)
-    (rule,) = caught.value.broken_rules
-    assert rule.reason.startswith(why)
-    assert server.requests == []
-
-
 SEVERAL: dict[str, tuple[Callable[[Client], Awaitable[object]], set[str]]] = {
     "upload": (
         lambda c: audience(c).upload(

@@ -141,16 +141,6 @@ async def test_the_fields_of_webhooks_can_be_chosen(client: Client, owner: Owner
         client.webhooks.list(webhook_config_fields=["vaild"])
 
 
-async def test_registering_is_not_repeated_when_the_outcome_is_unknown(
-    client: Client, owner: Owner, service: Emulator
-) -> None:
-    service.faults.add("reset_after", method="POST", path="/2/webhooks", times=1)
-    with pytest.raises(errors.OutcomeUnknown):
-        await client.webhooks.create(URL)
-    assert [each.method for each in service.requests if each.path == "/2/webhooks"] == ["POST"]
-    assert await validity(client) == [True]
-
-
 # Whatever there is already
 
 

@@ -154,19 +154,6 @@ async def test_a_connection_that_takes_too_long_was_never_made(times: dict[str, 
     assert error.reason == "no connection within the time allowed"
 
 
-async def test_a_certificate_that_is_not_valid(contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> None:
-    async with Server(tls=contexts[0]) as server:
-        error = await failure(client_of(server, retries=0))
-        assert type(error) is TransportError
-        assert error.reason.startswith("its certificate is not valid: it is not signed by a trusted authority")
-        assert server.requests == []
-
-
-async def test_a_certificate_that_is_trusted(contexts: tuple[ssl.SSLContext, ssl.SSLContext]) -> None:
-    async with Server(tls=contexts[0]) as server, client_of(server, options={"ssl": contexts[1]}) as client:
-        assert (await get(client)).ok
-
-
 async def test_a_certificate_that_is_another_one_than_expected(
     contexts: tuple[ssl.SSLContext, ssl.SSLContext],
 ) -> None:
@@ -188,12 +175,6 @@ async def test_a_service_that_speaks_no_tls() -> None:
 
 
 # Proxies
-
-
-async def test_requests_go_through_the_proxy() -> None:
-    async with Server() as proxy, client_of("http://localhost:1", options={"proxy": proxy.url}) as client:
-        await get(client)
-    assert proxy.requests[0].path == "http://localhost:1/2/tweets"
 
 
 async def test_a_proxy_that_is_not_there(gone: str) -> None:

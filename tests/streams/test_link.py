@@ -14,7 +14,7 @@ import pytest
 from aiohttp.abc import AbstractResolver
 
 from socialapi import AppOnly, Bearer, errors
-from socialapi.errors import ApiError, DecodeError, RateLimitTooLong, ServerError, StreamEnded, TransportError
+from socialapi.errors import DecodeError, RateLimitTooLong, ServerError, StreamEnded, TransportError
 from socialapi.problems import OperationalDisconnect, ResourceUnavailable, StreamingConnection, UsageCapped
 from socialapi.session.clock import run_with_timeout
 from socialapi.streams import Gap, MatchedPost, Stream, StreamNotice
@@ -457,47 +457,6 @@ async def test_a_refusal_that_names_a_disconnect_is_never_followed_at_once(
         else:
             await read_for(server, 19.0)
             assert server.times == HTTP
-
-
-@pytest.mark.parametrize("status", [400, 403, 429, 503])
-@pytest.mark.parametrize(("name", "times"), ISSUES.items())
-async def test_a_refusal_that_names_an_issue_is_judged_by_it(
-    name: str, times: list[float], status: int, clock: VirtualClock
-) -> None:
-    refused = refusal(status, problem("streaming-connection", connection_issue=name))
-    async with StreamServer(clock, refused) as server:
-        if times is FINAL:
-            with pytest.raises(errors.error_class(status)) as caught:
-                await read_for(server, 19.0)
-            assert isinstance(caught.value, ApiError)
-            (found,) = caught.value.problems
-            assert isinstance(found, StreamingConnection)
-            assert found.connection_issue == name
-        else:
-            await read_for(server, 19.0)
-    assert server.times == times
-
-
-@pytest.mark.parametrize("status", [302, 400, 401, 403, 404])
-async def test_a_refusal_without_a_reason_to_come_back_is_final(status: int, clock: VirtualClock) -> None:
-    async with StreamServer(
-        clock, refusal(status, problem("client-forbidden", reason="client-not-enrolled"))
-    ) as server:
-        with pytest.raises(errors.error_class(status)) as caught:
-            await read_for(server, 19.0)
-    assert server.times == [0.0]
-    assert isinstance(caught.value, ApiError)
-    assert caught.value.status == status
-    assert [each.slug for each in caught.value.problems] == ["client-forbidden"]
-
-
-async def test_a_usage_cap_is_final_although_its_status_is_that_of_a_rate_limit(clock: VirtualClock) -> None:
-    async with StreamServer(clock, refusal(429, problem("usage-capped", period="Daily"))) as server:
-        with pytest.raises(errors.RateLimited) as caught:
-            await read_for(server, 100.0)
-    (found,) = caught.value.problems
-    assert isinstance(found, UsageCapped)
-    assert found.period == "Daily"
 
 
 TOO_MANY = refusal(429, problem("streaming-connection", connection_issue="TooManyConnections"))

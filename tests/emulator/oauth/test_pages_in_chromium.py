@@ -16,7 +16,7 @@ from tests.support.chromium import Chromium
 
 pytestmark = [pytest.mark.xdist_group("chromium"), pytest.mark.slow]
 
-NAME, APPROVE, DENY = "#screen_name", "button[value=approve]", "button[value=deny]"
+NAME, APPROVE = "#screen_name", "button[value=approve]"
 
 
 @pytest.fixture
@@ -37,29 +37,6 @@ def page_of(emulator: Emulator, begun: dict[str, str], more: str = "", step: str
     return f"{emulator.ready['base_url']}/oauth/{step}?oauth_token={begun['oauth_token']}{more}"
 
 
-async def test_pin_mode(ask: Asker, app: App, chromium: Chromium) -> None:
-    begun = await app.begin()
-    await chromium.open(page_of(ask.emulator, begun, "&screen_name=ada_lindqvist"))
-    assert await chromium.text("h1") == "Authorize Example app 1?"
-    assert await chromium.value(NAME) == "ada_lindqvist"
-    await chromium.type(NAME, "northwind")
-    await chromium.go(APPROVE)
-    pin = await chromium.text("#pin")
-    assert pairs(await app.access_token(begun, pin))["screen_name"] == "northwind"
-    # Signed in by now: another app-side start needs one click, unless the login is forced.
-    begun = await app.begin()
-    await chromium.open(page_of(ask.emulator, begun))
-    assert not await chromium.has(NAME)
-    assert "@northwind" in await chromium.text(".who")
-    await chromium.open(page_of(ask.emulator, begun, "&force_login=true"))
-    assert await chromium.has(NAME)
-    await chromium.open(page_of(ask.emulator, begun))
-    await chromium.go("button[value=switch]")
-    await chromium.type(NAME, "marco_ferri")
-    await chromium.go(APPROVE)
-    assert pairs(await app.access_token(begun, await chromium.text("#pin")))["screen_name"] == "marco_ferri"
-
-
 async def test_callback_mode_and_signing_in_again_without_a_click(
     ask: Asker, app: App, chromium: Chromium, callback: str
 ) -> None:
@@ -75,30 +52,6 @@ async def test_callback_mode_and_signing_in_again_without_a_click(
     await chromium.open(page_of(ask.emulator, begun, step="authenticate"))
     assert await chromium.text("h1") == "Back in the app"
     assert begun["oauth_token"] in await chromium.url()
-
-
-async def test_denial(ask: Asker, app: App, chromium: Chromium, callback: str) -> None:
-    begun = await app.begin()
-    await chromium.open(page_of(ask.emulator, begun))
-    await chromium.go(DENY)
-    assert await chromium.text("h1") == "Access denied"
-    begun = await app.begin(callback)
-    await chromium.open(page_of(ask.emulator, begun))
-    await chromium.go(DENY)
-    assert await chromium.text("h1") == "Back in the app"
-    assert dict(parse_qsl(urlsplit(await chromium.url()).query)) == {"kept": "yes", "denied": begun["oauth_token"]}
-    await chromium.open(page_of(ask.emulator, begun))
-    assert await chromium.text("h1") == "This link has expired"
-
-
-async def test_a_name_is_required_and_a_wrong_one_is_said(ask: Asker, app: App, chromium: Chromium) -> None:
-    await chromium.open(page_of(ask.emulator, await app.begin()))
-    await chromium.click(APPROVE)
-    assert await chromium.run("return document.activeElement.id") == "screen_name"
-    await chromium.type(NAME, "<i>nobody</i>")
-    await chromium.go(APPROVE)
-    assert "<i>nobody</i>" in await chromium.text("[role=alert]")
-    assert await chromium.value(NAME) == "<i>nobody</i>"
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (360, 740)], ids=["desktop", "phone"])

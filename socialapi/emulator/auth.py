@@ -78,8 +78,7 @@ def _unsupported(message: str) -> Refusal:
 
 
 def account_user(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns the user who calls about an ad account, which must be associated with them
-    (advertising section 5).
+    """Returns the user who calls about an ad account, which must be associated with them (advertising section 5).
 
     The scheme is not documented: OAuth 1.0a is taken, and the OAuth 2.0 bearer token of a user.
     """

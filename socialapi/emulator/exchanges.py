@@ -82,8 +82,7 @@ class Exchange:
         }
 
     def curl(self, base_url: str, state: State) -> dict[str, str]:
-        """Returns the command that sends the request to this emulator again, and a note if it needs
-        something else.
+        """Returns the command that sends the request to this emulator again, and a note if it needs something else.
 
         A signature serves once, so that a signed request is repeated with a bearer token of the same
         user and app. Raises Refusal if its endpoint takes signatures alone.

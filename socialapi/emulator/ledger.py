@@ -113,8 +113,7 @@ Entry = dict[str, Any]
 
 
 class Ledger:
-    """A summary: the members of each audience and list, answers by route and status, and
-    deliveries.
+    """A summary: the members of each audience and list, answers by route and status, and deliveries.
 
     Members in force are given as a number and a `Checksum`, and the `products` of each catalog as a
     number and a `ProductChecksum`. `records` counts, by account and kind, the other records that

@@ -148,8 +148,7 @@ class RequestCycle:
         return await endpoint.handler(call)
 
     def _take_slot(self, endpoint: Endpoint, parameters: Mapping[str, str], caller: Caller) -> None:
-        """Counts the request against the limit of its route, and adds the headers of the limit to
-        the answer.
+        """Counts the request against the limit of its route, and adds the headers of the limit to the answer.
 
         A documented limit says what it is counted by, or is counted by user; any other is counted
         by app and user.

@@ -248,8 +248,7 @@ class Emulator:
         self._service.advance(seconds)
 
     async def settle(self) -> None:
-        """Waits until everything that is due by the emulator's clock is done, written to streams,
-        and delivered.
+        """Waits until everything that is due by the emulator's clock is done, written to streams, and delivered.
 
         It waits for a minute at most, because clients may have stopped reading.
         """

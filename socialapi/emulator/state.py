@@ -63,8 +63,7 @@ class User:
 
 @attrs.frozen
 class Caller:
-    """The sender of a request. App-only tokens have no user; OAuth 2.0 user tokens are bearer
-    tokens with one.
+    """The sender of a request. App-only tokens have no user; OAuth 2.0 user tokens are bearer tokens with one.
 
     `access` is what a user's OAuth 1.0a token permits, and `scopes` what an OAuth 2.0 token does
     (None for other kinds). `expires_at` is the expiry of tokens that have one.

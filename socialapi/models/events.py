@@ -97,8 +97,7 @@ def refuse_misspelt_event_type(name: str) -> None:
 
 
 def refuse_misspelt_event_pattern(pattern: str) -> None:
-    """Raises InvalidInput for a pattern that matches no event type, or whose group is nearly a
-    known one.
+    """Raises InvalidInput for a pattern that matches no event type, or whose group is nearly a known one.
 
     A pattern is `*`, or a group such as `post` or `profile.update` followed by `.*`.
     """

@@ -59,8 +59,7 @@ class Micros(Exported):
 
     @classmethod
     def of(cls, amount: Decimal | int | str, currency: str) -> Self:
-        """Returns an amount from units of the currency. A string has digits with an optional sign
-        and point.
+        """Returns an amount from units of the currency. A string has digits with an optional sign and point.
 
         Raises InvalidInput for floats and for more than six decimal places.
         """

@@ -268,8 +268,7 @@ class EditOptions(Record):
 
 @attrs.define(kw_only=True)
 class PostDraft(Record):
-    """A post to create. The documented and published fields are typed; others go into `extra` and are
-    sent as given.
+    """A post to create. The documented and published fields are typed; others go into `extra` and are sent as given.
 
     `share_with_followers` also shows a post in a community to the author's followers.
     `reply_settings` says who may reply. A `nullcast` post is in no timeline.

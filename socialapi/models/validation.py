@@ -229,8 +229,7 @@ def moment_in_utc(value: datetime.datetime | str, subject: str = "") -> datetime
 
 
 def format_timestamp(value: datetime.datetime) -> str:
-    """Returns an aware time as an ISO 8601 UTC string, for example
-    `2026-01-31T09:00:00Z`.
+    """Returns an aware time as an ISO 8601 UTC string, for example `2026-01-31T09:00:00Z`.
 
     Fractions are included only if there are any. Raises InvalidInput as `moment_in_utc` does.
     """

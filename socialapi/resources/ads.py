@@ -94,8 +94,7 @@ class AccountResource(Resource):
         return self._pages(routes.ACCOUNT_APPS, query=query, start=start)
 
     def history(self, *, start: str | None = None, **query: Unpack[HistoryFilter]) -> Pager[HistoryEntry]:
-        """Returns the changes of one entity in a time range: what changed and who changed it
-        (section 4.2).
+        """Returns the changes of one entity in a time range: what changed and who changed it (section 4.2).
 
         `entity_type`, `entity_id`, `start_time` and `end_time` are required. The times are aware
         datetimes on a whole hour in UTC; InvalidInput is raised otherwise. `user_id` selects the
@@ -232,8 +231,7 @@ class Ads(Resource):
         location: str | None = None,
         negative_keywords: str | Sequence[str] = (),
     ) -> "KeywordInsights":
-        """Returns how many posts contained any of the keywords per DAY or HOUR, and related
-        keywords (section 4.6).
+        """Returns how many posts contained any of the keywords per DAY or HOUR, and related keywords (section 4.6).
 
         Without `end_time` the range ends now; it spans at most seven days. `location` is the
         targeting value of one country. Posts with any of the `negative_keywords` do not count. Both

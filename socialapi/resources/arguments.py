@@ -58,8 +58,7 @@ _NAMED: Final = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYW
 
 
 def check_argument(name: str, kind: Any, value: object) -> None:
-    """Raises InvalidInput for a value of another type. The message names the argument, not the
-    value.
+    """Raises InvalidInput for a value of another type. The message names the argument, not the value.
 
     A path must also be one that a file can have.
     """

@@ -335,8 +335,7 @@ class CustomAudience(Resource):
         )
 
     async def upload(self, records: Records, **options: Unpack[AudienceUploadKeywords]) -> UploadReport:
-        """Uploads any number of rows as a job. Returns a report that accounts for every row
-        (section 4.9).
+        """Uploads any number of rows as a job. Returns a report that accounts for every row (section 4.9).
 
         `records` is the path of a file (CSV, TSV, JSON Lines, a JSON array or Parquet, optionally
         compressed), a pattern or a list of paths, an open binary file, a table (pandas, Polars,
@@ -438,8 +437,7 @@ class DoNotReachListResource(Resource):
         )
 
     async def upload(self, records: Records, **options: Unpack[UploadKeywords]) -> UploadReport:
-        """Uploads any number of rows as a job. Returns a report that accounts for every row
-        (section 4.10).
+        """Uploads any number of rows as a job. Returns a report that accounts for every row (section 4.10).
 
         Works like `CustomAudience.upload`, with e-mail addresses and phone numbers only and without
         `effective_at`. `expires_at` is always sent: 13 months after the start of the job by

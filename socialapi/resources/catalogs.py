@@ -114,8 +114,7 @@ class Catalogs(Resource):
         return self._pages(routes.CATALOGS, query=query, start=start)
 
     async def create(self, name: str, *, user_id: str | int | None = None) -> ProductCatalog:
-        """Creates the catalog of the calling user or of `user_id` (section 4.6). Returns its
-        record.
+        """Creates the catalog of the calling user or of `user_id` (section 4.6). Returns its record.
 
         Not repeated if its outcome is unknown.
         """

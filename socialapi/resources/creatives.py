@@ -50,8 +50,7 @@ class MediaLibrary(Resource):
     """The media library of an account."""
 
     def list(self, *, start: str | None = None, **query: Unpack[MediaLibraryQuery]) -> Pager[LibraryMedia]:
-        """Returns the media, all or those of a type, or those with a term in one of their texts
-        (section 4.3).
+        """Returns the media, all or those of a type, or those with a term in one of their texts (section 4.3).
 
         The term is looked for in name, title, file name and description. `start` is a stored
         `Pager.position`.
@@ -146,8 +145,7 @@ class PollCards(Resource):
     """The poll cards of an account. They cannot be changed after creation."""
 
     def list(self, *, start: str | None = None, **query: Unpack[PollCardsFilter]) -> Pager[PollCard]:
-        """Returns the poll cards, all or those with the given ids or names that begin with `q`
-        (section 4.4).
+        """Returns the poll cards, all or those with the given ids or names that begin with `q` (section 4.4).
 
         `start` is a stored `Pager.position`.
         """

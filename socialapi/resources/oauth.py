@@ -103,8 +103,7 @@ class OAuth(Resource):
         return AppOnlyToken(access_token=token, token_type="bearer")  # noqa: S106  # a kind, no secret
 
     async def invalidate_app_only_token(self) -> InvalidatedToken:
-        """Invalidates the app's token, here and at the service. The next call fetches another one
-        (section 5.2).
+        """Invalidates the app's token, here and at the service. The next call fetches another one (section 5.2).
 
         Returns the token that was invalidated. Not repeated if its outcome is unknown: a second
         request could invalidate the token's replacement.
@@ -174,8 +173,7 @@ class OAuth(Resource):
         return self._sign_in_url(routes.AUTHENTICATE, request_token, force_login, screen_name)
 
     async def access_token(self, token: RequestToken | str, verifier: str) -> AccessToken:
-        """Returns the user's token and secret: the third step (section 5.3). Not repeated if its
-        outcome is unknown.
+        """Returns the user's token and secret: the third step (section 5.3). Not repeated if its outcome is unknown.
 
         `token` is the result of `request_token`, or the `oauth_token` in the callback. `verifier`
         comes with the callback, or is the PIN. If another process started the sign-in, pass its

@@ -162,8 +162,7 @@ class Products(Resource):
         return Items.of(results.products_response, results.partial_errors)
 
     async def upsert(self, products: Records, **options: Unpack[UpsertKeywords]) -> UpsertReport:
-        """Loads any number of products as a job. Returns a report that accounts for every one
-        (section 4.7).
+        """Loads any number of products as a job. Returns a report that accounts for every one (section 4.7).
 
         `products` is a path, a pattern, a list of these or an open binary file (CSV, TSV, JSON
         Lines, a JSON array, RSS or Atom, each optionally compressed with gzip or Zstandard;

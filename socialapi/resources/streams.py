@@ -254,8 +254,7 @@ class FilteredStream(_Streaming):
     """The app's filtered stream and its rules."""
 
     async def link(self, webhook_id: str | int, *, fields: Fields | None = None) -> StreamLink:
-        """Links the stream to a webhook, which then receives the matching posts with these fields
-        (section 4.1).
+        """Links the stream to a webhook, which then receives the matching posts with these fields (section 4.1).
 
         Returns whether the link is `provisioned`, and the problems beside it. Not repeated if its
         outcome is unknown.
@@ -306,8 +305,7 @@ class FilteredStream(_Streaming):
         return self._pages(routes.STREAM_RULES, query=query, start=start)
 
     async def add_rules(self, *rules: "AnyRule | Iterable[AnyRule]", dry_run: bool = False) -> Page[StreamRule]:
-        """Adds rules of up to 2,048 characters, given one by one or as iterables (sections 4.1 and
-        8).
+        """Adds rules of up to 2,048 characters, given one by one or as iterables (sections 4.1 and 8).
 
         `dry_run` only tests them. The returned page holds the rules added, its `errors` the
         problems of the others (duplicate, invalid, noncompliant or over the cap), and
@@ -320,8 +318,7 @@ class FilteredStream(_Streaming):
     async def delete_rules(
         self, *ids: str | int | Iterable[str | int], values: str | Iterable[str] = (), dry_run: bool = False
     ) -> Page[StreamRule]:
-        """Deletes the rules with the given ids, one by one or as iterables, or with the given values
-        (section 4.1).
+        """Deletes the rules with the given ids, one by one or as iterables, or with the given values (section 4.1).
 
         `meta["summary"]` of the returned page counts them. `dry_run` only tests the request. Raises
         InvalidInput if there are neither ids nor values.

@@ -45,8 +45,7 @@ TOTAL_COUNT_READS: Final = RateLimit("total_count_reads", 200, 900.0)
 
 @attrs.frozen
 class Family:
-    """An API of the platform: the `Config` field of its host, accepted credentials (preferred
-    first), and paging.
+    """An API of the platform: the `Config` field of its host, accepted credentials (preferred first), and paging.
 
     `envelope` says whether results are wrapped in `{"data": …}`. `total_counts` is the limit of
     reads with a total count.
@@ -150,8 +149,7 @@ class Route(Generic[R]):
         return self.rate_limit
 
     def template(self, overrides: Mapping[str, str], versions: Mapping[str, str] | None = None) -> str:
-        """Returns the path with its parameters in braces: the documented one, or its replacement in
-        `overrides`.
+        """Returns the path with its parameters in braces: the documented one, or its replacement in `overrides`.
 
         In the advertising API, a first segment that is a key of `versions` is replaced. Paths
         written out by the caller are not changed.

@@ -78,8 +78,7 @@ async def wait_for_event(clock: Clock, event: asyncio.Event, seconds: float) -> 
 async def run_with_timeout(
     clock: Clock, seconds: float, work: Coroutine[Any, Any, T], discard: Callable[[T], None]
 ) -> T:
-    """Returns the result of `work`. Raises TimeoutError if it takes longer than `seconds` by the
-    clock.
+    """Returns the result of `work`. Raises TimeoutError if it takes longer than `seconds` by the clock.
 
     Leaves no task behind. `discard` is called with a result that came too late, or that came while
     the caller was being cancelled.

@@ -61,8 +61,7 @@ class Forwarder:
         await self.aclose()
 
     async def post(self, content: bytes, headers: Mapping[str, str]) -> int:
-        """Sends a body until an answer is final, and returns its status: 2xx if the body was
-        accepted.
+        """Sends a body until an answer is final, and returns its status: 2xx if the body was accepted.
 
         After lost connections and answers that are not final it is sent again, so a body may arrive
         more than once.

@@ -39,8 +39,7 @@ class Proxy:
 
 
 def read_proxy(name: str, text: object) -> Proxy:
-    """Returns the proxy at an address, which may hold a user name and password; `http://` is
-    optional.
+    """Returns the proxy at an address, which may hold a user name and password; `http://` is optional.
 
     Raises ConfigurationError, which does not show the address; `name` is the argument or variable
     that held it.
@@ -94,8 +93,7 @@ class Proxies:
         return cls(by_scheme={scheme: each for scheme, each in found.items() if each[1]}, exempt=tuple(exempt))
 
     def choose(self, scheme: str, host: str, port: int | None) -> Proxy | None:
-        """Returns the proxy for requests to a host, or None. A proxy of the environment is never
-        used for loopback.
+        """Returns the proxy for requests to a host, or None. A proxy of the environment is never used for loopback.
 
         Raises ConfigurationError if the variable does not hold the address of a proxy.
         """

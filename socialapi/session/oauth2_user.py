@@ -119,8 +119,7 @@ def pair_key(host: str, credential: OAuth2User) -> str:
 
 
 class OAuth2UserAuthenticator:
-    """Holds a user's bearer token and renews it, once for all tasks and for all processes that
-    share the token cache.
+    """Holds a user's bearer token and renews it, once for all tasks and for all processes that share the token cache.
 
     A pair in the cache takes precedence over the one in the credential, because the service accepts
     each refresh token once. A new pair is used only after it is stored. A renewal is not cancelled

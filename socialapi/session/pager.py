@@ -289,8 +289,7 @@ def _checked_limit(limit: object) -> int | None:
 
 
 class _HeldBack(Generic[T]):
-    """The pages that are held back because pages may be smaller now than when the position was
-    taken.
+    """The pages that are held back because pages may be smaller now than when the position was taken.
 
     They are released when the item just before the position is found, or as many items have arrived
     as were before it then.

@@ -278,8 +278,7 @@ class _WindowSlot:
 
 
 class SlidingWindowPacer:
-    """The default pacer: one sliding window per limit key in this process, corrected by what the
-    service reports.
+    """The default pacer: one sliding window per limit key in this process, corrected by what the service reports.
 
     Several clients of a process share their limits if they are given the same one, and a pacer of
     your own can ask it first. It belongs to one event loop at a time.
@@ -311,8 +310,7 @@ class SlidingWindowPacer:
         self._windows = {key: _PacedWindow(paced.window.abandoned(now)) for key, paced in self._windows.items()}
 
     async def acquire(self, key: str, documented: RateLimit | None, *, bulk: bool, max_wait_seconds: float) -> Slot:
-        """Waits for a slot in the window of `key`. Callers of one kind are served in order of
-        arrival.
+        """Waits for a slot in the window of `key`. Callers of one kind are served in order of arrival.
 
         Raises RateLimitTooLong at once if the wait is known to exceed `max_wait_seconds`, otherwise
         when that time is up.

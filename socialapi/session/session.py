@@ -394,8 +394,7 @@ class Session:
         return self.clock.monotonic() - began
 
     def _enter_loop(self) -> None:
-        """Moves the session to the running event loop. Raises ConfigurationError if it belongs to
-        another one.
+        """Moves the session to the running event loop. Raises ConfigurationError if it belongs to another one.
 
         Called only where the thread or the loop has changed: in Python 3.11 asking for the running
         loop is a system call.

@@ -315,8 +315,7 @@ class Transport:
     async def open(
         self, request: Request[Any], headers: Mapping[str, str], *, timeout_seconds: float
     ) -> Reply | LiveReply:
-        """Returns the start of an answer that does not end, or the complete answer if it is no
-        success.
+        """Returns the start of an answer that does not end, or the complete answer if it is no success.
 
         `timeout_seconds` bounds the connecting only. Raises the same errors as `send`.
         """

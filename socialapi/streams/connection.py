@@ -151,8 +151,7 @@ class Connection:
             self._on_slow(SlowReading(seconds=seconds, waiting_for="consumer" if consumer else "throughput"))
 
     async def _watch(self) -> None:
-        """Watches the connection until it is silent. If the watcher fails, it closes the
-        connection.
+        """Watches the connection until it is silent. If the watcher fails, it closes the connection.
 
         Without a watcher nobody would notice silence.
         """
@@ -187,8 +186,7 @@ class Connection:
         return left
 
     async def _note_if_empty(self) -> None:
-        """Records a time at which there was nothing to read, after the event loop has polled the
-        sockets.
+        """Records a time at which there was nothing to read, after the event loop has polled the sockets.
 
         That alone proves nothing, because a dead connection is silent too. But when something
         arrives later, everything sent before that time has arrived, except what was delayed in

@@ -93,8 +93,7 @@ class Dispatcher:
         self.counters: DispatchCounters = DispatchCounters()
 
     def on(self, *kinds: EventKind | Iterable[EventKind]) -> Callable[[HandlerT], HandlerT]:
-        """Returns a decorator that registers a function for kinds of events, one by one or as
-        lists.
+        """Returns a decorator that registers a function for kinds of events, one by one or as lists.
 
         A kind is an event type (deprecated names and aliases stand for current ones), all types
         below a name (`profile.update.*`), a class such as `MatchedPost` or `Undecoded`, or `*` for
@@ -115,8 +114,7 @@ class Dispatcher:
         return register
 
     async def run(self, source: AsyncIterable[Any]) -> None:
-        """Handles events until the source ends. If cancelled, cancels running handlers and waits
-        for them.
+        """Handles events until the source ends. If cancelled, cancels running handlers and waits for them.
 
         An event is taken from the source only when a handler can start. Raises ConfigurationError
         if no handler is registered, InvalidInput for a source that is no async iterable, and what

@@ -54,8 +54,7 @@ class Gap(Exported):
 
 @attrs.frozen(kw_only=True)
 class SlowReading(Exported):
-    """A warning that the stream is read more slowly than data arrives. The service ends such
-    streams.
+    """A warning that the stream is read more slowly than data arrives. The service ends such streams.
 
     `seconds` says for how long. If `waiting_for` is "consumer", the application has not asked for
     the next event in that time. If it is "throughput", it does ask, but the buffers are full all

@@ -1,5 +1,4 @@
-"""Counts how often the events of an inbox were handed out, and puts aside those that were handed
-out too often.
+"""Counts how often the events of an inbox were handed out, and puts aside those that were handed out too often.
 
 The tables are separate from those of the inbox, so that processes of earlier versions can share the
 file: they ignore them. All functions run on the thread of the database.

@@ -193,8 +193,7 @@ class WebhookReply:
 
 @attrs.frozen
 class Answer:
-    """A reply, and whether part of the request's body is left unread, so that the connection must
-    close.
+    """A reply, and whether part of the request's body is left unread, so that the connection must close.
 
     `cuts` says to close it at once, because discarding the rest would take long too.
     """

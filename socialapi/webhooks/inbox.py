@@ -575,8 +575,7 @@ class Inbox:
         self._unerased = 0
 
     def _failed(self, problem: sqlite3.Error) -> None:
-        """Logs a failure, once until an event is stored again. SQLite's messages contain no
-        data.
+        """Logs a failure, once until an event is stored again. SQLite's messages contain no data.
 
         Raises ConfigurationError if the file is damaged: waiting does not repair it.
         """

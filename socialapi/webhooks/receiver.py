@@ -261,8 +261,7 @@ class Receiver(_WithoutWarning, web.Application):
         return _Unfinished(self)
 
     async def finish(self, event: Delivery) -> None:
-        """Marks an event of this receiver as finished, so that it does not come out again after a
-        restart.
+        """Marks an event of this receiver as finished, so that it does not come out again after a restart.
 
         Its body is erased from the inbox soon after; after a crash before that, it comes out once
         more. Finishing an event twice has no effect.

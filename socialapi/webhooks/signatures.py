@@ -36,8 +36,7 @@ def crc_response(crc_token: str, consumer_secret: str) -> dict[str, str]:
 
 
 def verify_signature(body: bytes, header: str | None, consumer_secret: str | Sequence[str]) -> bool:
-    """Returns whether the header is the signature of these bytes, by any of the secrets (platform
-    section 5.5).
+    """Returns whether the header is the signature of these bytes, by any of the secrets (platform section 5.5).
 
     The comparison takes constant time. A missing or malformed header does not match. Raises
     ConfigurationError if there is no secret, or one that is empty or not a string, and InvalidInput
@@ -90,8 +89,7 @@ class Signature:
 
 
 def begins_as_json(content: bytes) -> bool:
-    """Returns whether the first visible character is `{` or `[`, ignoring byte order marks and
-    blanks.
+    """Returns whether the first visible character is `{` or `[`, ignoring byte order marks and blanks.
 
     Only such bodies are events, and no such token is signed. Otherwise anybody could get an event
     signed by sending it as a challenge.

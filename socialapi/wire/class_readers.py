@@ -177,8 +177,7 @@ def _read_array(kind: Any, hook: Any, value: Any) -> tuple[Any, ...] | None:
 
 
 def read_items(items: Sequence[Any], kind: Any, hook: Any) -> tuple[Any, ...]:
-    """Returns the items of an array, each read by `hook`. Raises DecodeError with the index of the
-    item at fault.
+    """Returns the items of an array, each read by `hook`. Raises DecodeError with the index of the item at fault.
 
     A null is skipped, but refused among numbers, where the index of an item may carry meaning.
     """
@@ -216,8 +215,7 @@ def join_path(name: str, rest: str) -> str:
 
 
 def without_none(annotation: Any) -> Any:
-    """Returns the type without None and annotations: `Literal[…] | str | None` gives str, `int |
-    None` gives int.
+    """Returns the type without None and annotations: `Literal[…] | str | None` gives str, `int | None` gives int.
 
     Raises TypeError for a union of several types.
     """

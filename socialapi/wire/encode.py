@@ -143,8 +143,7 @@ def json_bytes(shape: Any) -> bytes:
 
 
 def query_string(values: Mapping[str, Any]) -> str:
-    """Returns query or form parameters percent-encoded per RFC 3986, so that the signed bytes are
-    the sent ones.
+    """Returns query or form parameters percent-encoded per RFC 3986, so that the signed bytes are the sent ones.
 
     Lists are joined with commas, None is empty, and `UNSET` is left out. Raises InvalidInput for
     names that are not strings, for values that are neither scalars nor lists of them, and for text

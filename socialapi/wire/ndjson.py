@@ -37,8 +37,7 @@ class LineFramer:
         return b"".join(self._parts)
 
     def feed(self, chunk: bytes) -> list[bytes]:
-        """Returns the lines that the chunk completes, without line endings; an empty one is a
-        keep-alive.
+        """Returns the lines that the chunk completes, without line endings; an empty one is a keep-alive.
 
         Raises DecodeError for a line larger than the limit, even before it is complete. If there
         are lines before it, they are returned first and the next call raises.

@@ -56,8 +56,7 @@ class LimitHeaders:
         return None
 
     def retry_after_seconds(self, headers: Mapping[str, str], now: float) -> float | None:
-        """Returns the wait the service asks for: `Retry-After` in any form, or the reset of an
-        exhausted limit.
+        """Returns the wait the service asks for: `Retry-After` in any form, or the reset of an exhausted limit.
 
         Returns None if it names none. A time in the past counts as none, so that a wrong header
         never causes an immediate retry.

@@ -474,8 +474,7 @@ MAX_OPERATION_ERRORS: Final = 2_500
 
 
 def _operation_errors(body: Any) -> Sequence[OperationError]:
-    """Returns the operation errors of either form: objects with an `index`, or a list with one
-    entry per operation.
+    """Returns the operation errors of either form: objects with an `index`, or a list with one entry per operation.
 
     An entry may be empty. An object without an index, in a list without empty entries, could be of
     either form; its index stays None.

@@ -87,8 +87,7 @@ def _before(times: Times, moment: float, now: float) -> Times:
 
 
 class Checksum:
-    """The number of identifiers and an order-independent checksum, to compare sets without listing
-    them.
+    """The number of identifiers and an order-independent checksum, to compare sets without listing them.
 
     The checksum is the XOR, over all members, of the first 8 bytes of SHA-256 of `kind:value` in
     UTF-8, written as 16 hexadecimal digits. That of the empty set is all zeros.

@@ -148,8 +148,7 @@ def may_target(state: State, account_id: str, audience_id: str) -> bool:
 
 
 def target(state: State, account_id: str, line_item_id: str, audience_id: str) -> None:
-    """Has a line item target an audience. It is for tests, because the endpoint for this is not
-    documented.
+    """Has a line item target an audience. It is for tests, because the endpoint for this is not documented.
 
     Raises Refusal if the account may not target it.
     """

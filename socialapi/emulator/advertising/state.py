@@ -32,8 +32,7 @@ class Cursor:
 
 
 class Table:
-    """The records of one kind, of one account or all. Deleted records are kept and marked as
-    deleted.
+    """The records of one kind, of one account or all. Deleted records are kept and marked as deleted.
 
     `load` creates those of the seed data when the table is first read. Change fields only with
     `change`, because sort orders are kept up to date rather than sorted again.

@@ -148,8 +148,7 @@ class Stock:
 
 
 class ProductChecksum:
-    """The number of products and an order-independent checksum, to compare catalogs without listing
-    them.
+    """The number of products and an order-independent checksum, to compare catalogs without listing them.
 
     The checksum is the XOR, over all products, of the first 8 bytes of SHA-256 of `content_of` the
     product, written as 16 hexadecimal digits. That of the empty catalog is all zeros.

@@ -19,8 +19,7 @@ _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 
 
 def is_registered(app: App, url: str) -> bool:
-    """Returns whether the URL is one of the app's, with any query, or one on loopback, with any
-    port.
+    """Returns whether the URL is one of the app's, with any query, or one on loopback, with any port.
 
     A loopback listener takes a free port, which nobody can register beforehand (RFC 8252, section
     7.3).

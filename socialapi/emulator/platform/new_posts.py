@@ -28,8 +28,7 @@ _SITES: Final[Mapping[str, str]] = {
 
 
 def entities_of(text: str, id_of: Callable[[str], str | None]) -> dict[str, list[Found]]:
-    """Returns links, mentions, hashtags and names. Offsets count characters, and `end` is one
-    past the last.
+    """Returns links, mentions, hashtags and names. Offsets count characters, and `end` is one past the last.
 
     `id_of` returns the id of the user with a name, if there is one.
     """

@@ -90,8 +90,7 @@ class Publishing:
         return {**named, "streams": count.streams, "webhooks": count.webhooks}
 
     def _of_post(self, state: State, post: PostRecord) -> Iterator[StreamLine]:
-        """Yields the lines of the post and of the activity event of its author, unless the author
-        is protected.
+        """Yields the lines of the post and of the activity event of its author, unless the author is protected.
 
         Subscribers count as followers of the author: a community post that is not shared with
         followers makes no event.

@@ -107,8 +107,7 @@ async def delete_webhook(call: Call) -> Answer:
 
 @serves(routes.WEBHOOK_REPLAY)
 async def replay_events(call: Call) -> Answer:
-    """Delivers again what was published to the app's webhooks, or to the named one, in the given
-    time.
+    """Delivers again what was published to the app's webhooks, or to the named one, in the given time.
 
     One replay of an app runs at a time. No parameter is documented, so none is required, and others
     are ignored.
@@ -127,8 +126,7 @@ async def replay_events(call: Call) -> Answer:
 
 @serves(routes.STREAM_LINK, faults=LINK_FAULTS)
 async def link_stream(call: Call) -> Answer:
-    """Links the app's filtered-stream rules to a valid webhook. A second call
-    replaces the fields.
+    """Links the app's filtered-stream rules to a valid webhook. A second call replaces the fields.
 
     Takes enterprise access (section 8).
     """

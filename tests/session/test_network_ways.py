@@ -125,7 +125,7 @@ async def test_a_proxy_that_was_given_is_obeyed_for_this_machine_too(environment
         client_of(server, options={"proxy": proxy.url}) as client,
     ):
         await get(client)
-        assert proxy.requests == [f"{server.url}/2/tweets"]
+        assert proxy.handed_on == [f"{server.url}/2/tweets"]
         assert len(server.requests) == 1
 
 
@@ -357,7 +357,7 @@ async def test_a_proxy_may_itself_be_reached_by_tls(authority: Authority, enviro
         client_of(server, options={"proxy": proxy.url}) as client,
     ):
         assert (await get(client)).ok
-        assert proxy.requests == [f"{server.url}/2/tweets"]
+        assert proxy.handed_on == [f"{server.url}/2/tweets"]
 
 
 @pytest.mark.usefixtures("trusted")

@@ -1,13 +1,12 @@
 """A forward proxy on this machine that counts what it is asked, and knows where the hosts of a test are."""
 
 import asyncio
-import contextlib
 import ssl
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Self
 
 import attrs
+
+from tests.support.server import Server
 
 
 @attrs.frozen
@@ -19,7 +18,7 @@ class Asked:
     headers: Mapping[str, str]
 
 
-class ForwardProxy:
+class ForwardProxy(Server):
     """Hands requests on, and opens tunnels for CONNECT. `places` says on which local port a host really is.
 
     With `wanted` as `Proxy-Authorization`, who does not send it gets a 407; with `refusal`, everybody gets that status.
@@ -33,29 +32,11 @@ class ForwardProxy:
         refusal: int | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
+        super().__init__(tls=tls)
         self.asked: list[Asked] = []
         self._places = places
         self._wanted = wanted
         self._refusal = refusal
-        self._tls = tls
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._writers: set[asyncio.StreamWriter] = set()
-        self._server: asyncio.Server | None = None
-
-    async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        assert self._server is not None
-        self._server.close()
-        for writer in self._writers:
-            writer.transport.abort()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @property
     def connects(self) -> list[str]:
@@ -63,30 +44,11 @@ class ForwardProxy:
         return [each.target for each in self.asked if each.method == "CONNECT"]
 
     @property
-    def requests(self) -> list[str]:
+    def handed_on(self) -> list[str]:
         """The targets of the requests to be handed on."""
         return [each.target for each in self.asked if each.method != "CONNECT"]
 
-    @property
-    def port(self) -> int:
-        assert self._server is not None
-        port: int = self._server.sockets[0].getsockname()[1]
-        return port
-
-    @property
-    def url(self) -> str:
-        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        self._writers.add(writer)
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
-            await self._converse(reader, writer)
-        writer.transport.abort()
-
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connection: int) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
         start, *lines = head.decode("latin-1").rstrip("\r\n").split("\r\n")
         method, target, _ = start.split(" ", 2)

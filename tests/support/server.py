@@ -139,7 +139,7 @@ class Server:
         try:
             writer.write(self._greeting)
             await self._converse(reader, writer, self.connections)
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
             writer.transport.abort()

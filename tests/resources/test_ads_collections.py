@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
-from typing import Any
 
 import attrs
 import pytest
@@ -38,42 +37,6 @@ def statuses(service: Emulator, path: str = "") -> Counter[int | None]:
     return Counter(record.status for record in service.requests if path in record.path)
 
 
-@pytest.mark.parametrize(("count", "limit"), [(1, 300), (199, None), (200, None), (1_000, None)])
-async def test_10000_records_are_walked_through_while_others_delete_some(
-    patient: Client, slow: Emulator, count: int, limit: int | None
-) -> None:
-    """After each page a record of it and one of a later page are deleted; no limit is exceeded on the way."""
-    pairs = patient.ads.account(FIRST).line_item_curated_categories
-    expected = list(slow.seed["line_item_curated_category_ids"])
-    seen: list[str] = []
-    gone: set[str] = set()
-    pages = 0
-    async for page in pairs.list(count=count).pages():
-        pages += 1
-        assert len(page.data) <= count
-        seen += [each.id for each in page.data]
-        if limit and len(seen) >= limit:
-            expected = expected[: len(seen)]
-            break
-        victims = {seen[-1], expected[-7 * pages]}
-        for victim in victims - gone:
-            gone.add(victim)
-            await pairs.delete(victim)
-    assert len(seen) == len(set(seen))
-    assert [each for each in seen if each not in gone] == [each for each in expected if each not in gone]
-    assert pages >= len(expected) // count - 1
-    assert set(statuses(slow)) <= {200, None}
-    assert statuses(slow)[429] == 0
-
-
-async def test_a_walk_goes_on_from_its_position_with_another_page_size(patient: Client, slow: Emulator) -> None:
-    pairs = patient.ads.account(FIRST).line_item_curated_categories
-    first = pairs.list(count=199)
-    begin = await first.collect(limit=333)
-    rest = await pairs.list(count=1_000, start=first.position).collect(limit=2_000)
-    assert [each.id for each in begin + rest] == list(slow.seed["line_item_curated_category_ids"][:2_333])
-
-
 async def test_a_total_count_is_asked_for_on_the_first_page_only(client: Client, service: Emulator) -> None:
     pairs = client.ads.account(FIRST).line_item_curated_categories
     totals = []
@@ -82,15 +45,6 @@ async def test_a_total_count_is_asked_for_on_the_first_page_only(client: Client,
         assert page.params.get("with_total_count", False) is (len(totals) == 1)
     assert totals == [10_000] + [None] * 9
     assert statuses(service) == {200: 10}
-
-
-async def test_a_total_count_with_a_cursor_is_refused_before_it_is_sent(client: Client, service: Emulator) -> None:
-    with pytest.raises(errors.InvalidInput) as caught:
-        await client.ads.accounts.list(with_total_count=True, cursor="c")
-    assert [(rule.path, rule.code) for rule in caught.value.broken_rules] == [
-        ("with_total_count", "EXCLUSIVE_PARAMETERS")
-    ]
-    assert list(service.requests) == []
 
 
 async def test_a_total_count_with_a_start_is_refused_before_it_is_sent(client: Client, service: Emulator) -> None:
@@ -103,26 +57,6 @@ async def test_a_total_count_with_a_start_is_refused_before_it_is_sent(client: C
         ]
     assert list(service.requests) == []
     assert await pairs.list(with_total_count=False, start="0:", count=1).collect(limit=1)
-
-
-@pytest.mark.parametrize("count", [1, 7, 100, 200])
-async def test_nothing_is_lost_when_what_was_taken_is_deleted_before_the_walk_goes_on(
-    patient: Client, slow: Emulator, count: int
-) -> None:
-    """Takes some, deletes all of them or the later ones, and goes on elsewhere from the stored position."""
-    pairs = patient.ads.account(FIRST).line_item_curated_categories
-    expected = list(slow.seed["line_item_curated_category_ids"])
-    seen: list[str] = []
-    start: str | None = None
-    for taken, deleted in ((3, 3), (9, 9), (12, 9), (5, 1), (20, 8), (1, 1), (30, 0)):
-        pager = pairs.list(count=count, start=start)
-        part = [each.id for each in await pager.collect(limit=taken)]
-        for each in part[len(part) - deleted :]:
-            await pairs.delete(each)
-        seen += part
-        start = pager.position
-    once = list(dict.fromkeys(seen))
-    assert once == expected[: len(once)], "in their order, and without a gap"
 
 
 async def test_campaigns_are_told_apart_by_their_own_ids(client: Client) -> None:
@@ -244,16 +178,6 @@ async def test_more_than_200_ids_are_asked_for_in_parts_and_come_as_one_collecti
     assert accounts.asked == asked
 
 
-async def test_a_walk_through_parts_goes_on_from_any_position() -> None:
-    ids = tuple(f"a{number}" for number in range(450))
-    async with Server(then=Accounts()) as server, client_of(server) as client:
-        for stop in (1, 150, 151, 200, 201, 399, 400, 449):
-            pager = client.ads.accounts.list(account_ids=ids)
-            begin = await pager.collect(limit=stop)
-            rest = await client.ads.accounts.list(account_ids=ids, start=pager.position).collect()
-            assert tuple(account.id for account in begin + rest) == ids, stop
-
-
 async def test_the_service_itself_takes_the_parts(client: Client, service: Emulator) -> None:
     ids = tuple(f"x{number}" for number in range(250))
     assert [each.id for each in await client.ads.accounts.list(account_ids=(*ids, FIRST)).collect()] == [FIRST]
@@ -265,24 +189,3 @@ async def test_the_service_itself_takes_the_parts(client: Client, service: Emula
     ):
         assert await filtered.collect() == [made]
     assert statuses(service) == {200: 7}
-
-
-async def test_an_order_over_parts_and_what_is_no_id_are_refused(client: Client, service: Emulator) -> None:
-    ids = tuple(f"x{number}" for number in range(201))
-    with pytest.raises(errors.InvalidInput, match="does not go with sort_by"):
-        client.ads.accounts.list(account_ids=ids, sort_by="name-asc")
-    odd: Any = (*ids, ["a"], None, "", "a,b", 5.0)
-    with pytest.raises(errors.InvalidInput) as caught:
-        client.ads.accounts.list(account_ids=odd)
-    assert [rule.path for rule in caught.value.broken_rules] == [f"account_ids[{number}]" for number in range(201, 206)]
-    assert list(service.requests) == []
-
-
-async def test_two_long_filters_and_totals_over_parts_are_refused(client: Client, service: Emulator) -> None:
-    ids = tuple(f"x{number}" for number in range(201))
-    permissions = client.ads.account(FIRST).tailored_audience("1nmth").permissions
-    with pytest.raises(errors.InvalidInput, match="does not go with tailored_audience_permission_ids"):
-        permissions.list(granted_account_ids=ids, tailored_audience_permission_ids=ids)
-    with pytest.raises(errors.InvalidInput, match="does not go with with_total_count"):
-        client.ads.accounts.list(account_ids=ids, with_total_count=True)
-    assert list(service.requests) == []

@@ -16,7 +16,6 @@ from socialapi.models.audiences import AudienceUser, Operation, UploadCounts
 from socialapi.resources.audiences import CustomAudience
 from tests.support.clients import client_of
 
-FAULTS: Final = ("status", "reset_before", "reset_after", "truncate", "html", "count_mismatch")
 ADSAPI: Final = "49e0be2aeccfb51a8dee4c945c8a70a9ac500cf6f5cb08112575f74db9b1470d"
 
 
@@ -119,16 +118,6 @@ async def test_2_500_operations_are_sent_and_2_501_are_not(
     assert len(socialapi_emulator.requests) == 1
 
 
-async def test_a_body_of_more_than_5_000_000_bytes_is_not_sent(
-    audience: CustomAudience, socialapi_emulator: Emulator
-) -> None:
-    with pytest.raises(InvalidInput, match="the request body is larger than 5,000,000 bytes"):
-        await audience.send([Operation.update([AudienceUser(partner_user_id="x" * 5_000_000)])])
-    with pytest.raises(InvalidInput, match="there are no operations to send"):
-        await audience.send([])
-    assert not socialapi_emulator.requests
-
-
 async def test_operation_errors_of_the_service_are_raised(
     audience: CustomAudience, socialapi_emulator: Emulator
 ) -> None:
@@ -147,38 +136,6 @@ async def test_wrong_counts_are_sent_again(audience: CustomAudience, socialapi_e
     assert counts == UploadCounts(success_count=1, total_count=1)
     assert [request.fault for request in socialapi_emulator.requests] == ["count_mismatch", None]
     assert members(socialapi_emulator) == {("partner_user_id", "a")}
-
-
-async def test_a_job_sends_every_kind_of_record(audience: CustomAudience, socialapi_emulator: Emulator) -> None:
-    users = [AudienceUser(email="a@example.com"), AudienceUser(handle="@B")]
-    report = await audience.upload(
-        [*users, Operation.update([AudienceUser(service_id="1")]), {"email": "C@example.com"}]
-    )
-    assert report.accepted == 4
-    assert members(socialapi_emulator) == {
-        ("email", digest("a@example.com")),
-        ("handle", digest("b")),
-        ("service_id", digest("1")),
-        ("email", digest("c@example.com")),
-    }
-    report = await audience.upload(users, operation="Delete")
-    assert report.accepted == 2
-    assert len(members(socialapi_emulator)) == 2
-
-
-@pytest.mark.parametrize("packing", ["single", "packed"])
-async def test_a_job_gets_through_every_fault(socialapi_emulator: Emulator, packing: Any) -> None:
-    for number, fault in enumerate(FAULTS):
-        socialapi_emulator.faults.add(fault, times=2, probability=0.5, seed=number)
-    rows = [{"partner_user_id": f"p{number}"} for number in range(200)]
-    account_id, audience_id = ids(socialapi_emulator)
-    size: Any = {"max_operations": 10} if packing == "single" else {"max_batch_bytes": 400}
-    async with Client(attrs.evolve(socialapi_emulator.config, **size), socialapi_emulator.credentials) as client:
-        target = client.ads.account(account_id).custom_audience(audience_id)
-        report = await target.upload(rows, packing=packing)
-    assert (report.accepted, report.retries) == (200, 12)
-    assert report.requests == len(socialapi_emulator.requests)
-    assert len(members(socialapi_emulator)) == 200
 
 
 async def test_a_job_isolates_the_rows_that_the_service_refuses(

@@ -38,42 +38,6 @@ async def test_without_webhooks_the_list_is_empty_and_says_so(client: Client) ->
     assert (page.data, page.result_count, page.meta) == ((), 0, {"result_count": 0})
 
 
-async def test_a_webhook_goes_through_its_states(client: Client, owner: Owner, service: Emulator) -> None:
-    webhook = await client.webhooks.create(URL)
-    # valid → the hourly check passes → valid
-    service.advance(3_600)
-    await service.settle()
-    assert (len(owner.challenges), await validity(client)) == (2, [True])
-    # valid → the hourly check fails → invalid
-    owner.respond = wrong
-    service.advance(3_599)
-    await service.settle()
-    assert (len(owner.challenges), await validity(client)) == (2, [True])
-    service.advance(1)
-    await service.settle()
-    assert (len(owner.challenges), await validity(client)) == (3, [False])
-    # invalid → PUT, the check fails → invalid
-    with pytest.raises(errors.WebhookRejected) as refused:
-        await client.webhooks.validate(webhook.id)
-    assert refused.value.reason == "CrcValidationFailed"
-    assert await validity(client) == [False]
-    # invalid → the hourly check passes → still invalid, for only a PUT makes it valid
-    owner.respond = None
-    service.advance(3_600)
-    await service.settle()
-    assert await validity(client) == [False]
-    # invalid → PUT, the check passes → valid
-    assert (await client.webhooks.validate(webhook.id)).valid is True
-    assert await validity(client) == [True]
-    # valid → DELETE → removed
-    assert (await client.webhooks.delete(webhook.id)).deleted is True
-    assert await validity(client) == []
-    with pytest.raises(errors.WebhookRejected) as gone:
-        await client.webhooks.delete(webhook.id)
-    assert gone.value.reason == "WebhookIdInvalid"
-    assert isinstance(gone.value, errors.WebhookNotFound)
-
-
 async def test_an_invalid_webhook_is_removed_as_well(client: Client, owner: Owner) -> None:
     webhook = await client.webhooks.create(URL)
     owner.respond = wrong

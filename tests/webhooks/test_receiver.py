@@ -321,19 +321,6 @@ async def test_of_bodies_on_their_way_that_are_equally_large_the_oldest_are_give
         writer.close()
 
 
-@pytest.mark.parametrize("sign", [None, "", "sha256=", "sha256=AAAA", "sha1=" + "A" * 43 + "="])
-async def test_without_something_like_a_signature_no_body_is_waited_for(
-    sender: Sender, receiver: Receiver, sign: str | None
-) -> None:
-    header = "" if sign is None else f"{HEADER}: {sign}\r\n"
-    reader, writer = await sender.open(f"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 10\r\n{header}\r\n")
-    head = await reader.readuntil(b"\r\n\r\n")
-    assert head.startswith(b"HTTP/1.1 401 ")
-    assert b"Connection: close\r\n" in head
-    writer.close()
-    assert receiver.counters.refused_signature == 1
-
-
 # Where and with what it runs ---------------------------------------------------------------------------------------
 
 

@@ -47,6 +47,7 @@ class Answer:
     content_type: str = JSON
 
 
+@attrs.define(eq=False, repr=False, slots=False)
 class Refusal(Exception):
     """Raised to refuse a request; `refused` words it in the style of the API.
 
@@ -57,39 +58,23 @@ class Refusal(Exception):
     not repeat by itself.
     """
 
-    def __init__(
-        self,
-        status: int,
-        code: str | int,
-        message: str,
-        *,
-        parameter: str | None = None,
-        broken: Sequence[BrokenRule] = (),
-        given: Callable[[str], Sequence[str]] | None = None,
-        operation_errors: Sequence[Mapping[str, Any]] = (),
-        headers: Mapping[str, str] | None = None,
-        problem: str = "",
-        extra: Mapping[str, Any] | None = None,
-        missing: Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(status, code, message)
-        self.status = status
-        self.code = code
-        self.message = message
-        self.parameter = parameter
-        self.broken: tuple[BrokenRule, ...] = tuple(broken)
-        self.given: Callable[[str], Sequence[str]] = given or (lambda _: ())
-        self.operation_errors = operation_errors
-        self.headers: Mapping[str, str] = headers or {}
-        self.problem = problem
-        self.extra: Mapping[str, Any] = extra or {}
-        self.missing: Mapping[str, Any] = missing or {}
+    status: int
+    code: str | int
+    message: str
+    parameter: str | None = attrs.field(default=None, kw_only=True)
+    broken: Sequence[BrokenRule] = attrs.field(default=(), kw_only=True)
+    given: Callable[[str], Sequence[str]] = attrs.field(default=lambda _: (), kw_only=True)
+    operation_errors: Sequence[Mapping[str, Any]] = attrs.field(default=(), kw_only=True)
+    headers: Mapping[str, str] = attrs.field(factory=dict, kw_only=True)
+    problem: str = attrs.field(default="", kw_only=True)
+    extra: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
+    missing: Mapping[str, Any] = attrs.field(factory=dict, kw_only=True)
 
 
 class InvalidRequest(Refusal):
     """A request that breaks rules. The answer lists all of them."""
 
-    def __init__(self, broken: Sequence[BrokenRule], given: Callable[[str], Sequence[str]] | None = None) -> None:
+    def __init__(self, broken: Sequence[BrokenRule], given: Callable[[str], Sequence[str]] = lambda _: ()) -> None:
         message = str(broken[0]) if len(broken) == 1 else f"the request breaks {len(broken)} rules"
         super().__init__(400, broken[0].code, message, broken=broken, given=given, problem="invalid-request")
 

@@ -84,12 +84,6 @@ def test_the_clock_is_advanced_and_a_reset_takes_everything_back(running: Emulat
     assert running.members(ACCOUNT, AUDIENCE) == set()
 
 
-def test_the_credentials_are_the_same_after_a_reset(running: EmulatorThread) -> None:
-    before = running.ready
-    running.reset()
-    assert running.ready == before
-
-
 async def test_what_is_published_arrives_on_a_stream_of_another_loop(running: EmulatorThread) -> None:
     async with Client(running.config, running.credentials) as client, client.activity.stream() as stream:
         opened = asyncio.create_task(anext(aiter(stream)))

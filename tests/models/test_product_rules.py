@@ -241,12 +241,16 @@ def test_links_have_schemes_in_any_case() -> None:
     assert said(link="HTTPS://shop.example/a", mobile_link="Https://m.shop.example") == []
 
 
-@pytest.mark.parametrize("color", ["#FFF", "red/#00ff00", "0xFF00AA", "ff00aa", "00FF00", "Black, #123456", "12345678"])
+@pytest.mark.parametrize(
+    "color", ["#FFF", " #FF8800 ", "red/#00ff00", "0xFF00AA", "ff00aa", "00FF00", "#FF8800CC", "12345678"]
+)
 def test_a_color_in_any_hexadecimal_form_is_refused(color: str) -> None:
     assert said(color=color) == ["color: must be a word, not a hexadecimal code"]
 
 
-@pytest.mark.parametrize("color", ["facade", "decade", "Red/Green", "RAL 9010", "C3", "#1 seller", "7 colours", ""])
+@pytest.mark.parametrize(
+    "color", ["facade", "decade", "Red/Green", "RAL 9010", "C3", "#1 seller", "#moss", "7 colours", ""]
+)
 def test_words_that_only_look_like_codes_are_colors(color: str) -> None:
     assert said(color=color) == []
 
@@ -270,17 +274,6 @@ def test_what_is_in_stock_is_there_at_least_once() -> None:
     assert said(inventory=-1) == ["inventory: must be at least 0"]
     assert said(inventory="1") == ["inventory: must be a whole number"]
     assert said(inventory=True) == ["inventory: must be a whole number"]
-
-
-@pytest.mark.parametrize(
-    ("color", "is_one"),
-    [
-        *(("moss", True), ("Fjord blue/sand", True), ("#1 red", True), ("", True), ("#moss", True)),
-        *(("#FF8800", False), ("#fff", False), (" #FF8800 ", False), ("#FF8800CC", False)),
-    ],
-)
-def test_a_color_is_a_word(color: str, *, is_one: bool) -> None:
-    assert said(color=color) == ([] if is_one else ["color: must be a word, not a hexadecimal code"])
 
 
 def test_no_value_is_quoted_in_what_is_said() -> None:

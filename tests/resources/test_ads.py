@@ -1,4 +1,4 @@
-"""Accounts, their apps, history and features, and test accounts (section 4.2), over a real socket."""
+"""Test accounts, the history of an account, and versions and hosts (section 4.2), over a real socket."""
 
 import datetime
 

@@ -1,4 +1,4 @@
-"""What the advertising API refuses: the same here and there, and every form of its errors (section 7)."""
+"""What the advertising API refuses: the same here and there (section 7)."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

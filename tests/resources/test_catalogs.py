@@ -1,4 +1,4 @@
-"""Catalogs, products, loads and product sets, against the emulator."""
+"""Products of a catalog, put and loaded, against the emulator."""
 
 from typing import Any, Final
 
@@ -22,9 +22,6 @@ def catalog(client: Client) -> Catalog:
 def plain(held: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     made = ("product_key", "item_group_key")
     return {key: {name: each[name] for name in each if name not in made} for key, each in held.items()}
-
-
-# Catalogs ----------------------------------------------------------------------------------------------------------
 
 
 # Products ----------------------------------------------------------------------------------------------------------
@@ -94,6 +91,3 @@ async def test_a_catalog_that_is_not_there_stops_the_load(client: Client) -> Non
         await client.catalog("nowhere").products.upsert(products("a"))
     assert isinstance(caught.value.__cause__, NotFound)
     assert caught.value.report.pending == 1
-
-
-# Product sets ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The media library, account media and posts of advertisers, against the emulator."""
+"""The media library and posts of advertisers, against the emulator."""
 
 from typing import Final
 

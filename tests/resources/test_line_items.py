@@ -1,4 +1,4 @@
-"""Line items and the curated categories beside which they run (sections 4.3 to 4.5), over a real socket."""
+"""Line items: changes, amounts and the record at hand (section 4.4), over a real socket."""
 
 import datetime
 from typing import Any
@@ -152,6 +152,3 @@ async def test_an_id_is_a_text_or_a_whole_number(client: Client, service: Emulat
         with pytest.raises(errors.InvalidInput, match="_id must be a text or a whole number"):
             choose(odd)
     assert list(service.requests) == []
-
-
-# Categories

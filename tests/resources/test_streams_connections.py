@@ -1,4 +1,4 @@
-"""Streaming connections: listed and ended."""
+"""Ending streaming connections: what is refused, and an id that stays in its segment."""
 
 import uuid
 

@@ -104,31 +104,3 @@ async def test_a_total_is_counted_on_demand_and_not_with_a_cursor(ads: Ads) -> N
     reply = await ads.get(PAIRS, count=1, with_total_count="true", cursor=cursor)
     assert broken(reply) == [("EXCLUSIVE_PARAMETERS", "with_total_count")]
     assert (await ads.get(PAIRS, count=1, with_total_count="false", cursor=cursor)).status == 200
-
-
-@pytest.mark.parametrize("sort_by", [None, "created_at-asc", "updated_at-desc"])
-async def test_what_stands_still_comes_once_while_the_rest_changes(ads: Ads, sort_by: str | None) -> None:
-    """Behind every page its last record is deleted, another is changed and one is made."""
-    ads.ask.emulator.advance(60)
-    order = {"sort_by": sort_by} if sort_by else {}
-    seed = set(ads.ask.emulator.seed["line_item_curated_category_ids"])
-    seen: list[str] = []
-    moved: set[str] = set()
-    query: dict[str, str] = {"count": "900", **order}
-    for step in range(20):
-        page = await ads.get(PAIRS, **query)
-        seen += (each["id"] for each in page.data)
-        if page.json["next_cursor"] is None:
-            break
-        query["cursor"] = page.json["next_cursor"]
-        touched = [seen[-1], seen[-2], f"c{9_000 + step:05x}", f"c{9_100 + step:05x}"]
-        moved.update(touched)
-        assert (await ads.delete(f"{PAIRS}/{touched[0]}")).status == 200
-        assert (await ads.delete(f"{PAIRS}/{touched[2]}")).status in (200, 404)
-        await ads.put(f"{PAIRS}/{touched[1]}", curated_category_id=f"cc{step:04x}")
-        await ads.put(f"{PAIRS}/{touched[3]}", curated_category_id=f"cc{step + 50:04x}")
-        made = await ads.post(PAIRS, line_item_id="8xdpe", curated_category_id=f"cc{step:04x}")
-        moved.add(made.data["id"])
-    still = [each for each in seen if each not in moved]
-    assert len(still) == len(set(still))
-    assert set(still) == seed - moved

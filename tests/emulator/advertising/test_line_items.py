@@ -1,4 +1,4 @@
-"""Line items: every rule at its edge and one past it (section 4.4)."""
+"""Line items: what is changed, and how broken rules are told (section 4.4)."""
 
 from typing import Any
 

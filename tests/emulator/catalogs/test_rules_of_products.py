@@ -1,4 +1,4 @@
-"""Every rule about a product, at its edge and one past it (sections 4.7 and 8)."""
+"""How broken rules of a product are told; the models' tests have each at its edge (sections 4.7 and 8)."""
 
 import pytest
 

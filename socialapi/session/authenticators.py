@@ -22,14 +22,13 @@ MAX_PENDING_SIGN_INS: Final = 1_000
 class PendingSignIns:
     """The token secrets of pending OAuth 1.0a sign-ins, bounded to the most recent ones."""
 
-    def __init__(self, capacity: int = MAX_PENDING_SIGN_INS) -> None:
-        self._capacity = capacity
+    def __init__(self) -> None:
         self._secrets: OrderedDict[str, str] = OrderedDict()
 
     def began(self, token: str, secret: str) -> None:
         """Stores the secret of a request token and drops the oldest one when there are too many."""
         self._secrets[token] = secret
-        while len(self._secrets) > self._capacity:
+        while len(self._secrets) > MAX_PENDING_SIGN_INS:
             self._secrets.popitem(last=False)
 
     def secret(self, token: str) -> str | None:

@@ -119,9 +119,9 @@ def wire_names(cls: Any) -> frozenset[str]:
     return frozenset(wire_name(field) for field in attrs.fields(cls) if field.init and field.name != "extra")
 
 
-def required_value(kind: Any, value: Any, field_name: str = "") -> Any:
+def required_value(kind: Any, value: Any) -> Any:
     """Returns a value of the kind. Raises DecodeError for a null or empty one."""
-    found = read_value(kind, _hook_of(kind, field_name), value)
+    found = read_value(kind, _hook_of(kind, ""), value)
     if found is None and kind is not Any:
         raise DecodeError("", _missing(kind))
     return found

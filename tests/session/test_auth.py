@@ -82,13 +82,6 @@ async def test_fifty_first_calls_at_once_fetch_one_token() -> None:
         assert len([record for record in emulator.requests if record.path == "/2/webhooks"]) == 50
 
 
-async def test_fifty_callers_for_the_token_itself_get_the_same_one() -> None:
-    async with Emulator() as emulator, Client(emulator.config, emulator.credentials) as client:
-        tokens = await asyncio.gather(*(client.oauth.app_only_token() for _ in range(50)))
-        assert {token.access_token for token in tokens} == {emulator.ready["bearer_token"]}
-        assert len(emulator.requests) == 1
-
-
 async def test_the_token_is_asked_for_as_documented() -> None:
     async with Server(then=Tokens()) as server, client_of(server, credentials=(APP,)) as client:
         await get(client)

@@ -131,13 +131,6 @@ async def test_a_token_of_another_process_that_has_ended_too_does_not_stop_the_n
     assert service.asked == 3
 
 
-async def test_many_calls_with_one_dead_token_renew_it_once() -> None:
-    service = Service(SAYS_SO["a problem"])
-    async with Server(then=service) as server, client_of(server, credentials=(USER,)) as client:
-        await asyncio.gather(*(read(client) for _ in range(40)))
-    assert service.asked == 1
-
-
 async def test_a_stream_that_connects_again_renews_a_token_that_has_expired(clock: VirtualClock) -> None:
     post = json.dumps({"data": {"id": "7", "text": "a", "edit_history_tweet_ids": ["7"]}, "matching_rules": []})
     line = f"{post}\r\n".encode()
@@ -300,13 +293,6 @@ async def test_a_refusal_that_says_nothing_of_the_token_is_asked_about_again_aft
             assert service.asked == asked
             assert "sign in" not in str(caught.value)
             clock.advance(61)
-
-
-async def test_an_error_with_the_status_200_is_an_error_of_the_service() -> None:
-    service = Service(token=answer({"error": "invalid_grant"}))
-    async with Server(then=service) as server, client_of(server, credentials=(USER,)) as client:
-        with pytest.raises(errors.Unauthorized, match="sign in again"):
-            await read(client)
 
 
 async def test_a_call_waits_for_the_token_of_another_no_longer_than_it_may() -> None:

@@ -19,9 +19,7 @@ T = TypeVar("T")
 logger: Final = logging.getLogger("socialapi")
 
 Fetch = Callable[[str | None, int | None], Coroutine[Any, Any, Page[T]]]
-"""Requests the page of a token, with so many items; None stands for the first page, and for the
-service's own size.
-"""
+"""Requests the page of a token, with so many items; None stands for the first page, and for the service's own size."""
 Spawn = Callable[[Coroutine[Any, Any, Page[T]]], "asyncio.Task[Page[T]]"]
 
 
@@ -301,9 +299,7 @@ class _HeldBack(Generic[T]):
         self._pages: list[Page[T]] = []
 
     def released_by(self, page: Page[T]) -> Sequence[tuple[Page[T], int]]:
-        """Returns the pages to yield now that this one has arrived, each with the number of its items
-        to skip.
-        """
+        """Returns the pages to yield now that this one has arrived, each with the number of its items to skip."""
         if not self._left:
             return ((page, 0),)
         self._pages.append(page)

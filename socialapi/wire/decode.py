@@ -284,9 +284,7 @@ def _custom_reason(problem: BaseException, kind: type | None) -> str:
 
 
 def _custom_converter() -> OrjsonConverter:
-    """Returns the converter of dataclasses and TypedDicts. A null is refused unless the field may be
-    None.
-    """
+    """Returns the converter of dataclasses and TypedDicts. A null is refused unless the field may be None."""
     converter = make_converter()
     converter.register_structure_hook_factory(attrs.has, lambda kind: lambda data, _: structure(data, kind))
     for kind, read in scalars.READERS.items():

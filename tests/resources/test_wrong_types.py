@@ -149,6 +149,7 @@ GOOD: Final[Mapping[str, Any]] = {
     "callback": "oob",
     "content_state": {},
     "granularity": "DAY",
+    "item": dict,
     "method": "GET",
     "path": "/2/tweets",
     "redirect_uri": "https://northwind.example/",

@@ -1,14 +1,16 @@
-"""Telemetry by OpenTelemetry for what has no client: a webhook receiver.
+"""Telemetry by OpenTelemetry for what has no client: a webhook receiver, a connection to Redis.
 
 A client makes its own with `Client(telemetry=True)`. Needs the extra `[otel]`.
 """
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
+from contextlib import contextmanager
 from typing import Final, TypeVar
 
-from socialapi.session.telemetry import Instrumentation
+from socialapi.session.clock import Clock, SystemClock
+from socialapi.session.telemetry import DURATION_BUCKETS, ERROR_TYPE, WAIT_BUCKETS, Attributes, Instrumentation, type_of
 
-__all__ = ["DeliveryTelemetry"]
+__all__ = ["DeliveryTelemetry", "RedisTelemetry"]
 
 T = TypeVar("T")
 
@@ -37,3 +39,46 @@ class DeliveryTelemetry:
         """Counts a request of a webhook by what became of it, and names that in its span."""
         self._deliveries.add(1, {DELIVERY_RESULT: result})
         self._instrumentation.set_attribute(DELIVERY_RESULT, result)
+
+
+class RedisTelemetry:
+    """The spans and metrics of a `RedisPacer`, `RedisTokenCache` or `RedisFence`:
+    `RedisPacer(url, telemetry=RedisTelemetry())`.
+
+    A client of `Client.from_env` that has telemetry gives it to its own. Raises ConfigurationError
+    if OpenTelemetry is not installed.
+    """
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._instrumentation = Instrumentation()
+        histogram = self._instrumentation.histogram
+        self._calls = histogram("db.client.operation.duration", "Duration of calls to Redis.", DURATION_BUCKETS)
+        self._outages = histogram("socialapi.redis.outage.duration", "How long Redis did not answer.", WAIT_BUCKETS)
+        self._waits = histogram("socialapi.redis.wait.duration", "How long attempts waited for Redis.", WAIT_BUCKETS)
+
+    @contextmanager
+    def call(self, name: str) -> Iterator[None]:
+        """Records a call: a command and, of a script, its name."""
+        command, _, script = name.partition(" ")
+        attributes: Attributes = {"db.system.name": "redis", "db.operation.name": command}
+        if script:
+            attributes["db.stored_procedure.name"] = script
+        started = self._clock.monotonic()
+        try:
+            with self._instrumentation.span(name, attributes, is_client=True):
+                yield
+        except BaseException as problem:
+            attributes[ERROR_TYPE] = type_of(problem)
+            raise
+        finally:
+            self._calls.record(self._clock.monotonic() - started, attributes)
+
+    def record_outage(self, seconds: float) -> None:
+        """Records how long Redis did not answer, when it does again."""
+        self._outages.record(seconds)
+
+    def record_wait(self, seconds: float) -> None:
+        """Records how long a caller waited for Redis, in the metric and the current span."""
+        self._waits.record(seconds)
+        self._instrumentation.add_event("socialapi.redis.wait", {"socialapi.wait.duration": seconds})

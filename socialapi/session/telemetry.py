@@ -22,8 +22,8 @@ from socialapi.wire.request import Request
 from socialapi.wire.retry import Failure
 
 if TYPE_CHECKING:
-    from opentelemetry.metrics import Counter, Histogram, Meter
-    from opentelemetry.trace import Span, SpanKind
+    from opentelemetry.metrics import Counter, Histogram
+    from opentelemetry.trace import Span
 
 T = TypeVar("T")
 Attributes = dict[str, str | int | float | bool]
@@ -64,10 +64,11 @@ class Instrumentation:
         self._meter = self._api.metrics.get_meter(SCOPE, __version__)
 
     @contextmanager
-    def span(self, name: str, attributes: Attributes, kind: "SpanKind | None" = None) -> "Iterator[Span]":
+    def span(self, name: str, attributes: Attributes, *, is_client: bool = False) -> "Iterator[Span]":
         """Starts a span, makes it the current one and ends it, with the class of an error that was raised."""
         trace = self._api.trace
-        span = self._tracer.start_span(name, attributes=attributes, kind=kind or trace.SpanKind.INTERNAL)
+        kind = trace.SpanKind.CLIENT if is_client else trace.SpanKind.INTERNAL
+        span = self._tracer.start_span(name, attributes=attributes, kind=kind)
         # The message of an exception may quote the service, so the library must not record it.
         with trace.use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
             try:
@@ -81,11 +82,20 @@ class Instrumentation:
         counter: Counter = self._meter.create_counter(name, unit, description)
         return counter
 
+    def histogram(self, name: str, description: str, buckets: tuple[float, ...]) -> "Histogram":
+        """Returns a histogram of seconds of this package's meter."""
+        boundaries = [float(each) for each in buckets]
+        histogram: Histogram = self._meter.create_histogram(
+            name, "s", description, explicit_bucket_boundaries_advisory=boundaries
+        )
+        return histogram
+
     def set_attribute(self, name: str, value: str) -> None:
         """Sets an attribute of the current span."""
         self._api.trace.get_current_span().set_attribute(name, value)
 
-    def _add_event(self, name: str, attributes: Attributes) -> None:
+    def add_event(self, name: str, attributes: Attributes) -> None:
+        """Adds an event to the current span."""
         self._api.trace.get_current_span().add_event(name, attributes)
 
 
@@ -97,7 +107,7 @@ class Telemetry(Instrumentation):
     def __init__(self, clock: Clock) -> None:
         super().__init__()
         self._clock = clock
-        self._instruments = _Instruments(self._meter)
+        self._instruments = _Instruments(self)
         self._known: dict[Route[Any], Attributes] = {}
         self._connections: dict[ConnectionSpan, None] = {}
 
@@ -116,7 +126,7 @@ class Telemetry(Instrumentation):
         resent = {RESEND_COUNT: call.attempt - 1} if call.attempt > 1 else {}
         started = self._clock.monotonic()
         try:
-            with self.span(name, attributes | resent, self._api.trace.SpanKind.CLIENT) as span:
+            with self.span(name, attributes | resent, is_client=True) as span:
                 reply = await sending
                 answered = _reply_attributes(reply)
                 attributes |= answered
@@ -125,7 +135,7 @@ class Telemetry(Instrumentation):
                     span.set_status(self._api.trace.StatusCode.ERROR)
                 return reply
         except BaseException as problem:
-            attributes[ERROR_TYPE] = _type_of(problem)
+            attributes[ERROR_TYPE] = type_of(problem)
             raise
         finally:
             self._instruments.request_duration.record(self._clock.monotonic() - started, attributes)
@@ -141,7 +151,7 @@ class Telemetry(Instrumentation):
             seconds = self._clock.monotonic() - started
             if seconds >= SHORTEST_WAIT_SECONDS:
                 self._instruments.limit_wait.record(seconds, _by_route(self._attributes_of(request)))
-                self._add_event("socialapi.rate_limit.wait", {"socialapi.wait.duration": seconds})
+                self.add_event("socialapi.rate_limit.wait", {"socialapi.wait.duration": seconds})
 
     def record_retry(self, call: Call[Any], failure: Failure, *, wait_seconds: float) -> None:
         """Records that a failed attempt is retried after a wait."""
@@ -153,7 +163,7 @@ class Telemetry(Instrumentation):
 
     def _count_retry(self, call: Call[Any], reason: str, wait_seconds: float) -> None:
         self._instruments.retries.add(1, _by_route(self._attributes_of(call.request)) | {RETRY_REASON: reason})
-        self._add_event("socialapi.retry", {RETRY_REASON: reason, "socialapi.wait.duration": wait_seconds})
+        self.add_event("socialapi.retry", {RETRY_REASON: reason, "socialapi.wait.duration": wait_seconds})
 
     async def job(self, kind: str, running: Awaitable[T], counts: Callable[[], Mapping[str, int]]) -> T:
         """Returns the result of a job, in a span that holds its counts, however the job ends."""
@@ -273,12 +283,8 @@ class ConnectionSpan:
 class _Instruments:
     """The counters and histograms."""
 
-    def __init__(self, meter: "Meter") -> None:
-        def histogram(name: str, description: str, buckets: tuple[float, ...]) -> "Histogram":
-            return meter.create_histogram(
-                name, "s", description, explicit_bucket_boundaries_advisory=[float(each) for each in buckets]
-            )
-
+    def __init__(self, owner: Instrumentation) -> None:
+        histogram, counter = owner.histogram, owner.counter
         self.request_duration = histogram(
             "http.client.request.duration", "Duration of HTTP client requests.", DURATION_BUCKETS
         )
@@ -288,7 +294,6 @@ class _Instruments:
         self.gap = histogram(
             "socialapi.stream.gap.duration", "How long nothing could arrive on a stream.", WAIT_BUCKETS
         )
-        counter = meter.create_counter
         self.rows = counter("socialapi.job.rows", "{row}", "Rows of jobs, by outcome.")
         self.retries = counter("socialapi.request.retries", "{retry}", "Attempts that were repeated, by reason.")
         self.refusals = counter(
@@ -321,7 +326,7 @@ def _fail(api: _Api, span: "Span", problem: BaseException) -> None:
     """Records the class of an error, and its status if it has one. A cancellation is no error."""
     if not span.is_recording():
         return
-    span.set_attribute(ERROR_TYPE, _type_of(problem))
+    span.set_attribute(ERROR_TYPE, type_of(problem))
     status = getattr(problem, "status", None)
     if isinstance(status, int):
         span.set_attribute(STATUS, status)
@@ -340,7 +345,7 @@ def _by_route(attributes: Attributes) -> Attributes:
     return {name: attributes[name] for name in (METHOD, TEMPLATE)}
 
 
-def _type_of(problem: BaseException) -> str:
+def type_of(problem: BaseException) -> str:
     """Returns the class of an error; for a stopped job, of the error that stopped it."""
     cause = problem.__cause__ if isinstance(problem, BulkError) else None
     return type(cause or problem).__name__

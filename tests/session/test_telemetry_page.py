@@ -16,7 +16,7 @@ PAGE: Final = (ROOT / "docs" / "telemetry.md").read_text("utf-8")
 def test_the_page_names_everything_that_is_emitted_and_nothing_else() -> None:
     package = ROOT / "socialapi"
     source = "".join((package / folder / "telemetry.py").read_text("utf-8") for folder in ("session", "integrations"))
-    pattern = r"(?:socialapi|http|url|server|error)\.[a-z_.]+[a-z]"
+    pattern = r"(?:socialapi|http|url|server|error|db)\.[a-z_.]+[a-z]"
     emitted = set(re.findall(rf'"({pattern})"', source))
     counts = {"socialapi.job.read", "socialapi.job.accepted"}  # a job has every count of its report
     modules = {"socialapi.integrations.telemetry", "socialapi.webhooks"}

@@ -499,6 +499,11 @@ WAITS: Final = (
         f"it is asked again about a limit or a fence; {TRANSPORT} about a token",
     ),
     Bound(
+        "what a server behind the address of Redis is, when it first fails",
+        *fixed(redis_server.IDENTIFY_SECONDS, seconds),
+        "it counts as one that does not answer",
+    ),
+    Bound(
         "between questions to a Redis that fails",
         *fixed(redis_server.LONGEST_RETRY_SECONDS, seconds),
         "it is asked again",
@@ -512,7 +517,9 @@ WAITS: Final = (
     Bound(
         "the lock of a token in Redis, when its holder died", *fixed(redis.LOCK_LEASE_SECONDS, seconds), "others get it"
     ),
-    Bound("the end of a `RedisPacer`", *fixed(redis_server.REPLY_SECONDS, seconds), "what is untold ends by its lease"),
+    Bound(
+        "the end of a `RedisPacer`", *fixed(redis_window.CLOSING_SECONDS, seconds), "what is untold ends by its lease"
+    ),
     Bound(
         "an attempt of Spark, for the requests of the one that it replaces",
         *config("timeout_seconds", lambda n: seconds(n + redis_fence.FENCE_MARGIN_SECONDS)),

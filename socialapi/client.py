@@ -8,6 +8,7 @@ import ssl as ssl_module
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, TypeGuard, TypeVar, overload
+from urllib.parse import quote
 
 import aiohttp
 import attrs
@@ -173,13 +174,12 @@ class Client:
         env = environment(environ)
         log_as_asked(env)
         config = config or Config.from_env(env)
-        owned_pacer = _pacer_in_redis(env, _checked(config), clock) if pacer is None else None
-        owned_tokens = _tokens_in_redis(env) if token_cache is None else None
+        owned = _kept_in_redis(env, _checked(config), clock, (pacer is None, token_cache is None), telemetry)
         client = cls(
             config,
             credentials_from_env(env) if credentials is None else credentials,
-            token_cache=token_cache or owned_tokens,
-            pacer=pacer or owned_pacer,
+            token_cache=token_cache or owned[1],
+            pacer=pacer or owned[0],
             clock=clock,
             rng=rng,
             session=session,
@@ -191,7 +191,7 @@ class Client:
             telemetry=_wants_telemetry(telemetry, env),
             on_reply=on_reply,
         )
-        client._owned = tuple(each for each in (owned_pacer, owned_tokens) if each is not None)
+        client._owned = tuple(each for each in owned if each is not None)
         client._environment = lambda: (HiddenMapping(env), True)
         return client
 
@@ -566,28 +566,36 @@ def _telemetry(is_wanted: bool, clock: Clock) -> "Telemetry | None":
     return Telemetry(clock)
 
 
-def _pacer_in_redis(environ: Mapping[str, str], config: Config, clock: Clock | None) -> "RedisPacer | None":
-    """Returns the pacer that the environment asks for. It connects when it is used."""
-    url = redis_url(environ)
+def _kept_in_redis(
+    environ: Mapping[str, str],
+    config: Config,
+    clock: Clock | None,
+    wanted: tuple[bool, bool],
+    wants_telemetry: bool | None,
+) -> "tuple[RedisPacer | None, RedisTokenCache | None]":
+    """Returns the pacer and the token cache that the environment asks for, as far as they are wanted.
+    They connect when they are used.
+    """
+    url = redis_url(environ) if any(wanted) else None
     if url is None:
-        return None
-    from socialapi.integrations.redis import RedisPacer
+        return None, None
+    from socialapi.integrations.redis import RedisPacer, RedisTokenCache
 
-    return RedisPacer(url, config, namespace=environ.get("SOCIALAPI_REDIS_NAMESPACE", ""), clock=clock)
+    telemetry = None
+    if _wants_telemetry(wants_telemetry, environ):
+        from socialapi.integrations.telemetry import RedisTelemetry
 
-
-def _tokens_in_redis(environ: Mapping[str, str]) -> "RedisTokenCache | None":
-    """Returns the token cache that the environment asks for. It connects when it is used."""
-    url = redis_url(environ)
-    if url is None:
-        return None
-    from socialapi.integrations.redis import RedisTokenCache
-
-    return RedisTokenCache(url)
+        telemetry = RedisTelemetry(clock)
+    namespace = environ.get("SOCIALAPI_REDIS_NAMESPACE", "")
+    pacer = RedisPacer(url, config, namespace=namespace, clock=clock, telemetry=telemetry)
+    tokens = RedisTokenCache(url, telemetry=telemetry)
+    return pacer if wanted[0] else None, tokens if wanted[1] else None
 
 
 def redis_url(environ: Mapping[str, str]) -> str | None:
-    """Returns the address of Redis, if there is one. Raises ConfigurationError without the library."""
+    """Returns the address of Redis, if there is one, with the certificates that the environment names.
+    Raises ConfigurationError without the library, or for a file that cannot be read.
+    """
     url = environ.get("SOCIALAPI_REDIS_URL", "").strip()
     if not url:
         return None
@@ -596,8 +604,26 @@ def redis_url(environ: Mapping[str, str]) -> str | None:
     except ImportError as missing:
         says = f"SOCIALAPI_REDIS_URL is set, and {missing}"
     else:
-        return url
+        return _with_certificates(url, environ) if url.startswith("rediss:") else url
     raise ConfigurationError(says)
+
+
+def _with_certificates(url: str, environ: Mapping[str, str]) -> str:
+    from socialapi.session.network import Certificates
+
+    found = Certificates.from_env(environ, own=True, common=False)
+    if found is None:
+        return url
+    found.context()  # says which file cannot be read
+    options = {
+        "ssl_ca_certs": (found.authorities or ("", ""))[1],
+        "ssl_certfile": (found.client or ("", ""))[1],
+        "ssl_keyfile": (found.key or found.client or ("", ""))[1],
+        "ssl_password": found.password,
+    }
+    # Behind the options of the address itself, of which the first one counts.
+    query = "&".join(f"{name}={quote(text, safe='')}" for name, text in options.items() if text)
+    return f"{url}{'&' if '?' in url else '?'}{query}"
 
 
 def _made_on_use(cls: type) -> frozenset[str]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import redis.asyncio as redis_asyncio
     from redis.asyncio.lock import Lock
 
+    from socialapi.integrations.telemetry import RedisTelemetry
+
 __all__ = ["RedisPacer", "RedisTokenCache"]
 
 LOCK_LEASE_SECONDS: Final = 30.0
@@ -53,10 +55,11 @@ class RedisPacer:
         *,
         namespace: str = "",
         clock: Clock | None = None,
+        telemetry: "RedisTelemetry | None" = None,
     ) -> None:
         self._config = config or Config()
         self._clock = clock or SystemClock()
-        server = RedisServer(redis_or_url, "the rate limits")
+        server = RedisServer(redis_or_url, "the rate limits", telemetry)
         self._script = WindowScript(server, self._config, self._clock, namespace)
         self._windows: dict[str, SharedWindow] = {}
         self._renewing: asyncio.Task[None] | None = None
@@ -78,7 +81,8 @@ class RedisPacer:
 
         Raises RateLimitTooLong if the wait is known to exceed `max_wait_seconds` or when that time
         is up, TransportError if Redis does not answer for so long or for
-        `Config.max_elapsed_seconds`, and ConfigurationError if it refuses access.
+        `Config.max_elapsed_seconds`, and ConfigurationError for a server that cannot serve,
+        such as one that refuses access.
         """
         window = self._window(key, documented)
         share = None if bulk else self._config.redis_fallback_share
@@ -142,23 +146,29 @@ class RedisTokenCache:
     access.
     """
 
-    def __init__(self, redis_or_url: "redis_asyncio.Redis | str", *, prefix: str = "socialapi:token:") -> None:
-        self._server = RedisServer(redis_or_url, "the tokens")
+    def __init__(
+        self,
+        redis_or_url: "redis_asyncio.Redis | str",
+        *,
+        prefix: str = "socialapi:token:",
+        telemetry: "RedisTelemetry | None" = None,
+    ) -> None:
+        self._server = RedisServer(redis_or_url, "the tokens", telemetry)
         self._prefix = prefix
         self._delete_if = self._server.script("delete_if.lua")
 
     async def load(self, key: str) -> str | None:
         """Returns the token, or None."""
-        found: bytes | str | None = await self._asked(lambda: self._server.redis.get(self._prefix + key))
+        found: bytes | str | None = await self._asked("GET", lambda: self._server.redis.get(self._prefix + key))
         return found.decode() if isinstance(found, bytes) else found
 
     async def store(self, key: str, token: str) -> None:
         """Stores the token and replaces any other."""
-        await self._asked(lambda: self._server.redis.set(self._prefix + key, token))
+        await self._asked("SET", lambda: self._server.redis.set(self._prefix + key, token))
 
     async def discard(self, key: str, token: str) -> None:
         """Deletes the token if it is still stored; a newer one stays."""
-        await self._asked(lambda: self._delete_if(keys=[self._prefix + key], args=[token]))
+        await self._asked("EVALSHA delete_if", lambda: self._delete_if(keys=[self._prefix + key], args=[token]))
 
     @contextlib.asynccontextmanager
     async def lock(self, key: str) -> AsyncIterator[None]:
@@ -170,7 +180,7 @@ class RedisTokenCache:
         lock = self._server.redis.lock(
             f"{self._prefix}{key}:lock", timeout=LOCK_LEASE_SECONDS, blocking_timeout=LOCK_TIMEOUT_SECONDS
         )
-        if not await self._asked(lock.acquire, within_seconds=LOCK_TIMEOUT_SECONDS + REPLY_SECONDS):
+        if not await self._asked("SET", lock.acquire, within_seconds=LOCK_TIMEOUT_SECONDS + REPLY_SECONDS):
             raise ConfigurationError(f"a token stays locked by another process for {LOCK_TIMEOUT_SECONDS:.0f} s")
         renewing = asyncio.get_running_loop().create_task(_renew_lock(self._server, lock))
         try:
@@ -180,11 +190,13 @@ class RedisTokenCache:
             await asyncio.gather(renewing, return_exceptions=True)
             # Not an error of the caller, who has its token: the lock ends by itself.
             with contextlib.suppress(*FAILURES):
-                await self._server.answer(lock.release, within_seconds=REPLY_SECONDS)
+                await self._server.answer("EVALSHA release", lock.release, within_seconds=REPLY_SECONDS)
 
-    async def _asked(self, ask: Callable[[], Awaitable[Any]], *, within_seconds: float = REPLY_SECONDS) -> Any:
+    async def _asked(
+        self, name: str, ask: Callable[[], Awaitable[Any]], *, within_seconds: float = REPLY_SECONDS
+    ) -> Any:
         try:
-            return await self._server.answer(ask, within_seconds=within_seconds)
+            return await self._server.answer(name, ask, within_seconds=within_seconds)
         except FAILURES as problem:
             error = self._server.error_of(problem)
         raise error  # outside the handler: the library's error may quote the token
@@ -204,7 +216,7 @@ async def _renew_lock(server: RedisServer, lock: "Lock") -> None:
     while True:
         await asyncio.sleep(LOCK_LEASE_SECONDS / 3)
         try:
-            await server.answer(lock.reacquire, within_seconds=REPLY_SECONDS)
+            await server.answer("EVALSHA reacquire", lock.reacquire, within_seconds=REPLY_SECONDS)
         except LockError:
             return
         except FAILURES:

@@ -13,6 +13,8 @@ from socialapi.session.token_cache import cache_key
 if TYPE_CHECKING:
     import redis.asyncio as redis_asyncio
 
+    from socialapi.integrations.telemetry import RedisTelemetry
+
 FENCE_KEPT_SECONDS: Final = 7 * 86_400
 """How long Redis remembers a fence after the last request that asked for it."""
 FENCE_MARGIN_SECONDS: Final = 1.0
@@ -57,8 +59,9 @@ class RedisFence:
         attempt: int,
         namespace: str = "",
         clock: Clock | None = None,
+        telemetry: "RedisTelemetry | None" = None,
     ) -> None:
-        self._server = RedisServer(redis_or_url, "the fences of jobs")
+        self._server = RedisServer(redis_or_url, "the fences of jobs", telemetry)
         self._config = config
         self._clock = clock or SystemClock()
         hosts = (config.base_url, config.ads_url, config.ads_sandbox_url)
@@ -99,13 +102,19 @@ class RedisFence:
         error: SocialApiError | None = None
         while error is None:
             try:
-                values = await self._server.answer(lambda: self._script(keys=self._keys, args=arguments))
+                values = await self._server.answer(
+                    "EVALSHA fence", lambda: self._script(keys=self._keys, args=arguments)
+                )
             except FAILURES as problem:
-                seconds = self._clock.monotonic() - began
+                now = self._clock.monotonic()
+                seconds = now - began
                 error = self._server.refusal(problem)
-                if error is None and seconds >= self._config.max_elapsed_seconds:
-                    error = self._server.lost(problem, seconds)
+                if error is None:
+                    self._server.note_failure(problem, now)
+                    if seconds >= self._config.max_elapsed_seconds:
+                        error = self._server.lost(problem, seconds)
             else:
+                self._server.note_answer(self._clock.monotonic())
                 state, wait = (each.decode() if isinstance(each, bytes) else each for each in values)
                 return state, wait
             if error is None:

@@ -3,19 +3,26 @@
 import asyncio
 import contextlib
 import importlib.resources
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, TypeVar
+import logging
+import math
+import re
+import ssl
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 try:
     import redis.asyncio as redis_asyncio
     from redis.asyncio.retry import Retry
     from redis.backoff import NoBackoff
-    from redis.exceptions import AuthenticationError, NoPermissionError, RedisError, ResponseError
+    from redis.exceptions import InvalidResponse, OutOfMemoryError, RedisError, ResponseError
 except ImportError:
     raise ImportError("sharing a quota needs redis: pip install 'aiosocialapi[redis]'") from None
 
 from socialapi.errors import ConfigurationError, SocialApiError, TransportError
+
+if TYPE_CHECKING:
+    from socialapi.integrations.telemetry import RedisTelemetry
 
 T = TypeVar("T")
 
@@ -27,9 +34,44 @@ SHORTEST_RETRY_SECONDS: Final = 0.05
 LONGEST_RETRY_SECONDS: Final = 2.0
 """The longest wait before Redis is asked again."""
 
+TLS_ALERT: Final = 0x15
+"""How TLS begins what it says to a client that speaks something else."""
+IDENTIFY_SECONDS: Final = 1.0
+"""How long a server of which nothing is known may take to say what it is."""
+WARNING_SECONDS: Final = 60.0
+"""How often it is logged at most that Redis fails."""
+
 FAILURES: Final = (RedisError, OSError, TimeoutError)
 """What asking a server raises when it does not answer, or not as it should."""
-_REFUSALS: Final = (AuthenticationError, NoPermissionError)
+_PASSING_TLS_ERRORS: Final = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ssl.SSLSyscallError)
+_MORE_MEMORY: Final = "set its maxmemory-policy to noeviction and give it more memory"
+_NO_REDIS: Final = "is not a Redis server"
+_LASTING: Final = (
+    (r"^(Authentication|NoPermission)\w*:|NOAUTH|WRONGPASS|NOPERM|DENIED|unauthenticated", "refuses access: {0}"),
+    (r"The user executing the script|ACL failure in script", "refuses access to what its scripts need: {0}"),
+    (r"^ReadOnlyError|READONLY", "is a read-only replica: name its primary"),
+    (
+        r"^(Moved|Ask|ClusterDown|ClusterCrossSlot)Error|: (MOVED|ASK|CLUSTERDOWN|CROSSSLOT)\b|in cluster mode",
+        "belongs to a Redis cluster, which is not supported: name a server that keeps all keys",
+    ),
+    (
+        r"unknown command\W*(\w+)",
+        "does not know the command {1}: it is a Sentinel, which is not supported, or its commands are restricted",
+    ),
+    (r"DB index", "does not have the database in its address"),
+    (r"WRONGTYPE", "keeps other data under the same keys: choose another namespace"),
+)
+"""What answers say that stay the same, and what an error says of them. All others may pass."""
+
+logger: Final = logging.getLogger("socialapi")
+
+
+class StateLost(RedisError):
+    """A server has lost what it was told a moment ago."""
+
+
+class _WrongServer(RedisError):
+    """The server is not what its address says."""
 
 
 class RedisLost(TransportError):
@@ -43,8 +85,14 @@ class RedisServer:
     there. Raises ConfigurationError for anything but an address or a `redis.asyncio.Redis`.
     """
 
-    def __init__(self, redis_or_url: "redis_asyncio.Redis | str", keeps: str) -> None:
-        self._is_own = isinstance(redis_or_url, str)
+    def __init__(
+        self, redis_or_url: "redis_asyncio.Redis | str", keeps: str, telemetry: "RedisTelemetry | None" = None
+    ) -> None:
+        self.telemetry = telemetry
+        self._is_own = self._is_unknown = isinstance(redis_or_url, str)
+        self._warned_at = -math.inf
+        self._away_since: float | None = None
+        self._is_outage_logged = False
         self._keeps = keeps
         self._loop: asyncio.AbstractEventLoop | None = None
         if not isinstance(redis_or_url, str | redis_asyncio.Redis):
@@ -59,9 +107,11 @@ class RedisServer:
         found: Callable[..., Awaitable[Any]] = self.redis.register_script(text)
         return found
 
-    async def answer(self, ask: Callable[[], Awaitable[T]], *, within_seconds: float = REPLY_SECONDS) -> T:
+    async def answer(self, name: str, ask: Callable[[], Awaitable[T]], *, within_seconds: float = REPLY_SECONDS) -> T:
         """Returns what the server answers. Raises one of `FAILURES`, and RuntimeError in another
         event loop than the first one.
+
+        `name` is the command and, of a script, its name.
         """
         loop = asyncio.get_running_loop()
         self._loop = self._loop or loop
@@ -69,19 +119,45 @@ class RedisServer:
             raise RuntimeError(
                 "this connection to Redis belongs to another event loop: make the pacer or token cache where it is used"
             )
-        # A connection of the user's own may have no timeout.
-        async with asyncio.timeout(within_seconds):
-            return await ask()
+        with contextlib.nullcontext() if self.telemetry is None else self.telemetry.call(name):
+            try:
+                # A connection of the user's own may have no timeout.
+                async with asyncio.timeout(within_seconds):
+                    found = await ask()
+            except Exception as problem:
+                if self._is_unknown and self.refusal(problem) is None:
+                    self._is_unknown = False
+                    await self._refuse_other_server()
+                raise
+        self._is_unknown = False
+        return found
+
+    async def _refuse_other_server(self) -> None:
+        """Raises an error if the server speaks TLS and should not, or the other way round, or is no
+        Redis. The library often sees no more of that than a closed connection, or no answer.
+        """
+        pool = self.redis.connection_pool
+        if "path" in pool.connection_kwargs:
+            return
+        is_tls = issubclass(pool.connection_class, redis_asyncio.SSLConnection)
+        host, port = pool.connection_kwargs.get("host", "localhost"), pool.connection_kwargs.get("port", 6379)
+        says = await _reply_to_ping(host, port, with_tls=False)
+        if says.startswith((b"+PONG", b"-")):
+            if is_tls:
+                raise _WrongServer("does not speak TLS: its address begins with redis://")
+        elif says and says[0] != TLS_ALERT:
+            raise _WrongServer(_NO_REDIS)
+        elif not is_tls and await _reply_to_ping(host, port, with_tls=True):
+            raise _WrongServer("speaks TLS: its address begins with rediss://")
 
     def refusal(self, problem: BaseException) -> ConfigurationError | None:
-        """Returns the error for a server that does not accept the password or the command; None if
-        the problem is another one.
+        """Returns the error for a failure that lasts, such as a password that is wrong; None for one
+        that may pass.
         """
         # While it connects, the library makes another error of it.
-        for each in (problem, problem.__cause__):
-            if isinstance(each, _REFUSALS) or _is_unauthenticated_length_error(each):
-                says = f"the Redis server that keeps {self._keeps} refuses access: {type(each).__name__}"
-                return ConfigurationError(says)
+        for each in _causes(problem):
+            if (says := _lasting(each)) is not None:
+                return ConfigurationError(f"the Redis server that keeps {self._keeps} {says}")
         return None
 
     def lost(self, problem: BaseException, seconds: float = 0.0) -> RedisLost:
@@ -95,6 +171,34 @@ class RedisServer:
             port=given.get("port"),
         )
 
+    def warn(self, now: float, message: str, *arguments: object, facts: Mapping[str, object]) -> bool:
+        """Logs a warning, unless there was one within a minute. Returns whether it did."""
+        if now - self._warned_at < WARNING_SECONDS:
+            return False
+        self._warned_at = now
+        logger.warning(message, *arguments, extra=dict(facts))
+        return True
+
+    def note_failure(self, problem: BaseException, now: float) -> None:
+        """Logs that callers wait for the server."""
+        if self._away_since is None:
+            self._away_since = now
+        facts = {"socialapi_error": type(problem).__name__}
+        if self.warn(now, "Redis does not answer (%s): calls wait for it", named(problem), facts=facts):
+            # A server that loses its data answers now and then.
+            self._is_outage_logged = not isinstance(problem, StateLost)
+
+    def note_answer(self, now: float) -> None:
+        """Logs and measures the end of an outage, if there was one."""
+        if self._away_since is None:
+            return
+        seconds, self._away_since = now - self._away_since, None
+        if self._is_outage_logged:
+            logger.warning("Redis answers again", extra={"socialapi_duration_seconds": seconds})
+        self._is_outage_logged = False
+        if self.telemetry is not None:
+            self.telemetry.record_outage(seconds)
+
     def error_of(self, problem: BaseException) -> SocialApiError:
         """Returns the error for one failure, without a second attempt."""
         return self.refusal(problem) or self.lost(problem)
@@ -105,12 +209,44 @@ class RedisServer:
             await self.redis.aclose()
 
 
-def _is_unauthenticated_length_error(problem: BaseException | None) -> bool:
-    """Returns whether a server found a command too long for a client that has not given its password.
+def _causes(problem: BaseException | None) -> Iterator[BaseException]:
+    while problem is not None:
+        yield problem
+        problem = problem.__cause__ or problem.__context__
 
-    redis-py 5 to 7 greet no server with HELLO, by which a missing password would be noticed before.
-    """
-    return isinstance(problem, ResponseError) and "unauthenticated" in str(problem)
+
+def _lasting(problem: BaseException) -> str | None:
+    """Returns what is wrong with a server for good; None if the problem may pass."""
+    if isinstance(problem, ssl.SSLCertVerificationError):
+        return f"has a certificate that is not trusted ({problem.verify_message}): see SOCIALAPI_CA_FILE"
+    if isinstance(problem, ssl.SSLError) and not isinstance(problem, _PASSING_TLS_ERRORS):
+        return f"cannot be reached by TLS ({problem.reason})"
+    if isinstance(problem, _WrongServer):
+        return str(problem)
+    if isinstance(problem, InvalidResponse):
+        return _NO_REDIS
+    if isinstance(problem, RedisError):
+        name = type(problem).__name__
+        for pattern, says in _LASTING:
+            if (found := re.search(pattern, f"{name}: {problem}")) is not None:
+                return says.format(name, found[found.lastindex or 0])
+    return None
+
+
+async def _reply_to_ping(host: str, port: int, *, with_tls: bool) -> bytes:
+    """Returns the first bytes of a server, which is asked without the library."""
+    try:
+        async with asyncio.timeout(IDENTIFY_SECONDS):
+            reader, writer = await asyncio.open_connection(host, port, ssl=with_tls or None)
+            try:
+                writer.write(b"PING\r\n")
+                return await reader.read(16)
+            finally:
+                writer.close()
+    except ssl.SSLCertVerificationError:
+        return bytes([TLS_ALERT])
+    except (OSError, TimeoutError):
+        return b""
 
 
 def retry_wait_seconds(failing_seconds: float) -> float:
@@ -122,11 +258,15 @@ def named(problem: BaseException) -> str:
     """Returns what a failure is: its name, and what the system says of it ("Connection refused") or
     the code of an answer that is an error ("READONLY").
     """
+    if isinstance(problem, StateLost):
+        return f"it loses what it keeps: {_MORE_MEMORY}"
     # Not its text, which may quote the address with its password.
     cause = problem.__cause__ or problem.__context__ or problem
     detail = str(problem).partition(" ")[0] if isinstance(problem, ResponseError) else ""
     if isinstance(cause, OSError) and cause.strerror:
         detail = cause.strerror
+    elif isinstance(problem, OutOfMemoryError):
+        detail = _MORE_MEMORY
     elif not (detail.isalpha() and detail.isupper()):
         detail = ""
     return f"{type(problem).__name__}: {detail}" if detail else type(problem).__name__
@@ -137,7 +277,7 @@ def _connected(url: str) -> "redis_asyncio.Redis":
         raise ConfigurationError(
             "the address of Redis has an @ behind its host: percent-encode the characters / ? # @ of the password"
         )
-    with contextlib.suppress(ValueError, TypeError):  # their texts may quote the address
+    with contextlib.suppress(ValueError, TypeError, RedisError):  # their texts may quote the address
         pool = redis_asyncio.BlockingConnectionPool.from_url(
             url,
             max_connections=MAX_CONNECTIONS,
@@ -146,6 +286,8 @@ def _connected(url: str) -> "redis_asyncio.Redis":
             socket_connect_timeout=REPLY_SECONDS,
             # Failed calls are repeated by the callers here, who know for how long that makes sense.
             retry=Retry(NoBackoff(), 0),
+            # Not the default of redis 5.
+            **({"ssl_check_hostname": True} if url.startswith("rediss:") and "ssl_cert_reqs" not in url else {}),
         )
         pool.make_connection()  # type: ignore[no-untyped-call]  # looks at the options in the address; nothing is sent
         return redis_asyncio.Redis.from_pool(pool)

@@ -5,7 +5,6 @@ import collections
 import copy
 import datetime
 import itertools
-import logging
 import math
 import os
 import secrets
@@ -16,7 +15,7 @@ import attrs
 
 from socialapi.config import Config
 from socialapi.errors import RateLimitTooLong, TransportError
-from socialapi.integrations.redis_server import FAILURES, REPLY_SECONDS, RedisServer, named, retry_wait_seconds
+from socialapi.integrations.redis_server import FAILURES, REPLY_SECONDS, RedisServer, StateLost, retry_wait_seconds
 from socialapi.routes.route import RateLimit
 from socialapi.session.clock import Clock, wait_for_event
 from socialapi.session.rate_limiter import PROBE_SECONDS, LimitStatus, SlidingWindowPacer, Slot
@@ -40,9 +39,9 @@ MAX_PLACES_AT_ONCE: Final = 100
 MAX_TOLD_AT_ONCE: Final = 500
 MAX_UNTOLD: Final = 10_000
 """How many outcomes are kept while Redis cannot be reached. The lease ends the places of others."""
+CLOSING_SECONDS: Final = 2.0
+"""How long Redis is told of the last outcomes when a pacer is closed."""
 LONGEST_WAIT_SECONDS: Final = 366 * 86_400.0
-
-logger: Final = logging.getLogger("socialapi")
 
 _KEYS: Final = ("state", "flying", "counted", "promises", "interactive", "bulk")
 _LANES: Final = (False, True)
@@ -152,7 +151,7 @@ class WindowScript:
         self.config = config
         self.clock = clock
         self.lease_seconds = config.timeout_seconds + LEASE_MARGIN_SECONDS
-        self.is_closed = False
+        self.closed = asyncio.Event()
         self.first_place = 0
         """From which number on a new window counts its places. A window of the same key may have been
         forgotten, whose places Redis still has.
@@ -182,10 +181,11 @@ class WindowScript:
             now=self.clock.monotonic(),
         )
         keys = [f"socialapi:{{{self._namespace}:{key}}}:{name}" for name in _KEYS]
-        values = await self.server.answer(
-            lambda: self._script(keys=keys, args=arguments), within_seconds=within_seconds
-        )
-        return Answer.of(values)
+
+        async def ask() -> Answer:
+            return Answer.of(await self._script(keys=keys, args=arguments))
+
+        return await self.server.answer("EVALSHA shared_window", ask, within_seconds=within_seconds)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         """Returns a task that ends with this at the latest."""
@@ -196,11 +196,11 @@ class WindowScript:
 
     async def aclose(self) -> None:
         """Gives the tasks a moment to tell what Redis does not know yet."""
-        self.is_closed = True
+        self.closed.set()
         tasks = list(self._tasks)
         try:
             if tasks:
-                await asyncio.wait(tasks, timeout=REPLY_SECONDS)
+                await asyncio.wait(tasks, timeout=CLOSING_SECONDS)
         finally:
             for task in tasks:
                 task.cancel()
@@ -213,7 +213,10 @@ class _Caller:
     """A caller that waits for a place until a monotonic time."""
 
     place: "asyncio.Future[int]"
+    since: float
     until: float
+    away_seconds: float = 0.0
+    """How long of that Redis did not answer."""
     is_last_attempt: bool = False
 
     def refuse(self, problem: BaseException) -> None:
@@ -248,13 +251,14 @@ class SharedWindow:
         self._limit = limit
         self._callers = {lane: collections.deque[_Caller]() for lane in _LANES}
         self._is_in_line = dict.fromkeys(_LANES, False)
-        self._untold = collections.deque[Outcome]()
+        self._untold = collections.deque[Outcome](maxlen=MAX_UNTOLD)
         self._flying: dict[int, float] = {}  # by place, when its lease began
         self._answered = collections.deque[tuple[str, float]]()
         self._next_place = script.first_place
         self._unasked = itertools.count()
         self._wanted_last = dict.fromkeys(_LANES, 0)
         self._epoch, self._calls = "", 0
+        self._told_again: int | None = None  # of how many requests, since Redis lost the window
         self._status = LimitStatus(limit.requests if limit else None, None, 0, None)
         self._status_at = -math.inf
         self._changed = asyncio.Event()
@@ -287,10 +291,11 @@ class SharedWindow:
 
     async def acquire(self, *, bulk: bool, max_wait_seconds: float) -> Slot:
         """Waits for a place, and raises as `RedisPacer.acquire` does."""
-        if self._script.is_closed:
+        if self._script.closed.is_set():
             raise RuntimeError("this pacer is closed")
-        future = asyncio.get_running_loop().create_future()
-        self._callers[bulk].append(_Caller(future, self._clock.monotonic() + max_wait_seconds))
+        future, now = asyncio.get_running_loop().create_future(), self._clock.monotonic()
+        caller = _Caller(future, now, now + max_wait_seconds)
+        self._callers[bulk].append(caller)
         self.wake()
         try:
             return _Place(self, await future)
@@ -299,6 +304,9 @@ class SharedWindow:
                 self.settle(future.result(), "unsent")
             self.wake()  # to leave the queue
             raise
+        finally:
+            if caller.away_seconds and (telemetry := self._script.server.telemetry) is not None:
+                telemetry.record_wait(caller.away_seconds)
 
     async def acquire_by_share(self, share: float, *, max_wait_seconds: float) -> Slot:
         """Waits for a place in this process's own share of the window, while Redis is away.
@@ -340,8 +348,6 @@ class SharedWindow:
     def _tell(self, outcome: Outcome) -> None:
         if outcome.kind in ("replied", "unasked") and self._limit is not None:
             self._answered.append((outcome.place, outcome.at))
-        if len(self._untold) >= MAX_UNTOLD:
-            self._untold.popleft()
         self._untold.append(outcome)
         self.wake()
 
@@ -381,7 +387,7 @@ class SharedWindow:
         """Has Redis asked now."""
         self._changed.set()
         # What becomes of a request after the end is not told: the lease ends its place.
-        if not (self._is_serving or self._script.is_closed):
+        if not (self._is_serving or self._script.closed.is_set()):
             self._script.spawn(self._serve())
             self._is_serving = True
 
@@ -410,6 +416,13 @@ class SharedWindow:
         except FAILURES as problem:
             await self._outlast(problem)
             return False
+        self._epoch, self._calls = answer.epoch, answer.calls
+        if question.epoch and answer.epoch != question.epoch:
+            is_lost_again = self._told_again is not None
+            self._tell_again()
+            if is_lost_again:
+                await self._outlast(StateLost())
+            return not is_lost_again
         seconds = self._take_in(question, answer, asked)
         if seconds > 0 and self._is_waited_for():
             await wait_for_event(self._clock, self._changed, seconds)
@@ -434,7 +447,8 @@ class SharedWindow:
         self._wanted_last = wanted
         is_last_attempt = any(each.is_last_attempt for callers in self._callers.values() for each in callers)
         self._forget_answered()
-        is_known = bool(self._flying or self._answered)  # otherwise a loss would lose nothing
+        # Otherwise a loss would lose nothing. After one, a state that is found again ends it.
+        is_known = bool(self._flying or self._answered) or self._told_again is not None
         told = tuple(itertools.islice(self._untold, MAX_TOLD_AT_ONCE))
         epoch, calls = (self._epoch, self._calls) if is_known else ("", 0)
         return Question(epoch, calls, wanted, self._next_place, told, is_last_attempt)
@@ -442,15 +456,7 @@ class SharedWindow:
     def _take_in(self, question: Question, answer: Answer, asked: float) -> float:
         """Hands out places, and returns how many seconds to wait before Redis is asked again."""
         now = self._clock.monotonic()
-        if self._is_away:
-            away_seconds = 0.0 if self._failing_since is None else now - self._failing_since
-            logger.warning("Redis answers again", extra={"socialapi_duration_seconds": away_seconds})
-        self._is_away, self._failing_since, self._fallback = False, None, None
-        is_lost = bool(question.epoch) and answer.epoch != question.epoch
-        self._epoch, self._calls = answer.epoch, answer.calls
-        if is_lost:
-            self._tell_again()
-            return 0.0
+        self._note_waits(now)
         self._status, self._status_at = answer.status(), now
         for told in question.outcomes:
             if self._untold and self._untold[0] is told:
@@ -465,6 +471,7 @@ class SharedWindow:
             first += question.wanted[lane]
         if len(self._untold) > MAX_TOLD_AT_ONCE:
             return 0.0
+        self._end_outage(now)
         waits = [self._refuse_too_long(seconds, now, bulk=bulk) for bulk, seconds in answer.wait_seconds.items()]
         return min(MAX_POLL_SECONDS, *waits)
 
@@ -473,13 +480,29 @@ class SharedWindow:
         while self._answered and self._answered[0][1] + seconds <= now:
             self._answered.popleft()
 
+    def _end_outage(self, now: float) -> None:
+        """Redis has answered, and knows all of what it has to know."""
+        server = self._script.server
+        server.note_answer(now)
+        self._is_away, self._failing_since, self._fallback = False, None, None
+        if self._told_again is not None:
+            says = "Redis has lost the state of a rate limit: it is told again what was sent"
+            server.warn(now, says, facts={"socialapi_requests": self._told_again})
+            self._told_again = None
+
+    def _note_waits(self, now: float) -> None:
+        if self._failing_since is not None:
+            for each in itertools.chain(*self._callers.values()):
+                each.away_seconds = now - max(each.since, self._failing_since)
+
     def _tell_again(self) -> None:
         """Redis has lost the window: it is told of what this process has sent since one began."""
         answered = [Outcome(place, "former", at) for place, at in self._answered]
         flying = [Outcome(str(place), "flying", at) for place, at in self._flying.items()]
-        facts = {"socialapi_requests": len(answered) + len(flying)}
-        logger.warning("Redis has lost the state of a rate limit: it is told again what was sent", extra=facts)
-        self._untold = collections.deque([*answered, *flying, *self._untold])
+        self._told_again = len(answered) + len(flying)
+        # Without what it was to be told again before, or that would be told ever more often.
+        untold = [each for each in self._untold if each.kind not in ("former", "flying")]
+        self._untold = collections.deque([*answered, *flying, *untold], maxlen=MAX_UNTOLD)
 
     def _hand_out(self, places: range, *, bulk: bool, is_stale: bool) -> None:
         now = self._clock.monotonic()
@@ -512,25 +535,27 @@ class SharedWindow:
 
     async def _outlast(self, problem: BaseException) -> None:
         """Waits before Redis is asked again, or gives up."""
-        self._is_away = True
-        if (refusal := self._script.server.refusal(problem)) is not None:
+        server, now = self._script.server, self._clock.monotonic()
+        if (refusal := server.refusal(problem)) is not None:
+            self._is_away = False
             self._refuse_all(refusal)
             self._give_up()
             return
-        now = self._clock.monotonic()
+        self._is_away = True
         if self._failing_since is None:
             self._failing_since = now
-            facts = {"socialapi_error": type(problem).__name__}
-            logger.warning("Redis does not answer (%s): calls wait for it", named(problem), extra=facts)
+        self._note_waits(now)
+        server.note_failure(problem, now)
         seconds = now - self._failing_since
         for bulk, callers in self._callers.items():
             for each in callers:
                 if seconds >= self._script.patience_seconds(bulk=bulk) or now >= each.until:
-                    each.refuse(self._script.server.lost(problem, seconds))
-        if not self._is_waited_for() and seconds >= self._script.config.max_elapsed_seconds:
+                    each.refuse(server.lost(problem, seconds))
+        is_closed = self._script.closed.is_set()
+        if not self._is_waited_for() and (is_closed or seconds >= self._script.config.max_elapsed_seconds):
             self._give_up()
-            return
-        await self._clock.sleep(retry_wait_seconds(seconds))
+        elif not is_closed:
+            await wait_for_event(self._clock, self._script.closed, retry_wait_seconds(seconds))
 
     def _give_up(self) -> None:
         """Leaves it to the next caller to ask Redis again. Until then the leases end the places."""

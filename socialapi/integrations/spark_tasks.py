@@ -17,7 +17,7 @@ import attrs
 import orjson
 
 from socialapi.bulk.job import JUDGED_FROM_ROWS
-from socialapi.client import Client
+from socialapi.client import Client, redis_url
 from socialapi.config import Config
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
 from socialapi.integrations.spark_options import WriteSettings
@@ -215,8 +215,9 @@ async def _open_client(
     settings: WriteSettings, attempt: Attempt, config: Config, stack: contextlib.AsyncExitStack
 ) -> Client:
     """Returns the client of a task, which has the fence of its partition if there is a Redis."""
-    url = settings.redis_url or os.environ.get("SOCIALAPI_REDIS_URL", "").strip()
-    if settings.is_dry or not url:
+    named = settings.redis_url or os.environ.get("SOCIALAPI_REDIS_URL", "")
+    url = redis_url({**os.environ, "SOCIALAPI_REDIS_URL": named})
+    if settings.is_dry or url is None:
         if not settings.is_dry:
             _refuse_repeated(settings, attempt)
         return await stack.enter_async_context(Client.from_env(config=config))

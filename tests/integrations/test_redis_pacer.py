@@ -3,6 +3,7 @@
 import asyncio
 import collections
 import random
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ from redis.exceptions import ConnectionError as ConnectionLost
 from socialapi.config import Config
 from socialapi.errors import ConfigurationError, RateLimitTooLong, TransportError
 from socialapi.integrations import redis as redis_module
+from socialapi.integrations import redis_window
 from socialapi.integrations.redis import RedisPacer
 from socialapi.integrations.redis_server import REPLY_SECONDS, named
 from socialapi.integrations.redis_window import LEASE_MARGIN_SECONDS
@@ -72,8 +74,8 @@ def faulty(call: Callable[..., Any], faults: Faults) -> Callable[..., Any]:
             raise faults.before
         answer = await call(*arguments)
         if faults.while_asking is not None:
-            faults.while_asking()
-            faults.while_asking = None
+            asking, faults.while_asking = faults.while_asking, None
+            asking()
         if faults.instead_of_answers:
             faults.instead_of_answers_given()
             raise faults.instead_of_answers.pop(0)
@@ -104,7 +106,7 @@ def shop(clock: VirtualClock) -> Iterator[Shop]:
 
 async def kill(pacer: RedisPacer) -> None:
     """The process ends without a word."""
-    pacer._script.is_closed = True
+    pacer._script.closed.set()
     for task in list(pacer._script._tasks):
         task.cancel()
     await asyncio.gather(*pacer._script._tasks, return_exceptions=True)
@@ -339,6 +341,59 @@ async def test_what_redis_has_lost_it_is_told_again(shop: Shop, lost: str) -> No
     await asyncio.gather(*(send(pacer, 1) for pacer in pacers))
     assert shop.clock.monotonic() >= 59.0, "nine of ten places were taken, and one of these two had the last"
     flying.replied(None)
+
+
+@pytest.mark.parametrize("redis_fallback_share", [None, 0.1])
+async def test_a_redis_that_loses_the_window_at_every_call_is_one_that_does_not_answer(
+    shop: Shop, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, redis_fallback_share: float | None
+) -> None:
+    """Keys are evicted as soon as they are written, for ten minutes in which calls and jobs come all the time."""
+    faults = Faults()
+    config = Config(redis_fallback_share=redis_fallback_share, interactive_reserve=0.0)
+    pacer = shop.process(config, faults=faults)
+    monkeypatch.setattr(redis_window, "MAX_TOLD_AT_ONCE", 10)
+    limit = RateLimit("x", 60, 60.0)
+    await send(pacer, 50, limit)
+
+    def evict() -> None:
+        with shop.server.lock:
+            for each in shop.server.dbs.values():
+                each.clear()
+        faults.while_asking = evict
+
+    waits, refusals, kept = list[float](), set[str](), list[int]()
+
+    async def call(*, bulk: bool) -> None:
+        began = shop.clock.monotonic()
+        try:
+            slot = await acquire(pacer, limit, bulk=bulk, max_wait_seconds=100.0 if bulk else 20.0)
+        except RateLimitTooLong:  # of the share
+            assert redis_fallback_share
+        except TransportError as problem:
+            refusals.add(re.sub(r"\d+ s", "N s", str(problem)))
+        else:
+            slot.replied(None)
+        waits.append(shop.clock.monotonic() - began)
+
+    evict()
+    calls = []
+    for _ in range(10):
+        for _ in range(4):
+            calls += [asyncio.ensure_future(call(bulk=bulk)) for bulk in (False, True) * 3]
+            await shop.clock.sleep(15.0)
+        window = pacer._windows["k"]
+        kept.append(len(window._untold) + len(window._answered) + len(window._flying))
+    await asyncio.gather(*calls)
+    says = "did not answer for N s (it loses what it keeps: set its maxmemory-policy to noeviction"
+    assert all(says in each for each in refusals)
+    assert refusals
+    assert max(waits) <= 93.0  # `max_elapsed_seconds` and a pause
+    assert max(kept) <= 2 * kept[0]
+    assert faults.calls <= 50 * 3 + 600 * 2
+    assert len(caplog.messages) <= 11
+    assert all("maxmemory-policy" in each for each in caplog.messages)
+    faults.while_asking = None
+    await send(pacer, 1, limit)
 
 
 async def test_of_a_window_that_was_lost_one_request_goes_out_first_to_learn_what_is_left(shop: Shop) -> None:

@@ -170,14 +170,25 @@ async def test_a_server_that_needs_a_password_refuses_without_a_wait(running: Re
             await asking.config_set("requirepass", "")
 
 
-@pytest.mark.parametrize("what", ["multibulk", "bulk"])
-async def test_a_command_that_is_too_long_for_a_stranger_is_a_refusal(what: str) -> None:
-    """What redis 5 to 7 raise where no password is given: they greet no server by which it would be noticed."""
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("Protocol error: unauthenticated multibulk length", "refuses access"),
+        ("Protocol error: unauthenticated bulk length", "refuses access"),
+        ("MOVED 3999 127.0.0.1:6381", "belongs to a Redis cluster"),
+        ("Error running script: @user_script:57: -READONLY You can't write", "is a read-only replica"),
+        ("ACL failure in script: User x has no permissions", "refuses access"),
+        ("Protocol error: too big mbulk count string", None),
+        ("LOADING Redis is loading the dataset in memory", None),
+        ("MISCONF Redis is configured to save RDB snapshots", None),
+    ],
+)
+async def test_an_answer_that_does_not_change_is_a_refusal(answer: str, says: str | None) -> None:
+    """As redis 5 to 7 raise them, and servers of other versions write them."""
     async with redis.asyncio.Redis() as unused:
         server = redis_server.RedisServer(unused, keeps="the rate limits")
-        problem = redis.exceptions.ResponseError(f"Protocol error: unauthenticated {what} length")
-        assert "refuses access" in str(server.refusal(problem))
-        assert server.refusal(redis.exceptions.ResponseError("Protocol error: too big mbulk count string")) is None
+        refusal = server.refusal(redis.exceptions.ResponseError(answer))
+    assert (refusal is None) if says is None else says in str(refusal)
 
 
 def test_without_the_library_the_variable_is_answered_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,6 +37,7 @@ class RedisServer:
     """A server of our own, which keeps nothing when it stops, and listens on a socket in a folder."""
 
     folder: Path
+    options: tuple[str, ...] = ()
     _process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -47,8 +48,11 @@ class RedisServer:
     def start(self) -> None:
         """Starts it, and returns when it answers."""
         listens = ("--port", "0", "--unixsocket", str(self.folder / "socket"), "--dir", str(self.folder))
+        # A file, as a Sentinel needs one.
+        (self.folder / "redis.conf").touch()
+        command = ("redis-server", str(self.folder / "redis.conf"), *listens, *_WITHOUT_FILES, *self.options)
         with (self.folder / "log").open("ab") as log:
-            self._process = subprocess.Popen(["redis-server", *listens, *_WITHOUT_FILES], stdout=log, stderr=log)
+            self._process = subprocess.Popen(command, stdout=log, stderr=log)
         with redis.Redis.from_url(self.url) as asking:
             # Before redis 8 a missing socket is an error of the system alone, which is not repeated by itself.
             repeated = (redis.exceptions.ConnectionError, redis.exceptions.TimeoutError, OSError)
@@ -70,13 +74,13 @@ class RedisServer:
 
 
 @contextlib.contextmanager
-def own_redis() -> Iterator[RedisServer]:
-    """A server that a test may stop and start; without one, the test is skipped."""
+def own_redis(*options: str) -> Iterator[RedisServer]:
+    """A server that a test may stop and start; without one, the test is skipped. Options are those of its command."""
     if shutil.which("redis-server") is None:
         skip("there is no redis-server (Debian: apt-get install redis-server)")
     # In /tmp, for the path of a socket has at most 107 bytes.
     with tempfile.TemporaryDirectory(prefix="socialapi-redis-", dir="/tmp", ignore_cleanup_errors=True) as name:
-        server = RedisServer(Path(name))
+        server = RedisServer(Path(name), options)
         server.start()
         try:
             yield server

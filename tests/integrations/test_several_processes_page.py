@@ -19,7 +19,7 @@ PAGE: Final = Path(__file__).parents[2] / "docs" / "several-processes.md"
 
 
 async def test_the_page_on_several_processes_does_what_it_says(tmp_path: Path) -> None:
-    install, shell, in_code, fallback = snippets_of(PAGE)
+    install, shell, in_code, fallback, _rights = snippets_of(PAGE)
     assert install.language == "sh"
     with own_redis() as server:
         async with Emulator(port=0) as emulator:

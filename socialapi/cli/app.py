@@ -16,11 +16,19 @@ from collections.abc import Coroutine, Mapping, Sequence
 from types import FrameType
 from typing import Annotated, Final, Literal, NoReturn
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import (
+    App,
+    CoercionError,
+    CycloptsError,
+    MissingArgumentError,
+    Parameter,
+    UnusedCliTokensError,
+    ValidationError,
+)
 
 from socialapi import _speedups
 from socialapi.cli import output
-from socialapi.errors import ConfigurationError
+from socialapi.errors import ConfigurationError, InvalidInput
 from socialapi.internal.logs import level_of
 from socialapi.version import __version__
 
@@ -140,9 +148,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         with output.saying_logs(level or level_of(os.environ) or logging.WARNING):
             result = call(words)
     except CycloptsError as problem:
-        from socialapi.cli import usage
-
-        output.say(usage.message(app, words, problem, os.environ))
+        output.say(output.printable(_refusal(problem, words)))
         return output.USAGE
     except KeyboardInterrupt:
         output.say("interrupted")
@@ -151,6 +157,39 @@ def run(arguments: Sequence[str] | None = None) -> int:
         output.say_problem(problem)
         return output.status_of(problem)
     return result if isinstance(result, int) else output.DONE
+
+
+WORDS_OF_TYPES: Final[Mapping[object, str]] = {int: "a whole number", float: "a number", bool: "true or false"}
+
+
+def _refusal(problem: CycloptsError, words: Sequence[str]) -> str:
+    """Returns what is wrong with a command line, and which `--help` shows what is right."""
+    commands, apps, _ = app.parse_commands(list(words))
+    help_ = f"(see `{' '.join(('socialapi', *commands))} --help`)"
+    problem.verbose = False  # otherwise its text is for developers of a parser
+    name = "" if problem.argument is None else problem.argument.name
+    match problem:
+        case ValidationError() if isinstance(problem.__cause__, InvalidInput):
+            text = problem.exception_message
+            if unknown := re.match("there is no option ([^;]+)", text):  # among files, of which one is named `-`
+                from socialapi.models.spelling import near_name
+
+                options = (each for argument in apps[-1].assemble_argument_collection() for each in argument.names)
+                near = near_name(unknown[1].partition("=")[0], tuple(options))
+                return f"{unknown[0]}; did you mean {near}? {help_}" if near else f"{text} {help_}"
+            return text
+        case MissingArgumentError(keyword=str(option)):
+            text = f"{option} needs a value"
+        case MissingArgumentError(argument=argument) if argument is not None and not problem.unused_tokens:
+            about = (argument.parameter.help or "").partition(". ")[0]
+            text = f"{name} is missing{about and f': {about}'}"
+        case UnusedCliTokensError(unused_tokens=[word, *_]):
+            text = f"{word!r} is one argument too many, or stands apart from the others"
+        case CoercionError(target_type=kind, token=token) if token is not None and kind in WORDS_OF_TYPES:
+            text = f"Invalid value for {token.keyword or name}: must be {WORDS_OF_TYPES[kind]}"
+        case _:
+            text = str(problem)
+    return f"{text} {help_}"
 
 
 VERBOSITY: Final[Mapping[str, int]] = {

@@ -23,7 +23,7 @@ FILE: Final = "FILE"
 
 def _inputs(kind: Any, names: Sequence[str]) -> None:
     if odd := [name for name in names if name.startswith("-") and name != STANDARD_INPUT]:
-        raise InvalidInput(f"there is no option {odd[0]} (see --help); a file of this name is ./{odd[0]}")
+        raise InvalidInput(f"there is no option {odd[0]}; a file of this name is ./{odd[0]}")
     if len(names) > 1 and STANDARD_INPUT in names:
         raise InvalidInput("standard input is read alone, without files beside it")
 
@@ -73,7 +73,7 @@ Feeds = Annotated[
         help="A feed as merchants write it: CSV or TSV, RSS or Atom with g: names, JSON Lines, or a JSON array, also packed "
         "with gzip or Zstandard, or Parquet. Several, or a quoted pattern ('feeds/*.xml'), are read as one; https:// and "
         "s3:// are read as well, and - is standard input.",
-        allow_leading_hyphen=True,
+        allow_leading_hyphen=True,  # allows `-`, which means standard input
         validator=_inputs,
         group=("Arguments", JOURNALED),
     ),

@@ -55,7 +55,7 @@ def sentence(problem: BaseException) -> str:
     """Returns the message for an error."""
     if isinstance(problem, OSError):
         where = f"{problem.filename}" if problem.filename else "the output"
-        return f"{where} cannot be written: {problem.strerror or type(problem).__name__}"
+        return f"{where} cannot be written: {problem.strerror or 'the system gives no reason'}"
     if isinstance(problem, ApiError | BulkError):
         refused = problem.__cause__ if isinstance(problem, BulkError) else problem
         hint = CHECK_CREDENTIALS if isinstance(refused, Unauthorized) else ""

@@ -72,7 +72,7 @@ class Loopback:
             loop = asyncio.get_running_loop()
             self._server = await loop.create_server(self._converse, "127.0.0.1", self._port)
         except OSError as problem:
-            reason = problem.strerror or type(problem).__name__
+            reason = problem.strerror or "the system gives no reason"
         if reason:
             raise ConfigurationError(f"cannot listen on 127.0.0.1 port {self._port}: {reason}")
         return self

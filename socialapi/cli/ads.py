@@ -57,7 +57,7 @@ async def accounts(
     """
     query: dict[str, Any] = ({"q": q} if q is not None else {}) | ({"with_deleted": True} if with_deleted else {})
     async with open_client() as client:
-        found = client.ads.accounts.list(start=flags.go_on, count=flags.page_size(least=200, most=1_000), **query)
+        found = client.ads.accounts.list(start=flags.start, count=flags.page_size(least=200, most=1_000), **query)
         await print_pages(found, _ACCOUNTS, flags, if_none="there are no such accounts")
     return output.DONE
 
@@ -101,29 +101,31 @@ async def history(
         str, Parameter(help="campaign, line_item, promoted_tweet, targeting_criteria or promoted_account.")
     ],
     entity_id: Annotated[str, Parameter(help="Id of what was changed.")],
-    start: Annotated[str, Parameter(help="From this whole hour on: 2025-01-06 (midnight UTC) or 2025-01-06T09:00Z.")],
-    end: Annotated[str, Parameter(help="Until before this whole hour.")],
+    start_time: Annotated[
+        str, Parameter(help="From this whole hour on: 2025-01-06 (midnight UTC) or 2025-01-06T09:00Z.")
+    ],
+    end_time: Annotated[str, Parameter(help="Until before this whole hour.")],
     user: Annotated[str | None, Parameter(help="Changes by this user alone.")] = None,
     flags: PagedFlags = ALL_PAGES,
 ) -> int:
     """Print what was changed of a campaign or line item, when and by whom, the oldest change first.
 
-    For example `socialapi ads history 18ce54d4x5t --entity-type campaign --entity-id 8wku2 --start
-    2025-01-06 --end 2025-01-13 --output jsonl`. The account must be allowed to use its history, which is in beta. Exit status: 0 done, 2 wrong
+    For example `socialapi ads history 18ce54d4x5t --entity-type campaign --entity-id 8wku2
+    --start-time 2025-01-06 --end-time 2025-01-13 --output jsonl`. The account must be allowed to use its history, which is in beta. Exit status: 0 done, 2 wrong
     usage, 3 refused by the service or unreachable, 130 interrupted.
     """
     query: dict[str, Any] = {
         "entity_type": constant(entity_type),
         "entity_id": entity_id,
-        "start_time": time("--start", start),
-        "end_time": time("--end", end),
+        "start_time": time("--start-time", start_time),
+        "end_time": time("--end-time", end_time),
     }
     if user is not None:
         query["user_id"] = user
     async with open_client() as client:
-        with named(_OPTIONS):
+        with named({**_OPTIONS, "start_time": "--start-time", "end_time": "--end-time"}):
             found = client.ads.account(account_id).history(
-                start=flags.go_on, count=flags.page_size(least=200, most=1_000), **query
+                start=flags.start, count=flags.page_size(least=200, most=1_000), **query
             )
             await print_pages(found, _CHANGES, flags, if_none="there were no changes")
     return output.DONE
@@ -244,7 +246,7 @@ async def targeted(
     """
     async with open_client() as client:
         found = (
-            client.ads.account(account_id).custom_audience(audience).targeted(with_active=not all_, start=flags.go_on)
+            client.ads.account(account_id).custom_audience(audience).targeted(with_active=not all_, start=flags.start)
         )
         nothing = "nothing targets this audience" if all_ else "nothing that can be served targets this audience"
         await print_pages(found, _CAMPAIGNS, flags, if_none=nothing)

@@ -39,8 +39,9 @@ def is_position(kind: Any, text: str | None) -> None:
 
 
 _PAGE_TOKENS: Final = frozenset(family.page_token_parameter for family in FAMILIES.values())
-GO_ON_HELP: Final = "Go on from here: the position that an earlier run ended with."
-GoOn = Annotated[str | None, Parameter(help=GO_ON_HELP, validator=is_position)]
+Start = Annotated[
+    str | None, Parameter(help="Continue here: the position that an earlier run ended with.", validator=is_position)
+]
 
 
 @Parameter(name="*")
@@ -105,7 +106,7 @@ class PagedFlags(ListFlags):
     """The options of a list that comes in pages."""
 
     limit: Limit = None
-    go_on: GoOn = None
+    start: Start = None
 
     def page_size(self, *, least: int, most: int) -> int:
         """Returns the page size, within these bounds, that takes the fewest requests."""
@@ -116,8 +117,8 @@ class PagedFlags(ListFlags):
         that would replace its first part.
         """
         path = self.output_file
-        if self.go_on is not None and path is not None and path.exists() and not output.is_written_through(path):
-            raise InvalidInput(f"--go-on writes what is left, and {path} exists already: name another file")
+        if self.start is not None and path is not None and path.exists() and not output.is_written_through(path):
+            raise InvalidInput(f"--start writes what is left, and {path} exists already: name another file")
         return super().writing(kind)
 
 
@@ -163,9 +164,9 @@ async def print_joined(
     except (asyncio.CancelledError, SocialApiError) as problem:
         if isinstance(problem, InvalidInput | ConfigurationError) and not walk.count:
             raise
-        if flags.go_on is not None and not walk.count and _is_about_the_page(problem):
-            raise InvalidInput(f"--go-on is not a position in what is asked for: {output.sentence(problem)}") from None
-        if flags.output_file is None and writer.is_readable_in_part and (walk.count or flags.go_on is not None):
+        if flags.start is not None and not walk.count and _is_about_the_page(problem):
+            raise InvalidInput(f"--start is not a position in what is asked for: {output.sentence(problem)}") from None
+        if flags.output_file is None and writer.is_readable_in_part and (walk.count or flags.start is not None):
             walk.say_position()
         raise
     if not walk.is_over:
@@ -179,7 +180,7 @@ def _say_if_none(count: int, flags: ListFlags, sentence: str) -> None:
 
 
 class _Walk:
-    """The way through a collection: how many items were written, and where it goes on behind them."""
+    """The way through a collection: how many items were written, and where it continues behind them."""
 
     def __init__(self, pager: Pager[Any], name: str) -> None:
         self._pager = pager
@@ -214,7 +215,7 @@ class _Walk:
         """Prints how to continue behind what was written, to the file if one is given."""
         what = self._name if self.count == 1 else f"{self._name}s"
         where = "" if file is None or output.is_written_through(file) else ", into another file"
-        output.say(f"stopped after {self.count:,} {what}; go on with --go-on {shlex.quote(self._position)}{where}")
+        output.say(f"stopped after {self.count:,} {what}; continue with --start {shlex.quote(self._position)}{where}")
 
 
 def _is_about_the_page(problem: BaseException) -> bool:

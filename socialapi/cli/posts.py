@@ -9,7 +9,7 @@ from cyclopts import App, Parameter
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.formats import Column, ListKind, json_line
-from socialapi.cli.listing import GO_ON_HELP, PagedFlags, is_position, print_joined, print_pages
+from socialapi.cli.listing import ALL_PAGES, PagedFlags, print_joined, print_pages
 from socialapi.cli.options import named, time, whole_number
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
@@ -19,17 +19,6 @@ from socialapi.models.validation import wire_name
 from socialapi.wire.encode import json_shape
 
 app: Final = App(name="posts")
-
-
-@Parameter(name="*")
-@attrs.frozen(kw_only=True)
-class PostFlags(PagedFlags):
-    """The options of a list of posts, whose position had another name in earlier versions."""
-
-    go_on: Annotated[str | None, Parameter(name=("--go-on", "--start"), help=GO_ON_HELP, validator=is_position)] = None
-
-
-ALL_POSTS: Final = PostFlags()
 
 
 @Parameter(name="*")
@@ -79,14 +68,14 @@ async def by_user(
         str | None, Parameter(help="Related objects to include; author_id adds the author's name.", negative=())
     ] = None,
     filters: PostFilters = EVERY_POST,
-    flags: PostFlags = ALL_POSTS,
+    flags: PagedFlags = ALL_PAGES,
 ) -> int:
     """Print a user's posts, the newest first.
 
     For example `socialapi posts by-user 2244994945 --limit 100 --fields created_at,public_metrics`,
     or the whole timeline as a file, `socialapi posts by-user 2244994945 --output-file
     posts.parquet`. When it stops before the end (by --limit, by Ctrl-C or by an error) it says on
-    standard error how to go on: --go-on with the position, and nothing is skipped or printed twice.
+    standard error how to continue: --start with the position, and nothing is skipped or printed twice.
     Exit status: 0 done, 2 wrong usage, 3 refused by the service or unreachable, 130 interrupted.
     """
     expanded = names_in(expansions)
@@ -96,7 +85,7 @@ async def by_user(
             user,
             max_results=flags.page_size(least=5, most=100) if max_results is None else max_results,
             fields=Fields(post=list(dict.fromkeys(chosen)), expansions=expanded),
-            start=flags.go_on,
+            start=flags.start,
             **filters.arguments(),
         )
         with named(_OPTIONS):

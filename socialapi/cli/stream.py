@@ -205,7 +205,7 @@ async def list_rules(*, flags: PagedFlags = ALL_PAGES) -> int:
     refused by the service or unreachable.
     """
     async with open_client() as client:
-        found = client.filtered_stream.rules(start=flags.go_on)
+        found = client.filtered_stream.rules(start=flags.start)
         await print_pages(found, _RULES, flags, if_none="there are no rules")
     return output.DONE
 

@@ -18,6 +18,7 @@ FIRST, SECOND = "18ce54d4x5t", "18ce54u7r2k"
 UPDATE = ("ads", "line-item", "update", FIRST, "8xdpe")
 HISTORY = ("ads", "history", FIRST, "--entity-type", "campaign", "--entity-id", "8wku2")
 A_DAY = ("--start", "2025-01-06", "--end", "2025-01-07T00:00Z")
+THAT_DAY = ("--start-time", "2025-01-06", "--end-time", "2025-01-07T00:00Z")
 
 
 def fields(done: Outcome) -> dict[str, str]:
@@ -81,7 +82,7 @@ async def test_an_account_that_is_not_there_is_the_services_refusal(ready: Shell
 
 
 async def test_a_history_is_printed_the_oldest_first(ready: Shell) -> None:
-    done = await ready.run(*HISTORY, *A_DAY)
+    done = await ready.run(*HISTORY, *THAT_DAY)
     assert (done.status, done.err, len(done.rows)) == (0, "", 501)
     assert done.rows[:3] == [
         ["TIME", "CHANGE", "BY", "CHANGES"],
@@ -94,42 +95,45 @@ async def test_a_history_is_printed_the_oldest_first(ready: Shell) -> None:
 
 
 async def test_stopping_anywhere_and_going_on_prints_every_change_once(ready: Shell) -> None:
-    whole = (await ready.run(*HISTORY, *A_DAY, "--json", "--limit", "230")).objects
+    whole = (await ready.run(*HISTORY, *THAT_DAY, "--json", "--limit", "230")).objects
     assert len({each["change_time"] for each in whole}) == 230
     found: list[Any] = []
     more: tuple[str, ...] = ()
     for limit in ("199", "1", "30"):
-        done = await ready.run(*HISTORY, *A_DAY, "--json", "--limit", limit, *more)
+        done = await ready.run(*HISTORY, *THAT_DAY, "--json", "--limit", limit, *more)
         found += done.objects
-        said = re.fullmatch(r"socialapi: stopped after ([\d,]+ changes?); go on with --go-on (\S+)\n", done.err)
+        said = re.fullmatch(r"socialapi: stopped after ([\d,]+ changes?); continue with --start (\S+)\n", done.err)
         assert said is not None
         assert said[1] == ("1 change" if limit == "1" else f"{limit} changes")
-        more = ("--go-on", shlex.split(said[2])[0])
+        more = ("--start", shlex.split(said[2])[0])
     assert found == whole
 
 
 async def test_a_history_of_a_user_or_of_nothing(ready: Shell, emulator: Emulator) -> None:
     second = emulator.seed["user_ids"][1]
-    done = await ready.run(*HISTORY, *A_DAY, "--user", second, "--json")
+    done = await ready.run(*HISTORY, *THAT_DAY, "--user", second, "--json")
     assert {each["change_by"]["user_id"] for each in done.objects} == {second}
     assert len(done.objects) == 100
-    done = await ready.run(*HISTORY, "--start", "2020-01-01", "--end", "2020-01-02")
+    done = await ready.run(*HISTORY, "--start-time", "2020-01-01", "--end-time", "2020-01-02")
     assert (done.status, done.out, done.err) == (0, "", "socialapi: there were no changes\n")
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--start", "2025-01-06T00:30Z", "--end", "2025-01-07"), "--start: must be a whole hour in UTC"),
-        (("--start", "2025-01-06T00:00", "--end", "2025-01-07"), "--start has no time zone"),
-        (("--start", "monday", "--end", "2025-01-07"), "--start is a date (2025-01-06) or a time"),
-        (("--start", "2025-01-07", "--end", "2025-01-06"), "--end: must be later than --start"),
-        ((*A_DAY, "--user", "me"), "--user: must be a whole number of at most 9223372036854775807"),
-        ((*A_DAY, "--go-on", "nonsense"), 'Invalid value "nonsense" for --go-on. It is not the position'),
-        ((*A_DAY, "--go-on", ""), 'Invalid value "" for --go-on'),
-        ((*A_DAY, "--limit", "3.7"), "Invalid value for --limit: must be a whole number"),
-        ((*A_DAY, "--limit", "0"), "Must be >= 1"),
-        ((*A_DAY, "--entity-type", "advert"), "--entity-type: must be one of CAMPAIGN, LINE_ITEM"),
+        (
+            ("--start-time", "2025-01-06T00:30Z", "--end-time", "2025-01-07"),
+            "--start-time: must be a whole hour in UTC",
+        ),
+        (("--start-time", "2025-01-06T00:00", "--end-time", "2025-01-07"), "--start-time has no time zone"),
+        (("--start-time", "monday", "--end-time", "2025-01-07"), "--start-time is a date (2025-01-06) or a time"),
+        (("--start-time", "2025-01-07", "--end-time", "2025-01-06"), "--end-time: must be later than --start-time"),
+        ((*THAT_DAY, "--user", "me"), "--user: must be a whole number of at most 9223372036854775807"),
+        ((*THAT_DAY, "--start", "nonsense"), 'Invalid value "nonsense" for --start. It is not the position'),
+        ((*THAT_DAY, "--start", ""), 'Invalid value "" for --start'),
+        ((*THAT_DAY, "--limit", "3.7"), "Invalid value for --limit: must be a whole number"),
+        ((*THAT_DAY, "--limit", "0"), "Must be >= 1"),
+        ((*THAT_DAY, "--entity-type", "advert"), "--entity-type: must be one of CAMPAIGN, LINE_ITEM"),
     ],
 )
 async def test_wrong_usage_is_a_sentence_and_nothing_is_sent(
@@ -312,12 +316,12 @@ async def test_an_error_in_the_middle_says_how_to_go_on_and_signs_are_not_obeyed
         "socialapi: not  all",
         "socialapi: error 7",
         "socialapi: Gone",
-        "socialapi: stopped after 3 accounts; go on with --go-on 0:c2",
+        "socialapi: stopped after 3 accounts; continue with --start 0:c2",
     ]
 
 
 @pytest.mark.parametrize(
-    ("options", "said"), [((), 0), (("--go-on", "7@a1:c1"), "stopped after 0 accounts; go on with --go-on 7@a1:c1")]
+    ("options", "said"), [((), 0), (("--start", "7@a1:c1"), "stopped after 0 accounts; continue with --start 7@a1:c1")]
 )
 async def test_how_to_go_on_is_said_only_where_there_is_something_to_go_on_with(
     ready: Shell, options: tuple[str, ...], said: Any
@@ -334,15 +338,15 @@ async def test_a_position_of_something_else_is_wrong_usage_that_names_the_option
     ready: Shell, emulator: Emulator
 ) -> None:
     for command in (("ads", "accounts"), ("posts", "by-user", emulator.seed["user_ids"][0])):
-        done = await ready.run(*command, "--go-on", "1@1:elsewhere")
+        done = await ready.run(*command, "--start", "1@1:elsewhere")
         assert (done.status, done.out) == (2, "")
-        assert done.err.startswith("socialapi: --go-on is not a position in what is asked for: GET /")
+        assert done.err.startswith("socialapi: --start is not a position in what is asked for: GET /")
         assert "stopped after" not in done.err
 
 
 async def test_one_is_not_said_to_be_several(ready: Shell) -> None:
     done = await ready.run("ads", "accounts", "--limit", "1")
-    assert done.err == f"socialapi: stopped after 1 account; go on with --go-on 1@{FIRST}:\n"
+    assert done.err == f"socialapi: stopped after 1 account; continue with --start 1@{FIRST}:\n"
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ NO_LISTS: Final = {
 
 LISTS: Final = {
     "ads accounts": "",
-    "ads history": "18ce54d4x5t --entity-type campaign --entity-id 8wku2 --start 2025-01-06 --end 2025-01-07",
+    "ads history": "18ce54d4x5t --entity-type campaign --entity-id 8wku2 --start-time 2025-01-06 --end-time 2025-01-07",
     "ads insights": "ski --granularity hour --start 2025-01-06 --end 2025-01-07",
     "ads targeted": "18ce54d4x5t 1nmth",
     "catalog list": "",
@@ -154,12 +154,12 @@ async def test_stopping_and_going_on_gives_every_item_once_in_each_format(ready:
     }
     for format_, read_ids in ids.items():
         first = await ready.run(*read, "--output", format_, "--limit", "130")
-        position = re.search(r"stopped after 130 campaigns; go on with --go-on (\S+)\n", first.err)
+        position = re.search(r"stopped after 130 campaigns; continue with --start (\S+)\n", first.err)
         assert position is not None
-        rest = await ready.run(*read, "--output", format_, "--go-on", shlex.split(position[1])[0])
+        rest = await ready.run(*read, "--output", format_, "--start", shlex.split(position[1])[0])
         assert read_ids(first.out) + read_ids(rest.out) == whole
     path = tmp_path / "first.parquet"
-    assert "--go-on" in (await ready.run(*read, "--limit", "130", "--output-file", str(path))).err
+    assert "--start" in (await ready.run(*read, "--limit", "130", "--output-file", str(path))).err
     assert parquet.read_table(path)["campaign_id"].to_pylist() == whole[:130]
 
 
@@ -179,7 +179,7 @@ async def test_a_list_that_fails_leaves_the_earlier_file_and_nothing_to_go_on_wi
         shell.put(BASE_URL=server.url)
         printed = await shell.run("posts", "by-user", "1", "--output", "json")
     assert (printed.status, json.loads(printed.out)) == (3, [{"id": "1", "text": "one"}])
-    assert "stopped after 1 post; go on with --go-on 0:page-1" in printed.err
+    assert "stopped after 1 post; continue with --start 0:page-1" in printed.err
 
 
 async def test_a_list_that_its_settings_end_says_how_to_go_on(printed: Printed) -> None:
@@ -193,7 +193,7 @@ async def test_a_list_that_its_settings_end_says_how_to_go_on(printed: Printed) 
         await print_pages(pager, ListKind(name="thing", record=Model, columns=()), PagedFlags(output="jsonl"))
     out, err = printed.readouterr()
     assert json.loads(out) == {"id": "1"}
-    assert "stopped after 1 thing; go on with --go-on 0:page-1" in err
+    assert "stopped after 1 thing; continue with --start 0:page-1" in err
 
 
 @pytest.mark.parametrize(
@@ -224,12 +224,12 @@ async def test_the_rest_of_a_list_never_replaces_its_first_part(
 ) -> None:
     read, path = ("ads", "accounts", "--json", "--output-file"), tmp_path / "accounts.jsonl"
     first = await ready.run(*read, str(path), "--limit", "1")
-    assert first.err == "socialapi: stopped after 1 account; go on with --go-on 1@18ce54d4x5t:, into another file\n"
+    assert first.err == "socialapi: stopped after 1 account; continue with --start 1@18ce54d4x5t:, into another file\n"
     before, asked = path.read_bytes(), len(emulator.requests)
-    again = await ready.run(*read, str(path), "--go-on", "1@18ce54d4x5t:")
+    again = await ready.run(*read, str(path), "--start", "1@18ce54d4x5t:")
     assert (again.status, path.read_bytes(), len(emulator.requests)) == (2, before, asked)
-    assert again.err == f"socialapi: --go-on writes what is left, and {path} exists already: name another file\n"
-    rest = await ready.run(*read, str(tmp_path / "rest.jsonl"), "--go-on", "1@18ce54d4x5t:")
+    assert again.err == f"socialapi: --start writes what is left, and {path} exists already: name another file\n"
+    rest = await ready.run(*read, str(tmp_path / "rest.jsonl"), "--start", "1@18ce54d4x5t:")
     assert rest.status == 0
     whole = (await ready.run("ads", "accounts", "--json")).out
     assert path.read_text() + (tmp_path / "rest.jsonl").read_text() == whole
@@ -261,7 +261,7 @@ async def test_a_pipe_with_a_name_is_written_and_stays(ready: Shell, tmp_path: P
     os.mkfifo(path)
     reading = asyncio.create_task(asyncio.to_thread(path.read_bytes))
     done = await ready.run("ads", "accounts", "--limit", "1", "--output-file", str(path))
-    assert done.err == "socialapi: stopped after 1 account; go on with --go-on 1@18ce54d4x5t:\n"
+    assert done.err == "socialapi: stopped after 1 account; continue with --start 1@18ce54d4x5t:\n"
     assert (await reading).startswith(b"id,name,")
     assert path.is_fifo()
 

@@ -21,7 +21,7 @@ from socialapi.models.users import User
 from tests.cli.running import Shell
 from tests.support.server import Fault, Received, Server, answer
 
-GO_ON = re.compile(r"stopped after ([\d,]+) posts?; go on with --go-on (\S+)\n")
+GO_ON = re.compile(r"stopped after ([\d,]+) posts?; continue with --start (\S+)\n")
 
 
 def position(text: str) -> str:
@@ -49,7 +49,7 @@ async def test_stopping_anywhere_and_going_on_prints_every_post_once(ready: Shel
     whole = [post["id"] for post in first.objects]
     assert len(set(whole)) == 30
     begin = await ready.run(*read, "--limit", "9")
-    then = await ready.run(*read, "--limit", "5", "--go-on", position(begin.err))
+    then = await ready.run(*read, "--limit", "5", "--start", position(begin.err))
     last = await ready.run(*read, "--limit", "16", "--start", position(then.err))
     assert [post["id"] for part in (begin, then, last) for post in part.objects] == whole
 
@@ -106,8 +106,7 @@ async def test_pages_are_as_large_as_what_is_wanted(shell: Shell, options: tuple
     [
         (("--max-results", "4"), "--max-results: must be at least 5"),
         (("--start", "nonsense"), 'Invalid value "nonsense" for --start. It is not the position'),
-        (("--go-on", "nonsense"), 'Invalid value "nonsense" for --go-on. It is not the position'),
-        (("--max-results", "4", "--go-on", "3@1:"), "--max-results: must be at least 5"),
+        (("--max-results", "4", "--start", "3@1:"), "--max-results: must be at least 5"),
         (("--limit", "0"), "Must be >= 1"),
     ],
 )
@@ -204,7 +203,7 @@ async def test_ctrl_c_says_how_to_go_on_and_ends_with_130(shell: Shell) -> None:
     assert (process.returncode, out) == (130, b"")
     assert lines[10] == b"14\tpost 14\n"
     assert err.decode().splitlines() == [
-        "socialapi: stopped after 10 posts; go on with --go-on 0:page-2",
+        "socialapi: stopped after 10 posts; continue with --start 0:page-2",
         "socialapi: interrupted",
     ]
 

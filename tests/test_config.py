@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from socialapi import Config, FileTokenCache
 from socialapi.cli.credential_store import CredentialStore
-from socialapi.cli.jobs import Registry
+from socialapi.cli.jobs import state_folder
 from socialapi.errors import ConfigurationError
 
 PATH = "/12/accounts/{account_id}/custom_audiences/{custom_audience_id}/users"
@@ -88,7 +88,7 @@ def test_a_host_that_is_not_set_is_asked_for_when_it_is_needed() -> None:
     ("kind", "open_folder", "says"),
     [
         ("config", lambda: CredentialStore.of({}), "SOCIALAPI_CREDENTIALS_FILE"),
-        ("state", lambda: Registry.of({}), "SOCIALAPI_STATE_DIR"),
+        ("state", lambda: state_folder({}), "SOCIALAPI_STATE_DIR"),
         ("cache", FileTokenCache, "pass the path of the token cache"),
     ],
 )

@@ -11,7 +11,7 @@ from socialapi.bulk.job import OnProgress
 from socialapi.bulk.journals.journal import Journal
 from socialapi.bulk.linting.linter import lint_records
 from socialapi.bulk.sync.job import DEFAULT_REMOVAL_SHARE
-from socialapi.cli.jobs import RegisteredJournal, command_line
+from socialapi.cli.jobs import CommandJournal, command_line
 from socialapi.cli.options import (
     AllowEmpty,
     Column,
@@ -121,7 +121,7 @@ class UploadFlags(RowFlags):
     journal: JournalOption = None
     allow_empty: AllowEmpty = False
 
-    def kept(self, command: str, files: Sequence[str], **more: str | None) -> RegisteredJournal | None:
+    def kept(self, command: str, files: Sequence[str], **more: str | None) -> CommandJournal | None:
         """Returns the journal of the job, with the command to run it again; None without
         `--journal`.
 
@@ -130,7 +130,7 @@ class UploadFlags(RowFlags):
         if self.journal is None:
             return None
         options = {**more, **attrs.asdict(self)}
-        return RegisteredJournal(self.journal, command_line((command, "upload"), files, options))
+        return CommandJournal(self.journal, command_line((command, "upload"), files, options))
 
     def keywords(self, on_progress: OnProgress, journal: Journal | None) -> UploadKeywords:
         """Returns the options of the job."""

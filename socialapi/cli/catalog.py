@@ -11,7 +11,7 @@ from socialapi.bulk.products.job import DEFAULT_CONCURRENCY
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.formats import Column, ListKind, json_line, print_row, shown_json
-from socialapi.cli.jobs import RegisteredJournal, command_line
+from socialapi.cli.jobs import CommandJournal, command_line
 from socialapi.cli.listing import ALL_PAGES, AsJson, PagedFlags, print_pages
 from socialapi.cli.options import (
     FIELD_FORM,
@@ -159,7 +159,7 @@ async def upsert(
             "no_header": no_header,
         }
         del again["columns"], again["constants"], again["header"]
-        options["journal"] = kept = RegisteredJournal(journal, command_line(("catalog", "upsert"), files, again))
+        options["journal"] = kept = CommandJournal(journal, command_line(("catalog", "upsert"), files, again))
 
     records = records_of(files)
 
@@ -241,7 +241,7 @@ async def list_(*, flags: PagedFlags = ALL_PAGES) -> int:
     the service or unreachable.
     """
     async with open_client() as client:
-        await print_pages(client.catalogs.list(start=flags.go_on), _CATALOGS, flags, if_none="there are no catalogs")
+        await print_pages(client.catalogs.list(start=flags.start), _CATALOGS, flags, if_none="there are no catalogs")
     return output.DONE
 
 
@@ -279,6 +279,6 @@ async def products(
     async with open_client() as client:
         listed = client.catalog(catalog).products
         query: dict[str, Any] = {} if group is None else {"item_group_key": group}
-        found = listed.list(start=flags.go_on, **query)
+        found = listed.list(start=flags.start, **query)
         await print_pages(found, _PRODUCTS, flags, if_none="there are no such products")
     return output.DONE

@@ -1,6 +1,5 @@
 """`socialapi jobs forget`: deletes what a job has left on this machine."""
 
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -12,7 +11,7 @@ from socialapi.bulk.erasure import Kind, erase, kind_of
 from socialapi.bulk.output_file import part_of, same_file
 from socialapi.bulk.rejects import RejectsFile
 from socialapi.cli import output
-from socialapi.cli.jobs import GONE, RUNNING, JobStatus, Registry, found_job, job_at
+from socialapi.cli.jobs import GONE, RUNNING, JobStatus, all_jobs, file_of, find, found_job, unlink
 from socialapi.cli.output import printable
 from socialapi.errors import InvalidInput
 
@@ -43,25 +42,24 @@ def forget(
     keep_rejects: Annotated[bool, Parameter(help="Leave the rejects file of the job.", negative=())] = False,
 ) -> int:
     """Deletes what a job has left, or one file of a job, and returns the exit status."""
-    registry = Registry.of(os.environ)
-    kind = None if registry.find(job) is not None else kind_of(job)
+    where = find(job)
+    kind = None if where is not None and where[1] else kind_of(job)  # what is listed is a journal
     if kind in CONSEQUENCES:
         return _forget_file(Path(job), kind, yes=yes)
     found = found_job(job, may_be_unreadable=True)
     _check(found, yes=yes)
     # The list comes last: while the job is in it, a deletion that failed can be repeated.
-    is_whole = keep_rejects or _forget_rejects(found, registry)
+    is_whole = keep_rejects or _forget_rejects(found)
     was_there = found.path.exists()
     # Of a journal that is gone, what was beside it is erased.
     if found.path.parent.is_dir() and not erase(found.path, "journal"):
         raise InvalidInput(f"the job {found.id} is running: end it first")
     output.say(f"deleted the journal {found.path}" if was_there else f"took the job {found.id} out of the list")
-    if found.registration is not None:
-        registry.forget(found.registration)
-        digests = found.registration.file_of("digests")
-        if digests is not None and digests.is_file():
-            command = f"socialapi jobs forget {shlex.quote(str(digests))}"
-            output.say(f"the digest file {digests} stays, as later loads need it; `{command}` deletes it")
+    unlink(found.path)
+    digests = file_of(found.arguments, "digests")
+    if digests is not None and digests.is_file():
+        command = f"socialapi jobs forget {shlex.quote(str(digests))}"
+        output.say(f"the digest file {digests} stays, as later loads need it; `{command}` deletes it")
     return output.DONE if is_whole else output.SOME_REJECTED
 
 
@@ -78,7 +76,7 @@ def _check(job: JobStatus, *, yes: bool) -> None:
     """Raises InvalidInput for a job that is running, or that is not finished and not given up."""
     if job.state == RUNNING:
         raise InvalidInput(f"the job {job.id} is running: end it first")
-    is_over = job.state in (GONE, "empty") or (job.view is not None and job.view.is_finished)
+    is_over = job.state in (GONE, "empty") or job.view.is_finished
     question = f"The job {job.id} is {job.state} and cannot go on without {job.path}. Delete it?"
     if not (is_over or yes or _confirmed(question)):
         raise InvalidInput(
@@ -92,19 +90,19 @@ def _confirmed(question: str) -> bool:
     return input(printable(f"{question} [y/N] ")).strip().lower() in ("y", "yes")
 
 
-def _forget_rejects(job: JobStatus, registry: Registry) -> bool:
+def _forget_rejects(job: JobStatus) -> bool:
     """Deletes the rejects file of the job; False, and says why, if something of the job may stay."""
-    path = None if job.registration is None else job.registration.file_of("rejects")
+    path = file_of(job.arguments, "rejects")
     if path is None or not (path.is_file() or part_of(path).is_file()):
         return True
-    later = _later_job(path, job, registry)
+    later = _later_job(path, job)
     if later is not None:
         output.say(f"the rejects file {path} is of the job {later} by now, and stays")
         return True
     if path.is_file() and not RejectsFile.is_like(path):
         output.say(f"{path} is no rejects file any more, and stays")
         return False
-    if job.registration is not None and path.is_file() and not job.registration.has_left(path):
+    if path.is_file() and not job.has_left(path):
         command = f"socialapi jobs forget {shlex.quote(str(path))}"
         output.say(f"the rejects file {path} was changed after the job, and stays; `{command}` deletes it")
         return False
@@ -115,12 +113,11 @@ def _forget_rejects(job: JobStatus, registry: Registry) -> bool:
     return True
 
 
-def _later_job(rejects: Path, job: JobStatus, registry: Registry) -> str | None:
+def _later_job(rejects: Path, job: JobStatus) -> str | None:
     """Returns the id of a job that has written this rejects file anew since the job ran."""
-    for other in registry.all():
-        its = other.file_of("rejects")
-        if other != job.registration and its is not None and same_file(its, rejects):
-            status = job_at(Path(other.journal), other)
-            if status.last_run_at > job.last_run_at:
-                return other.id
+    for other in all_jobs():
+        its = file_of(other.arguments, "rejects")
+        is_later = other.id != job.id and other.view.last_run_at > job.view.last_run_at
+        if is_later and its is not None and same_file(its, rejects):
+            return other.id
     return None

@@ -14,6 +14,7 @@ import attrs
 from cyclopts import App, Parameter
 
 from socialapi.bulk.inputs.addresses import is_address, name_of_address
+from socialapi.bulk.inputs.columns import looks_personal
 from socialapi.bulk.journals.journal import JobIdentity, Opened
 from socialapi.bulk.journals.journal_view import JournalView, is_journal, look
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
@@ -43,45 +44,11 @@ DATED: Final = frozenset({"journal", "rejects", "outcomes"})
 """Options whose files may have the date of the run in their names."""
 
 
-@attrs.frozen(kw_only=True)
-class Registration:
-    """A registered job. `arguments` are those of `socialapi`, with absolute paths.
-
-    Hosts and credentials are not stored. `rejects_stamp` tells the rejects file as the last run left
-    it; it is empty before a run has ended.
-    """
-
-    id: str
-    journal: str
-    arguments: tuple[str, ...]
-    kind: str
-    target: str
-    started_at: str
-    rejects_stamp: str = ""
-
-    def file_of(self, option: str) -> Path | None:
-        """Returns the path that an option of the command gives, such as `rejects`; None without
-        it.
-        """
-        start = f"--{option}="
-        named = [each.removeprefix(start) for each in self.arguments if each.startswith(start)]
-        return Path(named[-1].replace("%%", "%") if option in DATED else named[-1]) if named else None
-
-    def has_left(self, rejects: Path) -> bool:
-        """Returns whether a rejects file is as the last run left it, as far as is known.
-
-        Of a run that was killed there is no stamp. It wrote nothing after its journal.
-        """
-        if self.rejects_stamp:
-            return stamp_of(rejects) == self.rejects_stamp
-        written_at = (
-            each.stat().st_mtime for each in map(Path, (self.journal, f"{self.journal}-wal")) if each.is_file()
-        )
-        return rejects.stat().st_mtime <= max(written_at, default=0.0) + KILLED_WITHIN_SECONDS
-
-
 KILLED_WITHIN_SECONDS: Final = 60.0
 """How long after the last entry of its journal a run may have rejected rows before it was killed."""
+_COMMAND: Final = "command"
+_REJECTS: Final = "rejects as the run left them"
+_NAMES_A_COLUMN: Final = re.compile("--(?:column=[^=]*|key)=(.*)", re.DOTALL)
 
 
 def stamp_of(path: Path) -> str:
@@ -93,56 +60,11 @@ def stamp_of(path: Path) -> str:
     return f"{found.st_size} {found.st_mtime_ns}"
 
 
-class Registry:
-    """A folder with one JSON file per job, readable only by its owner."""
-
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self.folder: Path = Path(folder)
-
-    @classmethod
-    def of(cls, environ: Mapping[str, str]) -> "Registry":
-        """Returns the registry in the folder that `SOCIALAPI_STATE_DIR` names.
-
-        By default it is in the user's state folder. Raises ConfigurationError if neither is there.
-        """
-        return cls(state_folder(environ) / "jobs")
-
-    def all(self) -> list[Registration]:
-        """Returns all jobs, the latest first. Files that cannot be read are skipped."""
-        found = [self._read(path) for path in self.folder.glob("*.json")] if self.folder.is_dir() else []
-        return sorted((each for each in found if each is not None), key=lambda job: job.started_at, reverse=True)
-
-    def find(self, job: str) -> Registration | None:
-        """Returns the job with this id, or else the one whose journal is at this path, or else the
-        only one whose journal has this name.
-        """
-        jobs, path = self.all(), str(Path(job).absolute())
-        named = [each for each in jobs if each.id == job] or [each for each in jobs if each.journal == path]
-        if not named and Path(job).name == job and not Path(job).exists():  # the name of one in another folder
-            alike = [each for each in jobs if Path(each.journal).name == job]
-            named = alike if len(alike) == 1 else []
-        return named[0] if named else None
-
-    def save(self, job: Registration) -> None:
-        """Stores a job and replaces another one with the same journal. Raises OSError."""
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with output.replacing(self.folder / f"{job.id}.json") as file:
-            file.write(json.dumps(attrs.asdict(job), indent=1).encode())
-        for other in self.all():
-            if other.journal == job.journal and other.id != job.id:
-                self.forget(other)
-
-    def forget(self, job: Registration) -> None:
-        """Deletes the file of a job. Raises OSError."""
-        (self.folder / f"{job.id}.json").unlink(missing_ok=True)
-
-    def _read(self, path: Path) -> Registration | None:
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
-            content = json.loads(path.read_text(encoding="utf-8"))
-            job = Registration(**{**content, "arguments": tuple(content["arguments"])})
-            texts = (job.id, job.journal, *job.arguments, job.kind, job.target, job.started_at, job.rejects_stamp)
-            return job if all(isinstance(each, str) for each in texts) and job.id == path.stem else None
-        return None
+def file_of(command: Sequence[str], option: str) -> Path | None:
+    """Returns the path that an option of a command gives, such as `rejects`; None without it."""
+    start = f"--{option}="
+    named = [each.removeprefix(start) for each in command if each.startswith(start)]
+    return Path(named[-1].replace("%%", "%") if option in DATED else named[-1]) if named else None
 
 
 def state_folder(environ: Mapping[str, str]) -> Path:
@@ -154,47 +76,62 @@ def state_folder(environ: Mapping[str, str]) -> Path:
     return Path(named) if named else user_folder("state", "SOCIALAPI_STATE_DIR")
 
 
-class RegisteredJournal(SqliteJournal):
-    """A journal that is entered in the registry when it is opened."""
+def _links() -> list[Path]:
+    """Returns the links to the journals of this user's jobs, each named by its id, the latest first."""
+    folder = state_folder(os.environ) / "jobs"
+    links = [each for each in folder.iterdir() if each.is_symlink()] if folder.is_dir() else []
+    return sorted(links, key=lambda link: link.lstat().st_mtime_ns, reverse=True)
 
-    def __init__(self, path: Path, arguments: Sequence[str], environ: Mapping[str, str] | None = None) -> None:
+
+def unlink(journal: Path) -> None:
+    """Takes a journal out of the list of jobs. Raises OSError."""
+    for link in _links():
+        if link.readlink() == journal.absolute():
+            link.unlink(missing_ok=True)
+
+
+class CommandJournal(SqliteJournal):
+    """A journal that remembers the command of its job, and that `jobs list` finds from any folder.
+
+    `arguments` are those of `socialapi`, with absolute paths. Hosts and credentials are not among
+    them. A command that names a column by what may be somebody's address or number is not remembered.
+    """
+
+    def __init__(self, path: Path, arguments: Sequence[str]) -> None:
         super().__init__(path)
         self._arguments = tuple(arguments)
-        self._registry = Registry.of(os.environ if environ is None else environ)
-        self._job: Registration | None = None
-        self.how_to_go_on: str | None = None
+        self._is_open = False
+        self.how_to_resume: str | None = None
         """The command to run after a stop; set once the journal is open."""
 
     async def open(self, identity: JobIdentity, now: datetime) -> Opened:
-        """Opens or creates the journal and registers the job, which runs even if that fails."""
+        """Opens or creates the journal and lists the job, which runs even if that fails."""
         opened = await super().open(identity, now)
-        job = Registration(
-            id=opened.job_id,
-            journal=str(self.path.absolute()),
-            arguments=self._arguments,
-            kind=identity.kind,
-            target=target_of(identity),
-            started_at=opened.started_at.isoformat(),
-        )
-        self.how_to_go_on = f"`socialapi jobs resume {job.id}`"
+        columns = [found[1] for word in self._arguments if (found := _NAMES_A_COLUMN.fullmatch(word))]
+        is_known = not any(map(looks_personal, columns))
+        await self.remember(_COMMAND, json.dumps(self._arguments if is_known else []))
+        await self.remember(_REJECTS, "")
+        self._is_open = True
+        job = opened.job_id
         try:
-            self._registry.save(job)
-            self._job = job
-        except OSError as problem:
+            unlink(self.path)
+            folder = state_folder(os.environ) / "jobs"
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (folder / job).symlink_to(self.path.absolute())
+        except (OSError, ConfigurationError) as problem:
             output.say(f"the job could not be added to the list of jobs: {output.sentence(problem)}")
-            self.how_to_go_on = "the same command again"
+            job = shlex.quote(str(self.path))
+        self.how_to_resume = f"`socialapi jobs resume {job}`" if is_known else "the same command again"
         return opened
 
     async def aclose(self) -> None:
-        """Closes the journal, and registers how the run leaves its rejects file, which is closed
-        before.
-        """
+        """Closes the journal, in which it notes how the run leaves its rejects file, which is closed before."""
+        rejects = file_of(self._arguments, "rejects")
+        if self._is_open and rejects is not None:
+            with contextlib.suppress(ConfigurationError):  # then it is told from later files by its time
+                await self.remember(_REJECTS, stamp_of(rejects))
+        self._is_open = False
         await super().aclose()
-        rejects = None if self._job is None else self._job.file_of("rejects")
-        if self._job is None or rejects is None:
-            return
-        with contextlib.suppress(OSError):  # then it is told from later files by its time
-            self._registry.save(attrs.evolve(self._job, rejects_stamp=stamp_of(rejects)))
 
 
 def target_of(identity: JobIdentity) -> str:
@@ -236,82 +173,92 @@ JobArgument = Annotated[
 
 @attrs.frozen(kw_only=True)
 class JobStatus:
-    """What is known of a job: its journal, and its registration if there is one."""
+    """What is known of a job."""
 
     path: Path
     state: str
-    view: JournalView | None = None
-    registration: Registration | None = None
+    view: JournalView = attrs.field(factory=lambda: JournalView(path=Path(), state=""))
+    """What its journal says; nothing while it runs."""
+    listed_as: str = ""
+    """The id under which this user's job is listed."""
     problem: str = ""
 
     @property
     def id(self) -> str:
         """The id of the job; a dash if unknown."""
-        if self.view is not None and self.view.job_id:
-            return self.view.job_id
-        return self.registration.id if self.registration is not None else "-"
+        return self.view.job_id or self.listed_as or "-"
 
     @property
     def kind(self) -> str:
         """The kind of the job."""
-        if self.view is not None and self.view.identity is not None:
-            return self.view.identity.kind
-        return self.registration.kind if self.registration is not None else "-"
+        return "-" if self.view.identity is None else self.view.identity.kind
 
     @property
     def target(self) -> str:
         """The ids of what the job uploads to or loads."""
-        if self.view is not None and self.view.identity is not None:
-            return target_of(self.view.identity)
-        return self.registration.target if self.registration is not None else "-"
+        return "-" if self.view.identity is None else target_of(self.view.identity)
 
     @property
-    def last_run_at(self) -> str:
-        """When the job last ran, in ISO 8601, as far as is known; empty if nothing is."""
-        if self.view is not None and self.view.last_run_at:
-            return self.view.last_run_at
-        return self.registration.started_at if self.registration is not None else ""
+    def arguments(self) -> list[str]:
+        """The arguments of `socialapi` that started the job; empty if unknown."""
+        found: list[str] = json.loads(self.view.texts.get(_COMMAND, "[]"))
+        return found
 
     @property
     def command(self) -> str | None:
         """The command that started the job; None if unknown."""
-        return None if self.registration is None else shlex.join(["socialapi", *self.registration.arguments])
+        return shlex.join(["socialapi", *self.arguments]) if self.arguments else None
+
+    def has_left(self, rejects: Path) -> bool:
+        """Returns whether a rejects file is as the last run left it, as far as is known.
+
+        A run that was killed has noted nothing. It wrote nothing after its journal.
+        """
+        if stamp := self.view.texts.get(_REJECTS):
+            return stamp_of(rejects) == stamp
+        written_at = (each.stat().st_mtime for each in (self.path, Path(f"{self.path}-wal")) if each.is_file())
+        return rejects.stat().st_mtime <= max(written_at, default=0.0) + KILLED_WITHIN_SECONDS
 
     def to_dict(self) -> dict[str, Any]:
         """Returns the job as JSON-ready values."""
-        seen = {} if self.view is None else self.view.to_dict()
+        seen = self.view.to_dict() if self.view.state else {}
         head = {"id": self.id, "kind": self.kind, "target": self.target, "state": self.state, "path": str(self.path)}
-        rest = {name: value for name, value in seen.items() if name not in (*head, "job_id")}
+        rest = {name: value for name, value in seen.items() if name not in (*head, "job_id", "texts")}
         return head | rest | {"command": self.command} | ({"problem": self.problem} if self.problem else {})
 
 
 @app.command(name="list")
 def list_(
-    *journals: Annotated[
-        Path, Parameter(help="Journals to list; by default those of all jobs that this user started.")
+    *paths: Annotated[
+        Path,
+        Parameter(help="Journals, or folders of them; by default this folder, and every job that this user started."),
     ],
     flags: ListFlags = ALL,
 ) -> int:
-    """Print jobs that were started with --journal: id, kind, target, state, what is confirmed, last
-    run, journal.
+    """Print jobs that have a journal: id, kind, target, state, what is confirmed, last run, journal.
 
     For example `socialapi jobs list --output json`, or `socialapi jobs list nightly.journal` for
     one journal. A job is running, finished (everything has its outcome), stopped (the service or the input ended
-    it) or interrupted (also by a kill); `socialapi jobs resume` goes on with it. A running job
+    it) or interrupted (also by a kill); `socialapi jobs resume` continues it. A running job
     shows only its state.
 
     Exit status: 0 done, 2 not a journal.
     """
-    registry = Registry.of(os.environ)
-    if journals:
-        found = [job_at(path, registry.find(str(path.absolute()))) for path in journals]
-        for job in found:
-            if job.state in (GONE, UNREADABLE):
-                raise ConfigurationError(job.problem)
-    else:
-        found = [job_at(Path(each.journal), each) for each in registry.all()]
+    links = {link.readlink(): link.name for link in _links()}
+    journals = [each for path in paths for each in (_journals_in(path) if path.is_dir() else [path])]
+    found = [job_at(path, links.get(path.absolute(), "")) for path in journals if paths]
+    for job in found:
+        if job.state in (GONE, UNREADABLE):
+            raise ConfigurationError(job.problem)
+    if not paths:
+        here = [path for path in _journals_in(Path.cwd()) if path not in links]
+        found = [*all_jobs(), *map(job_at, here)]
     print_items(found, _JOBS, flags, if_none="there are no jobs; those that are started with --journal are listed")
     return output.DONE
+
+
+def _journals_in(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.iterdir()) if path.is_file() and is_journal(path)]
 
 
 @attrs.frozen(kw_only=True)
@@ -334,22 +281,18 @@ class JobRecord:
 
 
 def _record_of(job: JobStatus) -> JobRecord:
-    view, registration = job.view, job.registration
-    started = view.started_at if view is not None else registration.started_at if registration is not None else ""
+    numbers = {name: getattr(job.view, name) for name in ("runs", "rows", "batches", "unconfirmed")}
     return JobRecord(
         id=job.id,
         kind=job.kind,
         target=job.target,
         state=job.state,
         path=str(job.path),
-        started_at=_time(started),
-        last_run_at=_time(job.last_run_at),
-        runs=None if view is None else view.runs,
-        rows=None if view is None else view.rows,
-        batches=None if view is None else view.batches,
-        unconfirmed=None if view is None else view.unconfirmed,
+        started_at=_time(job.view.started_at),
+        last_run_at=_time(job.view.last_run_at),
         command=job.command,
         problem=job.problem or None,
+        **(numbers if job.view.state else dict.fromkeys(numbers)),
     )
 
 
@@ -361,7 +304,7 @@ def _time(text: str) -> datetime | None:
 
 
 def _confirmed(job: JobStatus) -> str | None:
-    return None if job.view is None else f"{job.view.rows:,} rows in {job.view.batches:,} batches"
+    return f"{job.view.rows:,} rows in {job.view.batches:,} batches" if job.view.state else None
 
 
 _JOBS: Final = ListKind[JobStatus](
@@ -373,7 +316,7 @@ _JOBS: Final = ListKind[JobStatus](
         Column("target", lambda job: job.target, is_whole=True),
         Column("state", lambda job: job.state, is_whole=True),
         Column("confirmed", _confirmed),
-        Column("last run", lambda job: None if job.view is None else _time(job.view.last_run_at), is_whole=True),
+        Column("last run", lambda job: _time(job.view.last_run_at), is_whole=True),
         Column("journal", lambda job: job.path.name),
     ),
     to_json=JobStatus.to_dict,
@@ -400,72 +343,82 @@ def show(job: JobArgument, /, *, json: AsJson = False) -> int:
 
 
 def arguments_to_resume(job: str) -> list[str]:
-    """Returns the command line that a job was started with. Raises InvalidInput if it cannot go on."""
+    """Returns the command line that a job was started with. Raises InvalidInput if it cannot be resumed."""
     found = found_job(job)
-    if found.registration is None:
-        raise InvalidInput(
-            f"how the job of the journal {found.path} was started is not known here: run its command, or its program, again "
-            "with the same journal"
-        )
     if found.state == RUNNING:
         raise InvalidInput(f"the job {found.id} is running")
     if found.state == GONE:
         raise InvalidInput(
-            f"{found.problem} any more, so the job {found.id} cannot go on; to begin anew, run its command itself: "
-            f"{found.command}"
+            f"{found.problem} any more, so the job {found.id} cannot be resumed; to begin anew, run its command itself"
         )
-    return list(found.registration.arguments)
+    if not found.arguments:
+        raise InvalidInput(
+            f"how the job of the journal {found.path} was started is not known here: run its command, or its program, again "
+            "with the same journal"
+        )
+    return found.arguments
 
 
 # In a module of its own, which imports what every kind of file that jobs leave is made of.
 app.command("socialapi.cli.forget:forget", help=FORGET_HELP)
 
 
+def find(job: str) -> tuple[Path, str] | None:
+    """Returns the journal, and the id in the list of jobs, of the job with this id, or else with a
+    journal at this path, or else of the only one whose journal has this name.
+    """
+    links, path = _links(), Path(job).absolute()
+    named = [link for link in links if link.name == job] or [link for link in links if link.readlink() == path]
+    if not named and Path(job).name == job and not path.exists():  # the name of one in another folder
+        alike = [link for link in links if link.readlink().name == job]
+        named = alike if len(alike) == 1 else []
+    if named:
+        return named[0].readlink(), named[0].name
+    return (Path(job), "") if path.is_file() else None
+
+
 def found_job(job: str, *, may_be_unreadable: bool = False) -> JobStatus:
     """Returns the job with this id or journal.
 
     Raises InvalidInput if there is none, and ConfigurationError for a file that is no journal. A
-    journal that cannot be read is refused too, unless `may_be_unreadable` is true.
+    journal that cannot be read is refused too, unless it is listed or `may_be_unreadable` is true.
     """
-    registration = Registry.of(os.environ).find(job)
-    if registration is not None:
-        return job_at(Path(registration.journal), registration)
-    if not Path(job).is_file():
+    where = find(job)
+    if where is None:
         dated = ": its name has the date of a run in place of the % codes" if re.search(f"%[{DATE_CODES}]", job) else ""
         raise InvalidInput(f"there is neither a job {job} (see `socialapi jobs list`) nor a file of that name{dated}")
-    found = job_at(Path(job), None)
-    if found.state == UNREADABLE and not (may_be_unreadable and is_journal(found.path)):
+    found = job_at(*where)
+    if found.state == UNREADABLE and not found.listed_as and not (may_be_unreadable and is_journal(found.path)):
         raise ConfigurationError(found.problem)
     return found
 
 
-def job_at(path: Path, registration: Registration | None) -> JobStatus:
+def all_jobs() -> list[JobStatus]:
+    """Returns the jobs that this user started, the latest first."""
+    return [job_at(link.readlink(), link.name) for link in _links()]
+
+
+def job_at(path: Path, listed_as: str = "") -> JobStatus:
     """Returns what the journal at the path says of its job. Raises nothing: `problem` says it."""
     if not path.exists():
-        return JobStatus(path=path, state=GONE, registration=registration, problem=f"there is no journal {path}")
+        return JobStatus(path=path, state=GONE, listed_as=listed_as, problem=f"there is no journal {path}")
     try:
         view = look(path)
     except ConfigurationError as problem:
-        return JobStatus(path=path, state=UNREADABLE, registration=registration, problem=str(problem))
-    state = RUNNING if view is None else view.state
-    return JobStatus(path=path, state=state, view=view, registration=registration)
+        return JobStatus(path=path, state=UNREADABLE, listed_as=listed_as, problem=str(problem))
+    if view is None:
+        return JobStatus(path=path, state=RUNNING, listed_as=listed_as)
+    return JobStatus(path=path, state=view.state, view=view, listed_as=listed_as)
 
 
 def _lines(job: JobStatus) -> list[tuple[str, str]]:
-    lines = [
-        ("id", job.id),
-        ("kind", job.kind),
-        ("target", job.target),
-        ("state", job.state),
-        ("journal", str(job.path)),
+    head = {"id": job.id, "kind": job.kind, "target": job.target, "state": job.state, "journal": str(job.path)}
+    return [
+        *head.items(),
+        *([("problem", job.problem)] if job.problem else []),
+        *(_of_view(job.view) if job.view.state else []),
+        *([("command", job.command)] if job.command else []),
     ]
-    if job.problem:
-        lines.append(("problem", job.problem))
-    if job.view is not None:
-        lines += _of_view(job.view)
-    if job.command is not None:
-        lines.append(("command", job.command))
-    return lines
 
 
 def _of_view(view: JournalView) -> list[tuple[str, str]]:
@@ -494,7 +447,7 @@ def _moment(text: str) -> str:
 
 @app.command
 def resume(job: JobArgument, /) -> int:
-    """Go on with a job: run its command again, with the same journal. What is confirmed there is
+    """Resume a job: run its command again, with the same journal. What is confirmed there is
     not sent again.
 
     Hosts and credentials are not kept with a job: they come from the environment, or from

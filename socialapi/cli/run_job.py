@@ -19,7 +19,7 @@ from rich.table import Table
 
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.jobs import RegisteredJournal
+from socialapi.cli.jobs import CommandJournal
 from socialapi.cli.options import telling_how_to_allow_nothing
 from socialapi.cli.output import Output
 from socialapi.client import Client
@@ -145,12 +145,12 @@ async def run_job(
     *,
     dry_run: bool,
     as_json: bool,
-    journal: RegisteredJournal | None = None,
+    journal: CommandJournal | None = None,
     snapshot: Path | None = None,
 ) -> int:
     """Runs a job, prints its report, even if it stops early, and returns the exit status.
 
-    With a journal or a snapshot, prints how to go on after a stop, unless the input caused it and
+    With a journal or a snapshot, prints how to continue after a stop, unless the input caused it and
     has to change.
     """
     display = ProgressDisplay(title)
@@ -162,12 +162,12 @@ async def run_job(
     except BulkError as stopped:
         _show_so_far(stopped.report, as_json=as_json)
         if not isinstance(stopped.__cause__, InvalidInput):
-            _say_how_to_go_on(journal, snapshot, dry_run=dry_run)
+            _say_how_to_resume(journal, snapshot, dry_run=dry_run)
         raise
     except asyncio.CancelledError:
         if display.last is not None:
             _show_so_far(display.last.report, as_json=as_json)
-        _say_how_to_go_on(journal, snapshot, dry_run=dry_run)
+        _say_how_to_resume(journal, snapshot, dry_run=dry_run)
         raise
     show(report, as_json=as_json)
     not_removed = report.removals.rejected + report.held_back if isinstance(report, SyncReport) else 0
@@ -182,11 +182,11 @@ def _show_so_far(report: UploadReport, *, as_json: bool) -> None:
         output.say_problem(problem)
 
 
-def _say_how_to_go_on(journal: RegisteredJournal | None, snapshot: Path | None, *, dry_run: bool) -> None:
+def _say_how_to_resume(journal: CommandJournal | None, snapshot: Path | None, *, dry_run: bool) -> None:
     if snapshot is not None and not dry_run:
-        output.say(f"what was accepted stands in {snapshot}; to go on from there, run the same command again")
-    if journal is not None and journal.how_to_go_on is not None:
-        output.say(f"what is confirmed stands in {journal.path}; to go on from there, run {journal.how_to_go_on}")
+        output.say(f"what was accepted is saved in {snapshot}. To continue, run the same command again")
+    if journal is not None and journal.how_to_resume is not None:
+        output.say(f"progress is saved in {journal.path}. To resume, run {journal.how_to_resume}")
 
 
 def show(report: UploadReport, *, as_json: bool) -> None:

@@ -122,7 +122,7 @@ def test_a_refusal_of_the_service_ends_with_3_and_says_what_to_do(
     assert app.run(command) == 3
     out, err = capsys.readouterr()
     assert "syncing the same file again is safe" in out
-    assert err.startswith("socialapi: what was accepted stands in other; to go on from there, run the same command")
+    assert err.startswith("socialapi: what was accepted is saved in other. To continue, run the same command")
     assert re.search("socialapi: the sync stopped while adding: POST /.*: 404 NOT_FOUND", err)
 
 
@@ -202,7 +202,7 @@ async def test_a_sync_that_is_ended_on_the_way_is_made_good_by_the_next(
         it.interrupt(number)
         ended, _, err = await it.ended()
     assert ended == status
-    assert ("to go on from there, run the same command again" in err) == (number == signal.SIGINT)
+    assert ("To continue, run the same command again" in err) == (number == signal.SIGINT)
     socialapi_emulator.faults.clear()
     command = ("audience", "sync", second, *target, "--max-removal-share", "1", "--json")
     async with program(*command, environment=environment) as it:

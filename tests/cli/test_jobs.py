@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-import attrs
 import pytest
 
 from socialapi.bulk.erasure import erase
@@ -21,7 +20,7 @@ from socialapi.bulk.journals.journal import JobIdentity, RecordedBatch
 from socialapi.bulk.journals.journal_view import look
 from socialapi.bulk.journals.sqlite_journal import SCHEMA, SqliteJournal
 from socialapi.cli import app, output
-from socialapi.cli.jobs import RegisteredJournal, Registration, Registry, command_line
+from socialapi.cli.jobs import CommandJournal, command_line
 from socialapi.emulator import Emulator
 from socialapi.errors import ConfigurationError
 from socialapi.internal.file_lock import FileLock
@@ -64,6 +63,11 @@ def journal(tmp_path: Path) -> Path:
 
 def upsert(file: Path | str, journal: Path, *options: str) -> int:
     return app.run(["catalog", "upsert", str(file), "--catalog", CATALOG, "--journal", str(journal), *options])
+
+
+def ids_in(state: Path) -> list[str]:
+    """The ids of the jobs that are listed wherever the user is."""
+    return [link.name for link in (state / "jobs").iterdir()]
 
 
 def jobs(*arguments: str | Path) -> int:
@@ -118,7 +122,7 @@ def test_a_load_that_the_service_ended_goes_on_by_its_id(
     out, err = printed.readouterr()
     assert last_json(out)["pending"] == 60
     said = re.fullmatch(
-        r"socialapi: what is confirmed stands in load\.journal; to go on from there, run `socialapi jobs resume (\w{8})`\n"
+        r"socialapi: progress is saved in load\.journal\. To resume, run `socialapi jobs resume (\w{8})`\n"
         r"socialapi: the load stopped: PUT /.*: 403.*\n",
         err,
     )
@@ -178,17 +182,17 @@ def test_a_dry_run_registers_nothing(service: Emulator, feed: Path, journal: Pat
     assert not state.exists()
 
 
-def test_a_job_that_cannot_be_registered_runs_all_the_same(
+def test_a_job_that_cannot_be_listed_runs_and_is_resumed_by_its_journal(
     service: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
 ) -> None:
     state.write_text("a file where the folder would be")
-    assert upsert(feed, journal) == 0
-    assert printed.readouterr().err.startswith(f"socialapi: the job could not be added to the list of jobs: {state}")
-    assert jobs("resume", journal) == 2
-    assert "how the job of the journal" in printed.readouterr().err
     service.faults.add("status", method="PUT", path=PRODUCTS, status=403, times=100)
-    assert upsert(feed, journal.with_name("other.journal")) == 3
-    assert "to go on from there, run the same command again\n" in printed.readouterr().err
+    assert upsert(feed, journal) == 3
+    said = printed.readouterr().err
+    assert said.startswith(f"socialapi: the job could not be added to the list of jobs: {state}")
+    assert f"To resume, run `socialapi jobs resume {journal}`\n" in said
+    service.faults.clear()
+    assert jobs("resume", journal) == 0
 
 
 @pytest.mark.slow
@@ -204,18 +208,18 @@ async def test_a_load_that_is_interrupted_or_killed_goes_on(number: int, tmp_pat
             await answered(emulator, 200, 20)
             job.interrupt(number)
             status, _, err = await job.ended()
-        (registered,) = Registry(tmp_path / "state" / "jobs").all()
+        (job_id,) = ids_in(tmp_path / "state")
         if number == signal.SIGINT:
             assert status == 130
             assert err == (
-                f"socialapi: what is confirmed stands in {journal}; to go on from there, run `socialapi jobs resume "
-                f"{registered.id}`\nsocialapi: interrupted\n"
+                f"socialapi: progress is saved in {journal}. To resume, run `socialapi jobs resume {job_id}`\n"
+                "socialapi: interrupted\n"
             )
         view = look(journal)
         assert view is not None
         assert (view.state, view.rows == 25 * view.batches, view.batches >= 10) == ("interrupted", True, True)
         emulator.faults.clear()
-        async with program("jobs", "resume", registered.id, environment=environment) as job:
+        async with program("jobs", "resume", job_id, environment=environment) as job:
             status, out, _ = await job.ended()
         report = last_json(out)
         assert (status, report["accepted"], report["pending"]) == (0, 2_000, 0)
@@ -287,17 +291,13 @@ async def test_a_job_that_is_running_is_said_to_be_and_left_alone(
     state: Path, journal: Path, printed: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await record(journal, state=None)
-    registration = Registration(
-        id="0a1b2c3d", journal=str(journal), arguments=("x",), kind="audience upload", target="a1/c1", started_at="2026"
-    )
-    Registry(state / "jobs").save(registration)
+    (state / "jobs").mkdir(parents=True)
+    (state / "jobs" / "0a1b2c3d").symlink_to(journal)
     async with in_use(journal):
         assert look(journal) is None
         assert not erase(journal, "journal")
         assert await asyncio.to_thread(jobs, "list") == 0
-        assert (
-            printed.readouterr().out.splitlines()[1] == "0a1b2c3d\taudience upload\ta1/c1\trunning\t-\t-\tload.journal"
-        )
+        assert listed(printed) == [["0a1b2c3d", "-", "-", "running", "-", "-", "load.journal"]]
         assert await asyncio.to_thread(jobs, "show", "0a1b2c3d") == 0
         assert "state    running\n" in printed.readouterr().out
         for command in ("resume", "forget"):
@@ -334,23 +334,32 @@ def test_what_is_no_journal_is_refused_and_left_alone(
 def test_a_journal_in_another_folder_is_found_by_its_name_if_no_other_has_it(
     state: Path, tmp_path: Path, printed: Printed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    registry = Registry(state / "jobs")
-    known = Registration(
-        id="0a1b2c3d", journal=str(tmp_path / "a" / "night.journal"), arguments=(), kind="k", target="t", started_at="1"
-    )
-    registry.save(known)
+    (state / "jobs").mkdir(parents=True)
+    (state / "jobs" / "0a1b2c3d").symlink_to(tmp_path / "a" / "night.journal")
+    (state / "jobs" / "no link").touch()
     monkeypatch.chdir(tmp_path)
-    assert registry.find("night.journal") == known
-    assert registry.find("b/night.journal") is None
-    (tmp_path / "night.journal").touch()
-    assert registry.find("night.journal") is None
-    (tmp_path / "night.journal").unlink()
-    registry.save(attrs.evolve(known, id="another", journal=str(tmp_path / "b" / "night.journal")))
-    assert registry.find("night.journal") is None
+    for name, status in (("night.journal", 0), ("0a1b2c3d", 0), ("b/night.journal", 2)):
+        assert jobs("show", name) == status
+    (state / "jobs" / "another").symlink_to(tmp_path / "b" / "night.journal")
+    assert jobs("show", "night.journal") == 2
     assert jobs("show", "night-%Y-%m-%d.journal") == 2
     assert printed.readouterr().err.endswith(
         "nor a file of that name: its name has the date of a run in place of the % codes\n"
     )
+
+
+async def test_journals_of_a_folder_are_listed_whoever_made_them(
+    state: Path, tmp_path: Path, printed: Printed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await record(tmp_path / "of a program.journal", state="stopped")
+    write(tmp_path / "text.txt", b"no journal")
+    assert await asyncio.to_thread(jobs, "list", tmp_path) == 0
+    assert [cells[-1] for cells in listed(printed)] == ["of a program.journal"]
+    monkeypatch.chdir(tmp_path)
+    assert await asyncio.to_thread(jobs, "list") == 0
+    assert [cells[-1] for cells in listed(printed)] == ["of a program.journal"]
+    assert await asyncio.to_thread(jobs, "resume", "of a program.journal") == 2
+    assert "run its command, or its program, again with the same journal" in printed.readouterr().err
 
 
 # Forgetting them ---------------------------------------------------------------------------------------------------
@@ -360,15 +369,15 @@ def test_a_finished_job_is_forgotten_with_all_its_files(
     service: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
 ) -> None:
     assert upsert(feed, journal) == 0
-    (job,) = Registry(state / "jobs").all()
+    (job_id,) = ids_in(state)
     beside = [journal.with_name(journal.name + suffix) for suffix in ("-wal", "-shm")]
     for each in beside:
         each.touch()
-    assert jobs("forget", job.id) == 0
+    assert jobs("forget", job_id) == 0
     assert not any(each.exists() for each in (journal, *beside))
-    assert Registry(state / "jobs").all() == []
-    assert jobs("show", job.id) == 2
-    assert f"there is neither a job {job.id} (see `socialapi jobs list`) nor a file" in printed.readouterr().err
+    assert ids_in(state) == []
+    assert jobs("show", job_id) == 2
+    assert f"there is neither a job {job_id} (see `socialapi jobs list`) nor a file" in printed.readouterr().err
 
 
 async def test_a_job_that_is_not_finished_is_forgotten_only_on_purpose(
@@ -395,38 +404,38 @@ def test_a_job_whose_journal_is_damaged_or_gone_can_be_forgotten(
     service: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
 ) -> None:
     assert upsert(feed, journal) == 0
-    (job,) = Registry(state / "jobs").all()
+    (job_id,) = ids_in(state)
     content = journal.read_bytes()
     journal.write_bytes(content[:4_096] + bytes(len(content) - 4_096))
     printed.readouterr()
-    assert jobs("show", job.id) == 0
+    assert jobs("show", job_id) == 0
     shown = printed.readouterr().out
     assert "state    unreadable\n" in shown
     assert "is damaged" in shown
-    assert jobs("forget", job.id) == 2
-    assert jobs("forget", job.id, "--yes") == 0
+    assert jobs("forget", job_id) == 2
+    assert jobs("forget", job_id, "--yes") == 0
     assert not journal.exists()
     assert upsert(feed, journal) == 0
-    (job,) = Registry(state / "jobs").all()
+    (job_id,) = ids_in(state)
     journal.unlink()
-    assert jobs("forget", job.id) == 0
-    assert Registry(state / "jobs").all() == []
+    assert jobs("forget", job_id) == 0
+    assert ids_in(state) == []
 
 
 def test_a_job_whose_journal_is_gone_is_not_begun_anew_by_a_resume(
     service: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
 ) -> None:
     assert upsert(feed, journal) == 0
-    (job,) = Registry(state / "jobs").all()
+    (job_id,) = ids_in(state)
     journal.unlink()
     requests = len(service.requests)
     printed.readouterr()
-    assert jobs("resume", job.id) == 2
+    assert jobs("resume", job_id) == 2
     out, err = printed.readouterr()
     assert (out, journal.exists(), len(service.requests)) == ("", False, requests)
     assert err == (
-        f"socialapi: there is no journal {journal} any more, so the job {job.id} cannot go on; to begin anew, run its "
-        f"command itself: socialapi {shlex.join(job.arguments)}\n"
+        f"socialapi: there is no journal {journal} any more, so the job {job_id} cannot be resumed; to begin anew, run its "
+        "command itself\n"
     )
 
 
@@ -495,58 +504,47 @@ async def test_a_journal_of_a_job_that_was_killed_as_it_began_is_empty(
     assert not is_there(journal)
 
 
-# The registry ------------------------------------------------------------------------------------------------------
+# What a journal remembers -------------------------------------------------------------------------------------------
 
 
-def test_a_registration_is_for_its_owner_and_has_no_secrets(
-    service: Emulator, feed: Path, journal: Path, state: Path
+def test_a_journal_remembers_its_command_without_hosts_and_secrets(
+    service: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
 ) -> None:
     assert upsert(feed, journal, "--concurrency", "3") == 0
-    (path,) = (state / "jobs").iterdir()
-    assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
-    text = path.read_text()
-    assert not any(value in text for name, value in service.environment.items() if "TOKEN" in name or "KEY" in name)
-    assert service.ready["ads_url"] not in text
-    told = json.loads(text)
-    assert told["arguments"] == [
-        *("catalog", "upsert", str(feed), f"--catalog={CATALOG}", "--concurrency=3", "--max-vanished-share=0.1"),
-        f"--journal={journal}",
+    printed.readouterr()
+    assert jobs("show", journal, "--json") == 0
+    command = shlex.split(last_json(printed.readouterr().out)["command"])
+    assert command == [
+        *("socialapi", "catalog", "upsert", str(feed), f"--catalog={CATALOG}", "--concurrency=3"),
+        *("--max-vanished-share=0.1", f"--journal={journal}"),
     ]
-    assert (told["kind"], told["target"], told["journal"]) == ("catalog load", CATALOG, str(journal))
+    content = bytes_of(journal)
+    secrets = [value for name, value in service.environment.items() if "TOKEN" in name or "KEY" in name]
+    assert not any(value.encode() in content for value in (*secrets, f"{service.ready['ads_url']}/secret"))
+    assert (journal.stat().st_mode & 0o777, (state / "jobs").stat().st_mode & 0o777) == (0o600, 0o700)
 
 
-async def test_a_new_job_takes_the_place_of_the_one_with_the_same_journal(tmp_path: Path) -> None:
-    environ = {"SOCIALAPI_STATE_DIR": str(tmp_path)}
-    registry, ids = Registry.of(environ), set()
+@pytest.mark.parametrize("option", ["--column=email=ada.4711@example.com", "--key=ada.4711@example.com"])
+def test_a_command_that_names_a_column_like_a_person_is_not_remembered(
+    option: str, service: Emulator, tmp_path: Path, journal: Path, state: Path, printed: Printed
+) -> None:
+    (tmp_path / "people.csv").write_text("ada.4711@example.com\n5@example.com\n")
+    target = ("--account", "18ce54d4x5t", "--audience", "1nmth", "--journal", str(journal))
+    service.faults.add("status", method="POST", status=403, times=100)
+    more = (option, "--column=email=ada.4711@example.com", f"--outcomes={tmp_path / 'o.csv'}")
+    assert app.run(["audience", "upload", str(tmp_path / "people.csv"), *target, *more]) == 3
+    assert "To resume, run the same command again\n" in printed.readouterr().err
+    assert b"ada.4711" not in bytes_of(journal)
+    assert jobs("resume", journal) == 2
+
+
+async def test_a_new_job_takes_the_place_of_the_one_with_the_same_journal(state: Path, tmp_path: Path) -> None:
     for minute in range(2):
-        journal = RegisteredJournal(tmp_path / "a.journal", ["x"], environ)
-        ids.add((await journal.open(IDENTITY, NOW.replace(minute=minute))).job_id)
+        journal = CommandJournal(tmp_path / "a.journal", ["x"])
+        opened = await journal.open(IDENTITY, NOW.replace(minute=minute))
         await journal.aclose()
         erase(tmp_path / "a.journal", "journal")
-    assert len(ids) == 2
-    assert [job.id in ids for job in registry.all()] == [True]
-
-
-def test_a_registration_that_cannot_be_put_in_its_place_leaves_nothing(tmp_path: Path) -> None:
-    (tmp_path / "0a1b2c3d.json" / "in the way").mkdir(parents=True)
-    job = Registration(id="0a1b2c3d", journal="/j", arguments=(), kind="", target="", started_at="")
-    with pytest.raises(OSError, match="0a1b2c3d"):
-        Registry(tmp_path).save(job)
-    assert [each.name for each in tmp_path.iterdir()] == ["0a1b2c3d.json"]
-
-
-def test_what_is_no_registration_is_passed_over(tmp_path: Path) -> None:
-    registry = Registry(tmp_path)
-    assert Registry(tmp_path / "nowhere").all() == []
-    for number, content in enumerate(("", "[]", "{}", '{"id": 1}', '"x"', "[" * 100_000)):
-        (tmp_path / f"{number}.json").write_text(content)
-    assert registry.all() == []
-    assert registry.find("0") is None
-
-
-def test_the_folder_is_the_users_unless_another_one_is_named() -> None:
-    assert Registry.of({"SOCIALAPI_STATE_DIR": "/x"}).folder == Path("/x/jobs")
-    assert Registry.of({}).folder.parts[-2:] == ("socialapi", "jobs")
+        assert ids_in(state) == [opened.job_id]
 
 
 def test_a_command_line_says_everything_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -565,12 +563,3 @@ def test_a_journal_that_is_not_there_cannot_be_looked_at(tmp_path: Path) -> None
     with pytest.raises(ConfigurationError, match="there is no journal"):
         look(tmp_path / "nowhere")
     assert jobs("--help") == output.DONE
-
-
-def test_a_job_whose_time_is_none_is_listed_without_it(state: Path, printed: Printed) -> None:
-    """A list as JSON, CSV or Parquet ended in a ValueError."""
-    job = Registration(id="1", journal="/a", arguments=(), kind="k", target="t", started_at="yesterday")
-    Registry(state / "jobs").save(job)
-    assert jobs("list", "--output", "jsonl") == 0
-    listed = last_json(printed.readouterr().out)
-    assert (listed["id"], listed.get("started_at")) == ("1", None)

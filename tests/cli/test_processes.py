@@ -225,7 +225,7 @@ async def test_a_reader_that_leaves_does_not_take_the_reason_of_a_stop_along(
         os.close(writing)
     assert status == 3
     way_on, reason = err.splitlines()
-    assert f"what is confirmed stands in {journal}; to go on from there" in way_on
+    assert f"progress is saved in {journal}. To resume, run" in way_on
     assert re.search("the upload stopped: POST /.*: 404 NOT_FOUND", reason)
     assert journal.stat().st_size > 0
 

@@ -20,7 +20,6 @@ from socialapi.bulk.rows import Action, RowBlock
 from socialapi.bulk.sync.snapshot import Snapshot
 from socialapi.cli.credential_store import CredentialStore, Login
 from socialapi.cli.emulator import _Background, _check_env_file
-from socialapi.cli.jobs import Registry, _time
 from socialapi.errors import ConfigurationError
 from socialapi.internal.file_lock import FileLock, _is_alive, _noted, _read, is_lock_file, lock_path
 from socialapi.internal.sqlite_file import application_id_of
@@ -257,20 +256,6 @@ def _credential_store(data: bytes) -> None:
     store.save(login)
     assert login in store.logins()
     store.remove(login)
-
-
-@target("job-registry", "cli.jobs:Registry._read", refusals=(), hides=False)
-def _job_registry(data: bytes) -> None:
-    """Files of jobs that can be read are shown, and others are skipped."""
-    folder = scratch_folder() / "jobs"
-    folder.mkdir(exist_ok=True)
-    path = folder / "1.json"
-    path.write_bytes(data)
-    for job in Registry(folder).all():
-        assert job.id == "1"
-        assert isinstance(_time(job.started_at), datetime.datetime | None)
-        assert isinstance(job.file_of("rejects"), Path | None)
-    assert path.read_bytes() == data
 
 
 @target(

@@ -11,7 +11,7 @@ import attrs
 import orjson
 
 from socialapi.bulk.journals.journal import JobIdentity
-from socialapi.bulk.journals.sqlite_journal import FINISHED, RUNNING, SCHEMA, job_of
+from socialapi.bulk.journals.sqlite_journal import FINISHED, RUNNING, SCHEMA, job_of, remembered
 from socialapi.errors import ConfigurationError
 from socialapi.internal.sqlite_file import SqliteFile, application_id_of, is_in_use, other_version, readable
 
@@ -25,7 +25,7 @@ class JournalView:
     `state` is `finished`, `stopped`, `interrupted` (also after a kill) or `empty`. `batches` and
     `rows` are confirmed; `unconfirmed` batches were started. `outcomes` counts the rows that have a
     recorded outcome, by outcome. `counts` are the counts that the last run reported, empty if it
-    was killed.
+    was killed. `texts` are what the program that ran the job had the journal remember.
     """
 
     path: Path
@@ -40,6 +40,7 @@ class JournalView:
     unconfirmed: int = 0
     outcomes: Mapping[str, int] = attrs.field(factory=dict)
     counts: Mapping[str, int] = attrs.field(factory=dict)
+    texts: Mapping[str, str] = attrs.field(factory=dict)
 
     @property
     def is_finished(self) -> bool:
@@ -119,4 +120,5 @@ def _view(path: Path, connection: sqlite3.Connection) -> JournalView:
         unconfirmed=batches.get(False, (0, 0))[0],
         outcomes=dict(outcomes.fetchall()),
         counts={} if job.state == RUNNING else orjson.loads(job.counts),
+        texts=remembered(connection),
     )

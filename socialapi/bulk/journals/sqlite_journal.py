@@ -90,6 +90,13 @@ class SqliteJournal:
         found = await self._database.run(lambda connection: _unsealed(connection.execute(query, (name,))))
         return found[0][1] if found else None
 
+    async def remember(self, name: str, text: str) -> None:
+        """Stores a text under a name, in place of an earlier one. Until there are records, another
+        job removes it.
+        """
+        statement = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?)"
+        await self._database.write(lambda connection: _insert(connection, statement, [(name, text)]))
+
     async def last_row(self) -> int:
         """Returns the highest row that has an outcome or is in a recorded batch."""
         return await self._database.run(_last_row)
@@ -171,6 +178,11 @@ def job_of(connection: sqlite3.Connection) -> JobLine | None:
     """Returns the job of the file; None before the first one."""
     lines = _unsealed(connection.execute("SELECT * FROM job WHERE number = 1"))
     return JobLine(*lines[0][1:]) if lines else None
+
+
+def remembered(connection: sqlite3.Connection) -> dict[str, str]:
+    """Returns the texts of the file, by name."""
+    return dict(_unsealed(connection.execute("SELECT * FROM kept WHERE typeof(value) = 'text'")))
 
 
 def _job(connection: sqlite3.Connection) -> JobLine:

@@ -1,6 +1,6 @@
 """Sign-in in a browser or by PIN, with a local listener for the callback (RFC 8252, section 7.3).
 
-The listener reads only the head of a GET request, so it uses a socket rather than a web server.
+The listener reads only the head of a GET request, so it needs no web server.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ import threading
 import webbrowser
 from collections.abc import Callable, Mapping
 from types import TracebackType
-from typing import Final, Literal, Self, cast
+from typing import Final, Literal, Self
 from urllib.parse import parse_qsl
 
 import attrs
@@ -27,9 +27,6 @@ READ_TIMEOUT_SECONDS: Final = 10.0
 """How long a connection may stay silent. Browsers open connections that they never use."""
 MAX_CONNECTIONS: Final = 32
 """How many may be open at once; the oldest is closed for a further one. A browser opens six to a host."""
-
-TURNS_TO_ACCEPT: Final = 3
-"""Iterations of the event loop between accepting a connection and creating its protocol."""
 
 Judge = Callable[[Mapping[str, str]], str | None]
 """Returns the result in the parameters of a callback; None if they belong to another sign-in.
@@ -63,34 +60,33 @@ class Loopback:
         self._port = port
         self._judge: Judge | None = None
         self._result: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._conversations: list[_Conversation] = []  # the oldest first
+        self._conversations: dict[asyncio.Task[None], asyncio.StreamWriter] = {}  # the oldest first
         self._server: asyncio.Server | None = None
 
     async def __aenter__(self) -> Self:
-        reason = ""
         try:
-            loop = asyncio.get_running_loop()
-            self._server = await loop.create_server(self._converse, "127.0.0.1", self._port)
+            self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._port, limit=MAX_HEAD_BYTES)
         except OSError as problem:
             reason = problem.strerror or "the system gives no reason"
-        if reason:
-            raise ConfigurationError(f"cannot listen on 127.0.0.1 port {self._port}: {reason}")
-        return self
+        else:
+            return self
+        raise ConfigurationError(f"cannot listen on 127.0.0.1 port {self._port}: {reason}")
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         assert self._server is not None
-        await _stop_accepting(self._server)
+        self._server.close()
         if self._result.done():
             self._result.exception()  # a late denial is nobody's error
         else:
             self._result.cancel()
-        open_ones = list(self._conversations)
-        for each in open_ones:
-            each.end()
-        if open_ones:
-            await asyncio.wait([each.over for each in open_ones], timeout=READ_TIMEOUT_SECONDS)
+        await asyncio.sleep(0)  # connections that were accepted just before have their task then
+        for writer in self._conversations.values():
+            if not writer.is_closing():  # a page is still being sent otherwise
+                writer.transport.abort()
+        if self._conversations:
+            await asyncio.wait(self._conversations, timeout=READ_TIMEOUT_SECONDS)
 
     @property
     def url(self) -> str:
@@ -112,18 +108,29 @@ class Loopback:
             )
         return self._result.result()
 
-    def _converse(self) -> "_Conversation":
-        return _Conversation(self._respond, self._conversations)
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._conversations) >= MAX_CONNECTIONS:
+            next(iter(self._conversations.values())).transport.abort()
+        task = asyncio.create_task(self._converse(reader, writer))
+        self._conversations[task] = writer
+        task.add_done_callback(self._conversations.pop)
 
-    def _respond(self, head: bytes, send: Callable[[bytes], None]) -> None:
-        """Sends the answer, and then lets the program continue."""
-        result: str | SocialApiError | None = None
-        try:
-            page, result = self._reply(head.partition(b"\r\n")[0].decode("latin-1"))
-        except SocialApiError as denial:
-            page, result = _DENIED, denial
-        send(_response(*page))
-        self._settle(result)
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Sends the answer to a request, and then lets the program continue. A head that is too
+        long, or does not come, gets none.
+        """
+        with contextlib.suppress(OSError, EOFError, asyncio.LimitOverrunError, TimeoutError):
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), READ_TIMEOUT_SECONDS)
+            result: str | SocialApiError | None = None
+            try:
+                page, result = self._reply(head.partition(b"\r\n")[0].decode("latin-1"))
+            except SocialApiError as denial:
+                page, result = _DENIED, denial
+            writer.write(_response(*page))
+            self._settle(result)
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
 
     def _reply(self, request_line: str) -> tuple[tuple[str, str, str], str | None]:
         method, _, rest = request_line.partition(" ")
@@ -145,69 +152,6 @@ class Loopback:
             self._result.set_exception(result)
         else:
             self._result.set_result(result)
-
-
-async def _stop_accepting(server: asyncio.Server) -> None:
-    """Closes the server after its accepted connections are set up.
-
-    Otherwise asyncio would report an error for a connection that was accepted just before.
-    """
-    for each in server.sockets:
-        # If the event loop does not watch sockets itself.
-        with contextlib.suppress(NotImplementedError):
-            asyncio.get_running_loop().remove_reader(each.fileno())
-    for _ in range(TURNS_TO_ACCEPT):
-        await asyncio.sleep(0)
-    server.close()
-
-
-class _Conversation(asyncio.Protocol):
-    """One connection: reads the head of a request and sends a page. A protocol, so no task has to
-    end.
-    """
-
-    def __init__(
-        self, respond: Callable[[bytes, Callable[[bytes], None]], None], others: "list[_Conversation]"
-    ) -> None:
-        self._respond = respond
-        self._others = others
-        self._received = b""
-        self._transport: asyncio.Transport | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Starts the timeout of the connection."""
-        self._transport = cast("asyncio.Transport", transport)
-        if len(self._others) >= MAX_CONNECTIONS:
-            self._others.pop(0).end()
-        self._timer = asyncio.get_running_loop().call_later(READ_TIMEOUT_SECONDS, self._transport.abort)
-        self._others.append(self)
-
-    def data_received(self, data: bytes) -> None:
-        """Answers once the head is complete. A head that is too long gets no answer."""
-        if self._transport is None or self._transport.is_closing():
-            return
-        self._received += data
-        head, end, _ = self._received[:MAX_HEAD_BYTES].partition(b"\r\n\r\n")
-        if end:
-            self._respond(head, self._transport.write)
-        if end or len(self._received) >= MAX_HEAD_BYTES:
-            self._transport.close()  # after the page has been sent
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Handles the end of the connection, by either side."""
-        if self._timer is not None:
-            self._timer.cancel()
-        if self in self._others:
-            self._others.remove(self)
-        if not self.over.done():
-            self.over.set_result(None)
-
-    def end(self) -> None:
-        """Closes the connection, unless the page is still being sent."""
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.abort()
 
 
 def _response(status: str, title: str, text: str) -> bytes:

@@ -289,9 +289,7 @@ def print_record(record: Any, *, as_json: bool) -> None:
         for name, value in (known | record.extra).items()
         if value not in (None, (), [], {})
     ]
-    width = max(len(name) for name, _ in rows)
-    for name, text in rows:
-        output.print_line(printable(f"{name:{width}}  {text}"))
+    output.print_pairs(rows)
 
 
 def _text(name: str, value: Any, currency: str) -> str:

@@ -10,8 +10,7 @@ import shutil
 import sys
 import tempfile
 import unicodedata
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final, Generic, Literal, TypeVar, get_args
 
@@ -21,6 +20,7 @@ from rich.cells import cell_len, set_cell_size
 from socialapi.cli import output
 from socialapi.cli.output import Output, iso_moment, moment, printable
 from socialapi.errors import InvalidInput
+from socialapi.models.spelling import near_name
 from socialapi.models.validation import wire_name
 from socialapi.wire.encode import json_shape
 from socialapi.wire.export import json_text
@@ -69,7 +69,8 @@ class ListKind(Generic[T]):
     """What the items of a list are called, and how they look.
 
     `columns` are those of a table. JSON has what `to_json` returns. The columns of CSV and Parquet
-    are the fields of the class `record`, an object of which `to_record` makes of an item.
+    are the fields of the class `record`, an object of which `to_record` makes of an item. `fields`
+    chooses columns of tables and of CSV; by default all are there.
     """
 
     name: str
@@ -77,6 +78,40 @@ class ListKind(Generic[T]):
     record: type[Any]
     to_json: Callable[[T], Any] = json_shape
     to_record: Callable[[T], Any] = lambda item: item
+    fields: Sequence[str] = ()
+
+    def shown_columns(self) -> Sequence[Column[T]]:
+        """Returns the columns of a table. Raises InvalidInput for a field that there is not."""
+        named = {column.name: column for column in self.columns}
+        return [named.get(field) or self._column(field) for field in self.fields] or self.columns
+
+    def paths(self) -> list[tuple[str, ...]]:
+        """Returns the columns of CSV, each as the names on the way to its value. Raises InvalidInput
+        for a field that there is not.
+        """
+        every = [*csv_paths(self.record), *([(EXTRA,)] if EXTRA in attrs.fields_dict(self.record) else [])]
+        return [path for field in self.fields for path in self._below(field, every)] or every
+
+    def _below(self, field: str, every: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+        names = tuple(field.split("."))
+        found = [path for path in every if path[: len(names)] == names]
+        if not found:
+            known = (*(column.name for column in self.columns), *map(".".join, every))
+            meant = near_name(field, known)
+            hint = f"did you mean {meant}?" if meant else f"there are {', '.join(dict.fromkeys(known))}"
+            raise InvalidInput(f"--fields: there is no column {field!r}: {hint}")
+        return found
+
+    def _column(self, field: str) -> Column[T]:
+        self._below(field, attrs.evolve(self, fields=()).paths())
+
+        def value(item: T) -> str | None:
+            found = json_shape(self.to_record(item))
+            for name in field.split("."):
+                found = (found or {}).get(name)
+            return found if found is None or isinstance(found, str) else json_line(found)
+
+        return Column(field, value, is_whole=field.endswith("id"))
 
 
 class Destination:
@@ -109,61 +144,50 @@ class Destination:
         return sys.stdout.buffer if self._file is None else self._file
 
 
-class Writer(ABC, Generic[T]):
-    """Writes the items of a list in one format.
-
-    What was added appears with `flush`. `close` completes the output. `break_off` completes what an
-    error has ended, as far as the format allows.
+class TextWriter(Generic[T]):
+    """Gathers a text for each item and writes them in pieces when it is flushed, with something
+    before the first, between two and after the last. `if_none` is a complete list without items.
     """
 
     is_readable_in_part: bool = True
     """Whether what was written before an error can be used."""
 
-    def __init__(self, kind: ListKind[T], destination: Destination) -> None:
-        self.kind = kind
-        self.destination = destination
+    def __init__(
+        self,
+        destination: Destination,
+        text: Callable[[T], str],
+        *,
+        begin: str = "",
+        between: str = "",
+        end: str = "",
+        if_none: str = "",
+        at_end: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._destination = destination
+        self._text = text
+        self._begin, self._between, self._end, self._if_none = begin, between, end, if_none
+        self._at_end = at_end
+        self._has_begun = False
+        self._texts: list[str] = []
 
-    @abstractmethod
     def add(self, item: T) -> None:
         """Takes an item."""
-
-    @abstractmethod
-    def flush(self) -> None:
-        """Writes the items that were added."""
-
-    def close(self) -> None:
-        """Writes what stands behind the last item."""
-        self.flush()
-
-    def break_off(self) -> None:
-        """Writes what was added before an error, and what makes it readable."""
-        self.flush()
-
-
-class TextWriter(Writer[T]):
-    """Gathers text and writes it in pieces."""
-
-    def __init__(self, kind: ListKind[T], destination: Destination) -> None:
-        super().__init__(kind, destination)
-        self.text: list[str] = []
-        self.has_begun: bool = False
-
-    def begin(self) -> None:
-        """Puts what stands before the first item into `text`."""
-
-    def json(self, shape: Any) -> str:
-        """Returns JSON-shaped data as a line that the destination may get."""
-        return shown_json(json_line(shape), is_shown=self.destination.is_terminal)
+        self._texts.append(self._text(item))
 
     def flush(self) -> None:
-        """Writes the text, and before the first one what begins the output."""
-        if self.text:
-            waiting, self.text = self.text, []
-            if not self.has_begun:
-                self.has_begun = True
-                self.begin()
-            self.destination.write("".join((*self.text, *waiting)))
-            self.text = []
+        """Writes the texts of the items, and before the first one what begins the output."""
+        if self._texts:
+            texts, self._texts = self._texts, []
+            before, self._has_begun = self._between if self._has_begun else self._begin, True
+            self._destination.write(before + self._between.join(texts))
+
+    def close(self, *, is_complete: bool) -> None:
+        """Writes what ends the output, also one that an error has ended."""
+        self.flush()
+        if self._has_begun or is_complete:
+            self._destination.write(self._end if self._has_begun else self._if_none)
+        if is_complete:
+            self._at_end()
 
 
 # Tables ------------------------------------------------------------------------------------------
@@ -173,39 +197,23 @@ _MIN_WIDTH: Final = 8
 """How much of a text is shown at least; rather than less, columns are left out."""
 
 
-def cells_of(kind: ListKind[T], item: T, *, is_shown: bool = False) -> list[str]:
-    """Returns the cells of an item, as a terminal shows them or as programs read them."""
-    return [column.cell(item, is_shown=is_shown) for column in kind.columns]
-
-
 def print_row(kind: ListKind[T], item: T) -> None:
     """Prints the cells of a single item: two blanks between them on a terminal, otherwise tabs."""
     is_shown = output.standard_output().isatty()
-    output.print_line((_GAP if is_shown else "\t").join(cells_of(kind, item, is_shown=is_shown)))
+    cells = [column.cell(item, is_shown=is_shown) for column in kind.columns]
+    output.print_line((_GAP if is_shown else "\t").join(cells))
 
 
-class PlainTable(TextWriter[T]):
-    """A header and a line for each item, with tabs between the cells and nothing cut.
-
-    No cell is empty or has a tab, so that `cut` and `awk` find the same columns in every line.
-    """
-
-    def begin(self) -> None:
-        """Puts the header first."""
-        self.text.append("\t".join(column.name.upper() for column in self.kind.columns) + "\n")
-
-    def add(self, item: T) -> None:
-        """Takes an item."""
-        self.text.append("\t".join(cells_of(self.kind, item)) + "\n")
-
-
-class TerminalTable(Writer[T]):
+class TerminalTable(Generic[T]):
     """Aligned columns that fit the terminal. Widths follow the first page, and grow with later ones."""
 
+    is_readable_in_part = True
+
     def __init__(self, kind: ListKind[T], destination: Destination) -> None:
-        super().__init__(kind, destination)
+        self._destination = destination
         self._console = Output()
-        self._header = [column.name.upper() for column in kind.columns]
+        self._columns = kind.shown_columns()
+        self._header = [column.name.upper() for column in self._columns]
         self._natural = [cell_len(name) for name in self._header]
         self._rows: list[list[str]] = []
         self._shown = 0
@@ -213,7 +221,7 @@ class TerminalTable(Writer[T]):
 
     def add(self, item: T) -> None:
         """Takes an item."""
-        self._rows.append(cells_of(self.kind, item, is_shown=True))
+        self._rows.append([column.cell(item, is_shown=True) for column in self._columns])
 
     def flush(self) -> None:
         """Prints the items, and before the first ones the header."""
@@ -221,56 +229,50 @@ class TerminalTable(Writer[T]):
             return
         for at, cells in enumerate(zip(*self._rows, strict=True)):
             self._natural[at] = max(self._natural[at], *map(cell_len, cells))
-        may_be_cut, available = [not column.is_whole for column in self.kind.columns], self._console.width
+        may_be_cut = [not column.is_whole for column in self._columns]
+        # A later page has the columns of the header, even if its lines become longer than the terminal is wide.
+        widths = fitting_widths(self._natural, may_be_cut, self._console.width, shown=self._shown)
         if not self._shown:
-            widths = fitting_widths(self._natural, may_be_cut, available)
-            self._begin(widths)
-        else:  # a later page has the columns of the header, even if its lines become longer than the terminal is wide
-            widths = _narrowed(self._natural[: self._shown], may_be_cut, available - len(_GAP) * (self._shown - 1))
-        self.destination.write("".join(aligned(row, widths) + "\n" for row in self._rows))
+            self._shown = len(widths)
+            header = aligned(self._header, widths)
+            self._console.print(header, style="bold", markup=False, highlight=False, soft_wrap=True)
+            if left_out := self._header[len(widths) :]:
+                output.say(f"the terminal is too narrow for {output.listed(left_out)}; --output jsonl shows all")
+        self._destination.write("".join(aligned(row, widths) + "\n" for row in self._rows))
         self._rows = []
 
-    def _begin(self, widths: Sequence[int]) -> None:
-        self._shown = len(widths)
-        header = aligned(self._header, widths)
-        self._console.print(header, style="bold", markup=False, highlight=False, soft_wrap=True)
-        if left_out := self._header[len(widths) :]:
-            output.say(f"the terminal is too narrow for {output.listed(left_out)}; --output jsonl shows all")
+    def close(self, *, is_complete: bool) -> None:
+        """Prints the last items."""
+        self.flush()
 
 
 def aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
     """Returns the cells as a line with columns of these widths; cells beyond them are left out."""
-    shown = [_cut(cell, width) for cell, width in zip(cells, widths, strict=False)]
+    shown = [
+        cell if cell_len(cell) <= width else f"{set_cell_size(cell, width - 1)}…"
+        for cell, width in zip(cells, widths, strict=False)
+    ]
     return _GAP.join((*map(set_cell_size, shown[:-1], widths), *shown[-1:]))
 
 
-def _cut(text: str, width: int) -> str:
-    return text if cell_len(text) <= width else f"{set_cell_size(text, width - 1)}…"
-
-
-def fitting_widths(natural: Sequence[int], may_be_cut: Sequence[bool], available: int) -> list[int]:
-    """Returns the widths of as many columns, from the left, as fit the available width.
+def fitting_widths(natural: Sequence[int], may_be_cut: Sequence[bool], available: int, *, shown: int = 0) -> list[int]:
+    """Returns the widths of as many columns, from the left, as fit the available width, or of those
+    that are shown already.
 
     The widest that may be cut give way first. The first column is there however narrow it gets.
     """
-    for count in range(len(natural), 1, -1):
+    for count in (shown,) if shown else range(len(natural), 0, -1):
         room = available - len(_GAP) * (count - 1)
-        widths = _narrowed(natural[:count], may_be_cut, room)
-        if sum(widths) <= room:
+        limit = max(room, _MIN_WIDTH)
+        widths = [min(width, limit) if cut else width for width, cut in zip(natural[:count], may_be_cut, strict=False)]
+        while sum(widths) > room:
+            width, at = max(((width, at) for at, width in enumerate(widths) if may_be_cut[at]), default=(0, 0))
+            if width <= _MIN_WIDTH:
+                break
+            widths[at] -= 1
+        if sum(widths) <= room or count in (1, shown):
             return widths
-    return _narrowed(natural[:1], may_be_cut, available)
-
-
-def _narrowed(natural: Sequence[int], may_be_cut: Sequence[bool], room: int) -> list[int]:
-    widths = [
-        min(width, max(room, _MIN_WIDTH)) if cut else width for width, cut in zip(natural, may_be_cut, strict=False)
-    ]
-    while sum(widths) > room:
-        width, at = max(((width, at) for at, width in enumerate(widths) if may_be_cut[at]), default=(0, 0))
-        if width <= _MIN_WIDTH:
-            break
-        widths[at] -= 1
-    return widths
+    return []
 
 
 # JSON --------------------------------------------------------------------------------------------
@@ -307,38 +309,6 @@ def json_line(shape: Any) -> str:
     return _ODD_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", json_text(shape))
 
 
-class JsonLines(TextWriter[T]):
-    """An object on a line."""
-
-    def add(self, item: T) -> None:
-        """Takes an item."""
-        self.text.append(self.json(self.kind.to_json(item)) + "\n")
-
-
-class JsonArray(TextWriter[T]):
-    """One array, with an object on a line."""
-
-    def begin(self) -> None:
-        """Opens the array."""
-        self.text.append("[\n")
-
-    def add(self, item: T) -> None:
-        """Takes an item."""
-        comma = ",\n" if self.has_begun or self.text else ""
-        self.text.append(comma + self.json(self.kind.to_json(item)))
-
-    def close(self) -> None:
-        """Closes the array, which may be empty."""
-        self.flush()
-        self.destination.write("\n]\n" if self.has_begun else "[]\n")
-
-    def break_off(self) -> None:
-        """Closes the array if there is one."""
-        self.flush()
-        if self.has_begun:
-            self.destination.write("\n]\n")
-
-
 # CSV ---------------------------------------------------------------------------------------------
 
 _FORMULA: Final = re.compile(r"[=+\-@\t\r](?![0-9.]*\Z)")
@@ -346,8 +316,8 @@ _FORMULA: Final = re.compile(r"[=+\-@\t\r](?![0-9.]*\Z)")
 EXTRA: Final = "extra"
 
 
-class Csv(TextWriter[T]):
-    """A header and a line for each item, as RFC 4180 has them.
+class Csv(Generic[T]):
+    """The lines of items, as RFC 4180 has them.
 
     Columns are the fields of the class. Members of nested objects have names with dots; lists, and
     objects of unknown shape, are JSON. The column `extra` has, as JSON, the members that the class
@@ -355,24 +325,23 @@ class Csv(TextWriter[T]):
     `escape_formulas` they begin with an apostrophe.
     """
 
-    def __init__(self, kind: ListKind[T], destination: Destination, *, escape_formulas: bool = False) -> None:
-        super().__init__(kind, destination)
-        self._paths = list(csv_paths(kind.record))
-        self._has_extra = EXTRA in attrs.fields_dict(kind.record)
+    def __init__(self, kind: ListKind[T], *, is_shown: bool, escape_formulas: bool = False) -> None:
+        self._kind = kind
+        self._paths = kind.paths()
+        self._is_shown = is_shown
         self._escape_formulas = escape_formulas
         self._formulas = 0
 
-    def begin(self) -> None:
-        """Puts the header first."""
-        self.text.append(_csv_line([*map(".".join, self._paths), *([EXTRA] if self._has_extra else [])]))
+    def header(self) -> str:
+        """Returns the names of the columns as a line."""
+        return _csv_line(map(".".join, self._paths))
 
-    def add(self, item: T) -> None:
-        """Takes an item."""
-        shape = json_shape(self.kind.to_record(item))
-        cells = [self._cell(_taken(shape, path)) for path in self._paths]
-        if self._has_extra:
-            cells.append(self._cell(_without_empty(shape) or None))
-        self.text.append(_csv_line(cells))
+    def line(self, item: T) -> str:
+        """Returns the line of an item."""
+        shape = json_shape(self._kind.to_record(item))
+        found = {path: _taken(shape, path) for path in csv_paths(self._kind.record)}
+        found[EXTRA,] = _without_empty(shape) or None
+        return _csv_line(self._cell(found[path]) for path in self._paths)
 
     def _cell(self, value: Any) -> str:
         if value is None or isinstance(value, str):
@@ -380,15 +349,11 @@ class Csv(TextWriter[T]):
             if _FORMULA.match(text):
                 self._formulas += 1
                 text = f"'{text}" if self._escape_formulas else text
-            return printable(text) if self.destination.is_terminal else text
-        return self.json(value)
+            return printable(text) if self._is_shown else text
+        return shown_json(json_line(value), is_shown=self._is_shown)
 
-    def close(self) -> None:
-        """Writes the header if there were no items, and says whether there are formulas."""
-        self.flush()
-        if not self.has_begun:
-            self.begin()
-            self.destination.write("".join(self.text))
+    def say_formulas(self) -> None:
+        """Prints how many cells a spreadsheet would take for formulas, unless they are escaped."""
         if self._formulas and not self._escape_formulas:
             one = self._formulas == 1
             output.say(
@@ -433,7 +398,7 @@ def _without_empty(shape: dict[str, Any]) -> dict[str, Any]:
     return {name: each for name, each in found.items() if each not in (None, {})}
 
 
-def _csv_line(cells: Sequence[str]) -> str:
+def _csv_line(cells: Iterable[str]) -> str:
     line = io.StringIO()
     csv.writer(line).writerow(cells)
     return line.getvalue()
@@ -444,7 +409,7 @@ def _csv_line(cells: Sequence[str]) -> str:
 _ROWS_OF_A_GROUP: Final = 20_000
 
 
-class Parquet(Writer[T]):
+class Parquet(Generic[T]):
     """A Parquet file. Its schema follows from the class, whatever the items have.
 
     It is of no use before it is complete, so that standard output gets nothing until then.
@@ -453,21 +418,22 @@ class Parquet(Writer[T]):
     is_readable_in_part = False
 
     def __init__(self, kind: ListKind[T], destination: Destination) -> None:
-        super().__init__(kind, destination)
         if destination.is_terminal:
             raise InvalidInput("Parquet is not for a terminal: name a file with --output-file")
         from socialapi.integrations.arrow import arrow_table, parquet_writer
 
+        self._kind = kind
+        self._destination = destination
         self._table_of = arrow_table
         self._spool: IO[bytes] | None = None
         if not destination.is_file:
-            self._spool = tempfile.TemporaryFile()  # noqa: SIM115  # `close` and `break_off` close it
+            self._spool = tempfile.TemporaryFile()  # noqa: SIM115  # `close` closes it
         self._parquet: Any = parquet_writer(self._spool or destination.binary, kind.record)
         self._records: list[Any] = []
 
     def add(self, item: T) -> None:
         """Takes an item."""
-        self._records.append(self.kind.to_record(item))
+        self._records.append(self._kind.to_record(item))
         if len(self._records) == _ROWS_OF_A_GROUP:
             self._write_group()
 
@@ -475,28 +441,25 @@ class Parquet(Writer[T]):
         """Does nothing: pages are gathered, because small groups of rows are slow to read."""
 
     def _write_group(self) -> None:
-        self._parquet.write_table(self._table_of(self._records, self.kind.record))
+        self._parquet.write_table(self._table_of(self._records, self._kind.record))
         self._records = []
 
-    def close(self) -> None:
-        """Writes the last items and what makes it a file."""
-        if self._records:
+    def close(self, *, is_complete: bool) -> None:
+        """Writes the last items and what makes it a file. Of one that is not complete nothing is kept."""
+        if self._records and is_complete:
             self._write_group()
-        self._parquet.close()
+        self._parquet.close()  # also for an error, or it would write to its file later
         if self._spool is not None:
             with self._spool:
                 self._spool.seek(0)
-                shutil.copyfileobj(self._spool, self.destination.binary)
-                self.destination.binary.flush()
-
-    def break_off(self) -> None:
-        """Ends what would otherwise write to its file later. Nothing of it is kept."""
-        self._parquet.close()
-        if self._spool is not None:
-            self._spool.close()
+                if is_complete:
+                    shutil.copyfileobj(self._spool, self._destination.binary)
+                    self._destination.binary.flush()
 
 
 # All of them -------------------------------------------------------------------------------------
+
+Writer = TextWriter[T] | TerminalTable[T] | Parquet[T]
 
 
 @contextlib.contextmanager
@@ -514,18 +477,36 @@ def writing(
             yield writer
         except BaseException:
             with contextlib.suppress(OSError):  # it may be what ended the block
-                writer.break_off()
+                writer.close(is_complete=False)
             raise
-        writer.close()
+        writer.close(is_complete=True)
 
 
 def _writer(kind: ListKind[T], format_: Format, destination: Destination, *, escape_formulas: bool) -> Writer[T]:
-    if format_ == "table":
-        is_shown = destination.is_terminal and not destination.is_file
-        return TerminalTable(kind, destination) if is_shown else PlainTable(kind, destination)
+    is_shown = destination.is_terminal
     if format_ == "parquet":
         return Parquet(kind, destination)
+    if format_ == "table":
+        if is_shown and not destination.is_file:
+            return TerminalTable(kind, destination)
+        columns = (
+            kind.shown_columns()
+        )  # no cell is empty or has a tab, so that `cut` finds the same columns in every line
+        header = "\t".join(column.name.upper() for column in columns) + "\n"
+        return TextWriter(
+            destination,
+            lambda item: "\t".join(column.cell(item, is_shown=False) for column in columns) + "\n",
+            begin=header,
+        )
     destination.use_utf8()
     if format_ == "csv":
-        return Csv(kind, destination, escape_formulas=escape_formulas)
-    return JsonArray(kind, destination) if format_ == "json" else JsonLines(kind, destination)
+        lines = Csv(kind, is_shown=is_shown, escape_formulas=escape_formulas)
+        header = lines.header()
+        return TextWriter(destination, lines.line, begin=header, if_none=header, at_end=lines.say_formulas)
+
+    def json_of(item: T) -> str:
+        return shown_json(json_line(kind.to_json(item)), is_shown=is_shown)
+
+    if format_ == "jsonl":
+        return TextWriter(destination, lambda item: f"{json_of(item)}\n")
+    return TextWriter(destination, json_of, begin="[\n", between=",\n", end="\n]\n", if_none="[]\n")

@@ -23,7 +23,7 @@ from socialapi.cli.app import call
 from socialapi.cli.formats import Column, ListKind, json_line, shown_json
 from socialapi.cli.listing import ALL, AsJson, ListFlags, print_items
 from socialapi.cli.options import DATE_CODES, NOT_READ_AGAIN, STANDARD_INPUT, undated
-from socialapi.cli.output import moment, printable
+from socialapi.cli.output import moment
 from socialapi.config import user_folder
 from socialapi.errors import ConfigurationError, InvalidInput
 
@@ -335,10 +335,7 @@ def show(job: JobArgument, /, *, json: AsJson = False) -> int:
     if json:
         output.print_line(shown_json(json_line(found.to_dict())))
         return output.DONE
-    lines = list(_lines(found))
-    width = max(len(name) for name, _ in lines)
-    for name, value in lines:
-        output.print_line(printable(f"{name:<{width}}  {value}"))
+    output.print_pairs(_lines(found))
     return output.DONE
 
 

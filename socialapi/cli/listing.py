@@ -44,6 +44,11 @@ Start = Annotated[
 ]
 
 
+def names_in(text: str | None) -> list[str]:
+    """Returns the names in a comma-separated option."""
+    return [name for part in (text or "").split(",") if (name := part.strip())]
+
+
 @Parameter(name="*")
 @attrs.frozen(kw_only=True)
 class ListFlags:
@@ -65,6 +70,10 @@ class ListFlags:
             converter=dated_path,
         ),
     ] = None
+    fields: Annotated[
+        str | None,
+        Parameter(help="Columns of a table or of csv, as id,name; an object names all of its members.", negative=()),
+    ] = None
     escape_formulas: Annotated[
         bool,
         Parameter(
@@ -82,7 +91,13 @@ class ListFlags:
         found: Format = "jsonl" if self.json else self.output or self._format_by_name()
         if self.escape_formulas and found != "csv":
             raise InvalidInput("--escape-formulas is for --output csv")
+        if self.chosen() and found not in ("csv", "table"):
+            raise InvalidInput("--fields is for --output table and csv")
         return found
+
+    def chosen(self) -> list[str]:
+        """Returns the columns of the list that are wanted; none for all of them."""
+        return names_in(self.fields)
 
     def _format_by_name(self) -> Format:
         """Returns the format that the name of the file ends with; without an ending, a table."""
@@ -97,6 +112,7 @@ class ListFlags:
 
     def writing(self, kind: ListKind[T]) -> contextlib.AbstractContextManager[Writer[T]]:
         """Returns a context with the writer of a list."""
+        kind = attrs.evolve(kind, fields=self.chosen() or kind.fields)
         return writing(kind, self.format(), self.output_file, escape_formulas=self.escape_formulas)
 
 

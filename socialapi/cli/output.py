@@ -10,7 +10,7 @@ import os
 import select
 import stat
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Final, TextIO
 
@@ -94,6 +94,15 @@ def say(sentence: str) -> None:
 def print_line(text: str) -> None:
     """Prints a line of a result on standard output, at once. Raises OSError if that is closed."""
     print(text, file=standard_output(), flush=True)
+
+
+def print_pairs(pairs: Iterable[tuple[str, str]], *, are_numbers: bool = False) -> None:
+    """Prints a name and a value on each line, aligned; numbers to the right."""
+    lines = [(printable(name), printable(value)) for name, value in pairs]
+    width = max((len(name) for name, _ in lines), default=0)
+    digits = max((len(value) for _, value in lines), default=0) if are_numbers else 0
+    for name, value in lines:
+        print_line(f"{name:<{width}}  {value:>{digits}}")
 
 
 def standard_output() -> TextIO:
@@ -253,11 +262,13 @@ def is_quiet() -> bool:
 
 class Output(Console):
     """A console that raises an error when its output is closed, instead of ending the program, and
-    shows texts as they are: `:id:` in the id of a product is no emoji.
+    shows texts as they are: `:id:` in the id of a product is no emoji. Only a terminal gets colours,
+    and none does where NO_COLOR is set.
     """
 
     def __init__(self, *, stderr: bool = False) -> None:
-        super().__init__(stderr=stderr, emoji=False)
+        has_colours = not os.environ.get("NO_COLOR")
+        super().__init__(stderr=stderr, emoji=False, color_system="auto" if has_colours else None)
 
     def on_broken_pipe(self) -> None:
         """Raises BrokenPipeError, because the reader of standard output has closed it."""

@@ -8,8 +8,8 @@ from cyclopts import App, Parameter
 
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.formats import Column, ListKind, json_line
-from socialapi.cli.listing import ALL_PAGES, PagedFlags, print_joined, print_pages
+from socialapi.cli.formats import EXTRA, Column, ListKind, json_line
+from socialapi.cli.listing import PagedFlags, names_in, print_joined, print_pages
 from socialapi.cli.options import named, time, whole_number
 from socialapi.models.pages import Page
 from socialapi.models.posts import Post
@@ -43,7 +43,22 @@ class PostFilters:
         }
 
 
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class PostFlags(PagedFlags):
+    """The options of a list of posts, whose fields are asked for."""
+
+    fields: Annotated[
+        str | None, Parameter(help="Fields beyond id and text, as created_at,public_metrics,….", negative=())
+    ] = None
+
+    def chosen(self) -> list[str]:
+        """Returns nothing: the columns are those of the posts that were asked for."""
+        return []
+
+
 EVERY_POST: Final = PostFilters()
+ALL_POSTS: Final = PostFlags()
 
 
 @attrs.define(kw_only=True)
@@ -61,14 +76,11 @@ async def by_user(
     max_results: Annotated[
         int | None, whole_number(help="Posts of one request, 5 to 100; by default as many as are wanted, at most 100.")
     ] = None,
-    fields: Annotated[
-        str | None, Parameter(help="Fields beyond id and text, as created_at,public_metrics,….", negative=())
-    ] = None,
     expansions: Annotated[
         str | None, Parameter(help="Related objects to include; author_id adds the author's name.", negative=())
     ] = None,
     filters: PostFilters = EVERY_POST,
-    flags: PagedFlags = ALL_PAGES,
+    flags: PostFlags = ALL_POSTS,
 ) -> int:
     """Print a user's posts, the newest first.
 
@@ -79,7 +91,7 @@ async def by_user(
     Exit status: 0 done, 2 wrong usage, 3 refused by the service or unreachable, 130 interrupted.
     """
     expanded = names_in(expansions)
-    chosen = names_in(fields) + (["author_id"] if "author_id" in expanded else [])
+    chosen = names_in(flags.fields) + (["author_id"] if "author_id" in expanded else [])
     async with open_client() as client:
         pager = client.posts.by_user(
             user,
@@ -90,6 +102,8 @@ async def by_user(
         )
         with named(_OPTIONS):
             kind = posts_with(chosen, expanded)
+            if flags.fields and flags.format() == "csv":
+                kind = attrs.evolve(kind, fields=_columns_of_csv(kind, chosen))
             if "author_id" in expanded:
                 await print_joined(pager, with_author, kind, flags)
             else:
@@ -122,6 +136,13 @@ def posts_with(fields: Sequence[str], expansions: Sequence[str]) -> ListKind[Any
     )
 
 
+def _columns_of_csv(kind: ListKind[Any], fields: Sequence[str]) -> list[str]:
+    """Returns the columns of the fields that were asked for; those that the class does not know are in `extra`."""
+    known = {path[0] for path in kind.paths()}
+    others = [EXTRA] if set(fields) - known else []
+    return [name for name in ("id", "text", *fields, "author", *others) if name in known]
+
+
 def with_author(post: Post, page: Page[Post]) -> AuthoredPost:
     """Returns the post with its author, if the page has it."""
     values = {field.name: getattr(post, field.name) for field in attrs.fields(Post) if field.init}
@@ -137,11 +158,6 @@ def _column(field: str) -> Column[AuthoredPost]:
         return found if found is None or isinstance(found, str) else json_line(found)
 
     return Column(field, value)
-
-
-def names_in(text: str | None) -> list[str]:
-    """Returns the names in a comma-separated option."""
-    return [name for part in (text or "").split(",") if (name := part.strip())]
 
 
 def _said(value: Any) -> Any:

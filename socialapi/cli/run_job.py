@@ -6,16 +6,14 @@ import asyncio
 import re
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
 import orjson
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
@@ -32,7 +30,6 @@ from socialapi.reports import (
     MAY_BE_FOREIGN,
     MENDED,
     UNKNOWN_COUNTRY,
-    Forecast,
     LoadForecast,
     RowIssue,
     SyncReport,
@@ -192,66 +189,61 @@ def _say_how_to_resume(journal: CommandJournal | None, snapshot: Path | None, *,
 def show(report: UploadReport, *, as_json: bool) -> None:
     """Prints a report on standard output."""
     if as_json:
-        print(orjson.dumps(report.summary()).decode(), flush=True)
+        output.print_line(orjson.dumps(report.summary()).decode())
         return
-    console = Output()
-    console.print(_table(report))
+    output.print_pairs(_counted(report), are_numbers=True)
     removals = report.removals.pending if isinstance(report, SyncReport) else 0
     if (report.pending or removals) and report.forecast is None:
         again = _AGAIN.get(type(report), "uploading")
-        console.print(f"Pending rows, and what was not read, have no outcome yet; {again} the same file again is safe.")
+        _print(f"Pending rows, and what was not read, have no outcome yet; {again} the same file again is safe.")
     for issue in report.rejects[:ISSUES_SHOWN]:
-        _say(console, f"row {issue.row}{_who(issue)}: {_what(issue)}")
+        _print(f"row {issue.row}{_who(issue)}: {_what(issue)}")
     if report.rejected > ISSUES_SHOWN:
         where = f"all of them in {report.rejects_path}" if report.rejects_path else "list all with --rejects FILE"
-        _say(console, f"… {report.rejected - ISSUES_SHOWN:,} more rejected rows; {where}")
-    _show_warnings(console, report)
+        _print(f"… {report.rejected - ISSUES_SHOWN:,} more rejected rows; {where}")
+    _show_warnings(report)
     if report.ignored_columns:
-        _say(console, f"columns that were not read: {output.listed(report.ignored_columns)}")
+        _print(f"columns that were not read: {output.listed(report.ignored_columns)}")
     if isinstance(report, SyncReport):
-        _show_removals(console, report)
+        _show_removals(report)
     if isinstance(report, UpsertReport):
         for product_id in report.vanished_ids[:ISSUES_SHOWN]:
-            _say(console, f"not in the feed any more: {product_id}")
+            _print(f"not in the feed any more: {product_id}")
         if report.vanished > ISSUES_SHOWN:
-            _say(console, f"… {report.vanished - ISSUES_SHOWN:,} more products are not; list 1,000 with --json")
+            _print(f"… {report.vanished - ISSUES_SHOWN:,} more products are not; list 1,000 with --json")
 
 
-def _show_warnings(console: Console, report: UploadReport) -> None:
+def _show_warnings(report: UploadReport) -> None:
     is_load = isinstance(report, UpsertReport)
     for issue in report.warning_details[:ISSUES_SHOWN]:
         if issue.reason.startswith(HOLDS_IDENTIFIERS):
-            _say(console, f"column {issue.field}{_who(issue)} {issue.reason}")
+            _print(f"column {issue.field}{_who(issue)} {issue.reason}")
         elif issue.reason.startswith((MENDED, LOOKS_LIKE_FLOAT, MAY_BE_FOREIGN, UNKNOWN_COUNTRY, EMPTY_KEY)):
-            _say(console, f"row {issue.row}{_who(issue)}: {issue.field} {issue.reason}")
+            _print(f"row {issue.row}{_who(issue)}: {issue.field} {issue.reason}")
         elif not issue.row and issue.product_id is None:
-            _say(console, f"{issue.file}: {issue.reason}" if issue.file else issue.reason)
+            _print(f"{issue.file}: {issue.reason}" if issue.file else issue.reason)
         elif not is_load:
-            _say(console, f"row {issue.row}{_who(issue)}, sent without {_what(issue)}")
+            _print(f"row {issue.row}{_who(issue)}, sent without {_what(issue)}")
         elif issue.row:
-            _say(console, f"row {issue.row}{_who(issue)}, with a warning: {_what(issue)}")
+            _print(f"row {issue.row}{_who(issue)}, with a warning: {_what(issue)}")
         else:
-            _say(console, f"product {issue.product_id} {issue.reason}")
+            _print(f"product {issue.product_id} {issue.reason}")
     if report.warnings > ISSUES_SHOWN:
-        _say(
-            console,
-            f"… {report.warnings - ISSUES_SHOWN:,} more warnings; `lint` counts faults of values by their reason",
-        )
+        _print(f"… {report.warnings - ISSUES_SHOWN:,} more warnings; `lint` counts faults of values by their reason")
 
 
-def _show_removals(console: Console, report: SyncReport) -> None:
+def _show_removals(report: SyncReport) -> None:
     for issue in report.removals.rejects[:ISSUES_SHOWN]:
-        _say(console, f"an identifier {_what(issue)}")
+        _print(f"an identifier {_what(issue)}")
     if report.held_back and report.rejected:
-        _say(
-            console,
+        _print(
             f"{report.held_back:,} identifiers that are not desired any more were kept, as rejected rows may mean them: "
-            "correct these, or allow it with --max-removal-share 1",
+            "correct these, or allow it with --max-removal-share 1"
         )
 
 
-def _say(console: Console, text: str) -> None:
-    console.print(output.printable(text), markup=False)
+def _print(text: str) -> None:
+    output.print_line(output.printable(text))
 
 
 def _who(issue: RowIssue) -> str:
@@ -264,47 +256,41 @@ def _what(issue: RowIssue) -> str:
     return f"{issue.field}: {issue.reason}" if issue.field else issue.reason
 
 
-def _table(report: UploadReport) -> Table:
-    table = Table(show_header=False, box=None, pad_edge=False)
-    table.add_column()
-    table.add_column(justify="right")
-    is_load = isinstance(report, UpsertReport)
+def _counted(report: UploadReport) -> Iterator[tuple[str, str]]:
+    """Yields the counts of a report, with their names."""
     for name in _COUNTS:
-        table.add_row(name, f"{getattr(report, name):,}")
+        yield name, f"{getattr(report, name):,}"
         if name == "accepted":
             for part in _OF_ACCEPTED.get(type(report), ()):
                 of_sync = report.additions.accepted if isinstance(report, SyncReport) else 0
-                table.add_row(f"  {part}", f"{of_sync if part == 'added' else getattr(report, part):,}")
-    _add_counts(table, [("repeated", report.repeated)] * bool(report.repeated))
-    _add_counts(table, [("of earlier runs", report.resumed)] * bool(report.resumed))
-    if is_load:
-        _add_counts(table, [(name, getattr(report, name)) for name in _OF_THE_FEED])
+                yield f"  {part}", f"{of_sync if part == 'added' else getattr(report, part):,}"
+    for name, count in (("repeated", report.repeated), ("of earlier runs", report.resumed)):
+        if count:
+            yield name, f"{count:,}"
+    if isinstance(report, UpsertReport):
+        yield from ((name, f"{getattr(report, name):,}") for name in _OF_THE_FEED)
     if isinstance(report, SyncReport):
         removed = report.removals.accepted + (report.removals.pending if report.forecast else 0)
-        table.add_row("identifiers before", f"{report.identifiers_before:,}")
-        table.add_row("  to remove" if report.forecast else "  removed", f"{removed:,}")
-        table.add_row("  held back", f"{report.held_back:,}")
-        table.add_row("identifiers after", f"{report.identifiers_after:,}")
-    if report.forecast is not None:
-        _add_forecast(table, report.forecast, has_quota=not is_load)
-        return table
-    table.add_row("rows/s", f"{report.rows_per_second:,.0f}")
-    table.add_row("seconds", f"{report.elapsed_seconds:,.1f}")
-    if not is_load:
-        table.add_row("quota used", f"{report.quota_used:.1%}")
-    return table
+        yield "identifiers before", f"{report.identifiers_before:,}"
+        yield "  to remove" if report.forecast else "  removed", f"{removed:,}"
+        yield "  held back", f"{report.held_back:,}"
+        yield "identifiers after", f"{report.identifiers_after:,}"
+    yield from _rates(report)
 
 
-def _add_counts(table: Table, counts: Sequence[tuple[str, int]]) -> None:
-    for label, count in counts:
-        table.add_row(label, f"{count:,}")
-
-
-def _add_forecast(table: Table, forecast: Forecast, *, has_quota: bool) -> None:
-    table.add_row("requests needed", f"{forecast.requests:,}")
-    table.add_row("bytes needed", f"{forecast.bytes:,}")
+def _rates(report: UploadReport) -> Iterator[tuple[str, str]]:
+    """Yields how fast the job was, or what it will take."""
+    has_quota = not isinstance(report, UpsertReport)
+    if (forecast := report.forecast) is None:
+        yield "rows/s", f"{report.rows_per_second:,.0f}"
+        yield "seconds", f"{report.elapsed_seconds:,.1f}"
+        if has_quota:
+            yield "quota used", f"{report.quota_used:.1%}"
+        return
+    yield "requests needed", f"{forecast.requests:,}"
+    yield "bytes needed", f"{forecast.bytes:,}"
     if isinstance(forecast, LoadForecast):
         names = ("new", "changed", "unchanged", "vanished")
-        _add_counts(table, [(f"  {name}", getattr(forecast, name)) for name in names])
+        yield from ((f"  {name}", f"{getattr(forecast, name):,}") for name in names)
     if has_quota:
-        table.add_row("minutes of quota", f"{forecast.quota_minutes:,.2f}")
+        yield "minutes of quota", f"{forecast.quota_minutes:,.2f}"

@@ -11,10 +11,9 @@ from cyclopts import App, Parameter, validators
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.formats import Column, ListKind, print_row, shown_json
-from socialapi.cli.listing import ALL_PAGES, PagedFlags, print_pages
+from socialapi.cli.listing import ALL_PAGES, PagedFlags, names_in, print_pages
 from socialapi.cli.options import whole_number
 from socialapi.cli.output import moment, printable
-from socialapi.cli.posts import names_in
 from socialapi.client import Client
 from socialapi.errors import ApiError, SocialApiError
 from socialapi.internal.unset import UNSET

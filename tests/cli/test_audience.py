@@ -193,7 +193,7 @@ def test_a_do_not_reach_list_is_uploaded_to(service: Emulator, tmp_path: Path) -
         ("missing.csv", None, "", "there is no such file"),
         (".", None, "", "this is a directory, not a file"),
         ("exports/*.csv", None, "", "no file that matches it as a pattern"),
-        ("ok.csv", b"email\na@b.cd\n", "--jsan", "there is no option --jsan"),
+        ("ok.csv", b"email\na@b.cd\n", "--jsan", "Unknown option: --jsan. Did you mean --json?"),
         ("ok.csv", b"email\na@b.cd\n", "--rejects missing/rejects.csv", "cannot be written: No such file"),
         ("ok.csv", b"email\na@b.cd\n", "--rejects ok.csv", "is the input itself"),
         ("ok.csv", b"email\na@b.cd\n", "--column email", "--column takes KIND=NAME"),

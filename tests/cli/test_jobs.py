@@ -525,17 +525,16 @@ def test_a_journal_remembers_its_command_without_hosts_and_secrets(
 
 
 @pytest.mark.parametrize("option", ["--column=email=ada.4711@example.com", "--key=ada.4711@example.com"])
-def test_a_command_that_names_a_column_like_a_person_is_not_remembered(
-    option: str, service: Emulator, tmp_path: Path, journal: Path, state: Path, printed: Printed
+async def test_a_command_that_names_a_column_like_a_person_is_not_remembered(
+    option: str, journal: Path, state: Path, printed: Printed
 ) -> None:
-    (tmp_path / "people.csv").write_text("ada.4711@example.com\n5@example.com\n")
-    target = ("--account", "18ce54d4x5t", "--audience", "1nmth", "--journal", str(journal))
-    service.faults.add("status", method="POST", status=403, times=100)
-    more = (option, "--column=email=ada.4711@example.com", f"--outcomes={tmp_path / 'o.csv'}")
-    assert app.run(["audience", "upload", str(tmp_path / "people.csv"), *target, *more]) == 3
-    assert "To resume, run the same command again\n" in printed.readouterr().err
+    job = CommandJournal(journal, ["audience", "upload", "/people.csv", option])
+    await job.open(IDENTITY, NOW)
+    assert job.how_to_resume == "the same command again"
+    await job.aclose()
     assert b"ada.4711" not in bytes_of(journal)
-    assert jobs("resume", journal) == 2
+    assert await asyncio.to_thread(jobs, "resume", journal) == 2
+    assert "is not known here" in printed.readouterr().err
 
 
 async def test_a_new_job_takes_the_place_of_the_one_with_the_same_journal(state: Path, tmp_path: Path) -> None:

@@ -201,6 +201,12 @@ async def test_a_list_that_its_settings_end_says_how_to_go_on(printed: Printed) 
     [
         ("--json --output csv", "--json is the same as --output jsonl, and does not go with --output csv"),
         ("--escape-formulas", "--escape-formulas is for --output csv"),
+        ("--fields id --json", "--fields is for --output table and csv"),
+        ("--fields id,timzone", "--fields: there is no column 'timzone': did you mean timezone?"),
+        (
+            "--fields shoe --output csv",
+            "--fields: there is no column 'shoe': there are id, state, name, business_name, ",
+        ),
         ("--output xml", '"xml" for --output'),
         (
             "--output-file accounts.xlsx",
@@ -280,6 +286,29 @@ async def test_the_author_has_columns_where_it_was_asked_for(ready: Shell) -> No
     assert not any(name.startswith("author.") for name in bare[0])
     assert {(post["author.id"], post["author_id"]) for post in full} == {("2244994945", "2244994945")}
     assert [post["text"] for post in bare] == [post["text"] for post in full]
+
+
+async def test_fields_choose_the_columns_of_tables_and_csv(ready: Shell) -> None:
+    done = await ready.run("ads", "accounts", "--fields", "id,timezone")
+    assert done.rows == [["ID", "TIMEZONE"], ["18ce54d4x5t", "Europe/Berlin"], ["18ce54u7r2k", "Europe/Berlin"]]
+    done = await ready.run("ads", "accounts", "--fields", "name, id", "--output", "csv")
+    assert done.out == "name,id\r\nNorthwind Outdoor,18ce54d4x5t\r\nNorthwind Home,18ce54u7r2k\r\n"
+    read = (
+        "posts",
+        "by-user",
+        "2244994945",
+        "--limit",
+        "1",
+        "--fields",
+        "created_at,public_metrics",
+        "--output",
+        "csv",
+    )
+    header, row = csv.reader(io.StringIO((await ready.run(*read)).out, newline=""))
+    assert header[:4] == ["id", "text", "created_at", "public_metrics.retweet_count"]
+    assert all(row)
+    done = await ready.run(*read, "--expansions", "author_id")
+    assert {"author_id", "author.username"} < set(done.out.splitlines()[0].split(","))
 
 
 async def test_an_empty_list_says_so_beside_a_table_only(ready: Shell) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import attrs
 import pytest
 
-from socialapi.cli.formats import cells_of, json_line
+from socialapi.cli.formats import json_line
 from socialapi.cli.posts import posts_with, with_author
 from socialapi.emulator import Emulator
 from socialapi.models.pages import Includes, Page
@@ -212,8 +212,8 @@ def test_signs_that_move_a_cursor_are_not_printed() -> None:
     post = Post(id="1", text="two\nlines\x1b]0;title\x07 and\u202e more\x9b", author_id="2")
     page = Page(data=(post,), includes=Includes(users=(User(id="2", username="a\x08da"),)))
     kind = posts_with([], ["author_id"])
-    assert cells_of(kind, with_author(post, page)) == ["1", "@a da", "two lines ]0;title  and  more "]
-    assert cells_of(kind, with_author(Post(id="1"), page)) == ["1", "-", "-"]
+    assert [column.cell(with_author(post, page, is_shown=False) for column in kind.columns]) == ["1", "@a da", "two lines ]0;title  and  more "]
+    assert [column.cell(with_author(Post(id="1", is_shown=False) for column in kind.columns], page)) == ["1", "-", "-"]
     said = json_line(kind.to_json(with_author(attrs.evolve(post, author_id=None), page)))
     assert said == '{"id":"1","text":"two\\nlines\\u001b]0;title\\u0007 and\u202e more\\u009b"}'
 

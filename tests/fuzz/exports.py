@@ -65,15 +65,8 @@ def _tables(data: bytes) -> None:
 
 
 def _written_csv(posts: list[Post]) -> str:
-    file = io.BytesIO()
-    writer: Csv[Post] = Csv(POSTS, Destination(file))
-    for post in posts:
-        if not writer.has_begun:
-            writer.begin()
-            writer.has_begun = True
-        writer.add(post)
-    text = "".join(writer.text)
-    return text or ",".join(["x"] * (len(list(csv_paths(Post))) + 1)) + "\r\n"
+    lines = Csv(POSTS, is_shown=False)
+    return "".join((lines.header(), *map(lines.line, posts)))
 
 
 def _check_parquet(posts: list[Post]) -> None:
@@ -83,7 +76,7 @@ def _check_parquet(posts: list[Post]) -> None:
     writer: Parquet[Post] = Parquet(POSTS, Destination(file))
     for post in posts:
         writer.add(post)
-    writer.close()
+    writer.close(is_complete=True)
     table = parquet.read_table(io.BytesIO(file.getvalue()))
     assert [row["id"] for row in table.select(["id"]).to_pylist()] == [_readable(post.id) for post in posts]
 

@@ -46,7 +46,7 @@ PROBED_FOR_SECONDS: Final = 1.0
 """How long to wait for a command that only probes the lock."""
 
 
-def _this_program(*arguments: str) -> list[str]:
+def this_program(*arguments: str) -> list[str]:
     """Returns the command of this program in a process of its own.
 
     Modules in the current folder are not imported, as they are not by the installed command.
@@ -61,7 +61,7 @@ async def private_emulator() -> AsyncIterator[Mapping[str, str]]:
     The child also ends when its standard input closes, and so with this process, however that ends.
     """
     process = await asyncio.create_subprocess_exec(
-        *_this_program("emulator", "--port", "0", "--until-stdin-closes"),
+        *this_program("emulator", "--port", "0", "--until-stdin-closes"),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
     )
@@ -407,8 +407,11 @@ def _detach(flags: EmulatorFlags) -> int:
         output.say(f"the emulator was ended before it served, for which it has {READY_TIMEOUT_SECONDS:g} seconds")
         return output.USAGE
     process.returncode = 0  # or Python warns that it goes on
-    print(line.decode(), end="", flush=True)  # nothing where standard output is closed
-    base_url = orjson.loads(line)["base_url"]
+    ready = orjson.loads(line)
+    base_url = ready["base_url"]
+    if flags.env_file is not None:  # which has the secrets, so that a log does not
+        ready = {name: value for name, value in ready.items() if name == "event" or name.endswith("_url")}
+    print(orjson.dumps(ready).decode(), flush=True)  # nothing where standard output is closed
     output.say(f"the emulator serves on {base_url}, with its log in {log}")
     if flags.env_file is not None:
         output.say(f"its addresses and credentials are in {flags.env_file}")
@@ -423,7 +426,7 @@ def _started(flags: EmulatorFlags, log: str, errors: IO[bytes]) -> "subprocess.P
     }
     arguments = command_line(("emulator",), (), {**options, "detached_log": log})
     return subprocess.Popen(  # noqa: S603  # this program
-        _this_program(*arguments),
+        this_program(*arguments),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=errors,

@@ -16,7 +16,7 @@ RECENT_ROWS = 1_000
 def judge(path: Path) -> ExpectedOutcome:
     """What the file holds."""
     counts = {"accepted": 0, "rejected": 0, "duplicate": 0}
-    warnings, may_be_foreign = 0, False
+    warnings = 0
     members: set[Member] = set()
     recent: deque[frozenset[Member]] = deque(maxlen=RECENT_ROWS)
     with path.open(encoding="utf-8-sig", newline="") as file:
@@ -25,7 +25,6 @@ def judge(path: Path) -> ExpectedOutcome:
         for row in reader:
             cells = dict(zip(header, row, strict=False))
             found = (_email(cells.get("E-Mail", "")), _phone_number(cells.get("Mobile phone", "")))
-            may_be_foreign = may_be_foreign or _may_be_foreign(cells.get("Mobile phone", ""))
             usable = frozenset(member for member in found if isinstance(member, tuple))
             if not usable:
                 outcome = "rejected"
@@ -38,7 +37,6 @@ def judge(path: Path) -> ExpectedOutcome:
                 members |= usable
             counts[outcome] += 1
             recent.append(usable)
-    warnings += may_be_foreign  # one for the column
     return ExpectedOutcome(read=sum(counts.values()), warnings=warnings, members=frozenset(members), **counts)
 
 
@@ -64,11 +62,3 @@ def _phone_number(text: str) -> Member | str | None:
         return "unusable"
     e164 = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
     return ("phone_number", hashlib.sha256(e164.encode()).hexdigest())
-
-
-def _may_be_foreign(text: str) -> bool:
-    """Whether a number of the default region would be another country's, had it a plus sign."""
-    digits = re.sub(r"\D", "", text)
-    if "+" in text or not isinstance(_phone_number(text), tuple) or not isinstance(_phone_number(f"+{digits}"), tuple):
-        return False
-    return phonenumbers.parse(f"+{digits}").country_code != phonenumbers.parse(text, DEFAULT_REGION).country_code

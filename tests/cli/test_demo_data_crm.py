@@ -1,7 +1,6 @@
 """The demo's export is as dirty as it says, and its truth is what an independent reading of the file finds."""
 
 import csv
-import hashlib
 from pathlib import Path
 
 import phonenumbers
@@ -57,13 +56,6 @@ def test_there_are_exactly_as_many_rows_as_asked_for_whatever_the_number(tmp_pat
         assert truth.read == rows
 
 
-def test_a_repeat_with_nothing_to_repeat_is_a_new_person() -> None:
-    for kind in ("_repeated", "_written_again"):
-        fresh = demo_data._Export(seed=1)
-        assert getattr(fresh, kind)()[0] == "C-00000001"
-        assert (fresh.accepted, fresh.duplicate) == (1, 0)
-
-
 def test_the_file_has_a_mark_crlf_line_ends_and_line_breaks_within_cells(raw: bytes) -> None:
     header = ",".join(CRM_COLUMNS)
     assert raw.startswith(b"\xef\xbb\xbf" + header.encode() + b"\r\n")
@@ -108,39 +100,13 @@ def test_phone_numbers_come_in_every_notation(table: list[list[str]]) -> None:
     assert {"unlisted", "+44 12"} <= set(phones)
 
 
-def test_every_range_of_numbers_holds_valid_numbers_only() -> None:
-    for country in demo_data._COUNTRIES:
-        numbers = {country.national_number(index) for index in range(1, 3_001)}
-        assert len(numbers) == 3_000
-        for number in numbers:
-            parsed = phonenumbers.parse(f"+{country.code}{number}")
-            assert phonenumbers.is_valid_number(parsed), (country.name, number)
-            assert phonenumbers.region_code_for_number(parsed) in {country.name, "CA", "GG", "JE", "IM"}
-
-
 def test_no_bad_number_could_be_taken_for_a_number() -> None:
-    for text in demo_data._BAD_PHONES:
+    for text in demo_data.BAD_PHONES:
         try:
             parsed = phonenumbers.parse(text, demo_data.DEFAULT_REGION)
         except phonenumbers.NumberParseException:
             continue
         assert not phonenumbers.is_possible_number(parsed), text
-
-
-def test_the_members_are_the_digests_of_the_clean_values(tmp_path: Path) -> None:
-    path = tmp_path / "crm.csv"
-    truth = write_crm_export(path, 40, seed=2_500)
-    text = path.read_text("utf-8-sig")
-    for written, kind, clean in (
-        ("Linda.Nunez1@Example.Org", "email", "linda.nunez1@example.org"),
-        (" +14159665863  ", "phone_number", "+14159665863"),
-        ("+33 (777) 429-315", "phone_number", "+33777429315"),
-        ("1 702 256 8986", "phone_number", "+17022568986"),
-        ("+44 (0)7455 203123", "phone_number", "+447455203123"),
-        ("ce298f5063fd736f1d3427e44a390bf32e1a2bb27049b8ff6797a41b142a031c", "email", "amelia.bronte11@example.org"),
-    ):
-        assert written in text
-        assert (kind, hashlib.sha256(clean.encode()).hexdigest()) in truth.members
 
 
 def test_the_truth_shows_counts_only() -> None:

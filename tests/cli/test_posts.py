@@ -212,8 +212,11 @@ def test_signs_that_move_a_cursor_are_not_printed() -> None:
     post = Post(id="1", text="two\nlines\x1b]0;title\x07 and\u202e more\x9b", author_id="2")
     page = Page(data=(post,), includes=Includes(users=(User(id="2", username="a\x08da"),)))
     kind = posts_with([], ["author_id"])
-    assert [column.cell(with_author(post, page, is_shown=False) for column in kind.columns]) == ["1", "@a da", "two lines ]0;title  and  more "]
-    assert [column.cell(with_author(Post(id="1", is_shown=False) for column in kind.columns], page)) == ["1", "-", "-"]
+    cells = [
+        [column.cell(each, is_shown=False) for column in kind.columns]
+        for each in (with_author(post, page), with_author(Post(id="1"), page))
+    ]
+    assert cells == [["1", "@a da", "two lines ]0;title  and  more "], ["1", "-", "-"]]
     said = json_line(kind.to_json(with_author(attrs.evolve(post, author_id=None), page)))
     assert said == '{"id":"1","text":"two\\nlines\\u001b]0;title\\u0007 and\u202e more\\u009b"}'
 

@@ -25,7 +25,9 @@ app: Final = App(name="ads")
 line_item_app: Final = App(name="line-item", help="Line items.")
 app.command(line_item_app)
 
-AccountArgument = Annotated[str, Parameter(help="Id of the advertising account, as `socialapi ads accounts` shows it.")]
+AccountArgument = Annotated[
+    str, Parameter(name="ACCOUNT", help="Id of the advertising account, as `socialapi ads accounts` shows it.")
+]
 
 _MICROS: Final = "_local_micro"
 _UNITS: Final = {"DAY": datetime.timedelta(days=1), "HOUR": datetime.timedelta(hours=1)}
@@ -83,8 +85,8 @@ async def account(
 ) -> int:
     """Print an account, one field on a line.
 
-    Exit status: 0 done, 2 wrong usage, 3 refused by the service (there is no such account) or
-    unreachable.
+    For example `socialapi ads account 18ce54d4x5t --json`. Exit status: 0 done, 2 wrong usage, 3
+    refused by the service (there is no such account) or unreachable.
     """
     async with open_client() as client:
         found = await client.ads.accounts.get(account_id, with_deleted=with_deleted)
@@ -411,7 +413,7 @@ _NOTHING: Final = Changes()
 @line_item_app.command
 async def update(
     account_id: AccountArgument,
-    line_item_id: Annotated[str, Parameter(help="Id of the line item.")],
+    line_item_id: Annotated[str, Parameter(name="LINE_ITEM", help="Id of the line item.")],
     /,
     *,
     changes: Changes = _NOTHING,
@@ -419,9 +421,9 @@ async def update(
 ) -> int:
     """Change a line item and print its new record, with amounts in units of its currency.
 
-    What is not given stays as it is: `socialapi ads line-item update ACCOUNT LINE_ITEM --bid 1.50
-    --daily-budget 20`. With --json amounts are whole millionths, as the service has them. Exit
-    status: 0 changed, 2 wrong usage, 3 refused by the service or unreachable.
+    For example `socialapi ads line-item update 18ce54d4x5t 8xdpe --bid 1.50 --daily-budget 20`.
+    What is not given stays as it is. With --json amounts are whole millionths, as the service has
+    them. Exit status: 0 changed, 2 wrong usage, 3 refused by the service or unreachable.
     """
     body: Any = changes.body()
     async with open_client() as client:

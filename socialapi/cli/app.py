@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
 from types import FrameType
-from typing import Annotated, Final, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NoReturn
 
 from cyclopts import (
     App,
@@ -32,16 +32,21 @@ from socialapi.errors import ConfigurationError, InvalidInput
 from socialapi.internal.logs import level_of
 from socialapi.version import __version__
 
+if TYPE_CHECKING:
+    from cyclopts.help import HelpEntry, HelpPanel
+    from rich.console import Console, ConsoleOptions
+
 DEMO_HELP: Final = """Upload a dirty CRM export and load a dirty product feed into a private emulator, with faults,
 and prove the outcome.
 
-Writes both to a temporary folder, uploads them, and compares what the emulator then holds with
+For example `socialapi demo --rows 10000`. Writes both to a temporary folder, uploads them (killing the upload once and resuming it), and compares what the emulator then holds with
 what it should: the audience identifier by identifier, the catalog product by product. Exits
 with 0 only if they are the same.
 """
 EMULATOR_HELP: Final = """Run the service on this machine until interrupted, or in the background.
 
-The first line of output is a JSON object with the addresses and with credentials that work. The
+For example `socialapi emulator --detach --port 8080 --env-file emulator.env`, or `socialapi emulator --stop --port 8080`.
+The first line of output is a JSON object with the addresses and with credentials that work (not with --detach --env-file, as the file has them). The
 control plane under /_emulator shows what the service holds, scripts faults and moves its clock;
 opened in a browser it is a page.
 
@@ -51,14 +56,98 @@ usage, a port that is taken, or one that did not start or end in time.
 
 DOCTOR_HELP: Final = """Check the set-up: version, hosts, this machine's clock, each credential, limits and files.
 
-Each credential makes one harmless call, for which no token is renewed. Exit status: 0 everything is
+For example `socialapi doctor --json`. Each credential makes one harmless call, for which no token is renewed. Exit status: 0 everything is
 right, 2 something has to be set, 3 the service refused a credential or could not be reached.
 """
 LIMITS_HELP: Final = """Show what is known of each rate limit.
 
-With SOCIALAPI_REDIS_URL these are the windows that all processes share; otherwise each credential
+For example `socialapi limits --json`. With SOCIALAPI_REDIS_URL these are the windows that all processes share; otherwise each credential
 makes one harmless call, and what its answer says is shown.
 """
+
+_FIRST: Final = (
+    "--account",
+    "--audience",
+    "--list",
+    "--operation",
+    "--snapshot",
+    "--dry-run",
+    "--journal",
+    "--digests",
+    "--rejects",
+    "--key",
+    "--outcomes",
+)
+_LAST: Final = ("--output", "--output-file", "--escape-formulas", "--json")
+_EXAMPLES: Final = re.compile(r"For example (.*?)\.(?=\s|\Z)", re.DOTALL)
+_PLACEHOLDERS: Final[Mapping[str, str]] = {
+    "STR": "TEXT",
+    "STR...": "TEXT...",
+    "INT": "NUMBER",
+    "FLOAT": "NUMBER",
+    "PATH": "FILE",
+}
+
+
+class Help:
+    """Shows help: examples first, required options before others, and texts as they are written."""
+
+    show_metavar = True
+
+    def __call__(self, console: "Console", options: "ConsoleOptions", panel: "HelpPanel") -> None:
+        """Prints a panel of commands or options."""
+        from cyclopts.help.formatters import DefaultFormatter
+
+        entries = [self._entry(each) for each in panel.entries]
+        DefaultFormatter()(console, options, panel.copy(entries=sorted(entries, key=self._rank)))
+
+    @staticmethod
+    def render_usage(console: "Console", options: "ConsoleOptions", usage: object) -> None:
+        """Prints the usage, in which an id has the name of its option."""
+        named = re.sub(r"--([\w-]+) STR", lambda found: f"--{found[1]} {_placeholder(found[1])}", str(usage).strip())
+        console.print(f"Usage: {named}\n", style="bold", markup=False, highlight=False)
+
+    @staticmethod
+    def render_description(console: "Console", options: "ConsoleOptions", description: object) -> None:
+        """Prints what a command does, with its examples behind the first sentence."""
+        text = _written(description)
+        examples = _EXAMPLES.search(text)
+        summary, *more = _EXAMPLES.sub("", text).strip().split("\n\n")
+        console.print(" ".join(summary.split()), markup=False, highlight=False)
+        if examples is not None:
+            console.print("\nExamples:", style="bold")
+            for example in re.findall("`([^`]*)`", examples[1]):
+                console.print(f"  {' '.join(example.split())}", markup=False, highlight=False, soft_wrap=True)
+        for paragraph in more:
+            console.print(f"\n{' '.join(paragraph.split())}", markup=False, highlight=False)
+        console.print()
+
+    @staticmethod
+    def _entry(entry: "HelpEntry") -> "HelpEntry":
+        from attrs import evolve
+
+        metavar = _PLACEHOLDERS.get(entry.metavar or "", entry.metavar)
+        if entry.metavar == "STR" and entry.required and entry.positive_names:
+            metavar = _placeholder(entry.positive_names[0].lstrip("-"))
+        default = None if entry.default == "False" else entry.default
+        return evolve(entry, metavar=metavar, default=default, description=_written(entry.description))
+
+    @staticmethod
+    def _rank(entry: "HelpEntry") -> int:
+        name = next(iter(entry.positive_names), "")
+        after = len(_FIRST)
+        place = _FIRST.index(name) if name in _FIRST else after + (_LAST.index(name) + 1 if name in _LAST else 0)
+        return place - after * entry.required
+
+
+def _placeholder(option: str) -> str:
+    return option.upper().replace("-", "_")
+
+
+def _written(text: object) -> str:
+    """Returns the text of help as its author wrote it."""
+    return str(getattr(getattr(text, "primary_renderable", text), "markup", "")).strip()
+
 
 app: App = App(
     name="socialapi",
@@ -68,10 +157,23 @@ app: App = App(
     "`socialapi auth login` keeps the credentials of a user. Every command takes -v and -vv, to show retries, waits and "
     "each request, and -q, to show errors only.",
     console=output.Output(),
+    help_formatter=Help(),
     default_parameter=Parameter(json_list=False),  # [ab].csv is a pattern, and a rule may begin with a bracket
     suppress_keyboard_interrupt=False,
     result_action="return_value",
 )
+
+
+@app.command(name="help")
+def help_(*command: Annotated[str, Parameter(help="A command, as audience upload; by default all of them.")]) -> None:
+    """Show what a command does, as its --help does.
+
+    For example `socialapi help audience upload`.
+    """
+    found, _, unknown = app.parse_commands(list(command))
+    if unknown:
+        raise InvalidInput(f"there is no command {' '.join(command)} (see `{' '.join(('socialapi', 'help', *found))}`)")
+    app.help_print(list(command))
 
 
 @app.command(name="--version")
@@ -118,7 +220,8 @@ def completion(
 ) -> None:
     """Print the script with which a shell completes `socialapi`, on TAB, without running it.
 
-    To try it: source <(socialapi completion bash), likewise for zsh; socialapi completion fish | source.
+    For example `socialapi completion bash --install`. To try it: source <(socialapi completion
+    bash), likewise for zsh; socialapi completion fish | source.
     """
     if not install:
         print(_completion_script(shell), end="")

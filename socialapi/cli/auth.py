@@ -70,6 +70,7 @@ async def login(
 ) -> int:
     """Sign in as a user, and keep the tokens for later commands.
 
+    For example `socialapi auth login`, or `socialapi auth login --callback-port 8765 --open`.
     Prints the address of a page; there the user allows the app to act for them. SOCIALAPI_BASE_URL
     says where the service is, SOCIALAPI_API_KEY and SOCIALAPI_API_KEY_SECRET which app asks (for
     --oauth2 the client id, and SOCIALAPI_OAUTH2_CLIENT_SECRET if the client has a secret). The
@@ -167,6 +168,8 @@ def _as_whom(made: Login) -> str:
 def status(*, json: Annotated[bool, Parameter(help="Print one JSON object.", negative=())] = False) -> int:
     """Show which credentials there are, from where, for which host and user. Never shows a secret,
     and asks nobody.
+
+    For example `socialapi auth status`.
     """
     say_misspelled_variables(os.environ)
     store = CredentialStore.of(os.environ)
@@ -217,9 +220,9 @@ async def logout(
 ) -> int:
     """Forget what `socialapi auth login` has stored for the configured host.
 
-    With --revoke a token that the service does not end is kept, so that it can be tried again; one
-    that it does not know any more is forgotten. Tokens of OAuth 2.0 end by themselves: no way to
-    revoke them is documented.
+    For example `socialapi auth logout --revoke`. With --revoke a token that the service does not
+    end is kept, so that it can be tried again; one that it does not know any more is forgotten.
+    Tokens of OAuth 2.0 end by themselves: no way to revoke them is documented.
     """
     if revoke and every_host:
         raise InvalidInput("--revoke takes one host at a time: leave out --every-host")

@@ -81,15 +81,18 @@ async def retry(inbox: InboxArgument, /, *numbers: Numbers, every: EveryOne = Fa
     """Have events handed out again, and counted from the start: by a receiver that runs within
     seconds, else by the next one.
 
-    Exit status: 0 done, 1 some were not put aside, 2 wrong usage or no inbox.
+    For example `socialapi webhooks inbox retry events.sqlite --all`. Exit status: 0 done, 1 some
+    were not put aside, 2 wrong usage or no inbox.
     """
     return await _change(inbox, numbers, attempts.retry, "handed out again", every=every, as_json=json)
 
 
 @app.command
 async def drop(inbox: InboxArgument, /, *numbers: Numbers, every: EveryOne = False, json: AsJson = False) -> int:
-    """Delete events that were put aside, with their bodies. Exit status: 0 done, 1 some were not put
-    aside, 2 wrong usage or no inbox.
+    """Delete events that were put aside, with their bodies.
+
+    For example `socialapi webhooks inbox drop events.sqlite 3 4`. Exit status: 0 done, 1 some were
+    not put aside, 2 wrong usage or no inbox.
     """
     return await _change(inbox, numbers, attempts.drop, "dropped", every=every, as_json=json)
 

@@ -30,7 +30,7 @@ from socialapi.errors import ConfigurationError, InvalidInput
 FORGET_HELP: Final = """Delete what a job has left: its journal and its rejects file, with everything
 beside them, and its line in the list.
 
-What the job has done stays done. One that is not finished is deleted with --yes, or after a
+For example `socialapi jobs forget nightly.journal`. What the job has done stays done. One that is not finished is deleted with --yes, or after a
 question at a terminal; one that is running is not. A digest file stays, as later loads need it:
 name its path to delete it, as with a snapshot, whose folder of scratch files goes as well.
 
@@ -329,7 +329,7 @@ def show(job: JobArgument, /, *, json: AsJson = False) -> int:
     """Print everything that a journal says about its job: what it is, how far it is, how it was
     started.
 
-    Exit status: 0 done, 2 there is no such job.
+    For example `socialapi jobs show nightly.journal`. Exit status: 0 done, 2 there is no such job.
     """
     found = found_job(job)
     if json:
@@ -444,12 +444,12 @@ def _moment(text: str) -> str:
 
 @app.command
 def resume(job: JobArgument, /) -> int:
-    """Resume a job: run its command again, with the same journal. What is confirmed there is
-    not sent again.
+    """Resume a job: run its command again, with the same journal. What is confirmed there is not
+    sent again.
 
-    Hosts and credentials are not kept with a job: they come from the environment, or from
-    `socialapi auth login`, as they did the first time. A job that is finished sends nothing, and
-    reports once more what it did.
+    For example `socialapi jobs resume nightly.journal`. Hosts and credentials are not kept with a
+    job: they come from the environment, or from `socialapi auth login`, as they did the first time.
+    A job that is finished sends nothing, and reports once more what it did.
 
     Exit status: that of the command, or 2 when there is no such job or it is running.
     """

@@ -110,9 +110,10 @@ async def posts(
 ) -> int:
     """Print the posts that match the app's rules (`socialapi stream rules`) as they are published.
 
-    Lost connections are replaced. Standard error says when and why one was lost, when nothing could
-    arrive, what else the service says, and when the posts come faster than they are taken. Exit
-    status: 0 the limit is reached, 2 wrong usage, 3 refused for good or given up, 130 interrupted.
+    For example `socialapi stream posts --fields author_id --limit 10`. Lost connections are
+    replaced. Standard error says when and why one was lost, when nothing could arrive, what else
+    the service says, and when the posts come faster than they are taken. Exit status: 0 the limit
+    is reached, 2 wrong usage, 3 refused for good or given up, 130 interrupted.
     """
     async with open_client() as client:
         stream = client.filtered_stream.connect(
@@ -134,6 +135,8 @@ async def activity(
 ) -> int:
     """Print the events that the app has subscribed to as they happen. Otherwise as `socialapi
     stream posts`.
+
+    For example `socialapi stream activity --json`.
     """
     async with open_client() as client:
         stream = client.activity.stream(
@@ -217,8 +220,10 @@ async def add_rules(
     tag: Annotated[str | None, Parameter(help="What posts that match are marked with; of all these rules.")] = None,
     dry_run: Annotated[bool, Parameter(help="Check the rules and keep none.", negative=())] = False,
 ) -> int:
-    """Add rules, and print those that were added. Exit status: 0 all of them, 1 not all, 2 wrong
-    usage, 3 refused.
+    """Add rules, and print those that were added.
+
+    For example `socialapi stream rules add 'snow lang:en -is:retweet' --tag snow`. Exit status: 0
+    all of them, 1 not all, 2 wrong usage, 3 refused.
     """
     drafts = [RuleDraft(rule, tag=UNSET if tag is None else tag) for rule in rules]
     async with open_client() as client:
@@ -233,7 +238,11 @@ async def delete_rules(
     *ids: Annotated[str, Parameter(help="Ids of rules, as `socialapi stream rules list` shows.", required=True)],
     by_value: Annotated[bool, Parameter(help="The rules are given by their text, not by id.", negative=())] = False,
 ) -> int:
-    """Delete rules. Exit status: 0 all of them, 1 not all, 2 wrong usage, 3 refused."""
+    """Delete rules.
+
+    For example `socialapi stream rules delete 1166895166390583299`. Exit status: 0 all of them, 1
+    not all, 2 wrong usage, 3 refused.
+    """
     async with open_client() as client:
         delete = client.filtered_stream.delete_rules
         try:

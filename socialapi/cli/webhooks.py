@@ -30,7 +30,9 @@ if TYPE_CHECKING:
     from socialapi.webhooks import Receiver
 
 
-WebhookIdArgument = Annotated[str, Parameter(help="Id of the webhook, as `socialapi webhooks list` shows it.")]
+WebhookIdArgument = Annotated[
+    str, Parameter(name="WEBHOOK", help="Id of the webhook, as `socialapi webhooks list` shows it.")
+]
 
 
 @app.command
@@ -40,8 +42,9 @@ async def create(
     """Register an address for events. The service sends it a challenge at once, so the receiver
     must be running.
 
-    Exit status: 0 registered, 2 not an address that can be one, 3 refused: the challenge failed,
-    the address is registered already, or the app has as many webhooks as it may.
+    For example `socialapi webhooks create https://hooks.example.com/in`. Exit status: 0 registered,
+    2 not an address that can be one, 3 refused: the challenge failed, the address is registered
+    already, or the app has as many webhooks as it may.
     """
     async with open_client() as client:
         _print(await client.webhooks.create(url), as_json=json)
@@ -79,8 +82,8 @@ async def validate(webhook_id: WebhookIdArgument, /, *, json: AsJson = False) ->
     """Have the service send a new challenge, which makes an invalid webhook valid again if it
     passes.
 
-    Exit status: 0 the check passed or was started, 1 the webhook stays invalid, 2 wrong usage, 3
-    refused.
+    For example `socialapi webhooks validate 1146654567674912769`. Exit status: 0 the check passed
+    or was started, 1 the webhook stays invalid, 2 wrong usage, 3 refused.
     """
     async with open_client() as client:
         try:
@@ -97,7 +100,11 @@ async def validate(webhook_id: WebhookIdArgument, /, *, json: AsJson = False) ->
 
 @app.command
 async def delete(webhook_id: WebhookIdArgument, /, *, json: AsJson = False) -> int:
-    """Remove a webhook. Exit status: 0 removed, 1 not removed, 2 wrong usage, 3 refused."""
+    """Remove a webhook.
+
+    For example `socialapi webhooks delete 1146654567674912769`. Exit status: 0 removed, 1 not
+    removed, 2 wrong usage, 3 refused.
+    """
     async with open_client() as client:
         result = await client.webhooks.delete(webhook_id)
     done = result.deleted is not False
@@ -112,7 +119,10 @@ async def replay(
     ],
     json: AsJson = False,
 ) -> int:
-    """Have events delivered again. The parameters are sent as they are given."""
+    """Have events delivered again. The parameters are sent as they are given.
+
+    For example `socialapi webhooks replay from_date=202501060900 to_date=202501061000`.
+    """
     given = dict(_parameter(text) for text in parameters)
     async with open_client() as client:
         result = await client.webhooks.replay(**given)
@@ -181,9 +191,10 @@ async def listen(
 ) -> int:
     """Receive the events of a webhook, and print them or pass them on.
 
-    Answers the service's challenges, checks every signature with SOCIALAPI_API_KEY_SECRET (while
-    that is rotated also with SOCIALAPI_PREVIOUS_API_KEY_SECRET), leaves out duplicates, and prints
-    time, type and id of each event.
+    For example `socialapi webhooks listen --register https://hooks.example.com/in --inbox
+    events.sqlite`. Answers the service's challenges, checks every signature with
+    SOCIALAPI_API_KEY_SECRET (while that is rotated also with SOCIALAPI_PREVIOUS_API_KEY_SECRET),
+    leaves out duplicates, and prints time, type and id of each event.
 
     The service reaches a public https address without a port. Have a tunnel or reverse proxy that
     ends TLS pass requests on to this port, bodies unchanged; their path does not matter. Webhooks
@@ -193,10 +204,10 @@ async def listen(
     when the other side has answered 2xx. While that side cannot be reached or answers 5xx, 408, 425
     or 429, events wait and new ones are accepted. An event that it answers otherwise is named on
     standard error, not printed and not finished. With --inbox events survive an interruption or a
-    crash, and what is not finished comes first the next time; one may then come twice. An event that
-    was handed out five times and never finished is put aside (`socialapi webhooks inbox`). Standard
-    error says how many events wait at the start and are left at the end, when deliveries are
-    refused for their signature, and at the end how many were received, were duplicates and were
+    crash, and what is not finished comes first the next time; one may then come twice. An event
+    that was handed out five times and never finished is put aside (`socialapi webhooks inbox`).
+    Standard error says how many events wait at the start and are left at the end, when deliveries
+    are refused for their signature, and at the end how many were received, were duplicates and were
     refused.
 
     Exit status: 0 done, 2 wrong usage, a port in use or an inbox that cannot be used, 3 refused by

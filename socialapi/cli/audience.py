@@ -2,18 +2,17 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final, Literal, cast
+from typing import Annotated, Any, Final, Literal
 
 import attrs
 from cyclopts import App, Parameter, validators
 
-from socialapi.bulk.job import OnProgress
-from socialapi.bulk.journals.journal import Journal
 from socialapi.bulk.linting.linter import lint_records
 from socialapi.bulk.sync.job import DEFAULT_REMOVAL_SHARE
 from socialapi.cli.jobs import CommandJournal, command_line
 from socialapi.cli.options import (
     AllowEmpty,
+    AsReport,
     Column,
     EffectiveAt,
     ExpiresAt,
@@ -30,8 +29,8 @@ from socialapi.cli.options import (
     RequireHashed,
     WriteLayout,
     dated_path,
+    keywords_of,
     lasting,
-    mapping_of,
     records_of,
     title_of,
     whole_number,
@@ -39,9 +38,8 @@ from socialapi.cli.options import (
 from socialapi.cli.run_job import ProgressDisplay, run_job
 from socialapi.cli.run_lint import run_lint
 from socialapi.client import Client
-from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind, OperationType
+from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import SyncReport, UploadReport
-from socialapi.resources.audiences import RowKeywords, UploadKeywords
 
 app: Final = App(name="audience")
 do_not_reach_app: Final = App(name="do-not-reach")
@@ -83,30 +81,7 @@ class RowFlags:
     dry_run: Annotated[
         bool, Parameter(help="Read and check everything, send nothing, and forecast the job.", negative=())
     ] = False
-    json: Annotated[
-        bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
-    ] = False
-
-    def row_keywords(self, on_progress: OnProgress) -> RowKeywords:
-        """Returns the options of the job."""
-        return RowKeywords(
-            packing=self.packing,
-            columns=mapping_of(self.column),
-            header=not self.no_header,
-            header_line=self.header_line,
-            layout=self.layout,
-            default_region=self.default_region,
-            phone_format=self.phone_format,
-            require_hashed=self.require_hashed,
-            expires_at=self.expires_at,
-            concurrency="auto" if self.concurrency is None else self.concurrency,
-            rejects=self.rejects,
-            key=self.key,
-            outcomes=self.outcomes,
-            max_reject_share=self.max_reject_share,
-            dry_run=self.dry_run,
-            on_progress=on_progress,
-        )
+    json: AsReport = False
 
 
 @Parameter(name="*")
@@ -132,16 +107,9 @@ class UploadFlags(RowFlags):
         options = {**more, **attrs.asdict(self)}
         return CommandJournal(self.journal, command_line((command, "upload"), files, options))
 
-    def keywords(self, on_progress: OnProgress, journal: Journal | None) -> UploadKeywords:
+    def keywords(self) -> dict[str, Any]:
         """Returns the options of the job."""
-        operation = cast("OperationType", self.operation.capitalize())
-        return UploadKeywords(
-            operation=operation,
-            journal=journal,
-            allow_empty=self.allow_empty,
-            flush_after_seconds=None,
-            **self.row_keywords(on_progress),
-        )
+        return keywords_of(self, "account") | {"operation": self.operation.capitalize(), "flush_after_seconds": None}
 
 
 @app.command(name="upload")
@@ -155,16 +123,19 @@ async def upload_audience(
 ) -> int:
     """Upload a file, or several, to a custom audience.
 
-    Identifiers are found by the column names (email, phone_number, device_id, handle, service_id,
-    partner_user_id and many synonyms), normalised and hashed here. Exit status: 0 nothing rejected,
-    1 some rows rejected, 2 wrong usage or unusable file, 3 refused by the service or unreachable,
-    130 interrupted. With --journal, `socialapi jobs resume` goes on after 3, 130 and a kill.
+    For example `socialapi audience upload crm.csv --account 18ce54d4x5t --audience 1nmth
+    --default-region US --journal crm.journal`. Identifiers are found by the column names (email,
+    phone_number, device_id, handle, service_id, partner_user_id and many synonyms), normalised and
+    hashed here. Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable
+    file, 3 refused by the service or unreachable, 130 interrupted. With --journal, `socialapi jobs
+    resume` goes on after 3, 130 and a kill.
     """
     journal, records = flags.kept("audience", files, audience=audience, effective_at=effective_at), records_of(files)
 
     async def job(client: Client, display: ProgressDisplay) -> UploadReport:
         target = client.ads.account(flags.account).custom_audience(audience)
-        return await target.upload(records, effective_at=effective_at, **flags.keywords(display, journal))
+        keywords = flags.keywords() | {"journal": journal, "on_progress": display}
+        return await target.upload(records, effective_at=effective_at, **keywords)
 
     title = f"{title_of(files)} → audience {audience}"
     return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json, journal=journal)
@@ -180,15 +151,16 @@ async def upload_do_not_reach(
 ) -> int:
     """Upload a file, or several, to a do-not-reach list: e-mail addresses and phone numbers only.
 
-    Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable file, 3 refused
-    by the service or unreachable, 130 interrupted. With --journal, `socialapi jobs resume` goes on
+    For example `socialapi do-not-reach upload optouts.csv --account 18ce54d4x5t --list 7b2f1`. Exit
+    status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable file, 3 refused by
+    the service or unreachable, 130 interrupted. With --journal, `socialapi jobs resume` goes on
     after 3, 130 and a kill.
     """
     journal, records = flags.kept("do-not-reach", files, list_=list_), records_of(files)
 
     async def job(client: Client, display: ProgressDisplay) -> UploadReport:
         target = client.ads.account(flags.account).do_not_reach_list(list_)
-        return await target.upload(records, **flags.keywords(display, journal))
+        return await target.upload(records, **flags.keywords() | {"journal": journal, "on_progress": display})
 
     title = f"{title_of(files)} → do-not-reach list {list_}"
     return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json, journal=journal)
@@ -219,10 +191,11 @@ async def sync_audience(
 ) -> int:
     """Make a custom audience match a file of all its members: add new users, remove missing ones.
 
-    The file is compared with the snapshot of the last sync, not with the service, which cannot be
-    asked. Additions are sent first. With rejected rows or unusable values nobody is removed if they
-    could make up more than --max-removal-share, as each may mean somebody who seems to have left.
-    The next sync completes an interrupted one.
+    For example `socialapi audience sync members.csv --account 18ce54d4x5t --audience 1nmth
+    --snapshot members.snapshot`. The file is compared with the snapshot of the last sync, not with
+    the service, which cannot be asked. Additions are sent first. With rejected rows or unusable
+    values nobody is removed if they could make up more than --max-removal-share, as each may mean
+    somebody who seems to have left. The next sync completes an interrupted one.
 
     Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage, unusable file, or too many
     removals, 3 refused by the service or unreachable, 130 interrupted.
@@ -236,7 +209,8 @@ async def sync_audience(
             snapshot=snapshot,
             max_removal_share=max_removal_share,
             effective_at=effective_at,
-            **flags.row_keywords(display),
+            on_progress=display,
+            **keywords_of(flags, "account"),
         )
 
     title = f"{title_of(files)} → audience {audience}"
@@ -258,9 +232,7 @@ class LintFlags:
     write_layout: WriteLayout = None
     sample: Annotated[int | None, whole_number(help="Look at so many rows at most, the first ones.", least=1)] = None
     allow_empty: AllowEmpty = False
-    json: Annotated[
-        bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
-    ] = False
+    json: AsReport = False
 
 
 NO_FLAGS: Final = LintFlags()
@@ -271,7 +243,8 @@ async def lint_audience(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
     """Look at an input for a custom audience before it is uploaded, and say what to expect; nothing
     is sent.
 
-    Exit status: 0 fine, 1 rows or values that are of no use, 2 wrong usage or unusable file.
+    For example `socialapi audience lint crm.csv --default-region US`. Exit status: 0 fine, 1 rows
+    or values that are of no use, 2 wrong usage or unusable file.
     """
     return await _lint(files, IDENTIFIER_KINDS, flags, takes_effective_at=True)
 
@@ -281,7 +254,8 @@ async def lint_do_not_reach(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> 
     """Look at an input for a do-not-reach list before it is uploaded, and say what to expect;
     nothing is sent.
 
-    Exit status: 0 fine, 1 rows or values that are of no use, 2 wrong usage or unusable file.
+    For example `socialapi do-not-reach lint optouts.csv`. Exit status: 0 fine, 1 rows or values
+    that are of no use, 2 wrong usage or unusable file.
     """
     return await _lint(files, DO_NOT_REACH_KINDS, flags, takes_effective_at=False)
 
@@ -289,19 +263,5 @@ async def lint_do_not_reach(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> 
 async def _lint(
     files: Sequence[str], kinds: Sequence[IdentifierKind], flags: LintFlags, *, takes_effective_at: bool
 ) -> int:
-    lint = lint_records(
-        records_of(files),
-        columns=mapping_of(flags.column),
-        header=not flags.no_header,
-        header_line=flags.header_line,
-        layout=flags.layout,
-        write_layout=flags.write_layout,
-        kinds=kinds,
-        default_region=flags.default_region,
-        phone_format=flags.phone_format,
-        require_hashed=flags.require_hashed,
-        sample=flags.sample,
-        takes_effective_at=takes_effective_at,
-        allow_empty=flags.allow_empty,
-    )
+    lint = lint_records(records_of(files), kinds=kinds, takes_effective_at=takes_effective_at, **keywords_of(flags))
     return await run_lint(lint, as_json=flags.json)

@@ -3,19 +3,19 @@
 from pathlib import Path
 from typing import Annotated, Any, Final
 
+import attrs
 from cyclopts import App, Group, Parameter, validators
 from cyclopts.argument import ArgumentCollection
 
 from socialapi.bulk.linting.product_linter import lint_products
-from socialapi.bulk.products.job import DEFAULT_CONCURRENCY
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.formats import Column, ListKind, json_line, print_row, shown_json
 from socialapi.cli.jobs import CommandJournal, command_line
 from socialapi.cli.listing import ALL_PAGES, AsJson, PagedFlags, print_pages
 from socialapi.cli.options import (
-    FIELD_FORM,
     AllowEmpty,
+    AsReport,
     Feeds,
     FieldColumn,
     FieldValue,
@@ -27,10 +27,9 @@ from socialapi.cli.options import (
     NoHeader,
     OutcomesOption,
     WriteLayout,
-    constants_of,
     dated_path,
+    keywords_of,
     lasting,
-    mapping_of,
     records_of,
     title_of,
     whole_number,
@@ -42,7 +41,6 @@ from socialapi.errors import InvalidInput
 from socialapi.models.catalogs import ProductCatalog
 from socialapi.models.products import StoredProduct
 from socialapi.reports import UpsertReport
-from socialapi.resources.products import UpsertKeywords
 from socialapi.wire.encode import json_shape
 
 app: Final = App(name="catalog")
@@ -94,119 +92,86 @@ MaxVanishedShare = Annotated[
 DryRun = Annotated[bool, Parameter(help="Read and check everything, send nothing, and forecast the load.", negative=())]
 
 
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class FeedFlags:
+    """The options of loads and lints."""
+
+    column: FieldColumn = None
+    set_: FieldValue = None
+    no_header: NoHeader = False
+    header_line: HeaderLine = None
+    layout: LayoutOption = None
+    allow_empty: AllowEmpty = False
+    json: AsReport = False
+
+
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class UpsertFlags(FeedFlags):
+    """The options of a load."""
+
+    catalog: CatalogId
+    dry_run: DryRun = False
+    journal: JournalOption = None
+    rejects: Rejects = None
+    key: KeyOption = None
+    outcomes: OutcomesOption = None
+    digests: DigestFile = None
+    delete_vanished: DeleteVanished = False
+    max_vanished_share: MaxVanishedShare = 0.1
+    max_reject_share: MaxRejectShare = None
+    concurrency: Concurrency = None
+
+
+@Parameter(name="*")
+@attrs.frozen(kw_only=True)
+class FeedLintFlags(FeedFlags):
+    """The options of a lint."""
+
+    write_layout: WriteLayout = None
+    sample: Annotated[int | None, whole_number(help="Look at so many products at most, the first ones.", least=1)] = (
+        None
+    )
+
+
+NO_FLAGS: Final = FeedLintFlags()
+
+
 @app.command
-async def upsert(
-    files: Feeds,
-    /,
-    *,
-    catalog: CatalogId,
-    column: FieldColumn = None,
-    set_: FieldValue = None,
-    no_header: NoHeader = False,
-    header_line: HeaderLine = None,
-    layout: LayoutOption = None,
-    concurrency: Concurrency = None,
-    journal: JournalOption = None,
-    rejects: Rejects = None,
-    key: KeyOption = None,
-    outcomes: OutcomesOption = None,
-    digests: DigestFile = None,
-    delete_vanished: DeleteVanished = False,
-    max_vanished_share: MaxVanishedShare = 0.1,
-    max_reject_share: MaxRejectShare = None,
-    allow_empty: AllowEmpty = False,
-    dry_run: DryRun = False,
-    json: Annotated[
-        bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
-    ] = False,
-) -> int:
+async def upsert(files: Feeds, /, *, flags: UpsertFlags) -> int:
     """Load products into a catalog: known ids are updated, others created.
 
-    Columns are found by the names of the fields and those that merchants use (g:price, image url);
-    --column names others. Columns that no product has are listed. `socialapi catalog lint` looks at
-    a feed without loading it.
+    For example `socialapi catalog upsert feed.csv --catalog 7pc01 --digests shop.digests --rejects
+    rejects.csv`. Columns are found by the names of the fields and those that merchants use
+    (g:price, image url); --column names others. Columns that no product has are listed. `socialapi
+    catalog lint` looks at a feed without loading it.
 
     Exit status: 0 nothing rejected, 1 some products rejected, 2 wrong usage or unusable file (or
     vanished products that may not be deleted), 3 refused by the service or unreachable, 130
     interrupted. With --journal, `socialapi jobs resume` goes on after 3, 130 and a kill.
     """
-    options = UpsertKeywords(
-        columns=mapping_of(column, form=FIELD_FORM),
-        constants=constants_of(set_),
-        header=not no_header,
-        header_line=header_line,
-        layout=layout,
-        concurrency=DEFAULT_CONCURRENCY if concurrency is None else concurrency,
-        rejects=rejects,
-        key=key,
-        outcomes=outcomes,
-        digests=digests,
-        delete_vanished=delete_vanished,
-        max_vanished_share=max_vanished_share,
-        max_reject_share=max_reject_share,
-        allow_empty=allow_empty,
-        dry_run=dry_run,
-    )
-    kept = None
-    if journal is not None:
-        again = {
-            "catalog": catalog,
-            **options,
-            "journal": journal,
-            "json": json,
-            "column": column,
-            "set": set_,
-            "no_header": no_header,
-        }
-        del again["columns"], again["constants"], again["header"]
-        options["journal"] = kept = CommandJournal(journal, command_line(("catalog", "upsert"), files, again))
-
-    records = records_of(files)
+    options, kept, records = keywords_of(flags, "catalog"), None, records_of(files)
+    if flags.journal is not None:
+        again = command_line(("catalog", "upsert"), files, attrs.asdict(flags, recurse=False))
+        options["journal"] = kept = CommandJournal(flags.journal, again)
 
     async def job(client: Client, display: ProgressDisplay) -> UpsertReport:
-        options["on_progress"] = display
-        return await client.catalog(catalog).products.upsert(records, **options)
+        return await client.catalog(flags.catalog).products.upsert(records, on_progress=display, **options)
 
-    return await run_job(job, f"{title_of(files)} → catalog {catalog}", dry_run=dry_run, as_json=json, journal=kept)
+    title = f"{title_of(files)} → catalog {flags.catalog}"
+    return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json, journal=kept)
 
 
 @app.command
-async def lint(
-    files: Feeds,
-    /,
-    *,
-    column: FieldColumn = None,
-    set_: FieldValue = None,
-    no_header: NoHeader = False,
-    header_line: HeaderLine = None,
-    layout: LayoutOption = None,
-    write_layout: WriteLayout = None,
-    sample: Annotated[
-        int | None, whole_number(help="Look at so many products at most, the first ones.", least=1)
-    ] = None,
-    allow_empty: AllowEmpty = False,
-    json: Annotated[
-        bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
-    ] = False,
-) -> int:
+async def lint(files: Feeds, /, *, flags: FeedLintFlags = NO_FLAGS) -> int:
     """Look at a feed before it is loaded: which columns are read, what is understood and what would
     be rejected.
 
-    Nothing is sent, and no credentials are needed. Exit status: 0 fine, 1 products that would be
-    rejected, 2 wrong usage or unusable file.
+    For example `socialapi catalog lint feed.xml`. Nothing is sent, and no credentials are needed.
+    Exit status: 0 fine, 1 products that would be rejected, 2 wrong usage or unusable file.
     """
-    found = lint_products(
-        records_of(files),
-        columns=mapping_of(column, form=FIELD_FORM),
-        constants=constants_of(set_),
-        header=not no_header,
-        header_line=header_line,
-        layout=layout,
-        write_layout=write_layout,
-        sample=sample,
-        allow_empty=allow_empty,
-    )
-    return await run_lint(found, as_json=json, is_feed=True)
+    return await run_lint(lint_products(records_of(files), **keywords_of(flags)), as_json=flags.json, is_feed=True)
 
 
 def _said(item: ProductCatalog | StoredProduct) -> dict[str, Any]:
@@ -249,8 +214,10 @@ async def list_(*, flags: PagedFlags = ALL_PAGES) -> int:
 async def create(
     name: Annotated[str, Parameter(help="What the catalog is called.")], /, *, json: AsJson = False
 ) -> int:
-    """Create the catalog of the user. Exit status: 0 created, 2 wrong usage, 3 refused: a user has
-    one at most.
+    """Create the catalog of the user.
+
+    For example `socialapi catalog create "Autumn"`. Exit status: 0 created, 2 wrong usage, 3
+    refused: a user has one at most.
     """
     async with open_client() as client:
         made = await client.catalogs.create(name)

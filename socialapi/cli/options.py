@@ -40,6 +40,12 @@ NOT_READ_AGAIN: Final = (
 )
 JOURNALED: Final = Group("Journaled", validator=_not_from_standard_input, show=False)
 
+KIND_FORM: Final = "KIND=NAME, for example --column email=Contact"
+FIELD_FORM: Final = "FIELD=NAME, for example --column price=Preis"
+AsReport = Annotated[
+    bool, Parameter(help="Print the report as one JSON object, the last line of the output.", negative=())
+]
+
 # Shells complete files where a path is declared; addresses would lose a slash as paths.
 if TYPE_CHECKING:
     FileName = str
@@ -186,9 +192,7 @@ def title_of(files: Sequence[str]) -> str:
     return "standard input" if files[0] == STANDARD_INPUT else Path(name_of_address(files[0])).name
 
 
-def mapping_of(
-    columns: Sequence[str] | None, *, form: str = "KIND=NAME, for example --column email=Contact"
-) -> dict[str, list[str]] | None:
+def mapping_of(columns: Sequence[str] | None, *, form: str = KIND_FORM) -> dict[str, list[str]] | None:
     """Returns the `--column` options in the form that jobs take. Raises InvalidInput for others."""
     mapping: dict[str, list[str]] = {}
     for text in columns or ():
@@ -212,6 +216,18 @@ def constants_of(values: Sequence[str] | None) -> dict[str, str] | None:
     return constants or None
 
 
+def keywords_of(flags: "attrs.AttrsInstance", *without: str) -> dict[str, Any]:
+    """Returns the options of a command as the arguments of its job or lint, but for those named."""
+    given = attrs.asdict(flags, recurse=False)
+    columns, form = given.pop("column"), FIELD_FORM if "set_" in given else KIND_FORM
+    found = {"columns": mapping_of(columns, form=form), "header": not given.pop("no_header")}
+    if "set_" in given:
+        found["constants"] = constants_of(given.pop("set_"))
+    if given.get("concurrency", ...) is None:
+        del given["concurrency"]
+    return found | {name: value for name, value in given.items() if name not in ("json", *without)}
+
+
 @contextlib.contextmanager
 def telling_how_to_allow_nothing() -> Iterator[None]:
     """Adds `--allow-empty` to the error for an input without rows."""
@@ -224,7 +240,6 @@ def telling_how_to_allow_nothing() -> Iterator[None]:
     raise InvalidInput(says)
 
 
-FIELD_FORM: Final = "FIELD=NAME, for example --column price=Preis"
 _PARAMETER: Final = re.compile(r"[a-z]+(_[a-z]+)+|^[a-z]+")
 """Matches parameters of the service; one without an underscore only at the start of a path."""
 DATE_CODES: Final = "YymdFjGVuHMS"

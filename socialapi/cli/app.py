@@ -104,7 +104,8 @@ class Help:
     @staticmethod
     def render_usage(console: "Console", options: "ConsoleOptions", usage: object) -> None:
         """Prints the usage, in which an id has the name of its option."""
-        named = re.sub(r"--([\w-]+) STR", lambda found: f"--{found[1]} {_placeholder(found[1])}", str(usage).strip())
+        named = re.sub(r"(?<=--)([\w-]+) STR", lambda found: f"{found[1]} {_placeholder(found[1])}", str(usage).strip())
+        named = re.sub(" PATH| INT", lambda found: f" {_PLACEHOLDERS[found[0].strip()]}", named)
         console.print(f"Usage: {named}\n", style="bold", markup=False, highlight=False)
 
     @staticmethod

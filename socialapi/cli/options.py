@@ -220,7 +220,7 @@ def keywords_of(flags: "attrs.AttrsInstance", *without: str) -> dict[str, Any]:
     """Returns the options of a command as the arguments of its job or lint, but for those named."""
     given = attrs.asdict(flags, recurse=False)
     columns, form = given.pop("column"), FIELD_FORM if "set_" in given else KIND_FORM
-    found = {"columns": mapping_of(columns, form=form), "header": not given.pop("no_header")}
+    found: dict[str, Any] = {"columns": mapping_of(columns, form=form), "header": not given.pop("no_header")}
     if "set_" in given:
         found["constants"] = constants_of(given.pop("set_"))
     if given.get("concurrency", ...) is None:

@@ -4,6 +4,7 @@ import gc
 import io
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cyclopts import App
 
 from socialapi import _speedups, cli
 from socialapi.cli import app, output
@@ -19,35 +21,47 @@ from socialapi.errors import BulkError, ConfigurationError, InvalidInput, Transp
 from socialapi.reports import UploadReport
 from tests.cli.terminal import Printed
 
-HELP = {
-    (): "Commands",
-    ("demo",): "--rows",
-    ("emulator",): "--until-stdin-closes",
-    ("audience",): "upload",
-    ("audience", "upload"): "--effective-at",
-    ("do-not-reach", "upload"): "--list",
-    ("ads",): "insights",
-    ("ads", "accounts"): "--q",
-    ("ads", "account"): "--with-deleted",
-    ("ads", "history"): "--entity-type",
-    ("ads", "insights"): "--granularity",
-    ("ads", "targeted"): "--all",
-    ("ads", "line-item", "update"): "--total-budget",
-}
+
+def commands(group: App, *names: str) -> Iterator[tuple[str, ...]]:
+    """The groups and commands below a group, by their names."""
+    yield names
+    for name in group:
+        if not name.startswith("-") and group[name].help_flags:
+            yield from commands(group[name], *names, name)
 
 
-@pytest.mark.parametrize("command", HELP)
-def test_every_command_helps(command: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("command", list(commands(app.app)), ids=" ".join)
+def test_every_command_helps_with_its_examples_before_its_options(
+    command: tuple[str, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     assert app.run([*command, "--help"]) == 0
-    printed = capsys.readouterr()
-    assert HELP[command] in printed.out
-    assert "Usage: socialapi" in printed.out
-    assert not printed.err
+    shown = capsys.readouterr()
+    assert shown.out.startswith(" ".join(("Usage: socialapi", *command)))
+    assert not shown.err
+    assert app.run(["help", *command]) == 0
+    assert capsys.readouterr() == shown
+    assert not re.search(r"default: False|\b(STR|INT|FLOAT|PATH|BOOL)\b|\x1b", shown.out)
+    if "Commands" not in shown.out or command == ("emulator",):
+        examples = re.findall(r"^  (socialapi .*)$", shown.out.partition("\n╭")[0], re.MULTILINE)
+        assert examples
+        for example in examples:
+            assert example.removeprefix("socialapi ").startswith(" ".join(command))
+            app.app.parse_args(shlex.split(example)[1:], exit_on_error=False, print_error=False)
 
 
-def test_a_do_not_reach_upload_has_no_time_of_effect(capsys: pytest.CaptureFixture[str]) -> None:
-    assert app.run(["do-not-reach", "upload", "--help"]) == 0
-    assert "--effective-at" not in capsys.readouterr().out
+def test_help_shows_what_is_required_first_and_texts_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run(["help", "audience", "upload"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("Usage: socialapi audience upload --audience AUDIENCE --account ACCOUNT [OPTIONS]")
+    assert "('exports/*.csv', 's3://bucket/part-*.csv')" in " ".join(re.sub("[│\n]", " ", text).split())
+    options = re.findall(r"^│[ *]*(--[\w-]+)", text, re.MULTILINE)
+    assert options[:5] == ["--account", "--audience", "--operation", "--dry-run", "--journal"]
+    assert options[-1] == "--json"
+    assert app.run(["help", "audience", "uplaod"]) == 2
+    assert capsys.readouterr().err == (
+        "socialapi: there is no command audience uplaod (see `socialapi help audience`)\n"
+    )
 
 
 def test_it_tells_its_version_and_whether_the_extension_is_used(capsys: pytest.CaptureFixture[str]) -> None:

@@ -514,10 +514,13 @@ def test_a_journal_remembers_its_command_without_hosts_and_secrets(
     printed.readouterr()
     assert jobs("show", journal, "--json") == 0
     command = shlex.split(last_json(printed.readouterr().out)["command"])
-    assert command == [
-        *("socialapi", "catalog", "upsert", str(feed), f"--catalog={CATALOG}", "--concurrency=3"),
-        *("--max-vanished-share=0.1", f"--journal={journal}"),
-    ]
+    assert command[:4] == ["socialapi", "catalog", "upsert", str(feed)]
+    assert set(command[4:]) == {
+        f"--catalog={CATALOG}",
+        "--concurrency=3",
+        "--max-vanished-share=0.1",
+        f"--journal={journal}",
+    }
     content = bytes_of(journal)
     secrets = [value for name, value in service.environment.items() if "TOKEN" in name or "KEY" in name]
     assert not any(value.encode() in content for value in (*secrets, f"{service.ready['ads_url']}/secret"))

@@ -339,7 +339,7 @@ async def test_rows_appear_before_the_next_page_is_there(shell: Shell) -> None:
 
 
 def on_terminal(columns: int, arguments: str, environment: Mapping[str, str]) -> list[str]:
-    """The lines that a command shows on a terminal of this width, without colours."""
+    """The lines that a command shows on a terminal of this width, without colours if some are wanted."""
     process, terminal = pty.fork()
     if not process:
         fcntl.ioctl(1, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
@@ -352,7 +352,7 @@ def on_terminal(columns: int, arguments: str, environment: Mapping[str, str]) ->
             shown += some
     os.close(terminal)
     os.waitpid(process, 0)
-    return re.sub(r"\x1b\[\d*m", "", shown.decode()).splitlines()
+    return re.sub("" if "NO_COLOR" in environment else r"\x1b\[[\d;]*m", "", shown.decode()).splitlines()
 
 
 @pytest.mark.slow
@@ -388,6 +388,16 @@ async def test_a_terminal_gets_no_parquet_and_no_signs_that_it_would_obey(emulat
             shown = "\n".join(await asyncio.to_thread(on_terminal, 80, command, environment))
             assert not {"\x1b", "\x9b", "\u202e", "\u2066", "\U000e0041"} & set(shown)
             assert "2Jb" in shown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [80, 120])
+def test_help_fits_the_terminal_and_has_no_colours_where_none_are_wanted(columns: int) -> None:
+    for command in ("help", "help audience upload", "help posts by-user"):
+        lines = on_terminal(columns, command, {"NO_COLOR": "1"})
+        assert not any("\x1b" in line for line in lines)
+        assert all(cell_len(line) <= columns for line in lines if not line.startswith("  socialapi "))
+        assert max(map(cell_len, lines)) >= columns
 
 
 def test_columns_can_be_cut_out_of_a_pipe(running: Emulator) -> None:

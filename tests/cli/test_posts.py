@@ -3,7 +3,6 @@
 import asyncio
 import json
 import re
-import shlex
 import signal
 import sys
 from typing import Any
@@ -21,14 +20,6 @@ from socialapi.models.users import User
 from tests.cli.running import Shell
 from tests.support.server import Fault, Received, Server, answer
 
-GO_ON = re.compile(r"stopped after ([\d,]+) posts?; continue with --start (\S+)\n")
-
-
-def position(text: str) -> str:
-    found = GO_ON.search(text)
-    assert found is not None, text
-    return shlex.split(found[2])[0]
-
 
 async def test_a_users_posts_are_printed_one_on_a_line(ready: Shell, emulator: Emulator) -> None:
     user = emulator.seed["user_ids"][0]
@@ -41,17 +32,6 @@ async def test_a_users_posts_are_printed_one_on_a_line(ready: Shell, emulator: E
     assert (header, len(lines)) == ("ID\tTIME\tAUTHOR\tTEXT", 7)
     for line in lines:
         assert re.fullmatch(rf"\d+\t\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ\t@{name}\t\S[^\t]*", line)
-
-
-async def test_stopping_anywhere_and_going_on_prints_every_post_once(ready: Shell, emulator: Emulator) -> None:
-    read = ("posts", "by-user", emulator.seed["user_ids"][0], "--json", "--max-results", "7")
-    first = await ready.run(*read, "--limit", "30")
-    whole = [post["id"] for post in first.objects]
-    assert len(set(whole)) == 30
-    begin = await ready.run(*read, "--limit", "9")
-    then = await ready.run(*read, "--limit", "5", "--start", position(begin.err))
-    last = await ready.run(*read, "--limit", "16", "--start", position(then.err))
-    assert [post["id"] for part in (begin, then, last) for post in part.objects] == whole
 
 
 async def test_json_has_what_was_asked_for_and_the_author_if_included(ready: Shell, emulator: Emulator) -> None:
@@ -121,13 +101,6 @@ async def test_wrong_usage_is_a_sentence_and_nothing_is_sent(
     assert [record for record in emulator.requests if "tweets" in record.path] == []
 
 
-async def test_a_user_who_does_not_exist_is_the_services_refusal(ready: Shell) -> None:
-    done = await ready.run("posts", "by-user", "404404404")
-    assert (done.status, done.out) == (3, "")
-    assert "socialapi: " in done.err
-    assert "stopped after" not in done.err
-
-
 def page(number: int, **more: Any) -> bytes:
     posts = [{"id": f"{number}{index}", "text": f"post {number}{index}"} for index in range(5)]
     return answer({"data": posts, "meta": {"result_count": 5, "next_token": f"page-{number + 1}"}, **more})
@@ -147,16 +120,6 @@ class Pages:
         return self.third
 
 
-async def test_an_error_in_the_middle_says_how_to_go_on(shell: Shell) -> None:
-    async with Server(then=Pages(answer(status=404))) as server:
-        shell.put(BASE_URL=server.url, BEARER_TOKEN="b")
-        done = await shell.run("posts", "by-user", "1")
-    assert done.status == 3
-    assert len(done.rows) == 1 + 10
-    assert GO_ON.search(done.err)
-    assert position(done.err) == "0:page-2"
-
-
 async def test_the_last_post_of_all_leaves_nothing_to_go_on_with(shell: Shell) -> None:
     last = answer({"data": [{"id": "1", "text": "one"}], "meta": {"result_count": 1}})
     async with Server(then=last) as server:
@@ -164,26 +127,6 @@ async def test_the_last_post_of_all_leaves_nothing_to_go_on_with(shell: Shell) -
         for options in ((), ("--limit", "1"), ("--limit", "2")):
             done = await shell.run("posts", "by-user", "1", *options)
             assert (done.status, done.out, done.err) == (0, "ID\tTEXT\n1\tone\n", "")
-
-
-async def test_what_the_service_left_out_is_said_beside_the_posts(shell: Shell) -> None:
-    errors = [
-        {"type": "about:blank", "title": "Gone", "detail": "the post\x1b[2J is gone"},
-        {"type": "about:blank", "title": "Also gone"},
-        {"code": 34, "message": "not there"},
-        {"code": 35},
-    ]
-    content = {"data": [{"id": "1", "text": "one"}], "meta": {"result_count": 1}, "errors": errors}
-    async with Server(then=answer(content)) as server:
-        shell.put(BASE_URL=server.url, BEARER_TOKEN="b")
-        done = await shell.run("posts", "by-user", "1")
-    assert (done.status, done.rows[1:]) == (0, [["1", "one"]])
-    assert done.err.splitlines() == [
-        "socialapi: the post [2J is gone",
-        "socialapi: Also gone",
-        "socialapi: not there",
-        "socialapi: error 35",
-    ]
 
 
 async def test_ctrl_c_says_how_to_go_on_and_ends_with_130(shell: Shell) -> None:

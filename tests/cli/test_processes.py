@@ -100,21 +100,6 @@ async def test_sigterm_ends_a_job_in_the_background_that_waits_for_a_pipe(tmp_pa
     assert (status, err) == (130, "socialapi: interrupted\n")
 
 
-async def test_ctrl_c_ends_a_job_that_waits_for_a_pipe(tmp_path: Path) -> None:
-    pipe = tmp_path / "people.csv"
-    os.mkfifo(pipe)
-    # It never gets as far as to need the service.
-    environment = {"SOCIALAPI_ADS_URL": "https://ads.invalid", "SOCIALAPI_BEARER_TOKEN": "token"}
-    async with program("audience", "upload", pipe, *TO_AUDIENCE, environment=environment) as job:
-        with await asyncio.to_thread(pipe.open, "wb", buffering=0):  # once the program has opened its end
-            job.interrupt()
-            status, _, err = await asyncio.wait_for(job.ended(), 10)
-    assert status == 130
-    assert "socialapi: interrupted\n" in err
-    assert "Traceback" not in err
-    assert "Fatal" not in err
-
-
 def test_ctrl_c_ends_a_job_though_another_thread_gets_the_signal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:
@@ -159,15 +144,6 @@ async def test_standard_input_is_read_as_a_file_is(tmp_path: Path, pack: Callabl
             assert (report["read"], report["accepted"], report["rejected"]) == (6, 5, 1)
         assert len(emulator.members("18ce54d4x5t", "1nmth")) == 5
         assert len(emulator.do_not_reach_members("18ce54d4x5t", "7b2f1")) == 5
-
-
-async def test_a_feed_comes_through_standard_input_too() -> None:
-    async with Emulator() as emulator:
-        command = ("catalog", "upsert", "-", "--catalog", "7pc01", "--json")
-        async with program(*command, environment=emulator.environment, stdin=asyncio.subprocess.PIPE) as job:
-            status, out, _ = await job.ended(b'[{"id": "A-1", "title": "No price"}]')
-    assert status == 1
-    assert json.loads(out)["read"] == 1
 
 
 async def test_ctrl_c_ends_a_job_that_waits_for_standard_input(tmp_path: Path) -> None:
@@ -359,16 +335,6 @@ async def test_without_a_standard_output_the_status_is_the_same(
     assert err.count("\n") == bool(says)
 
 
-async def test_standard_error_without_a_terminal_gets_neither_a_bar_nor_colours(tmp_path: Path) -> None:
-    file = write_people(tmp_path / "people.csv", 3)
-    async with program(
-        "audience", "upload", file, *TO_AUDIENCE, "--dry-run", environment={"TERM": "xterm-256color"}
-    ) as job:
-        status, out, err = await job.ended()
-    assert (status, err) == (0, "")
-    assert "\x1b" not in out
-
-
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 async def test_the_emulator_says_when_it_is_ready_and_ends_when_it_is_told_to(number: int, tmp_path: Path) -> None:
     variables_file = tmp_path / "emulator.env"
@@ -397,8 +363,3 @@ async def test_a_port_in_use_ends_with_2_and_a_sentence(
     assert (status, out) == (2, "")
     assert err.startswith(f"socialapi: cannot listen on 127.0.0.1 port {port}: ")
     assert err.count("\n") == 1
-
-
-def test_a_port_in_use_is_said_in_this_process_too(capsys: pytest.CaptureFixture[str]) -> None:
-    assert app.run(["emulator", "--host", "no.such.host.invalid", "--port", "0"]) == 2
-    assert "socialapi: cannot listen on no.such.host.invalid port 0: " in capsys.readouterr().err

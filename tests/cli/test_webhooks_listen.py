@@ -321,15 +321,6 @@ async def test_wrong_usage_ends_with_2(ready: Shell, arguments: tuple[str, ...],
     assert "listening" not in done.err
 
 
-async def test_a_port_that_cannot_be_had_ends_with_2(ready: Shell) -> None:
-    async with Server() as server:
-        port = str(server.port)
-        done = await ready.run("webhooks", "listen", "--port", port)
-    assert (done.status, done.out) == (2, "")
-    assert done.err.startswith(f"socialapi: cannot listen on 127.0.0.1 port {port}: ")
-    assert "Must be <= 65535" in (await ready.run("webhooks", "listen", "--port", "70000")).err
-
-
 async def test_an_inbox_that_another_process_has_open_is_shared(tmp_path: Path) -> None:
     options = ("--port", "0", "--inbox", tmp_path / "inbox.sqlite", "--limit", "1")
     environment = {"SOCIALAPI_API_KEY_SECRET": SECRET}
@@ -353,10 +344,3 @@ def test_an_event_of_which_nothing_is_known_has_a_line() -> None:
     assert text_line(found).endswith("  -  -")
     assert text_line(Undecoded(b"", reason="is empty")).endswith("  undecoded  0 bytes: is empty")
     assert name_of(found) == "an event without an id"
-
-
-async def test_its_help_teaches_what_has_to_be_in_front_of_it(shell: Shell) -> None:
-    done = await shell.run("webhooks", "listen", "--help")
-    words = " ".join(done.out.split())
-    assert "public https address without a port" in words
-    assert "tunnel or reverse proxy" in words

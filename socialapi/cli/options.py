@@ -58,30 +58,26 @@ def _as_written(kind: Any, tokens: Sequence[Token]) -> list[str]:
     return [token.value for token in tokens]
 
 
-Files = Annotated[
-    list[FileName],
-    Parameter(
+def _files(help: str, pattern: str) -> Parameter:  # noqa: A002  # as Parameter has it
+    return Parameter(
         converter=_as_written,
         name=FILE,
-        help="CSV (any usual delimiter), JSON Lines or a JSON array in UTF-8, also packed with gzip or Zstandard, or Parquet. Several, "
-        "or a quoted pattern ('exports/*.csv', 's3://bucket/part-*.csv'), are read as one; https:// is read as well, and - is "
-        "standard input.",
+        help=f"{help}, also packed with gzip or Zstandard, or Parquet. Several, or a quoted pattern ({pattern}), are read as "
+        "one; https:// and s3:// are read as well, and - is standard input.",
         allow_leading_hyphen=True,  # allows `-`, which means standard input
         validator=_inputs,
         group=("Arguments", JOURNALED),
-    ),
+    )
+
+
+Files = Annotated[
+    list[FileName], _files("CSV (any usual delimiter), JSON Lines or a JSON array in UTF-8", "'exports/*.csv'")
 ]
 Feeds = Annotated[
     list[FileName],
-    Parameter(
-        converter=_as_written,
-        name=FILE,
-        help="A feed as merchants write it: CSV or TSV, RSS or Atom with g: names, JSON Lines, or a JSON array, also packed "
-        "with gzip or Zstandard, or Parquet. Several, or a quoted pattern ('feeds/*.xml'), are read as one; https:// and "
-        "s3:// are read as well, and - is standard input.",
-        allow_leading_hyphen=True,  # allows `-`, which means standard input
-        validator=_inputs,
-        group=("Arguments", JOURNALED),
+    _files(
+        "A feed as merchants write it: CSV or TSV, RSS or Atom with g: names, JSON Lines, or a JSON array",
+        "'feeds/*.xml'",
     ),
 ]
 

@@ -46,7 +46,7 @@ NO_LISTS: Final = {
     ),
     "what was done": "webhooks delete, webhooks inbox retry, webhooks inbox drop, jobs forget, auth login, auth logout, stream rules add, stream rules delete",
     "what happens, as it was sent and for as long as one looks on": "stream posts, stream activity, webhooks listen",
-    "this program and its settings": "auth status, emulator, emulator target, completion, doctor, limits",
+    "this program and its settings": "auth status, emulator, emulator target, completion, doctor, limits, help",
 }
 """The commands that list nothing, and why that is so."""
 

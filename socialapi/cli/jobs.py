@@ -251,7 +251,9 @@ def list_(
         if job.state in (GONE, UNREADABLE):
             raise ConfigurationError(job.problem)
     if not paths:
-        here = [path for path in _journals_in(Path.cwd()) if path not in links]
+        here: list[Path] = []
+        with contextlib.suppress(OSError):  # a folder that cannot be read has nothing to list
+            here = [path for path in _journals_in(Path.cwd()) if path not in links]
         found = [*all_jobs(), *map(job_at, here)]
     print_items(found, _JOBS, flags, if_none="there are no jobs; those that are started with --journal are listed")
     return output.DONE

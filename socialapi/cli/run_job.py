@@ -187,7 +187,9 @@ def _say_how_to_resume(journal: CommandJournal | None, snapshot: Path | None, *,
 
 
 def show(report: UploadReport, *, as_json: bool) -> None:
-    """Prints a report on standard output."""
+    """Prints a report on standard output, unless that is closed: the job is done all the same."""
+    if sys.stdout is None:
+        return
     if as_json:
         output.print_line(orjson.dumps(report.summary()).decode())
         return
@@ -207,10 +209,7 @@ def show(report: UploadReport, *, as_json: bool) -> None:
     if isinstance(report, SyncReport):
         _show_removals(report)
     if isinstance(report, UpsertReport):
-        for product_id in report.vanished_ids[:ISSUES_SHOWN]:
-            _print(f"not in the feed any more: {product_id}")
-        if report.vanished > ISSUES_SHOWN:
-            _print(f"… {report.vanished - ISSUES_SHOWN:,} more products are not; list 1,000 with --json")
+        _show_vanished(report)
 
 
 def _show_warnings(report: UploadReport) -> None:
@@ -240,6 +239,13 @@ def _show_removals(report: SyncReport) -> None:
             f"{report.held_back:,} identifiers that are not desired any more were kept, as rejected rows may mean them: "
             "correct these, or allow it with --max-removal-share 1"
         )
+
+
+def _show_vanished(report: UpsertReport) -> None:
+    for product_id in report.vanished_ids[:ISSUES_SHOWN]:
+        _print(f"not in the feed any more: {product_id}")
+    if report.vanished > ISSUES_SHOWN:
+        _print(f"… {report.vanished - ISSUES_SHOWN:,} more products are not; list 1,000 with --json")
 
 
 def _print(text: str) -> None:

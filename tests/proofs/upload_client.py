@@ -2,7 +2,8 @@
 
 Standard input has one JSON object: `ready` (the emulator's ready line), `path`, and optionally
 `query` (for the database at `path`, the address of a PostgreSQL or a file of DuckDB) and `rows`
-(how many it returns), `method` (`upload` or `sync`), `config` (settings of `Config`), `options` (of
+(how many it returns) or `offset` (a file with how many lines of `path` are done: then the others come
+one after each pause of `pause_seconds`, as from a queue, and what is settled is committed there), `method` (`upload` or `sync`), `config` (settings of `Config`), `options` (of
 the method), `timeout_seconds` (of an attempt), `redis_url` (of a server that keeps the rate limits), `tells` (whether every step is told as it is done),
 `constants` (of the package, by their full names) and `kill_at` (the full name of a function, how
 many calls come before the one at which this process is killed, and whether that is before or after
@@ -21,7 +22,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,11 +54,38 @@ def taken(report: UploadReport) -> int:
     return report.accepted
 
 
+async def trickling(order: dict[str, Any]) -> AsyncIterator[dict[str, str]]:
+    """The addresses in a file behind the committed offset. In `delivered`, notes when each came."""
+    order["delivered"] = []
+    for line in waiting_in(order["path"], order["offset"]):
+        await asyncio.sleep(order["pause_seconds"])
+        order["delivered"].append(time.time())
+        yield {"email": line.strip()}
+
+
+def waiting_in(path: str, offset: str) -> Iterator[str]:
+    with Path(path).open(encoding="ascii") as file:
+        yield from itertools.islice(file, int(Path(offset).read_text("ascii")), None)
+
+
+def committing(offset: Path) -> Callable[[int], None]:
+    before = int(offset.read_text("ascii"))
+
+    def commit(rows: int) -> None:
+        part = offset.with_suffix(".part")
+        part.write_text(str(before + rows), "ascii")
+        part.replace(offset)
+
+    return commit
+
+
 @contextlib.asynccontextmanager
 async def records_of(order: dict[str, Any]) -> AsyncIterator[Any]:
     """The file, or what the query returns as its library gives it."""
     path, query = order["path"], order.get("query")
-    if query is None:
+    if "offset" in order:
+        yield trickling(order)
+    elif query is None:
         yield path
     elif path.startswith("postgresql:"):
         import asyncpg
@@ -173,7 +201,10 @@ async def main(order: dict[str, Any]) -> dict[str, Any]:
         view = client.with_options(timeout_seconds=order.get("timeout_seconds"))
         target = view.ads.account(order["account"]).custom_audience(order["audience"])
         run = getattr(target, order.get("method", "upload"))
-        report = await run(records, on_progress=look, **order.get("options", {}))
+        options = order.get("options", {})
+        if "offset" in order:
+            options["on_settled"] = committing(Path(order["offset"]))
+        report = await run(records, on_progress=look, **options)
     return {
         "report": report.to_dict(),
         "adds_up": report.adds_up,
@@ -184,6 +215,7 @@ async def main(order: dict[str, Any]) -> dict[str, Any]:
         "resident": [*resident, resident_bytes()],
         "peak": peak_resident_bytes(),
         "most_in_flight": most_in_flight,
+        "delivered": order.get("delivered"),
     }
 
 

@@ -15,7 +15,7 @@ import attrs
 
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.dispatcher import Concurrency, Dispatcher, Sendable
-from socialapi.bulk.inputs.addresses import is_address
+from socialapi.bulk.inputs.addresses import ONLY_HERE, is_address
 from socialapi.bulk.inputs.layouts import OPTIONS, FileLayout, with_layout
 from socialapi.bulk.inputs.reader import Block, NoRows, Reader, TableForm
 from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Setting, State, fingerprint
@@ -145,8 +145,8 @@ class JobOptions(FrozenRecord):
             yield invalid("max_reject_share", "must be a number from 0 to 1")
         for name in ("journal", "rejects", "outcomes", "snapshot", "digests"):
             path = getattr(self, name, None)
-            if isinstance(path, str) and is_address(path):
-                yield invalid(name, "is a file of this machine, not one at an address")
+            if isinstance(path, str | os.PathLike) and is_address(os.fsdecode(path)):
+                yield invalid(name, ONLY_HERE)
         if inspect.iscoroutinefunction(self.on_progress):
             yield invalid("on_progress", "is called, not awaited: give a plain function")
         if self.journal is not None and not isinstance(self.journal, str | os.PathLike | Journal):

@@ -2,13 +2,18 @@
 messages.
 """
 
+import os
 import re
-from typing import Final
+from typing import Any, Final
+
+from socialapi.internal.secret import hidden
 
 _find_scheme: Final = re.compile(r"[\s'\"]*([A-Za-z][A-Za-z0-9+.-]+):[:/]").match
 _find_schemes: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/").findall
 _WITHOUT_QUERY: Final = frozenset({"s3", "gs", "memory"})
 """Schemes whose object names may contain `?` and `#`."""
+ONLY_HERE: Final = "is a file of this machine, not one at an address"
+"""Says why an address is refused for a file that a job keeps."""
 
 
 def scheme_of(text: str) -> str:
@@ -32,3 +37,12 @@ def name_of_address(address: str) -> str:
     name = address.strip() if schemes <= _WITHOUT_QUERY else re.split("[?#]", address.strip())[0]
     # In an Azure address, the part before the @ is the container and not a user name.
     return name if "abfs" in schemes else re.sub(r"(:/+)[^/]*@", r"\1", name)
+
+
+def with_hidden_addresses(records: Any) -> Any:
+    """Returns the input of a job, in which a repr hides the addresses of files. Error trackers record it."""
+    if isinstance(records, str):
+        return hidden(records) if is_address(records) else records
+    if isinstance(records, list | tuple) and all(isinstance(each, str | os.PathLike) for each in records):
+        return [with_hidden_addresses(each) for each in records]
+    return records

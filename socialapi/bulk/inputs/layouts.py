@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, get_args
 
 import attrs
 
+from socialapi.bulk.inputs.addresses import ONLY_HERE, is_address
 from socialapi.bulk.inputs.columns import looks_personal, names_given, quoted
 from socialapi.errors import InvalidInput, printable
 from socialapi.internal.records import FrozenRecord
@@ -24,7 +25,6 @@ Escapes = Literal["nothing", "quotes", "everything", "unquoted"]
 """What a backslash escapes: nothing, quotation marks alone, or any character. In a file that is `unquoted`, a
 backslash escapes any character and quotation marks are characters.
 """
-PHONE_FORMATS: Final = ("auto", "international", "national")
 OPTIONS: Final[Mapping[str, Any]] = {
     "columns": None,
     "header": True,
@@ -251,8 +251,14 @@ def _shown(path: str | os.PathLike[str]) -> str:
     return printable(text) if is_shown else "(not shown, for its path looks like data)"
 
 
+def _check_local(option: str, path: str | os.PathLike[str]) -> None:
+    if is_address(os.fsdecode(path)):
+        raise invalid(option, ONLY_HERE)
+
+
 def check_place(path: str | os.PathLike[str]) -> None:
     """Raises InvalidInput where no layout can be written, since another file is there or no folder."""
+    _check_local("write_layout", path)
     place = Path(path)
     if place.is_file():
         with contextlib.suppress(OSError), place.open("rb") as file:
@@ -296,6 +302,7 @@ def read_layout(path: str | os.PathLike[str], selection: Any) -> FileLayout:
     """Reads a layout of what is selected. Raises InvalidInput, which names what is wrong with it."""
     import tomllib  # most jobs have no layout
 
+    _check_local("layout", path)
     place, found, says = _shown(path), dict[str, Any](), ""
     try:
         with Path(path).open("rb") as file:
@@ -341,7 +348,7 @@ _VALID: Final[Mapping[str, Callable[[Any], bool]]] = {
     "header": lambda value: value is False,
     "header_line": lambda value: value.__class__ is int and value > 0,
     "default_region": lambda value: isinstance(value, str),
-    "phone_format": lambda value: value in PHONE_FORMATS,
+    "phone_format": lambda value: isinstance(value, str),
     "repeated": _are_texts,
     "columns": lambda value: (
         isinstance(value, dict) and all(isinstance(each, str) or _are_texts(each) for each in value.values())

@@ -16,6 +16,7 @@ from socialapi.bulk.audiences.job import Destination, UploadJob, UploadOptions, 
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.audiences.prepare import prepare_user
 from socialapi.bulk.audiences.sender import send_until_counted
+from socialapi.bulk.inputs.addresses import with_hidden_addresses
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.job import OnProgress, OutcomeKeywords
 from socialapi.bulk.journals.journal import Journal
@@ -209,7 +210,8 @@ async def run_lint(
 
     faults = Faults()
     right = right_options(LintKeywords, keywords, faults)
-    right |= {"kinds": destination.kinds, "takes_effective_at": destination.takes_effective_at, "now": session.now()}
+    right |= {"kinds": destination.kinds, "takes_effective_at": destination.takes_effective_at}
+    right |= {"now": session.now(), "network": session.network}
     if faults:
         with faults:  # what is wrong with the other options
             await lint_records((), **right | {"layout": None, "write_layout": None})
@@ -350,6 +352,7 @@ class CustomAudience(Resource):
         the report so far, if the service refuses the whole job, if it cannot be reached for
         `Config.max_elapsed_seconds`, or if reading the input fails.
         """
+        records = with_hidden_addresses(records)
         return await run_upload(
             self._session, self._options, self._destination, records, AudienceUploadKeywords, options
         )
@@ -375,6 +378,7 @@ class CustomAudience(Resource):
         faults = Faults()
         right = right_options(_KnownToSync, {"snapshot": snapshot, **options}, faults)
         settings = SyncOptions(**{"snapshot": "", **right})
+        desired = with_hidden_addresses(desired)
         return await sync(self._session, self._destination, desired, settings, self._options, faults)
 
     async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
@@ -385,6 +389,7 @@ class CustomAudience(Resource):
         few of them are likely to match. It contains no values, and memory use stays flat. Raises
         InvalidInput as `upload` does.
         """
+        records = with_hidden_addresses(records)
         return await run_lint(self._session, self._destination, records, options)
 
     def targeted(self, *, with_active: bool | None = None, start: str | None = None) -> Pager[TargetingCampaign]:
@@ -443,10 +448,12 @@ class DoNotReachListResource(Resource):
         `effective_at`. `expires_at` is always sent: 13 months after the start of the job by
         default, or after the first row that follows a flush (`flush_after_seconds`).
         """
+        records = with_hidden_addresses(records)
         return await run_upload(self._session, self._options, self._destination, records, UploadKeywords, options)
 
     async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
         """Reads what `upload` would read and reports what to expect of it, like `CustomAudience.lint`."""
+        records = with_hidden_addresses(records)
         return await run_lint(self._session, self._destination, records, options)
 
     async def delete(self) -> DoNotReachList:

@@ -7,6 +7,7 @@ from typing import Any, Literal, TypedDict, Unpack
 
 import attrs
 
+from socialapi.bulk.inputs.addresses import with_hidden_addresses
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.job import OnProgress, OutcomeKeywords
 from socialapi.bulk.journals.journal import Journal
@@ -179,7 +180,7 @@ class Products(Resource):
         the report so far, if the service refuses the whole job, if it cannot be reached for
         `Config.max_elapsed_seconds`, or if reading the input fails.
         """
-        faults = Faults()
+        products, faults = with_hidden_addresses(products), Faults()
         settings = UpsertOptions(**right_arguments(UpsertKeywords, options, faults))
         with faults:
             job = UpsertJob(self._session, self._path["product_catalog_id"], products, settings, self._options)
@@ -195,13 +196,13 @@ class Products(Resource):
         """
         from socialapi.bulk.linting.product_linter import lint_products
 
-        faults = Faults()
+        products, faults = with_hidden_addresses(products), Faults()
         right = right_arguments(ProductLintKeywords, options, faults)
         if faults:
             with faults:  # what is wrong with the other options
                 await lint_products((), **right | {"layout": None, "write_layout": None})
             faults.refuse()
-        return await lint_products(products, now=self._session.now(), **right)
+        return await lint_products(products, now=self._session.now(), network=self._session.network, **right)
 
     async def delete(self, product_keys: str | int | Sequence[str | int]) -> Items[ProductDeletion]:
         """Deletes the products with the given keys for good (section 4.7).

@@ -49,6 +49,7 @@ from socialapi.reports import (
     LintReport,
     RowIssue,
 )
+from socialapi.session.network import Network
 
 _OVERRIDES: Final = frozenset(OVERRIDES)
 _OF_COLUMNS: Final = frozenset({MOJIBAKE, UNKNOWN_COUNTRY})
@@ -64,6 +65,7 @@ async def lint_records(
     takes_effective_at: bool = True,
     now: datetime.datetime | None = None,
     allow_empty: bool = True,
+    network: Network | None = None,
     **reading: Any,
 ) -> LintReport:
     """Returns a report on how an upload of the records, or of the first `sample` records, would go.
@@ -74,8 +76,7 @@ async def lint_records(
     that cannot be used at all, and NoRows for an input without rows that is not allowed; where the
     input breaks later, the report says so.
     """
-    faults, kinds = Faults(), tuple(kinds)
-    options = UploadOptions(**reading)
+    faults, kinds, options = Faults(), tuple(kinds), UploadOptions(**reading)
     if sample is not None and sample < 1:
         faults.append(invalid("sample", "must be a number of rows of at least 1"))
     with faults:
@@ -94,7 +95,7 @@ async def lint_records(
     check_layout_place(write_layout, records)
     linter = preparer.observer = Linter(selection, has_region=options.default_region is not None)
     try:
-        async with open_records(records, selection) as reader:
+        async with open_records(records, selection, network) as reader:
             reader.leave_out([*options.own_files, *([] if write_layout is None else [write_layout])])
             await _look_at(reader, preparer, linter, sample)
         if not (linter.rows or allow_empty):

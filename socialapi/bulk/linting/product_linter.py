@@ -26,6 +26,7 @@ from socialapi.internal.fairness import yield_if_due
 from socialapi.models.products import Product
 from socialapi.models.validation import Faults, invalid
 from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, ColumnLint, Finding, KindLint, LintReport, Risk
+from socialapi.session.network import Network
 
 _HTML_TAG: Final = re.compile(r"<[a-zA-Z/!][^<>]*>").search
 _MANY: Final = 0.1
@@ -45,6 +46,7 @@ async def lint_products(
     write_layout: str | os.PathLike[str] | None = None,
     now: datetime.datetime | None = None,
     allow_empty: bool = True,
+    network: Network | None = None,
 ) -> LintReport:
     """Returns a report on how a load of the products, or of the first `sample` products, would go.
 
@@ -62,7 +64,7 @@ async def lint_products(
     check_layout_place(write_layout, products)
     linter = ProductLinter(selection, now or datetime.datetime.now(datetime.UTC))
     try:
-        async with open_records(products, selection) as reader:
+        async with open_records(products, selection, network) as reader:
             reader.leave_out([*options.own_files, *([] if write_layout is None else [write_layout])])
             async for block in reader:
                 some = block if sample is None else block.part(0, sample - linter.rows)

@@ -480,7 +480,13 @@ WAITS: Final = (
     Bound("the end of `webhooks listen`", *fixed(serving.SHUTDOWN_SECONDS, seconds), "open connections are closed"),
     Bound(
         "a server of an input at an address that is silent",
-        *fixed(remote.READ_SECONDS, lambda n: f"{seconds(n)}, and {seconds(remote.CONNECT_SECONDS)} to connect"),
+        *fixed(
+            remote.READ_SECONDS,
+            lambda n: (
+                f"{seconds(n)}, and {seconds(remote.CONNECT_SECONDS)} to connect; "
+                f"{remote.RETRIES.max_attempts} attempts of a request"
+            ),
+        ),
         _error(errors.InvalidInput),
     ),
     Bound(

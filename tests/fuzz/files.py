@@ -18,6 +18,7 @@ from socialapi.bulk.inputs.feed_xml import read_xml
 from socialapi.bulk.inputs.files import _format_of, opened
 from socialapi.bulk.inputs.numbers import NoDigits, digits_of
 from socialapi.bulk.inputs.reader import Block
+from socialapi.bulk.inputs.remote import Stores
 from socialapi.bulk.products import merchant_values
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.feed import ProductColumns
@@ -63,7 +64,7 @@ def rows_and_end(
     """
     rows: list[Any] = []
     try:
-        with opened(source) as file:
+        with opened(source, "", Stores(None).open) as file:
             if not reads:
                 reads.append(_format_of(file, selection))
             elif source.getvalue().startswith(BOM_UTF8) and reads[0] is not read_xml:

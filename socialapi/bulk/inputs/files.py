@@ -42,7 +42,7 @@ from socialapi.bulk.inputs.reader import (
     by_name,
     convert_from,
 )
-from socialapi.bulk.inputs.remote import RemoteFile, addresses_of, open_address
+from socialapi.bulk.inputs.remote import RemoteFile, Stores
 from socialapi.bulk.output_file import same_file
 from socialapi.errors import InvalidInput, printable
 from socialapi.internal.file_lock import is_lock_file
@@ -217,7 +217,7 @@ Open = Callable[[str], RemoteFile]
 
 
 @contextlib.contextmanager
-def opened(source: Input, instead: str = "", open_file: Open = open_address) -> Iterator[InputFile]:
+def opened(source: Input, instead: str, open_file: Open) -> Iterator[InputFile]:
     """Yields the opened file, and closes it at the end unless the caller opened it.
 
     Raises InvalidInput, with the name of the file unless it may be data, if the file cannot be
@@ -373,7 +373,7 @@ class _FileReader(ThreadedReader[L]):
 
     def __init__(self, selection: Selection[L], network: Network | None) -> None:
         self._selection = selection
-        self._network = network
+        self._stores = Stores(network)
         self._versions: dict[str, FileVersion] = {}
         self._bytes_read = 0
         super().__init__()
@@ -391,7 +391,7 @@ class _FileReader(ThreadedReader[L]):
         return opened(source, self._selection.instead_of_paths, self._open_address)
 
     def _open_address(self, address: str) -> RemoteFile:
-        file = open_address(address, self._network, version=self._versions.get(address))
+        file = self._stores.open(address, self._versions.get(address))
         self._versions[address] = file.version
         if not (self._selection.form.guesses or file.is_delimited):
             file.close()
@@ -658,7 +658,7 @@ class FilesReader(_FileReader[L]):
 
     def _addresses(self, pattern: str) -> Iterable[str]:
         try:
-            found = addresses_of(pattern, self._network)
+            found = self._stores.addresses_of(pattern)
             fault = "no file matches it as a pattern"
         except InvalidInput as problem:
             found, fault = {}, problem.message

@@ -1,13 +1,19 @@
 """Reads files from object stores and web servers.
 
 A version of a file is identified by its size and its ETag or time of last change. All content comes
-from one version: requests are conditional, or the version is checked again after reading.
+from one version: requests are conditional, or the version is checked again after reading. Requests
+that fail are retried as calls are; the libraries of object stores retry theirs themselves.
 """
 
 import asyncio
 import contextlib
+import functools
 import io
+import itertools
+import logging
 import os
+import random
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeVar, cast
 from urllib.parse import quote
@@ -18,9 +24,12 @@ from yarl import URL
 
 from socialapi.bulk.inputs.addresses import scheme_of
 from socialapi.bulk.inputs.reader import FileVersion
-from socialapi.errors import InvalidInput
+from socialapi.errors import InvalidInput, SocialApiError
+from socialapi.internal.secret import hidden
 from socialapi.session.network import Certificates, Network
 from socialapi.session.transport import not_sent_reason
+from socialapi.wire.rate_limit_headers import LimitHeaders
+from socialapi.wire.retry import Failure, RetryPolicy, Wait, decide, failure_of_status
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -30,6 +39,10 @@ MAX_REDIRECTS: Final = 5
 CONNECT_SECONDS: Final = 30.0
 READ_SECONDS: Final = 60.0
 """How long a server may take to send the next bytes."""
+RETRIES: Final = RetryPolicy(max_attempts=5, max_wait_seconds=60.0)
+_headers: Final = LimitHeaders(())
+_sleep: Final = time.sleep
+logger: Final = logging.getLogger("socialapi")
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _ETAGS: Final = ("ETag", "etag")
 _TIMES: Final = ("LastModified", "last_modified", "updated", "mtime", "created")
@@ -152,8 +165,8 @@ class RemoteFile(io.RawIOBase):
             return 0
         if self._in_ranges and self._body is None and self.size is not None:
             self._stop = min(self._at + len(view), self.size)
-        body = self._opened()
-        data = _explained(lambda: body.read(len(view)))
+        # Text is one answer from its beginning to its end. A range can be requested again.
+        data = _explained(lambda: self._read(len(view)), is_repeatable=self._in_ranges)
         if not data and self.size is not None:
             raise InvalidInput(
                 f"it ended after {self._at:,} of {self.size:,} bytes: the connection broke, or it has changed"
@@ -164,6 +177,14 @@ class RemoteFile(io.RawIOBase):
             self._end_body()
             self._check_version()
         return len(data)
+
+    def _read(self, size: int) -> bytes:
+        body = self._opened()
+        try:
+            return body.read(size)
+        except BaseException:
+            self._end_body()
+            raise
 
     def _check_version(self) -> None:
         """Raises InvalidInput if the file was replaced, unless the store itself would have refused."""
@@ -188,59 +209,70 @@ class RemoteFile(io.RawIOBase):
             self._body = None
 
 
-def open_address(address: str, network: Network | None = None, *, version: FileVersion | None = None) -> RemoteFile:
-    """Opens the given version of the file at an address, or its current version.
+class Stores:
+    """The stores that a job reads from."""
 
-    Raises InvalidInput if there is no such file, or its store cannot be reached.
-    """
-    store = _explained(lambda: _store(address, network))
-    try:
-        return RemoteFile(store, version or _explained(store.version))
-    except InvalidInput:
-        store.close()
-        raise
+    def __init__(self, network: Network | None) -> None:
+        self._given = network
+        self._file_systems: dict[str, Any] = {}
 
+    def open(self, address: str, version: FileVersion | None = None) -> RemoteFile:
+        """Opens the given version of the file at an address, or its current version.
 
-def addresses_of(pattern: str, network: Network | None) -> dict[str, FileVersion]:
-    """Returns the address and the version of each file that matches a pattern, sorted by address. A
-    pattern that is the address of a file matches only that file.
-    """
-    scheme = _supported_scheme_of(pattern)
+        Raises InvalidInput if there is no such file, or its store cannot be reached.
+        """
+        store = _explained(lambda: self._store(address))
+        try:
+            return RemoteFile(store, version or _explained(store.version))
+        except InvalidInput:
+            store.close()
+            raise
 
-    def find() -> dict[str, FileVersion]:
-        files = _file_system(scheme, network)
-        if files.isfile(pattern):
-            return {pattern: _OtherStore(files, pattern).version()}
-        found = files.glob(pattern, detail=True).items()
-        return {
-            str(files.unstrip_protocol(name)): _version_in(info)
-            for name, info in sorted(found)
-            if info.get("type") != "directory"
-        }
+    def addresses_of(self, pattern: str) -> dict[str, FileVersion]:
+        """Returns the address and the version of each file that matches a pattern, sorted by address. A
+        pattern that is the address of a file matches only that file.
+        """
+        scheme = _supported_scheme_of(pattern)
 
-    return _explained(find)
+        def find() -> dict[str, FileVersion]:
+            files = self._file_system(scheme)
+            if files.isfile(pattern):
+                return {pattern: _OtherStore(files, pattern).version()}
+            found = files.glob(pattern, detail=True).items()
+            return {
+                str(files.unstrip_protocol(name)): _version_in(info)
+                for name, info in sorted(found)
+                if info.get("type") != "directory"
+            }
 
+        return _explained(find)
 
-def _store(address: str, network: Network | None) -> Store:
-    scheme = _supported_scheme_of(address)
-    address = scheme + address[len(scheme) :]
-    if scheme == "https":
-        return _Website(address, network or Network.of(os.environ, own=True))
-    return (_Bucket if scheme == "s3" else _OtherStore)(_file_system(scheme, network), address)
+    @functools.cached_property
+    def _network(self) -> Network:
+        return self._given or Network.of(os.environ, own=True)
 
+    def _store(self, address: str) -> Store:
+        scheme = _supported_scheme_of(address)
+        address = hidden(scheme + address[len(scheme) :])
+        if scheme == "https":
+            return _Website(address, self._network)
+        return (_Bucket if scheme == "s3" else _OtherStore)(self._file_system(scheme), address)
 
-def _file_system(scheme: str, network: Network | None) -> Any:
-    options: dict[str, Any] = {"use_listings_cache": False}
-    if scheme == "s3":
-        tls = (network or Network.of(os.environ, own=True)).tls
-        options["config_kwargs"] = {"connect_timeout": CONNECT_SECONDS, "read_timeout": READ_SECONDS}
-        if isinstance(tls, Certificates) and tls.authorities is not None:
-            options["client_kwargs"] = {"verify": tls.authorities[1]}
-    try:
-        return _fsspec().filesystem(scheme, **options)
-    except ImportError:
-        package = {"gs": "gcsfs", "abfs": "adlfs"}.get(scheme, "'aiosocialapi[remote]'")
-    raise InvalidInput(f"reading {scheme}:// takes one more library: pip install {package}")
+    def _file_system(self, scheme: str) -> Any:
+        if scheme not in self._file_systems:
+            # One of another job may have been made with other variables of the environment.
+            options: dict[str, Any] = {"use_listings_cache": False, "skip_instance_cache": True}
+            if scheme == "s3":
+                tls = self._network.tls
+                options["config_kwargs"] = {"connect_timeout": CONNECT_SECONDS, "read_timeout": READ_SECONDS}
+                if isinstance(tls, Certificates) and tls.authorities is not None:
+                    options["client_kwargs"] = {"verify": tls.authorities[1]}
+            try:
+                self._file_systems[scheme] = _fsspec().filesystem(scheme, **options)
+            except ImportError:
+                package = {"gs": "gcsfs", "abfs": "adlfs"}.get(scheme, "'aiosocialapi[remote]'")
+                raise InvalidInput(f"reading {scheme}:// takes one more library: pip install {package}") from None
+        return self._file_systems[scheme]
 
 
 def _fsspec() -> Any:
@@ -258,32 +290,74 @@ def _range_of(start: int, stop: int | None) -> str | None:
     return f"bytes={start}-{'' if stop is None else stop - 1}" if start or stop is not None else None
 
 
-def _explained(work: Callable[[], T]) -> T:
-    """Returns the result of `work`. Raises InvalidInput in place of the errors of a store, which may
-    contain an address with its query.
+class _Unavailable(Exception):
+    """A web server does not answer now, and may answer later."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure)
+        self.failure = failure
+
+
+def _explained(work: Callable[[], T], *, is_repeatable: bool = True) -> T:
+    """Returns the result of `work`, after more attempts if it may be repeated. Raises InvalidInput in place
+    of the errors of a store, which may contain an address with its query.
     """
-    try:
-        return work()
-    except InvalidInput:
-        raise
-    except FileNotFoundError:
-        says = "there is no such file"
-    except PermissionError:
-        says = "reading it is not permitted: check the credentials of the store"
-    except TimeoutError:
-        says = f"the store did not answer for {READ_SECONDS:.0f} s"
-    except aiohttp.ClientPayloadError:
-        says = "it broke off before its end"
-    except (aiohttp.ClientConnectorError, aiohttp.ClientHttpProxyError) as problem:
-        says = not_sent_reason(problem)
-    except aiohttp.ClientConnectionError:
-        says = "the connection broke"
-    except (ValueError, aiohttp.InvalidURL):
-        says = "this is not an address"
-    except Exception as problem:  # noqa: BLE001  # of the library of any store
-        kind = type(problem).__name__
-        says = _NO_CREDENTIALS if kind == "NoCredentialsError" else f"the store cannot be read ({kind})"
+    waited = 0.0
+    for attempt in itertools.count(1):
+        try:
+            return work()
+        except Exception as problem:  # noqa: BLE001  # of the library of any store
+            failure, says = _failure_of(problem), _says(problem)
+        decision = decide(
+            RETRIES,
+            repeatable=is_repeatable,
+            attempt=attempt,
+            failure=failure,
+            elapsed_seconds=0.0,
+            jitter=random.random(),  # noqa: S311  # spreads requests, and keeps no secret
+            waited_seconds=waited,
+        )
+        if not isinstance(decision, Wait):
+            break
+        logger.info("reading a file: %s, repeating in %.1f s", says, decision.seconds)
+        _sleep(decision.seconds)
+        waited += decision.seconds
     raise InvalidInput(says)
+
+
+def _failure_of(problem: Exception) -> Failure:
+    """Returns whether the same request may succeed later."""
+    if isinstance(problem, _Unavailable):
+        return problem.failure
+    transient = (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, TimeoutError)
+    is_final = not isinstance(problem, transient) or isinstance(problem, aiohttp.ClientSSLError)
+    return Failure("yes" if is_final else "unknown", "")
+
+
+def _says(problem: Exception) -> str:
+    """Returns why a file cannot be read, without its address."""
+    kind = type(problem).__name__
+    says = _NO_CREDENTIALS if kind == "NoCredentialsError" else f"the store cannot be read ({kind})"
+    match problem:
+        case SocialApiError():
+            says = str(problem)
+        case _Unavailable():
+            says = f"the server answered {problem.failure.summary}"
+        case FileNotFoundError():
+            says = "there is no such file"
+        case PermissionError():
+            says = "reading it is not permitted: check the credentials of the store"
+        case TimeoutError():
+            says = f"the store did not answer for {READ_SECONDS:.0f} s"
+        case aiohttp.ClientPayloadError():
+            says = "it broke off before its end"
+        case aiohttp.ClientConnectorError() | aiohttp.ClientHttpProxyError():
+            says = not_sent_reason(problem)
+        case aiohttp.ClientConnectionError():
+            says = "the connection broke"
+        case ValueError():  # with aiohttp's of an address
+            says = "this is not an address"
+    return says
 
 
 # Web servers ---------------------------------------------------------------------------------------------------------
@@ -353,10 +427,16 @@ class _Website:
             )
             location = reply.headers.get("Location")
             if reply.status not in _REDIRECTS or location is None:
-                return reply
+                break
             reply.close()
             url = url.join(_url(location))
-        raise InvalidInput(f"it redirects more than {MAX_REDIRECTS} times")
+        else:
+            raise InvalidInput(f"it redirects more than {MAX_REDIRECTS} times")
+        failure = failure_of_status(reply.status, _headers.retry_after_seconds(reply.headers, time.time()))
+        if reply.status >= 400 and failure.executed != "yes":
+            reply.close()
+            raise _Unavailable(failure)
+        return reply
 
 
 def _url(address: str) -> URL:
@@ -462,7 +542,7 @@ class _OtherStore:
 
     files: Any
     address: str
-    is_conditional: bool = False
+    is_conditional: ClassVar[bool] = False
 
     def version(self) -> FileVersion:
         found = self.files.info(self.address)
@@ -471,10 +551,9 @@ class _OtherStore:
         return _version_in(found)
 
     def get(self, version: FileVersion, start: int, stop: int | None) -> Body:
-        file = self.files.open(self.address, "rb")
-        if self.version() != version:
-            file.close()
+        if stop is None and self.version() != version:  # of a range, it is checked at the end alone
             raise InvalidInput(_CHANGED)
+        file = self.files.open(self.address, "rb")
         file.seek(start)
         return _File(file)
 
@@ -498,6 +577,8 @@ class _Bucket(_OtherStore):
             if self.version() != version:  # of which the library tells in several ways
                 raise InvalidInput(_CHANGED) from None
             raise
+        if found.get("ETag", version.etag) != version.etag:  # some stores ignore the condition
+            raise InvalidInput(_CHANGED)
         return _Object(found["Body"], self.files.loop)
 
 

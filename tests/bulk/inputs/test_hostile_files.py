@@ -23,6 +23,7 @@ from socialapi.bulk.audiences.cells import user_rows
 from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.inputs.files import opened, read_file
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, Selection
+from socialapi.bulk.inputs.remote import Stores
 from socialapi.bulk.linting.linter import lint_records
 from socialapi.bulk.linting.product_linter import lint_products
 from socialapi.bulk.products.cells import product_rows
@@ -187,7 +188,7 @@ def reading(source: Any) -> Reading:
     is_users = name.startswith("users")
     selection: Selection[Any] = IdentifierColumns.of(None, IDENTIFIER_KINDS) if is_users else ProductColumns.of(None)
     try:
-        with opened(source) as file:
+        with opened(source, "", Stores(None).open) as file:
             for block in read_file(file, selection):
                 if isinstance(selection, ProductColumns):
                     rows += [(row.shape, row.problem) for row in product_rows(block)]

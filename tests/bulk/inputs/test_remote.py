@@ -2,6 +2,8 @@
 
 import gzip
 import io
+import ssl
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -12,25 +14,30 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from socialapi import Client, Config, OAuth1
 from socialapi.bulk.audiences.columns import IdentifierColumns
+from socialapi.bulk.inputs import remote
 from socialapi.bulk.inputs.addresses import is_address, name_of_address
 from socialapi.bulk.inputs.formats import open_records
 from socialapi.bulk.inputs.reader import TableForm
-from socialapi.bulk.inputs.remote import MAX_REDIRECTS
+from socialapi.bulk.inputs.remote import MAX_REDIRECTS, RETRIES
 from socialapi.bulk.journals.journal import fingerprint
-from socialapi.errors import InvalidInput
+from socialapi.errors import BulkError, InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS
 from tests.bulk.input_files import open_users, read, read_until_error, values
-from tests.support.server import Cut, Received, Server, Step, answer
+from tests.session.test_tracebacks import frames_of
+from tests.support.server import Cut, Fault, Received, Server, Step, answer
 from tests.support.tls import Authority
 
 CSV: Final = b"email\n" + b"".join(b"%06d@example.com\n" % number for number in range(30_000))
 EVERYBODY: Final = [[f"{number:06d}@example.com"] for number in range(30_000)]
 
 
-def parquet() -> bytes:
+def parquet(rows: int = len(EVERYBODY)) -> bytes:
     sink = io.BytesIO()
-    table = pyarrow.table({"unused": [f"{n:0200d}" for n in range(30_000)], "email": [one for (one,) in EVERYBODY]})
+    table = pyarrow.table(
+        {"unused": [f"{n:0200d}" for n in range(rows)], "email": [one for (one,) in EVERYBODY[:rows]]}
+    )
     pyarrow.parquet.write_table(table, sink, compression="none", use_dictionary=False)
     return sink.getvalue()
 
@@ -69,6 +76,14 @@ async def server(authority: Authority, monkeypatch: pytest.MonkeyPatch) -> Async
     monkeypatch.setenv("SOCIALAPI_CA_FILE", str(authority.file))
     async with Server(tls=authority.server("127.0.0.1")) as running:
         yield running
+
+
+@pytest.fixture(autouse=True)
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The waits before requests that are repeated."""
+    found = list[float]()
+    monkeypatch.setattr(remote, "_sleep", found.append)
+    return found
 
 
 def address(server: Server, site: Website, path: str = "/exports/crm.csv") -> str:
@@ -132,7 +147,81 @@ CUT_SHORT: Final[dict[str, Website]] = {
 async def test_a_file_that_ends_early_ends_the_input(server: Server, how: str) -> None:
     rows, error = await read_until_error(address(server, CUT_SHORT[how]), InvalidInput)
     assert values(rows) == EVERYBODY[: len(rows)]
+    assert len(server.requests) == 2  # a look, and one request from the beginning to the end
     assert str(error).startswith(f"{server.url}/exports/crm.csv: ")
+
+
+TRANSIENT: Final[dict[str, tuple[Step, tuple[float, float]]]] = {
+    "503": (answer(status=503), (0, 0.5)),
+    "429": (answer(status=429), (0.5, 2)),
+    "429, with a time": (answer(status=429, Retry_After="7"), (7, 8)),
+    "a reset": (Fault.RESET, (0, 0.5)),
+    "an answer that breaks off": (Cut(b""), (0, 1)),
+}
+
+
+@pytest.mark.parametrize("fault", TRANSIENT)
+@pytest.mark.parametrize("path", ["/crm.csv", "/crm.parquet"])
+async def test_a_request_that_fails_for_the_moment_is_repeated_under_the_same_condition(
+    server: Server, waits: list[float], path: str, fault: str
+) -> None:
+    step, (least, most) = TRANSIENT[fault]
+    is_text, failed = path.endswith("csv"), Counter[str]()
+    site = Website(CSV[: 6 + 19 * 2_000] if is_text else parquet(2_000))
+
+    async def serve(asked: Received) -> Any:
+        which = asked.headers.get("range", "")
+        if which != "bytes=0-0":
+            assert asked.headers["if-match"] == '"one"'
+        # A body of text that has begun is never asked for again.
+        if failed[which] == 2 or (isinstance(step, Cut) and (is_text or which == "bytes=0-0")):
+            return await site.serve(asked)
+        failed[which] += 1
+        return Cut((await site.serve(asked))[:-40]) if isinstance(step, Cut) else step
+
+    where = address(server, site, path)
+    server.then = serve
+    assert values(await read(where)) == EVERYBODY[:2_000]
+    assert all(least <= each <= most for each in waits)
+    assert len(waits) >= failed.total() // 2  # after a reset, aiohttp asks once more by itself
+
+
+async def test_after_some_attempts_or_where_the_wait_would_be_long_a_server_is_given_up(
+    server: Server, waits: list[float]
+) -> None:
+    path = address(server, Website(CSV))
+    server.then = answer(status=503)
+    _, error = await read_until_error(path, InvalidInput)
+    assert str(error) == f"{path}: the server answered HTTP 503"
+    assert len(server.requests) == RETRIES.max_attempts == len(waits) + 1
+    server.then = answer(status=429, Retry_After="3600")
+    _, error = await read_until_error(path, InvalidInput)
+    assert str(error) == f"{path}: the server answered HTTP 429"
+    assert len(server.requests) == RETRIES.max_attempts + 1
+
+
+@pytest.mark.parametrize("status", [200, 302, 403, 412, 503])
+@pytest.mark.parametrize("job", ["upload", "sync", "lint", "upsert"])
+async def test_no_frame_of_an_error_shows_a_query(
+    server: Server, authority: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str, status: int
+) -> None:
+    monkeypatch.delenv("SOCIALAPI_CA_FILE")  # the client's own settings are enough for every job
+    config, trust = Config(ads_url=server.url), ssl.create_default_context(cafile=authority.file)
+    async with Client(config, [OAuth1("key", "secret", "token", "secret")], ssl=trust) as client:
+        audience = client.ads.account("a1").custom_audience("c1")
+        run: Any = client.catalog("1").products.upsert if job == "upsert" else getattr(audience, job)
+        options = {"snapshot": tmp_path / "snapshot"} if job == "sync" else {}
+        server.then = answer(
+            b"email,email\n", status=status, Location="http://h.example/?token=planted", Content_Encoding="br"
+        )
+        for where in (f"{server.url}/a.csv?token=planted", [f"{server.url}/a.csv?token=planted"]):
+            with pytest.raises((InvalidInput, BulkError)) as failed:
+                await run(where, **options)
+            assert "certificate" not in str(failed.value)
+            for frame in frames_of(failed.value):
+                if frame.f_globals["__name__"].startswith("socialapi"):
+                    shown = [name for name, value in frame.f_locals.items() if "planted" in repr(value)]
+                    assert not shown, (frame.f_code, shown)
 
 
 async def test_what_deletes_refuses_a_file_whose_end_cannot_be_told_from_a_broken_connection(server: Server) -> None:

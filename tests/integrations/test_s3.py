@@ -1,6 +1,7 @@
 """Exports in a bucket of S3, which moto serves: patterns, versions and credentials."""
 
 import gzip
+import hashlib
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +13,8 @@ from socialapi.emulator import Emulator
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.resources.audiences import CustomAudience
 from tests.bulk.input_files import read_until_error
+from tests.proofs.processes import service
+from tests.proofs.test_files_of_jobs import audience_arguments, kill_after, run, started
 
 PATTERN: Final = "s3://crm/part-*.csv.gz"
 
@@ -24,7 +27,6 @@ def part(*numbers: int) -> bytes:
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """A bucket with three parts of an export."""
     import boto3
-    import s3fs
     from moto.server import ThreadedMotoServer
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
@@ -34,7 +36,6 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    s3fs.S3FileSystem.clear_instance_cache()
     client = boto3.client("s3")
     client.create_bucket(Bucket="crm")
     for number in range(3):
@@ -43,7 +44,6 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         )
     client.put_object(Bucket="crm", Key="other.csv", Body=b"email\nother@example.com\n")
     yield client
-    s3fs.S3FileSystem.clear_instance_cache()
     server.stop()
 
 
@@ -90,11 +90,38 @@ async def test_a_journal_knows_a_changed_object_and_a_missing_one_or_missing_cre
     assert str(error) == "s3://crm/none.csv: there is no such file"
     _, error = await read_until_error("s3://crm/none-*.csv", InvalidInput)
     assert str(error) == "s3://crm/none-*.csv: no file matches it as a pattern"
-    import s3fs
-
-    s3fs.S3FileSystem.clear_instance_cache()
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     _, error = await read_until_error(path, InvalidInput)
     assert "no credentials of the store were found" in str(error)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("job", "option"), [("upload", "journal"), ("sync", "snapshot")])
+def test_a_job_that_is_killed_is_resumed_by_the_command_line_and_knows_a_part_that_has_changed(
+    bucket: Any, tmp_path: Path, job: str, option: str
+) -> None:
+    def put(part_number: int, *numbers: int) -> None:
+        bucket.put_object(Bucket="crm", Key=f"part-{part_number}.csv.gz", Body=part(*numbers))
+
+    for number in range(3):
+        put(number, *range(number * 1_500, number * 1_500 + 1_500))
+    (tmp_path / "job").mkdir()
+    file = str(tmp_path / "job" / option)
+    with service() as emulator:
+        command = audience_arguments(emulator, job, PATTERN, f"--{option}", file, "--concurrency", "2")
+        again = ["jobs", "resume", file] if job == "upload" else command
+        for arguments in (command, again):
+            with started(emulator, arguments, tmp_path / "job") as process:
+                kill_after(emulator, 3, process)
+        if job == "upload":
+            put(2, *range(1_500))
+            refused = run(emulator, again, tmp_path / "job")
+            assert (refused.status, "version of file 3" in refused.err) == (2, True), refused.err
+            put(2, *range(3_000, 4_500))
+        end = run(emulator, again, tmp_path / "job")
+        assert (end.status, end.report["read"], end.report["pending"]) == (0, 4_500, 0), end.err
+        assert emulator.members() == {
+            ("email", hashlib.sha256(b"%d@example.com" % number).hexdigest()) for number in range(4_500)
+        }

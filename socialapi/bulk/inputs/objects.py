@@ -33,6 +33,8 @@ MAX_NAMES_PER_OBJECT: Final = 10_000
 """More are data: each of them would be looked at."""
 OBJECTS_JUDGED: Final = 1_000
 """The first objects of a file, whose names are those of the file."""
+_LISTS_JUDGED: Final = 8
+"""The lists of a file, each of at least `BYTES_PER_BLOCK`, after which fewer objects must do."""
 _MAX_DIGITS: Final = 9
 """Of an index in a path."""
 _MAX_DEPTH: Final = 8
@@ -237,6 +239,28 @@ def _paths_in(item: Any, before: str = "", depth: int = 0) -> Iterator[str]:
             yield before + name
 
 
+def _with_judged(lists: Iterator[list[Item]]) -> Iterator[tuple[list[Item], list[Item]]]:
+    """Yields each list, and the items by which the file is judged if it is the first one: also those behind it."""
+    head, error = list[list[Item]](), None
+    try:
+        while len(head) < _LISTS_JUDGED and sum(map(len, head)) < OBJECTS_JUDGED:
+            head.append(next(lists))
+    except StopIteration:
+        pass
+    except Exception as fault:  # noqa: BLE001 - raised again below
+        error = fault
+    while head:
+        yield head[0], [item for some in head for item in some]
+        del head[0]
+    if error is not None:
+        raise error
+    yield from ((some, some) for some in lists)
+
+
+def _objects_of(items: Sequence[Item], selection: Selection[Any]) -> Sequence[Object]:
+    return with_paths([item if isinstance(item, dict | Fault) else NOT_AN_OBJECT for item, _ in items], selection)
+
+
 def blocks_of_items(items: Iterator[Item | tuple[()]], selection: Selection[L], expected: str) -> Iterator[Block[L]]:
     """Yields the items of a file in blocks; one that is no mapping is a row with a fault.
 
@@ -245,16 +269,15 @@ def blocks_of_items(items: Iterator[Item | tuple[()]], selection: Selection[L], 
     """
     objects = ObjectBlocks(selection)
     number, is_checked = 1, False
-    for some in in_lists(items):
-        found: Sequence[Object] = [item if isinstance(item, dict | Fault) else NOT_AN_OBJECT for item, _ in some]
-        found = with_paths(found, selection)
-        if not is_checked and any(item is not IS_BLANK for item in found):
+    for some, judged in _with_judged(in_lists(items)):
+        if not is_checked and any(item is not IS_BLANK for item, _ in some):
             is_checked = True
+            found = _objects_of(judged, selection)
             if all(isinstance(item, Fault) for item in found):
                 first = next(item.reason for item in found if isinstance(item, Fault) and item is not IS_BLANK)
                 raise InvalidInput(f"none of the first {expected}. The first one {first}")
             check_names(names_of(found[:OBJECTS_JUDGED]), found, selection)
-        yield from objects.blocks(found, number, [line for _, line in some])
+        yield from objects.blocks(_objects_of(some, selection), number, [line for _, line in some])
         number += len(some)
     if number == 1:
         raise NoRows("the array is empty")

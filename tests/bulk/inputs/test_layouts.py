@@ -229,8 +229,9 @@ async def test_one_layout_is_of_all_files_of_a_run_and_of_all_that_have_changed_
     assert (await lint_records("[12l].*", layout="l.toml")).rows == 2
 
 
-async def test_json_is_judged_by_its_first_1000_objects() -> None:
-    lines = [f'{{"email":"p{n}@example.com"}}\n' for n in range(1_001)]
+@pytest.mark.parametrize("size", [0, 4_000])
+async def test_json_is_judged_by_its_first_1000_objects(size: int) -> None:
+    lines = [f'{{"email":"p{n}@example.com","note":"{"x" * size}"}}\n' for n in range(1_001)]
     await lint_records(written("a.jsonl", "".join(lines)), write_layout="l.toml")
     lines[1_000] = f'{{"email":"{ANN}","phone":"{PHONE}"}}\n'
     assert not held("phone_number", PHONE) & await uploaded(written("b.jsonl", "".join(lines)), layout="l.toml")

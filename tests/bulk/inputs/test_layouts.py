@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+import fsspec
 import pyarrow
 import pytest
 from pyarrow import parquet
@@ -211,6 +212,30 @@ async def test_a_file_that_has_changed_stops_before_the_first_request_and_says_h
     with pytest.raises(InvalidInput, match="the file differs from the layout"):
         await job_of(service, ["a", path], layout="l.toml").run()
     assert not service.members
+
+
+async def test_a_file_at_an_address_has_a_layout_as_a_local_one_and_a_layout_at_an_address_is_refused() -> None:
+    memory = fsspec.filesystem("memory")
+    memory.pipe_file("/a.csv", TABLE.encode())
+    memory.pipe_file("/b.csv", TABLE.replace(";", ",").encode())
+    await lint_records("memory://a.csv", write_layout="l.toml")
+    assert await uploaded("memory://a.csv", layout="l.toml") >= held("email", ANN, BOB)
+    with pytest.raises(
+        InvalidInput, match=r"memory://b\.csv: the file differs from the layout l\.toml: the delimiter is ','"
+    ):
+        await uploaded("memory://b.csv", layout="l.toml")
+    for option in ("layout", "write_layout"):
+        options: Any = {option: "https://host.example/l.toml?token=1"}
+        with pytest.raises(InvalidInput, match=f"^{option} is a file of this machine, not one at an address$"):
+            await lint_records("memory://a.csv", **options)
+
+
+async def test_a_key_is_a_column_of_the_layout_whether_it_is_read_or_not() -> None:
+    await lint_records(written("a.csv", TABLE), write_layout="l.toml")
+    await uploaded("a.csv", layout="l.toml", key="Kunde", outcomes="o.csv")
+    assert content_of("o.csv") == b"row,key,outcome,reason\r\n1,1,accepted,\r\n2,2,accepted,\r\n"
+    with pytest.raises(InvalidInput, match="Mail"):
+        await uploaded("a.csv", layout="l.toml", key="Mail", outcomes="o.csv")
 
 
 async def test_one_layout_is_of_all_files_of_a_run_and_of_all_that_have_changed_some_are_named() -> None:

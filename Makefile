@@ -234,8 +234,9 @@ $(SITE_TOOLS): docs/requirements.txt | $(DOCS)/bin/python
 	@touch $@
 
 # What builds, judges and audits a release. It never has the package, which is tried in environments of its own.
-$(RELEASERS): tools/requirements.txt | $(RELEASE)/bin/python
+$(RELEASERS): tools/requirements.txt tools/requirements-build.txt | $(RELEASE)/bin/python
 	@echo "Installing what checks a release …"
+	@$(RELEASE)/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes --requirement tools/requirements-build.txt
 	@$(RELEASE)/bin/python -m pip --quiet --disable-pip-version-check install --requirement tools/requirements.txt
 	@touch $@
 

@@ -16,15 +16,33 @@ FLAGS = [] if os.name == "nt" else ["-std=c11", "-fvisibility=hidden", *OPTIMIZE
 LINK = re.compile(r"\]\((?!https:|#)([^)\s]+)\)")
 
 
+def repository(environment: Mapping[str, str]) -> str:
+    """Returns the address of the repository, which the workflow that releases a version knows; else an empty text."""
+    name = environment.get("GITHUB_REPOSITORY")
+    return f"{environment.get('GITHUB_SERVER_URL', 'https://github.com')}/{name}" if name else ""
+
+
+def urls(environment: Mapping[str, str]) -> dict[str, str]:
+    """Returns the links that a package index shows beside the description."""
+    address = repository(environment)
+    paths = {
+        "Source": "",
+        "Documentation": "/tree/HEAD/docs",
+        "Changelog": "/blob/HEAD/CHANGELOG.md",
+        "Issues": "/issues",
+        "Security": "/blob/HEAD/SECURITY.md",
+    }
+    return {name: address + path for name, path in paths.items()} if address else {}
+
+
 def description(readme: str, environment: Mapping[str, str]) -> str:
     """Returns the README as a package index shows it: with absolute links to the repository.
 
-    The workflow that releases a version knows the repository; elsewhere links stay as they are.
+    Without the repository's address links stay as they are.
     """
-    repository, commit = environment.get("GITHUB_REPOSITORY"), environment.get("GITHUB_SHA")
-    if not (repository and commit):
+    address, commit = repository(environment), environment.get("GITHUB_SHA")
+    if not (address and commit):
         return readme
-    address = f"{environment.get('GITHUB_SERVER_URL', 'https://github.com')}/{repository}"
 
     def absolute(link: re.Match[str]) -> str:
         kind = "raw" if link[1].endswith((".png", ".svg")) else "blob"
@@ -39,11 +57,13 @@ if __name__ == "__main__":
         sources=sorted(map(str, FOLDER.glob("*.c"))),
         depends=sorted(map(str, FOLDER.glob("*.h"))),
         extra_compile_args=FLAGS,
-        optional=True,  # the package does everything without it, so that an install needs no compiler
+        # The package does everything without it, so that an install needs no compiler. A wheel for one kind of machine has it.
+        optional="CIBUILDWHEEL" not in os.environ,
     )
     is_pure = os.environ.get(SWITCH, "0") not in ("", "0") or "free-threading" in sys.version
     setup(
         ext_modules=[] if is_pure else [native],
         long_description=description(Path("README.md").read_text("utf-8"), os.environ),
         long_description_content_type="text/markdown",
+        project_urls=urls(os.environ),
     )

@@ -566,7 +566,10 @@ REPOSITORY: Final = {"GITHUB_REPOSITORY": "owner/name", "GITHUB_SHA": "0a1b2c"}
 
 def test_a_package_index_shows_the_readme_with_all_of_its_links_and_pictures() -> None:
     """Rendered as an index does. Its links are absolute once a release knows the address of the repository."""
-    description = runpy.run_path(str(ROOT / "setup.py"))["description"]
+    setup = runpy.run_path(str(ROOT / "setup.py"))
+    description = setup["description"]
+    assert setup["urls"]({}) == {}
+    assert setup["urls"](REPOSITORY)["Changelog"] == "https://github.com/owner/name/blob/HEAD/CHANGELOG.md"
     readme = README.read_text("utf-8")
     assert description(readme, {}) == readme
     shown = readme_renderer.markdown.render(description(readme, REPOSITORY)) or ""

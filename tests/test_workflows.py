@@ -13,7 +13,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from tests.fuzz.table import ALL
-from tools.release_check import TAG_VARIABLE
+from tools.release_check import MACHINES, TAG_VARIABLE
 
 ROOT: Final = Path(__file__).parents[1]
 FOLDER: Final = ROOT / ".github" / "workflows"
@@ -58,17 +58,46 @@ def test_the_pythons_that_have_to_pass_are_those_that_the_package_is_classified_
     assert not set(tried) & set(classified)
     assert all(each["experimental"] is True for each in matrix["include"])
     assert project["requires-python"] == f">={classified[0]}"
-    (built,) = [step["env"]["CIBW_BUILD"] for _, step in steps("release.yml") if "CIBW_BUILD" in step.get("env", {})]
-    assert built.split() == [f"cp{version.replace('.', '')}-manylinux_*" for version in classified]
+    assert wheels()["build"] == [f"cp{version.replace('.', '')}-*" for version in classified]
+
+
+def wheels() -> dict[str, Any]:
+    found: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["cibuildwheel"]
+    return found
+
+
+def test_each_machine_that_has_wheels_has_a_runner_that_builds_them() -> None:
+    job = workflow("release.yml")["jobs"]["wheels"]
+    built = {(each["runner"].split("-")[0], each["archs"]) for each in job["strategy"]["matrix"]["include"]}
+    runners = {"linux": "ubuntu", "macos": "macos", "windows": "windows"}
+    assert built == {(runners[platform], arch) for platform in MACHINES for arch in wheels()[platform]["archs"]}
+    machines = {arch.lower() for platform in MACHINES for arch in wheels()[platform]["archs"]}
+    assert machines == {each.partition("_")[2] for names in MACHINES.values() for each in names}
+    assert {"CIBW_ARCHS": "${{ matrix.archs }}"} in [step.get("env") for step in job["steps"]]
+
+
+def test_what_builds_a_release_is_named_with_its_hash_and_no_address() -> None:
+    text = (ROOT / "tools" / "requirements-build.txt").read_text("utf-8").replace("\\\n", "")
+    named = [line for line in text.splitlines() if not line.startswith("#")]
+    assert [line for line in named if not re.fullmatch(r"[\w-]+==[^ ]+ +(; .+?)?( +--hash=sha256:[0-9a-f]{64})+", line)] == []
+    assert {"build", "cibuildwheel", "setuptools"} <= {line.partition("==")[0] for line in named}
+    install = "pip install --require-hashes --requirement"
+    assert f"python -m {install} tools/requirements-build.txt" in commands("release.yml")
+    assert wheels()["before-build"] == f"python -m {install} {{project}}/tools/requirements-build.txt"
+    assert wheels()["build-frontend"]["args"] == ["--no-isolation"]
+
+
+def test_whatever_is_pinned_is_kept_current() -> None:
+    updates = yaml.safe_load((FOLDER.parent / "dependabot.yml").read_text("utf-8"))["updates"]
+    assert {each["package-ecosystem"] for each in updates} == {"github-actions", "docker", "pip"}
+    (folders,) = [each["directories"] for each in updates if each["package-ecosystem"] == "pip"]
+    pinned = [*ROOT.glob("constraints*.txt"), *ROOT.glob("[a-z]*/**/requirements*.txt")]
+    assert {f"/{path.parent.relative_to(ROOT)}".removesuffix("/.") or "/" for path in pinned} == set(folders)
 
 
 def test_the_containers_that_build_wheels_know_what_makes_the_links_of_the_description_absolute() -> None:
-    (passed,) = [
-        step["env"]["CIBW_ENVIRONMENT_PASS_LINUX"]
-        for _, step in steps("release.yml")
-        if "CIBW_BUILD" in step.get("env", {})
-    ]
-    assert passed.split() == sorted(set(re.findall(r"GITHUB_\w+", (ROOT / "setup.py").read_text("utf-8"))))
+    passed = wheels()["linux"]["environment-pass"]
+    assert passed == sorted(set(re.findall(r"GITHUB_\w+", (ROOT / "setup.py").read_text("utf-8"))))
 
 
 def test_what_was_never_tried_may_fail_and_says_so() -> None:
@@ -151,11 +180,8 @@ def test_every_job_has_an_end_and_may_only_read(name: str) -> None:
         assert content.get("permissions") == ({"id-token": "write"} if job == "publish" else None)
 
 
-def test_actions_of_a_release_are_commits_and_the_others_have_a_major_version() -> None:
-    for job, step in steps("ci.yml"):
-        if "uses" in step:
-            assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step["uses"]), job
-    used = re.findall(r"uses: (.+)", (FOLDER / "release.yml").read_text("utf-8"))
+def test_actions_are_commits() -> None:
+    used = re.findall(r"uses: (.+)", "".join((FOLDER / name).read_text("utf-8") for name in NAMES))
     assert used
     assert [line for line in used if not re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", line)] == []
     commits = dict(line.split("@") for line in used)

@@ -34,6 +34,12 @@ PACKED: Final = (".py", ".pyi", ".json", ".lua", ".html", "py.typed")
 """How the names of the package's files end that have to be in both archives."""
 BESIDE: Final = ("LICENSE", "README.md", "CHANGELOG.md", "SECURITY.md", "Makefile", "constraints.txt", "setup.py")
 """What the source archive has besides, so that whoever has it alone can build and test."""
+MACHINES: Final = {
+    "linux": ("manylinux_x86_64", "manylinux_aarch64", "musllinux_x86_64", "musllinux_aarch64"),
+    "macos": ("macosx_arm64", "macosx_x86_64"),
+    "windows": ("win_amd64",),
+}
+"""The machines that have a wheel with the extension, by what cibuildwheel calls their platform."""
 TIMEOUT_SECONDS: Final = 300
 TAG_VARIABLE: Final = "RELEASE_TAG"
 _SWITCH: Final = "SOCIALAPI_NO_SPEEDUPS"
@@ -143,6 +149,20 @@ def check_sdist(path: Path, root: Path) -> None:
         check_metadata(path.name, info.read().decode(), root)
 
 
+def check_planned_wheels(source: Path) -> list[str]:
+    """Returns the wheels that a release would build, as cibuildwheel names them. Raises Refusal unless each Python of the
+    classifiers has one for each of MACHINES.
+    """
+    classifiers = tomllib.loads((source / "pyproject.toml").read_text("utf-8"))["project"]["classifiers"]
+    pythons = re.findall(r"Python :: 3\.(\d+)", "\n".join(classifiers))
+    ask = [sys.executable, "-m", "cibuildwheel", "--print-build-identifiers", "--platform"]
+    planned = [each for platform in MACHINES for each in run([*ask, platform], source).split()]
+    machines = [machine for each in MACHINES.values() for machine in each]
+    if differ := set(planned) ^ {f"cp3{python}-{machine}" for python in pythons for machine in machines}:
+        raise Refusal(f"the wheels of the release and the supported ones differ in {', '.join(sorted(differ))}")
+    return planned
+
+
 # Building and installing ----------------------------------------------------------------------------------------------
 
 
@@ -188,7 +208,7 @@ def copy_sources(root: Path, to: Path) -> bool:
 
 def build(source: Path, out: Path) -> tuple[Path, Path]:
     """Returns the wheel without the extension and the source archive that it was built from."""
-    run([sys.executable, "-m", "build", "--outdir", out, source], out.parent, **{_SWITCH: "1"})
+    run([sys.executable, "-m", "build", "--no-isolation", "--outdir", out, source], out.parent, **{_SWITCH: "1"})
     (wheel,), (sdist,) = out.glob("*.whl"), out.glob("*.tar.gz")
     return wheel, sdist
 
@@ -275,6 +295,8 @@ def check_release(root: Path, folder: Path, *, tag: str | None, rows: int, out: 
     if is_changed and tag is not None:
         raise Refusal("there are changes that are not committed")
     report.done(f"version {version}, as the changelog says")
+    planned = check_planned_wheels(source)
+    report.done(f"a release has {len(planned)} wheels with the extension: {', '.join(planned)}")
     wheel, sdist = build(source, built)
     report.done(f"built {wheel.name} ({wheel.stat().st_size:,} bytes) and {sdist.name} ({sdist.stat().st_size:,})")
     check_wheel(wheel, source)

@@ -9,8 +9,10 @@ off for a process, and leaves it out of a wheel that is built. With `SOCIALAPI_H
 extension is used, but hashlib hashes.
 """
 
+import functools
 import hashlib
 import importlib
+import logging
 import os
 import sys
 import warnings
@@ -96,6 +98,16 @@ if IS_ENABLED and WHY_HASHLIB:
     def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, /) -> Digests:
         """Returns the column that is hashed in C otherwise."""
         return Digests(digests_of(cells, kind))
+
+
+@functools.cache
+def log_if_disabled() -> None:
+    """Logs once that jobs are slower, as a warning unless that is what the environment asks for."""
+    if WHY_DISABLED:
+        level = logging.INFO if SWITCH in WHY_DISABLED else logging.WARNING
+        logging.getLogger("socialapi").log(
+            level, "jobs run slower without the extension in C: %s", WHY_DISABLED
+        )
 
 
 def description() -> str:

@@ -13,6 +13,7 @@ from typing import Any, Final, Generic, Literal, Protocol, Self, TypedDict, Type
 
 import attrs
 
+from socialapi._speedups import log_if_disabled
 from socialapi.bulk.counters import RowCounters
 from socialapi.bulk.dispatcher import Concurrency, Dispatcher, Sendable
 from socialapi.bulk.inputs.addresses import ONLY_HERE, is_address
@@ -329,6 +330,7 @@ def run_job(
     The coroutine raises InvalidInput if no row of the input could be read, and BulkError if the job
     stopped later.
     """
+    log_if_disabled()
     run = JobRun(reader, stage, counters, description, options, session)
     if session.telemetry is None:
         return run.run()

@@ -43,6 +43,26 @@ def test_an_extension_that_was_built_from_other_sources_is_not_used() -> None:
     assert why == "built for another version: install the package again"
 
 
+@pytest.mark.parametrize(
+    ("switch", "level"), [("", "WARNING"), ("1", "INFO")], ids=["not what was asked for", "switched off"]
+)
+def test_the_first_job_without_it_logs_once_why(switch: str, level: str) -> None:
+    script = f"""
+import asyncio, logging, sys
+{"" if switch else "sys.modules['socialapi._speedups._native'] = None"}
+from socialapi import Client, Config
+logging.basicConfig(stream=sys.stdout, format="%(levelname)s %(message)s", level="INFO")
+async def jobs():
+    async with Client(Config()) as client:
+        audience = client.ads.account("18ce54d4x5t").custom_audience("1nmth")
+        for _ in range(2):
+            await audience.upload([{{"email": "ada@example.com"}}], dry_run=True)
+asyncio.run(jobs())
+"""
+    (line,) = told(script, SOCIALAPI_NO_SPEEDUPS=switch).splitlines()
+    assert line.startswith(f"{level} jobs run slower without the extension in C: ")
+
+
 def test_the_description_says_why_it_is_off() -> None:
     script = "from socialapi import _speedups; print(_speedups.description())"
     assert told(script, SOCIALAPI_NO_SPEEDUPS="1") == "without speedups (switched off by SOCIALAPI_NO_SPEEDUPS)"

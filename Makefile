@@ -70,10 +70,10 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-all coverage test-pure test-spark test-oldest test-newest test-pythons test-other-python lint docs audit sanitize fuzz machines prove soak matrix release-check bundle bench bench-growth journeys simulate format clean
+.PHONY: help demo test test-all coverage test-pure test-spark test-oldest test-newest test-pythons test-other-python lint docs audit sanitize fuzz fuzz-sanitized aarch64 airflow machines prove soak matrix release-check bundle bench bench-growth journeys simulate format clean
 
 help: ## list the targets (the default)
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(RUNTIME) ## upload a dirty export and load a dirty feed, with faults, and prove the outcome
 	@$(BIN)/socialapi demo
@@ -138,6 +138,17 @@ sanitize: $(DEVELOPMENT) ## run the tests of the extension under the sanitizers 
 fuzz: $(FUZZERS) ## search with each target for inputs that break a promise, SECONDS each; `ARGS="csv xml"` for some
 	@$(FUZZING)/bin/python -m tests.fuzz.run $(SECONDS) $(ARGS)
 
+fuzz-sanitized: $(FUZZERS) ## search with the targets of the extension under the sanitizers, SECONDS each, which takes clang
+	@rm -rf $(SANITIZED)
+	@CC=clang LDSHARED="clang -shared" CFLAGS="$(SANITIZE_FLAGS) -fsanitize=fuzzer-no-link" \
+		$(FUZZING)/bin/python setup.py --quiet build --build-base $(SANITIZED)/build --build-lib $(SANITIZED)
+	@LD_PRELOAD="$$(echo $(FUZZING)/lib/python3*/site-packages/asan_with_fuzzer.so)" \
+		ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc PYTHONSAFEPATH=1 PYTHONPATH=$(SANITIZED):. \
+		$(FUZZING)/bin/python -m tests.fuzz.run $(SECONDS) $$(grep -o 'native-[a-z0-9-]*' tests/fuzz/native.py | sort -u) $(ARGS)
+
+aarch64: ## compile the extension for aarch64 and run its tests under qemu, on Debian as root; `ARGS=` names some
+	@PYTHON=$(PYTHON) tools/aarch64.sh $(ARGS)
+
 machines: $(DEVELOPMENT) ## drive the SDK and models of the service through EXAMPLES (300) random sequences of steps each; `SEED=…` takes the same ones, `ARGS="-k tokens"` a part
 	@seed=$(or $(SEED),$(shell od -An -N4 -tu4 /dev/urandom | tr -d ' ')); echo "SEED=$$seed"; \
 		SOCIALAPI_FULL_SIZE=1 SOCIALAPI_MACHINE_EXAMPLES=$(EXAMPLES) \
@@ -187,7 +198,7 @@ format: $(DEVELOPMENT) ## rewrite the sources in the house format
 	@$(BIN)/ruff check --fix .
 
 clean: ## remove everything that these targets made, the environments included
-	@rm -rf $(VENV) $(BENCH) $(CLIENTS) $(SPARK) $(DOCS) $(RELEASE) $(BUNDLE) $(OLDEST) $(NEWEST) $(FUZZING) $(PYTHON_ENVIRONMENTS) site .cache .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove .soak $(SANITIZED) .fuzz dist build *.egg-info
+	@rm -rf $(VENV) $(BENCH) $(CLIENTS) $(SPARK) $(DOCS) $(RELEASE) $(BUNDLE) $(OLDEST) $(NEWEST) $(FUZZING) $(PYTHON_ENVIRONMENTS) site .cache .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove .soak $(SANITIZED) .aarch64 .fuzz dist build *.egg-info
 	@rm -f socialapi/_speedups/*.so
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

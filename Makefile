@@ -33,6 +33,7 @@ OLDEST := .oldest
 NEWEST := .newest
 PYTHON_ENVIRONMENTS := .pythons
 FUZZING := .fuzzing
+AIRFLOW := .airflow
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 RUNTIME := $(VENV)/.runtime-installed
@@ -45,6 +46,7 @@ RELEASERS := $(RELEASE)/.release-installed
 BUNDLERS := $(BUNDLE)/.bundle-installed
 FLOORS := $(OLDEST)/.oldest-installed
 FUZZERS := $(FUZZING)/.fuzzing-installed
+SCHEDULERS := $(AIRFLOW)/.airflow-installed
 # What the package is built from: the extension is compiled again when one of these changes.
 BUILD := pyproject.toml setup.py constraints.txt $(wildcard socialapi/_speedups/*.[ch])
 
@@ -154,6 +156,9 @@ machines: $(DEVELOPMENT) ## drive the SDK and models of the service through EXAM
 		SOCIALAPI_FULL_SIZE=1 SOCIALAPI_MACHINE_EXAMPLES=$(EXAMPLES) \
 		$(BIN)/python -m pytest -o testpaths=tests/machines -s --hypothesis-seed=$$seed $(ARGS)
 
+airflow: $(DEVELOPMENT) $(SCHEDULERS) ## run the DAG of the examples by a real Airflow, against the emulator
+	@$(BIN)/python -m pytest -o testpaths=tests/examples/test_airflow_dag.py $(ARGS)
+
 lint: $(DEVELOPMENT) ## check the format, the style and the types
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
@@ -198,11 +203,11 @@ format: $(DEVELOPMENT) ## rewrite the sources in the house format
 	@$(BIN)/ruff check --fix .
 
 clean: ## remove everything that these targets made, the environments included
-	@rm -rf $(VENV) $(BENCH) $(CLIENTS) $(SPARK) $(DOCS) $(RELEASE) $(BUNDLE) $(OLDEST) $(NEWEST) $(FUZZING) $(PYTHON_ENVIRONMENTS) site .cache .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove .soak $(SANITIZED) .aarch64 .fuzz dist build *.egg-info
+	@rm -rf $(VENV) $(BENCH) $(CLIENTS) $(SPARK) $(DOCS) $(RELEASE) $(BUNDLE) $(OLDEST) $(NEWEST) $(FUZZING) $(AIRFLOW) $(PYTHON_ENVIRONMENTS) site .cache .coverage .coverage.* htmlcov .mypy_cache .pytest_cache .ruff_cache .hypothesis .prove .soak $(SANITIZED) .aarch64 .fuzz dist build *.egg-info
 	@rm -f socialapi/_speedups/*.so
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(BIN)/python $(BENCH)/bin/python $(CLIENTS)/bin/python $(SPARK)/bin/python $(DOCS)/bin/python $(RELEASE)/bin/python $(BUNDLE)/bin/python $(OLDEST)/bin/python $(FUZZING)/bin/python:
+$(BIN)/python $(BENCH)/bin/python $(CLIENTS)/bin/python $(SPARK)/bin/python $(DOCS)/bin/python $(RELEASE)/bin/python $(BUNDLE)/bin/python $(OLDEST)/bin/python $(FUZZING)/bin/python $(AIRFLOW)/bin/python:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not installed; name another with PYTHON=…" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "Python 3.11 or later is needed, $(PYTHON) is $$($(PYTHON) -V 2>&1); name another with PYTHON=…" >&2; exit 1; }
@@ -236,6 +241,12 @@ $(OTHERS): tests/clients/requirements.txt | $(CLIENTS)/bin/python
 $(WRITERS): $(BUILD) | $(SPARK)/bin/python
 	@echo "Installing PySpark …"
 	@$(SPARK)/bin/python -m pip --quiet --disable-pip-version-check install --constraint constraints.txt --editable '.[dev,spark]'
+	@touch $@
+
+# Airflow wants other versions of what the tests need, which start it from their own environment.
+$(SCHEDULERS): tests/examples/requirements-airflow.txt $(BUILD) | $(AIRFLOW)/bin/python
+	@echo "Installing Airflow …"
+	@$(AIRFLOW)/bin/python -m pip --quiet --disable-pip-version-check install --editable . --requirement tests/examples/requirements-airflow.txt
 	@touch $@
 
 # The generator reads the sources of the package, and needs nothing of what the package needs.

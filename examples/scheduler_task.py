@@ -1,4 +1,4 @@
-"""A task of a scheduler, such as Airflow or cron: uploads the export of a day, and can be repeated.
+"""A task of a scheduler, such as cron: uploads the export of a day, and can be repeated.
 
 A scheduler calls `run(day, …)`, or runs this file and looks at the exit status. Each day has a
 journal: a task that is repeated goes on where it was, and one that was finished sends nothing. The

@@ -79,7 +79,9 @@ def test_each_machine_that_has_wheels_has_a_runner_that_builds_them() -> None:
 def test_what_builds_a_release_is_named_with_its_hash_and_no_address() -> None:
     text = (ROOT / "tools" / "requirements-build.txt").read_text("utf-8").replace("\\\n", "")
     named = [line for line in text.splitlines() if not line.startswith("#")]
-    assert [line for line in named if not re.fullmatch(r"[\w-]+==[^ ]+ +(; .+?)?( +--hash=sha256:[0-9a-f]{64})+", line)] == []
+    assert [
+        line for line in named if not re.fullmatch(r"[\w-]+==[^ ]+ +(; .+?)?( +--hash=sha256:[0-9a-f]{64})+", line)
+    ] == []
     assert {"build", "cibuildwheel", "setuptools"} <= {line.partition("==")[0] for line in named}
     install = "pip install --require-hashes --requirement"
     assert f"python -m {install} tools/requirements-build.txt" in commands("release.yml")
@@ -110,7 +112,7 @@ def test_what_was_never_tried_may_fail_and_says_so() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_target_that_is_made_exists(name: str) -> None:
-    declared = re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    declared = re.findall(r"^([a-z0-9-]+):.*## ", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
     made = make_targets(commands(name))
     assert made
     assert made <= set(declared)
@@ -128,6 +130,9 @@ WEEKLY: Final = {
     "matrix": "make matrix PYTHON=python",
     "machines": "make machines PYTHON=python",
     "fuzz": "make fuzz PYTHON=python SECONDS=60",
+    "fuzz-sanitized": "make fuzz-sanitized PYTHON=python SECONDS=60",
+    "airflow": "make airflow PYTHON=python",
+    "aarch64": "make aarch64 PYTHON=python",
     "bundle": "make bundle PYTHON=python",
     "soak": "make soak PYTHON=python MINUTES=30",
 }

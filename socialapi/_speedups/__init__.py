@@ -105,9 +105,7 @@ def log_if_disabled() -> None:
     """Logs once that jobs are slower, as a warning unless that is what the environment asks for."""
     if WHY_DISABLED:
         level = logging.INFO if SWITCH in WHY_DISABLED else logging.WARNING
-        logging.getLogger("socialapi").log(
-            level, "jobs run slower without the extension in C: %s", WHY_DISABLED
-        )
+        logging.getLogger("socialapi").log(level, "jobs run slower without the extension in C: %s", WHY_DISABLED)
 
 
 def description() -> str:

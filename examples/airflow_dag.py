@@ -1,0 +1,57 @@
+"""A DAG of Airflow: uploads the export of each day, and is repeated only where that helps.
+
+The task is asynchronous, which takes Airflow 3.2. Its day is a template, so that a run for an
+earlier day uploads that day's file; each day has a journal, with which a repeated task goes on
+where it was. What has to be fixed first, such as a wrong token, fails the task at once. Airflow
+repeats it after anything else. The report is the task's value (XCom). Hosts and credentials come
+from SOCIALAPI_* variables of the worker. Try it with a local emulator:
+
+    socialapi emulator --detach --env-file emulator.env
+    . ./emulator.env
+    AIRFLOW__CORE__DAGS_FOLDER=examples airflow dags test crm_upload 2026-05-01
+"""
+
+import datetime
+from pathlib import Path
+from typing import Any
+
+from airflow.sdk import dag, task
+from airflow.sdk.exceptions import AirflowFailException
+
+from socialapi import Client, errors
+
+
+@task(retries=4, retry_delay=datetime.timedelta(minutes=15))
+async def upload(day: str, folder: str, account_id: str, audience_id: str) -> dict[str, Any]:
+    """Uploads `crm-DAY.csv`. Returns the counts, as plain data that Airflow can keep."""
+    files = Path(folder)
+    try:
+        async with Client.from_env() as client:
+            audience = client.ads.account(account_id).custom_audience(audience_id)
+            report = await audience.upload(
+                files / f"crm-{day}.csv",
+                journal=files / f"crm-{day}.journal",
+                rejects=files / f"crm-{day}.rejects.csv",
+                max_reject_share=0.05,
+                allow_empty=False,
+            )
+    except errors.SocialApiError as problem:
+        if problem.is_lasting:
+            raise AirflowFailException(str(problem)) from problem
+        raise
+    return report.summary()
+
+
+@dag(
+    schedule="0 3 * * *",
+    start_date=datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC),
+    catchup=False,
+    max_active_runs=1,
+    params={"folder": ".", "account_id": "18ce54d4x5t", "audience_id": "1nmth"},
+)
+def crm_upload() -> None:
+    """Uploads an export every night."""
+    upload("{{ ds }}", "{{ params.folder }}", "{{ params.account_id }}", "{{ params.audience_id }}")
+
+
+crm_upload()

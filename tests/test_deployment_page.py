@@ -2,13 +2,16 @@
 
 import asyncio
 import configparser
+import functools
 import json
 import os
 import re
 import runpy
+import shutil
 import signal
 import sys
 import tomllib
+import venv
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -31,6 +34,7 @@ PAGE: Final = ROOT / "docs" / "deployment.md"
 SNIPPETS: Final = snippets_of(PAGE)
 READ_POSTS: Final = "GET /2/users/{id}/tweets"
 POSTS: Final = "/posts/2244994945"
+STEPS: Final = ("ENTRYPOINT", r"^CMD", "HEALTHCHECK .*CMD")
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.slow]
 
@@ -44,7 +48,8 @@ def the(language: str, about: str = "") -> Snippet:
 def test_every_block_of_the_page_is_held_here() -> None:
     assert [each.language for each in SNIPPETS] == [
         *("python", "python", "ini", "toml", "console", "python"),
-        *("ini", "ini", "yaml", "dockerfile"),
+        *("ini", "ini", "python", "python"),
+        *("yaml", "yaml", "yaml", "yaml", "dockerfile"),
     ]
 
 
@@ -188,8 +193,8 @@ async def run_command(words: Sequence[str], emulator: Emulator, folder: Path) ->
     """Runs a command of the page, with its folders below one of ours."""
     for place in ("exports", "srv/exports", "state", "var/lib/socialapi"):
         (folder / place).mkdir(parents=True)
-    write_people(folder / "exports" / "crm.csv", 3)
-    write_people(folder / "srv" / "exports" / "members.csv", 3)
+    for name in ("exports/part-0.csv", "exports/part-3.csv", "exports/members.csv", "srv/exports/members.csv"):
+        write_people(folder / name, 3)
     moved = [re.sub(r"(/srv/exports|/exports|/var/lib/socialapi|/state)/", rf"{folder}\1/", each) for each in words]
     environment = emulator.environment | {"HOME": str(folder / "state")}
     async with program(*moved, environment=environment) as job:
@@ -211,42 +216,184 @@ async def test_the_unit_of_systemd_syncs_and_is_not_repeated_where_that_does_not
     assert unit("OnCalendar").sections() == ["Timer", "Install"]
 
 
-async def test_the_manifest_of_kubernetes_uploads_into_a_journal_that_a_second_pod_finds(
+@pytest.mark.parametrize("library", ["dagster", "prefect"])
+def test_the_tasks_of_other_schedulers_tell_what_is_lasting_from_what_is_not(library: str) -> None:
+    """Neither library is installed for the tests: names and structure are looked at, and `make airflow` runs the DAG."""
+    text = the("python", library).text
+    compile(text, library, "exec")
+    assert re.search(r"errors\.SocialApiError as problem:\n +(if|return not) problem\.is_lasting", text)
+    assert f"from {library} import " in text
+
+
+# Kubernetes
+
+
+def manifests() -> dict[str, Any]:
+    """The manifests of the page by their kind."""
+    found = [each for block in SNIPPETS if block.language == "yaml" for each in yaml.safe_load_all(block.text)]
+    assert all(each["metadata"]["name"] and each["apiVersion"] for each in found)
+    return {each["kind"]: each for each in found}
+
+
+def pod_of(kind: str) -> dict[str, Any]:
+    spec = manifests()[kind]["spec"]
+    found: dict[str, Any] = spec.get("jobTemplate", {"spec": spec})["spec"]["template"]["spec"]
+    return found
+
+
+def args_of(kind: str) -> list[str]:
+    (container,) = pod_of(kind)["containers"]
+    return list(container["args"])
+
+
+def test_there_is_a_manifest_for_each_kind_of_work() -> None:
+    found = {kind: manifest["apiVersion"] for kind, manifest in manifests().items()}
+    assert found == {
+        "CronJob": "batch/v1",
+        "Job": "batch/v1",
+        "Service": "v1",
+        "StatefulSet": "apps/v1",
+        "Deployment": "apps/v1",
+    }
+
+
+@pytest.mark.parametrize("kind", ["CronJob", "Job", "StatefulSet", "Deployment"])
+def test_a_pod_mounts_what_it_has_and_writes_to_nothing_else(kind: str) -> None:
+    pod, spec = pod_of(kind), manifests()[kind]["spec"]
+    (container,) = pod["containers"]
+    claimed = [each["metadata"]["name"] for each in spec.get("volumeClaimTemplates", [])]
+    mounts = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
+    assert sorted(mounts) == sorted([*claimed, *(each["name"] for each in pod["volumes"])])
+    written = re.findall(r"--(?:inbox|journal|snapshot)=(/\w+)/", " ".join(args_of(kind)))
+    assert written == ["/state"] * (kind != "Deployment")
+    assert mounts["state"] == "/state"
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    user = re.findall(r"^USER (\d+)$", the("dockerfile").text, re.MULTILINE)
+    assert [str(pod["securityContext"]["runAsUser"])] == user
+    assert str(pod["securityContext"].get("fsGroup", user[0])) == user[0]
+    selector = spec.get("selector", {}).get("matchLabels", {})
+    assert selector.items() <= spec.get("template", {}).get("metadata", {}).get("labels", {}).items()
+
+
+@pytest.mark.parametrize("kind", ["CronJob", "Job"])
+def test_a_job_is_not_tried_again_where_that_does_not_help(kind: str) -> None:
+    spec = manifests()[kind]["spec"]
+    job = spec.get("jobTemplate", {"spec": spec})["spec"]
+    (rule,) = job["podFailurePolicy"]["rules"]
+    assert rule["onExitCodes"] == {"operator": "In", "values": [output.SOME_REJECTED, output.USAGE]}
+    assert rule["action"] == ("FailIndex" if "backoffLimitPerIndex" in job else "FailJob")
+    assert pod_of(kind)["restartPolicy"] == "Never"
+
+
+async def test_the_cron_job_syncs_into_a_snapshot_and_never_twice_at_once(
     socialapi_emulator: Emulator, tmp_path: Path
 ) -> None:
-    manifest = yaml.safe_load(the("yaml").text)
-    assert (manifest["apiVersion"], manifest["kind"]) == ("batch/v1", "CronJob")
-    job = manifest["spec"]["jobTemplate"]["spec"]
-    (rule,) = job["podFailurePolicy"]["rules"]
-    assert rule["onExitCodes"]["values"] == [output.SOME_REJECTED, output.USAGE]
-    pod = job["template"]["spec"]
-    (container,) = pod["containers"]
-    assert {each["name"] for each in container["volumeMounts"]} == {each["name"] for each in pod["volumes"]}
-    assert [each["name"] for each in container["env"]] == ["JOB_NAME"]
-    words = [each.replace("$(JOB_NAME)", "crm-upload-29") for each in container["args"]]
-    assert (await run_command(words, socialapi_emulator, tmp_path))[0] == 0
-    assert (tmp_path / "state" / "crm-upload-29.journal").exists()
-    mounts = {each["mountPath"] for each in container["volumeMounts"]}
-    assert {"/state", "/exports", "/tmp"} == mounts  # a path of the container
+    assert manifests()["CronJob"]["spec"]["concurrencyPolicy"] == "Forbid"
+    status, report = await run_command(args_of("CronJob"), socialapi_emulator, tmp_path)
+    assert (status, report["accepted"]) == (0, 3)
+    assert (tmp_path / "state" / "members.snapshot").exists()
+
+
+async def test_each_index_of_the_job_uploads_its_part_into_a_journal_of_its_own(
+    socialapi_emulator: Emulator, tmp_path: Path
+) -> None:
+    job = manifests()["Job"]["spec"]
+    assert job["completionMode"] == "Indexed"
+    for index in (0, job["completions"] - 1):
+        words = [each.replace("$(JOB_COMPLETION_INDEX)", str(index)) for each in args_of("Job")]
+        status, report = await run_command(words, socialapi_emulator, tmp_path / str(index))
+        assert (status, report["accepted"]) == (0, 3)
+        assert (tmp_path / str(index) / "state" / f"crm-0412-{index}.journal").exists()
+
+
+async def test_the_pod_of_the_receiver_is_healthy_at_the_path_and_port_of_its_probes(
+    socialapi_emulator: Emulator, tmp_path: Path
+) -> None:
+    (container,) = pod_of("StatefulSet")["containers"]
+    options = dict(each.removeprefix("--").split("=", 1) for each in container["args"] if each.startswith("--"))
+    probe = container["readinessProbe"]["httpGet"]
+    ports = [probe["port"], container["livenessProbe"]["tcpSocket"]["port"], container["ports"][0]["containerPort"]]
+    (service_port,) = manifests()["Service"]["spec"]["ports"]
+    assert {int(options["port"])} == {*ports, service_port["port"]}
+    assert options["host"] == "0.0.0.0"
+    assert probe["path"] == options["health-path"]
+    names = manifests()["StatefulSet"]["spec"]["serviceName"], manifests()["Service"]["metadata"]["name"]
+    assert names[0] == names[1]
+    words = [each.replace("/state", str(tmp_path)).replace("port=9000", "port=0") for each in container["args"]]
+    async with program(*words, environment=socialapi_emulator.environment) as receiver:
+        assert receiver.process.stderr is not None
+        port = re.findall(rb"listening on http://0\.0\.0\.0:(\d+)", await receiver.process.stderr.readline())[
+            0
+        ].decode()
+        async with aiohttp.ClientSession() as session, session.get(f"http://127.0.0.1:{port}{probe['path']}") as reply:
+            assert reply.status == 200
+    assert (tmp_path / "events.sqlite").exists()
+
+
+async def test_the_reader_of_a_stream_is_one_and_connects(socialapi_emulator: Emulator) -> None:
+    spec = manifests()["Deployment"]["spec"]
+    assert (spec["replicas"], spec["strategy"]) == (1, {"type": "Recreate"})
+    async with program(*args_of("Deployment"), environment=socialapi_emulator.environment) as reader:
+        assert reader.process.stderr is not None
+        assert b"connected" in await reader.process.stderr.readline()
 
 
 # Containers
 
 
-def test_the_image_is_made_of_what_the_project_has() -> None:
-    text = the("dockerfile").text.replace("\\\n", "")
-    steps = [line.split(maxsplit=1) for line in text.splitlines() if line]
-    assert [step for step, _ in steps] == [
-        *("FROM", "COPY", "RUN"),
-        *("FROM", "RUN", "RUN", "ENV", "USER", "WORKDIR", "VOLUME", "ENTRYPOINT"),
-    ]
+def test_the_page_shows_the_dockerfile_which_is_made_of_what_the_project_has() -> None:
+    text = (ROOT / "Dockerfile").read_text("utf-8")
+    assert the("dockerfile").text == text
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    (program_name,) = json.loads(dict(steps)["ENTRYPOINT"])
-    assert program_name in project["scripts"]
     (extras,) = re.findall(r"/source\[([a-z,]+)\]", text)
     assert set(extras.split(",")) <= project["optional-dependencies"].keys()
-    user = yaml.safe_load(the("yaml").text)["spec"]["jobTemplate"]["spec"]["template"]["spec"]["securityContext"]
-    assert dict(steps)["USER"] == str(user["runAsUser"]) == str(user["fsGroup"])
+    assert re.findall(r"^FROM \S+(?: AS (\w+))?$", text, re.MULTILINE) == ["build", "base", "emulator", ""]
+    assert text.index("USER ") < text.index("ENTRYPOINT") < text.index("HEALTHCHECK")
+
+
+@pytest.mark.timeout(900)
+async def test_the_steps_of_the_dockerfile_make_an_image_that_is_healthy(tmp_path: Path) -> None:
+    """There may be no engine: the steps run one by one, in a folder that has what a build is sent, with paths below it."""
+    sent = [line[1:] for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line.startswith("!")]
+    ignored = shutil.ignore_patterns("__pycache__", "*.so")
+    for name in sent:
+        copy = functools.partial(shutil.copytree, ignore=ignored) if (ROOT / name).is_dir() else shutil.copy
+        (tmp_path / "source").mkdir(exist_ok=True)
+        copy(ROOT / name, tmp_path / "source" / name)
+    venv.create(tmp_path / "image", with_pip=True, symlinks=True)
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("SOCIALAPI_", "PYTHON", "PIP_NO"))
+    }
+    environment = kept | {"PATH": f"{tmp_path}/image/bin:{os.environ['PATH']}", "HOME": f"{tmp_path}/state"}
+
+    async def step(*command: str) -> tuple[int | None, str]:
+        process = await asyncio.create_subprocess_exec(
+            *command, cwd=tmp_path, env=environment, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+        )
+        said, _ = await process.communicate()
+        return process.returncode, said.decode()
+
+    text = (ROOT / "Dockerfile").read_text("utf-8")
+    for command in re.findall(r"^RUN (?:--mount=\S+ )*(.+)$", text, re.MULTILINE):
+        moved = re.sub(r"(?<![\w/])/(source|wheels|state)\b", rf"{tmp_path}/\1", command)
+        if os.geteuid() != 0:
+            moved = moved.replace("-o 10001 -g 10001 ", "")
+        status, said = await step("/bin/sh", "-c", moved)
+        assert status == 0, said
+    entry, start, check = (json.loads(re.findall(rf"{what} (\[.+\])$", text, re.MULTILINE)[0]) for what in STEPS)
+    status, said = await step(*entry, "--version")
+    assert status == 0
+    assert "with speedups" in said or shutil.which("cc") is None, said
+    emulator = await asyncio.create_subprocess_exec(
+        *(*entry, *start, "--port", "0"), cwd=tmp_path, env=environment, stdout=asyncio.subprocess.PIPE
+    )
+    assert emulator.stdout is not None
+    port = re.findall(r"127\.0\.0\.1:(\d+)", (await emulator.stdout.readline()).decode())[0]
+    status, said = await step(*(word.replace("8080", port) for word in check))
+    emulator.terminate()
+    await emulator.wait()
+    assert status == 0, said
+    assert (await step(*(word.replace("8080", port) for word in check)))[0] != 0
 
 
 # What is named

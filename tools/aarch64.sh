@@ -23,7 +23,7 @@ if [ ! -x "$root/usr/bin/python3" ]; then
 fi
 cat >"$folder/python" <<END
 #!/bin/sh
-export PYTHONHOME=$root/usr PYTHONPATH=$folder/site
+export PYTHONHOME=$root/usr PYTHONPATH=$folder/package:$folder/site PYTHONSAFEPATH=1
 exec qemu-aarch64 -L $root -0 "\$0" $root/usr/bin/python3 "\$@"
 END
 chmod +x "$folder/python"
@@ -41,4 +41,4 @@ rm -rf "$folder/build" "$folder/package"
 CC="aarch64-linux-gnu-gcc --sysroot=$root" "$python" setup.py --quiet build \
   --build-base "$folder/build" --build-lib "$folder/package"
 "$python" -c "import platform, sys; print(platform.machine(), sys.version)"
-"$python" -m pytest -o pythonpath="$folder/package" -p no:cacheprovider --timeout=1800 "${@:-tests/speedups}"
+"$python" -m pytest -o pythonpath="$folder/package ." -p no:cacheprovider --timeout=1800 "${@:-tests/speedups}"

@@ -45,6 +45,7 @@ TARGETS: Final = frozenset(
         "test-newest",
         "test-pythons",
         "test-other-python",
+        *("aarch64", "airflow", "fuzz-sanitized"),
         "lint",
         "docs",
         "audit",

@@ -122,6 +122,7 @@ limits that are kept, by account and user
 repeats for each host beyond those that successes earn
     session/session.py Session.__init__ defaultdict
 plans, ways and addresses
+    _speedups/__init__.py log_if_disabled cache
     emulator/handlers.py endpoint_table cache
     emulator/handlers.py endpoints cache
     routes/undeclared.py _limited cache

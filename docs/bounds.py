@@ -26,7 +26,7 @@ from socialapi.bulk.linting.duplicates import MAX_KEPT
 from socialapi.bulk.products import batcher
 from socialapi.bulk.products.batcher import IN_MEMORY_BYTES, MAX_HELD
 from socialapi.bulk.sync import reading, snapshot
-from socialapi.cli import credential_store, sign_in
+from socialapi.cli import credential_store, demo, sign_in
 from socialapi.cli import emulator as background
 from socialapi.emulator import connections as emulator_connections
 from socialapi.emulator import control, exchanges, faults, ledger, oauth1, request, request_cycle, service, thread
@@ -540,6 +540,9 @@ WAITS: Final = (
     Bound("a connection to the page of a sign-in", *fixed(sign_in.READ_TIMEOUT_SECONDS, seconds), "it is closed"),
     Bound(
         "the start of an emulator in the background", *fixed(background.READY_TIMEOUT_SECONDS, seconds), CONFIGURATION
+    ),
+    Bound(
+        "the upload that the demo kills, until it is halfway", *fixed(demo.KILL_TIMEOUT_SECONDS, seconds), CONFIGURATION
     ),
     Bound("the end of an emulator in the background", *fixed(background.END_TIMEOUT_SECONDS, seconds), CONFIGURATION),
     Bound(

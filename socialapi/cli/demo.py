@@ -37,6 +37,7 @@ CATALOG_FAULTS: Final = (*FAULTS[:2], ("a product left out of the answer", {"fau
 MADE_BY_THE_SERVICE: Final = ("product_key", "item_group_key")
 MOST_ROWS_OF_A_REQUEST: Final = 2_500
 POLL_SECONDS: Final = 0.05
+KILL_TIMEOUT_SECONDS: Final = 600.0
 
 
 async def demo(
@@ -117,12 +118,17 @@ async def _kill_upload(
         stderr=asyncio.subprocess.DEVNULL,
     )
     try:
-        while (await client.request("GET", "/_emulator/faults")).body["faults"][0]["left"] == stall["times"]:
-            if process.returncode is not None:
-                raise ConfigurationError("the upload ended before it could be killed")
-            await asyncio.sleep(POLL_SECONDS)
+        async with asyncio.timeout(KILL_TIMEOUT_SECONDS):
+            while (await client.request("GET", "/_emulator/faults")).body["faults"][0]["left"] == stall["times"]:
+                if process.returncode is not None:
+                    raise ConfigurationError("the upload ended before it could be killed")
+                await asyncio.sleep(POLL_SECONDS)
         process.kill()
         output.print_line(f"Killed the upload (kill -9); requests that were answered by then: {requests:,}")
+    except TimeoutError:
+        raise ConfigurationError(
+            f"the upload is not halfway after {KILL_TIMEOUT_SECONDS:g} s: try fewer rows"
+        ) from None
     finally:
         if process.returncode is None:
             process.kill()

@@ -314,9 +314,12 @@ what is worked out once for each class
     wire/response.py _one_of cache
 an answer of Redis
     integrations/redis_server.py RedisServer.answer timeout
+what a server behind the address of Redis is, when it first fails
+    integrations/redis_server.py _reply_to_ping read
+    integrations/redis_server.py _reply_to_ping timeout
 between questions to a Redis that fails
     integrations/redis_fence.py RedisFence._answer sleep
-    integrations/redis_window.py SharedWindow._outlast sleep
+    integrations/redis_window.py SharedWindow._outlast wait_for_event
 answers that Redis is still to be told of, for each limit
     integrations/redis_window.py SharedWindow.__init__ deque
     integrations/redis_window.py SharedWindow._question deque
@@ -334,6 +337,7 @@ connections to the page of a sign-in
     cli/sign_in.py Loopback.__init__ _conversations
 a connection to the page of a sign-in
     cli/sign_in.py Loopback.__aexit__ wait
+    cli/sign_in.py Loopback._converse wait_for
 somebody who signs in
     cli/sign_in.py Loopback.answer wait
     cli/sign_in.py read_line wait_for
@@ -348,6 +352,9 @@ the start of an emulator in the background
     cli/emulator.py _ready_line_within wait
 an emulator that is told of a webhook target
     cli/emulator.py target read
+the upload that the demo kills, until it is halfway
+    cli/demo.py _kill_upload sleep
+    cli/demo.py _kill_upload wait
 the end of an emulator in the background
     cli/emulator.py _wait_until_ended sleep
     cli/emulator.py private_emulator wait
@@ -465,12 +472,11 @@ It reads a file of the user's own, which is no larger than what they wrote there
     cli/emulator.py _Background.note read_text
     cli/emulator.py _check_env_file read
     cli/emulator.py _detach read_text
-    cli/jobs.py Registry._read read_text
     config.py _read_file read_text
 It reads so many bytes, or as much of its own file as was asked for.
     bulk/inputs/files.py _text_format read
     bulk/ledger.py _KeptKeys.get readline
-    bulk/inputs/remote.py RemoteFile.readinto read
+    bulk/inputs/remote.py RemoteFile._read read
     bulk/inputs/remote.py _File.read read
     bulk/inputs/remote.py _Reply.read read
     bulk/journals/journal.py _of_file read
@@ -478,6 +484,7 @@ It reads so many bytes, or as much of its own file as was asked for.
     internal/sqlite_file.py application_id_of read
 It takes the rows of one question to a file of its own, which are few.
     bulk/journals/journal_view.py _view fetchall
+    bulk/journals/journal_view.py JournalView texts
     bulk/products/snapshot.py Digests.vanished fetchall
     webhooks/inbox.py _claim fetchall
 It reads no file: it decodes a value.
@@ -547,18 +554,14 @@ It has an entry for each file, handler, rule or word that the user named.
     bulk/inputs/files.py FilesReader.__init__ _names
     bulk/inputs/files.py FilesReader.__init__ _starts
     bulk/inputs/files.py _FileReader.__init__ _versions
-    cli/usage.py _Reading _after_unknown
-    cli/usage.py _Reading _apart
-    cli/usage.py _Reading _found
-    cli/usage.py _Reading _positional
-    cli/usage.py _Reading _told
+    bulk/inputs/remote.py Stores.__init__ _file_systems
     resources/streams.py WantedRules _added
     resources/streams.py WantedRules _duplicates
     streams/dispatcher.py Dispatcher.__init__ _handlers
 It holds what is printed of one page, or the rows of one group of a Parquet file.
     cli/formats.py Parquet.__init__ _records
     cli/formats.py TerminalTable.__init__ _rows
-    cli/formats.py TextWriter.__init__ text
+    cli/formats.py TextWriter.__init__ _texts
 It holds pages until as many items have arrived as a position says were taken of one.
     session/pager.py _HeldBack.__init__ _pages
 It has an entry for each process that has the file open, or left events in it.

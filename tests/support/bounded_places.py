@@ -354,6 +354,7 @@ an emulator that is told of a webhook target
     cli/emulator.py target read
 the upload that the demo kills, until it is halfway
     cli/demo.py _kill_upload sleep
+    cli/demo.py _kill_upload timeout
     cli/demo.py _kill_upload wait
 the end of an emulator in the background
     cli/emulator.py _wait_until_ended sleep

@@ -7,6 +7,8 @@ import datetime
 import uuid
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
+from itertools import compress
+from operator import not_
 from typing import IO, Any, Final
 
 import attrs
@@ -155,8 +157,8 @@ class Ledger:
             if self._file is not None and is_finished:
                 self._file.begin(has_places=False)
             for at, page in sorted(self._pages.items()):
-                first = at * ROWS_PER_BLOCK + 1
-                self.settle([first + index for index, done in enumerate(page.settled) if not done], "pending")
+                rows = range(at * ROWS_PER_BLOCK + 1, at * ROWS_PER_BLOCK + len(page.settled) + 1)
+                self.settle([*compress(rows, map(not_, page.settled))] if 1 in page.settled else rows, "pending")
             if self._counts != {outcome: rows for outcome, rows in counts.items() if rows}:
                 raise RuntimeError(
                     f"the rows have the outcomes {self._counts} and the report has {dict(counts)}, which is a bug of this package"
@@ -176,7 +178,7 @@ class Ledger:
         if block.layout.key is None:
             return [""] * len(block)
         cells = block.columns[block.layout.key]
-        are_texts = self._is_refused is None and set(map(type, cells)) == {str}
+        are_texts = self._is_refused is None and (block.is_text or set(map(type, cells)) == {str})
         if are_texts and max(map(len, cells)) <= MAX_KEY_LENGTH and _is_unicode("".join(cells)):
             return cells
         return [self._text_of(block, index, cell) for index, cell in enumerate(cells)]

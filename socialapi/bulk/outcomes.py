@@ -4,8 +4,9 @@ import asyncio
 import csv
 import io
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from itertools import repeat
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -17,6 +18,10 @@ from socialapi.bulk.rejects import PLACE
 NAMES: Final = ("row", "key", "outcome", "reason")
 ENDINGS: Final = (".csv", ".jsonl", ".parquet")
 LINES_PER_ROW_GROUP: Final = 100_000
+_CSV: Final = ("", ",", ",%s,\r\n")
+_JSON: Final = ('{"row":', ',"key":"', '","outcome":"%s","reason":""}\n')
+"""What is before the number of a line without a reason, between number and key, and after the key."""
+_ENDINGS: Final = [f"{number:03}" for number in range(1_000)]
 Columns = Sequence[Iterable[Any]]
 """Row numbers, keys, outcomes and reasons; if the input has several files, also file names and row
 numbers in the file.
@@ -69,11 +74,17 @@ class OutcomesFile(OutputFile):
         with self._writing():
             if self._parquet is not None:
                 self._parquet.add(columns, self._names)
-            elif keys and not reasons and not places and self._encode is _csv_lines and _are_plain(keys):
-                end = f",{outcome},\r\n"
-                self._file.write(f"{end.join(map('%d,%s'.__mod__, zip(numbers, keys, strict=True)))}{end}".encode())
-            else:
+            elif reasons or places or not self._is_plain("".join(keys or ())):
                 self._file.write(self._encode(columns))
+            else:
+                before, between, after = _CSV if self._encode is _csv_lines else _JSON
+                self._file.write(_plain_lines(numbers, keys, before, between, after % outcome))
+
+    def _is_plain(self, keys: str) -> bool:
+        """Returns whether these joined keys need no quotation marks or escapes."""
+        if self._encode is _csv_lines:
+            return not any(mark in keys for mark in ',"\r\n')
+        return len(orjson.dumps(keys)) == len(keys.encode()) + 2
 
     async def sync(self) -> None:
         """Waits until the lines written so far are on the disk; Parquet still keeps an incomplete
@@ -95,10 +106,28 @@ def ending_of(path: str | os.PathLike[str]) -> str:
     return Path(os.fsdecode(path)).suffix.lower()
 
 
-def _are_plain(keys: Sequence[str]) -> bool:
-    """Returns whether no key needs quotation marks."""
-    together = "".join(keys)
-    return not any(mark in together for mark in ',"\r\n')
+def _plain_lines(numbers: Sequence[int], keys: Sequence[str] | None, before: str, between: str, after: str) -> bytes:
+    """Returns the lines of rows whose keys need no quotation marks or escapes.
+
+    Formatting the numbers one by one would take most of the time, so the rows of each thousand share
+    its digits, and the last three digits are looked up.
+    """
+    pieces, start = list[str](), 0
+    endings: Iterable[str]
+    while start < len(numbers):
+        thousand, first = divmod(numbers[start], 1_000)
+        stop = bisect_left(numbers, (thousand + 1) * 1_000, start)
+        some, head = numbers[start:stop], f"{after}{before}{thousand or ''}"
+        if not thousand:
+            endings = map(str, some)
+        elif some[-1] - some[0] == len(some) - 1:
+            endings = _ENDINGS[first : first + len(some)]
+        else:
+            endings = map(_ENDINGS.__getitem__, [number - thousand * 1_000 for number in some])
+        each_key = repeat("") if keys is None else keys[start:stop]
+        pieces += chain.from_iterable(zip(repeat(head), endings, repeat(between), each_key, strict=False))
+        start = stop
+    return f"{''.join(pieces)[len(after) :]}{after}".encode()
 
 
 def _csv_lines(columns: Columns) -> bytes:

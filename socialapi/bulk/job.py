@@ -155,22 +155,19 @@ class JobOptions(FrozenRecord):
         seconds = self.flush_after_seconds
         if seconds is not None and seconds is not UNSET and not 0 < seconds < math.inf:
             yield invalid("flush_after_seconds", "must be a number above 0, or None")
-        for name, path in (("journal", self.journal_path), ("rejects", self.rejects), ("outcomes", self.outcomes)):
-            yield from same_files(name, path, {"the layout, too": self.layout})
-        yield from same_files("journal", self.journal_path, self.outputs)
-        yield from self._problems_of_outcomes()
-
-    def _problems_of_outcomes(self) -> Iterator[InvalidInput]:
         if self.key is not None and self.outcomes is None:
             yield invalid("key", "needs outcomes, the file that it is written to")
         if self.outcomes is not None and not _is_outcomes(self.outcomes):
             yield invalid("outcomes", f"must end in one of {', '.join(ENDINGS)}")
-        rejects = {role: path for role, path in self.outputs.items() if "rejects" in role}
-        yield from same_files("outcomes", self.outcomes, rejects)
-        if self.outcomes is not None:
-            yield from same_files(
-                "rejects", self.rejects, {"what the outcomes file is written to": part_of(self.outcomes)}
-            )
+        yield from self._clashes()
+
+    def _clashes(self) -> Iterator[InvalidInput]:
+        """Yields an error for each path that is that of another file of the job."""
+        for name, path in (("journal", self.journal_path), ("outcomes", self.outcomes), ("rejects", self.rejects)):
+            others = {role: other for role, other in self.outputs.items() if name not in role}
+            if name == "rejects":
+                del others["the outcomes file, too"]  # the option `outcomes` has that error
+            yield from same_files(name, path, {"the layout, too": self.layout, **others})
 
 
 class OutcomeKeywords(TypedDict, total=False):

@@ -60,6 +60,9 @@ def forget(
     if digests is not None and digests.is_file():
         command = f"socialapi jobs forget {shlex.quote(str(digests))}"
         output.say(f"the digest file {digests} stays, as later loads need it; `{command}` deletes it")
+    outcomes = file_of(found.arguments, "outcomes")
+    for path in () if outcomes is None else filter(Path.is_file, (outcomes, part_of(outcomes))):
+        output.say(f"the outcomes file {path} stays, as it is a result; delete it when nobody needs it")
     return output.DONE if is_whole else output.SOME_REJECTED
 
 

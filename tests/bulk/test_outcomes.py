@@ -222,11 +222,27 @@ async def test_a_dry_run_says_pending_of_what_would_be_sent(tmp_path: Path) -> N
     assert told == []
 
 
+LAYOUT: Final = """version = 1
+reads = "people"
+format = "csv"
+delimiter = ","
+encoding = "utf-8"
+header_line = 1
+phone_format = "auto"
+[columns]
+"email" = "email"
+"n" = ""
+"""
+
+
 async def test_several_files_are_named_and_the_outcomes_file_is_none_of_them(tmp_path: Path) -> None:
+    (tmp_path / "people.toml").write_text(LAYOUT, "utf-8")
     for name in "ab":
         (tmp_path / f"{name}.csv").write_text(f"email,n\n{name}1@example.com,1\n{name}2@example.com,2\n", "utf-8")
-    for _ in range(2):
-        report = await job_of(ModelService(), str(tmp_path / "*.csv"), key="n", outcomes=tmp_path / "out.csv").run()
+    for layout in (None, tmp_path / "people.toml"):
+        report = await job_of(
+            ModelService(), str(tmp_path / "*.csv"), key="n", outcomes=tmp_path / "out.csv", layout=layout
+        ).run()
         assert (report.read, report.accepted) == (4, 4)
     found = [(Path(line["file"]).name, line["file_row"], line["key"]) for line in lines_of(tmp_path / "out.csv")]
     assert found == [("a.csv", "1", "1"), ("a.csv", "2", "2"), ("b.csv", "1", "1"), ("b.csv", "2", "2")]

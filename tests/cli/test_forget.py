@@ -164,10 +164,12 @@ def test_what_stood_beside_a_journal_that_is_gone_is_deleted(service: Emulator, 
 # What stays, and is said to
 
 
-def test_a_rejects_file_that_is_to_be_kept_is(service: Emulator, inputs: Path, kept: Path) -> None:
-    assert upsert(feed_in(inputs), "--rejects", "rejects.csv") == 1
+def test_a_rejects_file_that_is_to_be_kept_is_and_outcomes_always_are(
+    service: Emulator, inputs: Path, kept: Path
+) -> None:
+    assert upsert(feed_in(inputs), "--rejects", "rejects.csv", "--outcomes", "outcomes.csv") == 1
     assert forget("load.journal", "--keep-rejects") == 0
-    assert files_in(kept) == ["rejects.csv"]
+    assert files_in(kept) == ["outcomes.csv", "rejects.csv"]
 
 
 def test_a_rejects_file_that_a_later_job_has_written_is_left_to_it(

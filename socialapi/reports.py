@@ -11,7 +11,7 @@ from socialapi.internal.records import FrozenRecord
 
 MAX_ISSUES_KEPT: Final = 1_000
 """How many rejected rows and how many warnings a report names. The counts are always complete."""
-MENDED: Final = "was mended"
+CLEANED: Final = "was cleaned"
 """The start of the reason of a warning about a value that was sent without its leftovers."""
 LOOKS_LIKE_FLOAT: Final = (
     "looks like a number that a spreadsheet or a program has written in another way (1000.0, 1E+15), and is sent as it is: "
@@ -123,7 +123,7 @@ class UploadReport(FrozenRecord):
     """The first rejected rows, at most 1,000. The rejects file has all of them."""
     warning_details: tuple[RowIssue, ...] = attrs.field(default=(), repr=False)
     """The first warnings, at most `MAX_ISSUES_KEPT`, about fields left out and values that were
-    mended; those about the input as a whole have row 0.
+    cleaned; those about the input as a whole have row 0.
     """
     rejects_path: str | None = None
     columns: Mapping[str, str] = attrs.field(factory=dict, repr=False, hash=False)
@@ -311,7 +311,7 @@ class KindLint(FrozenRecord):
     present: int = 0
     usable: int = 0
     """Values that an upload would send, whether or not they can match anybody."""
-    mended: int = 0
+    cleaned: int = 0
     """Usable values with leftovers of exports that an upload would remove, such as quotation marks
     or `mailto:`.
     """

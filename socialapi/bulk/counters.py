@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Final, Literal, TypeVar
 import attrs
 
 from socialapi.bulk.ledger import Ledger
-from socialapi.bulk.rejects import PLACE, RejectsFile
+from socialapi.bulk.rejects import FILE_COLUMNS, RejectsFile
 from socialapi.reports import (
     EMPTY_KEY,
     MAX_ISSUES_KEPT,
@@ -92,7 +92,7 @@ class RowCounters:
         """Returns the additional columns of the rejects file, which are known once the first rows
         are read.
         """
-        return PLACE if self.file_row_of(1) is not None else ()
+        return FILE_COLUMNS if self.file_row_of(1) is not None else ()
 
     def outcomes(self) -> Mapping[str, int]:
         """Returns how many rows have had each outcome so far."""

@@ -200,7 +200,7 @@ class Ledger:
             reason = "looks like an address or a phone number, which require_hashed keeps out of every file"
         if not reason:
             return text
-        if index in block.faults or index in block.doubts:
+        if index in block.unreadable or index in block.ambiguous:
             return ""
         name, number = shown_name(str(self._key)), block.first_number + index
         raise InvalidInput(f"row {number:,}: {block.location_of(index)}the key ({name}) {reason}")

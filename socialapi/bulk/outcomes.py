@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 import orjson
 
 from socialapi.bulk.output_file import OutputFile
-from socialapi.bulk.rejects import PLACE
+from socialapi.bulk.rejects import FILE_COLUMNS
 
 NAMES: Final = ("row", "key", "outcome", "reason")
 ENDINGS: Final = (".csv", ".jsonl", ".parquet")
@@ -55,7 +55,7 @@ class OutcomesFile(OutputFile):
         if self._begun:
             return
         self._begun = True
-        self._names = (*NAMES, *PLACE) if has_places else NAMES
+        self._names = (*NAMES, *FILE_COLUMNS) if has_places else NAMES
         if self._encode is _csv_lines and self._parquet is None:
             with self._writing():
                 self._file.write(_csv_lines([[name] for name in self._names]))
@@ -137,7 +137,7 @@ def _csv_lines(columns: Columns) -> bytes:
 
 
 def _json_lines(columns: Columns) -> bytes:
-    names = (*NAMES, *PLACE)
+    names = (*NAMES, *FILE_COLUMNS)
     lines = (orjson.dumps(dict(zip(names, line, strict=False))) for line in zip(*columns, strict=True))
     return b"".join(line + b"\n" for line in lines)
 

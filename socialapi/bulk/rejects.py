@@ -9,7 +9,7 @@ from socialapi.bulk.output_file import OutputFile
 from socialapi.reports import RowIssue
 
 HEADER: Final = ("row", "field", "reason")
-PLACE: Final = ("file", "file_row")
+FILE_COLUMNS: Final = ("file", "file_row")
 """The columns after `HEADER` if the input has several files."""
 
 

@@ -24,11 +24,11 @@ from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.reports import (
+    CLEANED,
     EMPTY_KEY,
     HOLDS_IDENTIFIERS,
     LOOKS_LIKE_FLOAT,
     MAY_BE_FOREIGN,
-    MENDED,
     UNKNOWN_COUNTRY,
     LoadForecast,
     RowIssue,
@@ -217,7 +217,7 @@ def _show_warnings(report: UploadReport) -> None:
     for issue in report.warning_details[:ISSUES_SHOWN]:
         if issue.reason.startswith(HOLDS_IDENTIFIERS):
             _print(f"column {issue.field}{_who(issue)} {issue.reason}")
-        elif issue.reason.startswith((MENDED, LOOKS_LIKE_FLOAT, MAY_BE_FOREIGN, UNKNOWN_COUNTRY, EMPTY_KEY)):
+        elif issue.reason.startswith((CLEANED, LOOKS_LIKE_FLOAT, MAY_BE_FOREIGN, UNKNOWN_COUNTRY, EMPTY_KEY)):
             _print(f"row {issue.row}{_who(issue)}: {issue.field} {issue.reason}")
         elif not issue.row and issue.product_id is None:
             _print(f"{issue.file}: {issue.reason}" if issue.file else issue.reason)

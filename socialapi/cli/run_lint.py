@@ -10,7 +10,7 @@ from socialapi.cli.options import telling_how_to_allow_nothing
 from socialapi.reports import LintReport
 
 KIND_COUNTS: Final = ("present", "usable", "digests", "placeholders")
-FIELD_COUNTS: Final = ("present", "usable", "mended")
+FIELD_COUNTS: Final = ("present", "usable", "cleaned")
 
 
 async def run_lint(lint: Awaitable[LintReport], *, as_json: bool, is_feed: bool = False) -> int:
@@ -51,7 +51,7 @@ def _show(report: LintReport, *, is_feed: bool) -> None:
 
 def _show_kinds(report: LintReport, names: Sequence[str]) -> None:
     what, *counts = names
-    rows = [[what, *("understood" if name == "mended" else name for name in counts)]]
+    rows = [[what, *("understood" if name == "cleaned" else name for name in counts)]]
     rows += [[kind.kind, *(f"{getattr(kind, name):,}" for name in counts)] for kind in report.kinds]
     first, *widths = (max(map(len, cells)) for cells in zip(*rows, strict=True))
     for name, *numbers in rows:

@@ -13,7 +13,7 @@ from socialapi.bulk.audiences.column_names import REGION
 from socialapi.bulk.audiences.columns import IdentifierLayout
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.inputs.columns import OVERRIDES, Override
-from socialapi.bulk.inputs.reader import Block, Fault
+from socialapi.bulk.inputs.reader import Block, RowProblem
 from socialapi.bulk.rows import Action, Row, RowBlock, Texts
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 
@@ -39,7 +39,7 @@ def user_block(
         len(columns[0][2]) if size is None else size,
         layout,
         [columns[at][2] for at in layout.positions],
-        {index: Fault(reason) for index, reason in (faults or {}).items()},
+        {index: RowProblem(reason) for index, reason in (faults or {}).items()},
         is_text=is_text,
     )
 

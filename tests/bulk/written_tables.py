@@ -301,8 +301,8 @@ def read(text: str) -> Found:
     try:
         for block in read_csv(BufferedReader(BytesIO(content)), IdentifierColumns.of(None, IDENTIFIER_KINDS)):
             for index, row in enumerate(user_rows(block)):
-                doubt = block.doubts.get(index)
-                columns = doubt.columns if doubt else ()
+                problem = block.ambiguous.get(index)
+                columns = problem.columns if problem else ()
                 names = {name for at, name, _ in block.layout.identifiers if block.layout.positions[at] + 1 in columns}
                 rows.append([value for name, _, value in row.identifiers if name not in names and value != "\\N"])
     except InvalidInput as error:

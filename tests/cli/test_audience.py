@@ -90,7 +90,7 @@ def test_of_many_warnings_the_first_are_printed_and_where_the_others_are_counted
     file = write_people(tmp_path / "people.csv", 0, *(f'="p{n}@example.com"' for n in range(7)))
     assert app.run(["audience", "upload", str(file), *TO_AUDIENCE]) == 0
     out = printed.readouterr().out
-    assert out.count("was mended") == 5
+    assert out.count("was cleaned") == 5
     assert "… 2 more warnings; `lint` counts faults of values by their reason" in out
 
 

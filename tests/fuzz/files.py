@@ -274,7 +274,7 @@ def _merchant_values(data: bytes) -> None:
         found = merchant_values.understood(field, text)
         again = merchant_values.understood(field, found)
         assert again == found, f"{field} {text!r} is {found!r}, which is {again!r} itself"
-        merchant_values.doubt(field, text)
+        merchant_values.ambiguity(field, text)
         for test in merchant_values.unchanged_tests(field):
             if test(text):
                 assert found == text, f"{field} {text!r} is {found!r}, though {test} says that it stays"

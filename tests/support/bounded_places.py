@@ -217,8 +217,8 @@ a block of rows that is read
     bulk/audiences/prepare.py PreparedBlock rejects
     bulk/audiences/prepare.py PreparedBlock blocks
     bulk/audiences/prepare.py PreparedBlock warnings
-    bulk/inputs/csv.py _Rows doubts
-    bulk/inputs/csv.py _Rows faults
+    bulk/inputs/csv.py _Rows ambiguous
+    bulk/inputs/csv.py _Rows unreadable
     bulk/inputs/csv.py _Rows lines
     bulk/inputs/csv.py _Rows records
     bulk/inputs/feed_xml.py _Feed.__init__ _found

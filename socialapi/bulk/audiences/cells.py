@@ -62,14 +62,14 @@ def user_rows(block: UserBlock) -> Iterator[UserRow]:
                     unusable.append((name, reason))
                 elif text and not text.isspace():
                     identifiers.append((name, kind, text))
-        fault = block.faults.get(index)
+        problem = block.unreadable.get(index)
         yield UserRow(
             block.first_number + index,
             identifiers,
             operation_types[index],
             effective_ats[index],
             expires_ats[index],
-            None if fault is None else ("", fault.reason),
+            None if problem is None else ("", problem.reason),
             tuple(unusable),
             {name: country_of(block, index, name)[1] for _, name, _ in block.layout.identifiers}
             if block.layout.countries

@@ -243,8 +243,8 @@ def phone_number(
         raise Unusable(NULL_WORD)
     if number is None:
         raise Unusable(remark)
-    if not is_plain and (doubt := phone_numbers.doubt(text, region)) is not None:
-        raise Unusable(doubt)
+    if not is_plain and (ambiguity := phone_numbers.ambiguity(text, region)) is not None:
+        raise Unusable(ambiguity)
     return _sha256(number.encode()).hexdigest(), in_words(removed) or remark
 
 

@@ -61,7 +61,7 @@ _LONGEST_PLAIN: Final = 32
 # with an exponent.
 _FLOAT: Final = re.compile(r"\+?[0-9][0-9 ()/-]*(?:[.,]0+|(?:[.,][0-9]*)?[eE]\+?[0-9]+)").fullmatch
 _SHORTEST_SECOND_NUMBER: Final = 7
-_may_be_doubtful: Final = re.compile(r"[^\W\d_]|[,;]").search
+_may_be_ambiguous: Final = re.compile(r"[^\W\d_]|[,;]").search
 _starts_with_letters: Final = re.compile(r"[^\d+\uff0b]*[^\W\d_]").match
 _shared_stem: Final = re.compile(r"(.*[0-9])\s*/\s*-?\s*[0-9]{1,4}").fullmatch
 _replace_non_digits: Final = re.compile(r"\D+").sub
@@ -514,12 +514,12 @@ def _as_parsed(text: str, region: str | None) -> str | None:
     return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
 
 
-def doubt(text: str, region: str | None) -> str | None:
-    """Returns why `e164` may have read the wrong number from a text; None if there is no doubt.
+def ambiguity(text: str, region: str | None) -> str | None:
+    """Returns why `e164` may have read the wrong number from a text; None if it is not ambiguous.
 
     The library reads letters as the digits on telephone keys, and a second number as an extension.
     """
-    if _may_be_doubtful(text) is None or _extension(text) is not None:
+    if _may_be_ambiguous(text) is None or _extension(text) is not None:
         return None
     if _starts_with_letters(text) is not None:
         return WORDS_BEFORE

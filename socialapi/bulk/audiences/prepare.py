@@ -49,7 +49,7 @@ from socialapi.models.audiences import (
 )
 from socialapi.models.validation import Faults, format_timestamp, moment_in_utc
 from socialapi.problems import BrokenRule
-from socialapi.reports import MENDED, UNKNOWN_COUNTRY, RowIssue
+from socialapi.reports import CLEANED, UNKNOWN_COUNTRY, RowIssue
 
 NO_OPERATION: Final = "is neither Update nor Delete"
 NOT_LATER: Final = "is not later than effective_at"
@@ -163,7 +163,7 @@ class Preparer:
         """Yields the prepared rows of a block, in parts that are each prepared quickly."""
         columns = self._hashed_columns(block)
         undecided = sum(values.count(None) for _, values in columns)
-        if undecided <= ROWS_PER_STEP and not (block.layout.has_overrides or block.faults or block.doubts):
+        if undecided <= ROWS_PER_STEP and not (block.layout.has_overrides or block.unreadable or block.ambiguous):
             yield self._prepare(block, columns)
             return
         start = 0
@@ -190,9 +190,9 @@ class Preparer:
     def _prepare(self, block: UserBlock, columns: Sequence[Column]) -> PreparedBlock:
         done = PreparedBlock()
         skipped: set[int] = set()
-        shifted = {index: doubt for index, doubt in block.doubts.items() if doubt.surplus}
-        for index, fault in {**shifted, **block.faults}.items():
-            done.rejects.append(RowIssue(block.first_number + index, "", fault.reason))
+        shifted = {index: problem for index, problem in block.ambiguous.items() if problem.surplus}
+        for index, problem in {**shifted, **block.unreadable}.items():
+            done.rejects.append(RowIssue(block.first_number + index, "", problem.reason))
             skipped.add(index)
         actions = self._actions_of(block, done, skipped) if block.layout.has_overrides else None
         self._normalize_undecided(block, columns, done)
@@ -247,7 +247,7 @@ class Preparer:
                     values[index] = plain_value(normalize, text) if SEPARATOR not in text else None
                 for position in several:
                     values[undecided[position]] = None
-            for index in _misquoted(block, at) if block.doubts else ():
+            for index in _misquoted(block, at) if block.ambiguous else ():
                 values[index] = None
 
     def _normalizer(self, block: UserBlock, index: int, field: str, kind: IdentifierKind) -> Normalizer:
@@ -275,9 +275,9 @@ class Preparer:
         for own, ((at, field, kind), (_, values)) in enumerate(zip(block.layout.identifiers, columns, strict=True)):
             several = [values[index]]
             if several == [None] and index in _misquoted(block, at):
-                problems.append((field, block.doubts[index].reason))
+                problems.append((field, block.ambiguous[index].reason))
                 if self.observer is not None:
-                    self.observer.saw_value(field, kind, "", "", block.doubts[index].reason)
+                    self.observer.saw_value(field, kind, "", "", block.ambiguous[index].reason)
             elif several == [None]:
                 normalize = self._normalizer(block, index, field, kind)
                 several = self._values_of(block.columns[at][index], field, kind, normalize, problems, cleaned)
@@ -350,7 +350,7 @@ def _note_unknown_country(block: UserBlock, index: int, phone: str, text: str, d
 def _misquoted(block: UserBlock, at: int) -> Sequence[int]:
     """Returns the indexes of the rows whose cell in this column has doubtful quotation marks."""
     column = block.layout.positions[at] + 1
-    return [index for index, doubt in block.doubts.items() if column in doubt.columns]
+    return [index for index, problem in block.ambiguous.items() if column in problem.columns]
 
 
 def _slow_rows(columns: Sequence[Column], rows: int) -> set[int]:
@@ -450,7 +450,7 @@ def prepare_user(
             problems.append((path, remark or IS_EMPTY))
         elif value not in data.setdefault(kind, []):
             data[kind].append(value)
-        if value and remark.startswith(MENDED):
+        if value and remark.startswith(CLEANED):
             cleaned.append((path, NOT_PLAIN))
     problems += cleaned
     if not data and not problems:

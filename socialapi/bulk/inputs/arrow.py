@@ -81,8 +81,8 @@ class ArrowBlocks:
         """
         number, size_bytes = 1, 0
         columns: list[list[Any]] = [[] for _ in self._columns]
-        rows, fault = 0, None
-        while fault is None:
+        rows, failure = 0, None
+        while failure is None:
             batch = None
             try:
                 if (batch := next(batches, None)) is not None:
@@ -91,14 +91,16 @@ class ArrowBlocks:
                     rows += batch.num_rows
                     size_bytes += sum(batch.column(at).nbytes for at in self._measured)
             except InvalidInput as error:
-                fault = error
-            if rows and (batch is None or rows >= ROWS_PER_BLOCK or size_bytes > _GATHERED_BYTES or fault is not None):
+                failure = error
+            if rows and (
+                batch is None or rows >= ROWS_PER_BLOCK or size_bytes > _GATHERED_BYTES or failure is not None
+            ):
                 yield Block(number, rows, self._layout, columns)
                 number, rows, size_bytes = number + rows, 0, 0
                 columns = [[] for _ in self._columns]
-            if batch is None and fault is None:
+            if batch is None and failure is None:
                 return
-        raise fault
+        raise failure
 
     def _cells(self, batch: Any) -> list[Sequence[Any]]:
         try:

@@ -43,9 +43,9 @@ from socialapi.bulk.inputs.reader import (
     IS_BLANK,
     ROWS_PER_BLOCK,
     Block,
-    Fault,
     Layout,
     NoRows,
+    RowProblem,
     Selection,
     convert_from,
     has_undecoded,
@@ -98,7 +98,7 @@ _QUOTE_CELL: Final = "quote cells that have a delimiter"
 _OTHER_NAMES: Final = (
     "names columns again, and not as the first names do: give files with different columns one by one, not joined"
 )
-_REPEATS_NAMES: Final = Fault("repeats the names of the columns")
+_REPEATS_NAMES: Final = RowProblem("repeats the names of the columns")
 _SEPARATOR: Final = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]*', re.IGNORECASE).fullmatch
 """Matches the line with the delimiter that Excel writes above a table."""
 _FILLER: Final = "x" * (MAX_CELL_CHARACTERS + 1)
@@ -114,7 +114,7 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     The delimiter comes from a `sep=` line; without one, it is the one of `DELIMITERS` that fits the
     first lines best. Bytes that are not UTF-8 become lone surrogates, so that only their cell is
     unusable. A row may have fewer cells than there are names. Rows with too many cells or misplaced
-    quotation marks are listed in the `doubts` or `faults` of their block. A cell that is too long
+    quotation marks are listed in the `ambiguous` or `unreadable` of their block. A cell that is too long
     makes its row a fault if it is clear where the next row begins. In a tab-separated file, a
     quotation mark that cannot quote a cell is an ordinary character.
 
@@ -229,8 +229,8 @@ class _Rows:
 
     records: list[list[str]] = attrs.field(factory=list)
     lines: list[int] = attrs.field(factory=list)
-    faults: dict[int, Fault] = attrs.field(factory=dict)
-    doubts: dict[int, Fault] = attrs.field(factory=dict)
+    unreadable: dict[int, RowProblem] = attrs.field(factory=dict)
+    ambiguous: dict[int, RowProblem] = attrs.field(factory=dict)
 
 
 def _blocks(
@@ -244,7 +244,7 @@ def _blocks(
     number, is_blank, first_line = 0, True, table.line
     for rows in table.blocks(shape):
         if is_blank:
-            if not rows.faults and all(map(is_blank_row, rows.records)):
+            if not rows.unreadable and all(map(is_blank_row, rows.records)):
                 number += len(rows.records)
                 continue
             is_blank, shown = False, rows.records[: rows_looked_at(len(names))]
@@ -404,8 +404,8 @@ class _Table:
                 try:
                     if not self._parse_together(lines, rows):
                         self._parse_singly(lines, rows, shape, most)
-                except InvalidInput as fault:
-                    error = fault
+                except InvalidInput as failure:
+                    error = failure
             if rows.records:
                 yield rows
             elif error is None:
@@ -504,9 +504,9 @@ class _Table:
             probably = _PROBABLY if problem == _LONG_CELL else ""
             raise InvalidInput(f"line {self.line}, column {column}: {problem}{probably}")
         # If the number of cells is wrong, the cells after the mark may be in the wrong columns.
-        is_fault = is_long or width_of(row.cells, shape.width) not in shape.widths
-        problems = rows.faults if is_fault else rows.doubts
-        problems[len(rows.records)] = Fault(problem, column, columns=tuple(row.misquoted))
+        is_unreadable = is_long or width_of(row.cells, shape.width) not in shape.widths
+        problems = rows.unreadable if is_unreadable else rows.ambiguous
+        problems[len(rows.records)] = RowProblem(problem, column, columns=tuple(row.misquoted))
         return [] if is_long else row.cells, len(raw)
 
     def _take(self, wanted: int) -> list[str]:
@@ -546,9 +546,9 @@ class _Columns(Generic[L]):
 
     def block(self, rows: _Rows, first_number: int) -> Block[L]:
         """Returns a block with the selected columns. Rows with more cells than names are added to
-        `doubts`, unless the extra cells are blank or most rows have as many.
+        `ambiguous`, unless the extra cells are blank or most rows have as many.
         """
-        records, faults, width = rows.records, rows.faults, self.width
+        records, unreadable, width = rows.records, rows.unreadable, self.width
         if not set(map(len, records)) <= {width}:
             padded = []
             for index, record in enumerate(records):
@@ -556,16 +556,18 @@ class _Columns(Generic[L]):
                 is_surplus = len(record) > self._usual_width and not is_blank_row(record)
                 if is_surplus or not is_blank_row(record[width:]):
                     says = f"has {len(record)} cells where there are {width} columns: {_QUOTE_CELL}"
-                    rows.doubts[index] = Fault(says, width + 1, tuple(record[width:]))
+                    rows.ambiguous[index] = RowProblem(says, width + 1, tuple(record[width:]))
                 padded.append([*record, *[""] * (width - len(record))] if len(record) < width else record)
             records = padded
         columns = [list(map(itemgetter(at), records)) for at in self.layout.positions]
         first = columns[0] if columns else [""] * len(records)
         if not all(first) or any(map(str.isspace, first)):
             for index, cell in enumerate(first):
-                if (not cell or cell.isspace()) and index not in faults and is_blank_row(records[index]):
-                    faults[index] = IS_BLANK
-        return Block(first_number, len(records), self.layout, columns, faults, rows.doubts, rows.lines, is_text=True)
+                if (not cell or cell.isspace()) and index not in unreadable and is_blank_row(records[index]):
+                    unreadable[index] = IS_BLANK
+        return Block(
+            first_number, len(records), self.layout, columns, unreadable, rows.ambiguous, rows.lines, is_text=True
+        )
 
     def end_of(self, block: Block[L], rows: _Rows) -> int | None:
         """Returns the index of the first row with the column names of another file that was
@@ -583,7 +585,7 @@ class _Columns(Generic[L]):
         for index in sorted(found):
             names = [folded_name(cells[index]) for cells in block.columns]
             if names == self._folded:
-                rows.faults[index] = _REPEATS_NAMES
+                rows.unreadable[index] = _REPEATS_NAMES
             elif self._names_other_columns(records[index], records[index - 1] if index else (), names):
                 return index
         return None

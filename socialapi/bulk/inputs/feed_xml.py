@@ -122,19 +122,19 @@ def read_items(file: BufferedReader, remarks: list[RowIssue] | None = None) -> I
     """
     head, lines_before = _beginning(file)
     feed = _Feed(lines_before, "utf-8" if _claims_utf_16(head) else None)
-    fault: InvalidInput | None = None
+    failure: InvalidInput | None = None
     found = is_last = False
     taken = 0
     chunks: Iterator[bytes] = chain((head,), iter(lambda: file.read1(READ_BYTES), b""))
     if 0 not in head[:2] and head[:2] not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         chunks = _without_controls(chunks, lines_before + 1, [] if remarks is None else remarks)
-    while fault is None and not is_last:
+    while failure is None and not is_last:
         chunk = next(chunks, b"")
         is_last = not chunk
         try:
             feed.parse(chunk)
         except InvalidInput as error:
-            fault = error
+            failure = error
         items = feed.take()
         found = found or bool(items)
         yield from items
@@ -142,8 +142,8 @@ def read_items(file: BufferedReader, remarks: list[RowIssue] | None = None) -> I
         if taken > BYTES_PER_BLOCK:
             taken = 0
             yield CUT
-    if fault is not None:
-        raise fault
+    if failure is not None:
+        raise failure
     if not found:
         raise feed.without_items()
 
@@ -257,7 +257,7 @@ class _Feed:
         stored.
         """
         if len(name) > MAX_NAME_LENGTH:
-            raise self._fault(_LONG_NAME)
+            raise self._error(_LONG_NAME)
         prefix, _, local = name.rpartition(":")
         if prefix in self._google_prefixes:
             return self._google, local
@@ -268,11 +268,11 @@ class _Feed:
         if self._item_at is not None and self._bytes - self._item_at > MAX_ITEM_BYTES:
             raise InvalidInput(f"line {self._line}: {_LONG_ITEM}")
         if self._bytes - max(parser.CurrentByteIndex, 0) > MAX_TAG_BYTES + READ_BYTES:
-            raise self._fault(_LONG_TAG)
+            raise self._error(_LONG_TAG)
         if len(parser.intern) > self._names_seen:
             self._names_seen = len(parser.intern)
             if sum(map(len, filter(None, parser.intern))) > MAX_NAMES_LENGTH:
-                raise self._fault(_MANY_NAMES)
+                raise self._error(_MANY_NAMES)
 
     def _listen_for_items(self) -> None:
         self._parser.StartElementHandler = self._start_outside
@@ -282,7 +282,7 @@ class _Feed:
     def _start_outside(self, name: str, attributes: list[str]) -> None:
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            raise self._fault(_TOO_DEEP)
+            raise self._error(_TOO_DEEP)
         prefix, _, local = name.rpartition(":")
         if self._depth == 1:
             self._root = local.lower()
@@ -318,7 +318,7 @@ class _Feed:
 
     def _start_nested(self) -> None:
         if len(self._path) + self._depth >= MAX_DEPTH:
-            raise self._fault(_TOO_DEEP)
+            raise self._error(_TOO_DEEP)
         if self._names[self._path[0]][1] not in _MARKED_UP:
             self._add_text(*self._place())
 
@@ -399,9 +399,9 @@ class _Feed:
         if name.lower() == "html":
             raise InvalidInput(_WEB_PAGE)
         if system_id is not None or public_id is not None or has_declarations:
-            raise self._fault(_DECLARATIONS)
+            raise self._error(_DECLARATIONS)
 
-    def _fault(self, says: str) -> InvalidInput:
+    def _error(self, says: str) -> InvalidInput:
         return self._at(self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber, says)
 
     def _at(self, line: int, column: int, says: str) -> InvalidInput:

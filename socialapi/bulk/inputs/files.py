@@ -66,9 +66,9 @@ class _Unpacked(io.RawIOBase):
     and then raises InvalidInput.
     """
 
-    def __init__(self, archive: io.BufferedIOBase, faults: tuple[type[Exception], ...]) -> None:
+    def __init__(self, archive: io.BufferedIOBase, errors: tuple[type[Exception], ...]) -> None:
         self._archive = archive
-        self._faults = faults
+        self._errors = errors
 
     def readable(self) -> bool:
         return True
@@ -78,7 +78,7 @@ class _Unpacked(io.RawIOBase):
             return self._archive.readinto1(buffer)
         except EOFError:
             raise InvalidInput(_CUT_OFF) from None
-        except self._faults:
+        except self._errors:
             raise InvalidInput(_DAMAGED) from None
 
 
@@ -229,13 +229,13 @@ def opened(source: Input, instead: str, open_file: Open) -> Iterator[InputFile]:
     except NoRows as error:
         raise NoRows(f"{name_of(source)}: {error.message}") from None
     except InvalidInput as error:
-        fault = error.message
+        reason = error.message
     except OSError as error:
-        fault = why(error) + advice_for(source, error, instead)
+        reason = why(error) + advice_for(source, error, instead)
     else:
         return
     # Raised here and not above, since the OSError holds the name, which may be data.
-    raise InvalidInput(f"{name_of(source)}: {fault}")
+    raise InvalidInput(f"{name_of(source)}: {reason}")
 
 
 def _open(source: Input, open_file: Open) -> BufferedReader:
@@ -477,21 +477,21 @@ def _compared(
     if is_same_format and rows != layout.rows:
         changes.append(f"the rows are in {_shown(rows)}, not in {_shown(layout.rows)}")
     first: Block[L] | None = None
-    fault: InvalidInput | None = None
+    failure: InvalidInput | None = None
     try:
         first = next(blocks, None)
     except NamesChanged as other:
         changes += layout.explained(text, other.changes, read_as) if is_same_format else other.changes
     except InvalidInput as problem:
-        fault = problem
+        failure = problem
         changes += layout.explained(text, (), read_as) if is_same_format else ()
     if is_same_format and not layout.header and not changes:
         is_row = selection.of_keys(tuple(layout.columns)).is_row
         changes += layout.named_in(text, read_as, lambda cells: is_row(cells) is not False)
     if changes:
         raise InvalidInput(f"{CHANGED} {name_of(layout.path)}: {'; '.join(changes)}")
-    if fault is not None:
-        raise fault
+    if failure is not None:
+        raise failure
     if first is not None:
         yield first
     yield from blocks
@@ -576,8 +576,8 @@ def open_files(records: Any, selection: Selection[L], network: Network | None = 
     given = [records] if is_pattern(records) else records
     if isinstance(given, list | tuple):
         return FilesReader(given, selection, network)
-    if not isinstance(records, str | os.PathLike) and (fault := why_not_binary(records)) is not None:
-        raise InvalidInput(fault)
+    if not isinstance(records, str | os.PathLike) and (reason := why_not_binary(records)) is not None:
+        raise InvalidInput(reason)
     return FileReader(records, selection, network)
 
 
@@ -659,11 +659,11 @@ class FilesReader(_FileReader[L]):
     def _addresses(self, pattern: str) -> Iterable[str]:
         try:
             found = self._stores.addresses_of(pattern)
-            fault = "no file matches it as a pattern"
+            reason = "no file matches it as a pattern"
         except InvalidInput as problem:
-            found, fault = {}, problem.message
+            found, reason = {}, problem.message
         if not found:
-            raise InvalidInput(f"{name_of(pattern)}: {fault}")
+            raise InvalidInput(f"{name_of(pattern)}: {reason}")
         # Without an ETag, versions cannot be compared: file lists write times in other formats.
         self._versions.update({path: version for path, version in found.items() if version.etag is not None})
         return found
@@ -679,8 +679,8 @@ class FilesReader(_FileReader[L]):
             try:
                 with self._opened(path) as file, contextlib.closing(self._rows(file)) as blocks:
                     next(blocks, None)
-            except InvalidInput as fault:
-                changed.append(fault.message)
+            except InvalidInput as problem:
+                changed.append(problem.message)
         del remarks[before:], self._names[:]
         self._bytes_read = 0
         if more := len(changed) - MOST_CHANGED:
@@ -699,9 +699,9 @@ class FilesReader(_FileReader[L]):
         except ValueError:
             return 0  # the text is not a path: opening it raises the error
         except OSError as error:
-            fault = why(error) + advice_for(path, error, self._selection.instead_of_paths)
+            reason = why(error) + advice_for(path, error, self._selection.instead_of_paths)
         # Raised here, so that no error in its context holds the path, which may be an e-mail address.
-        raise InvalidInput(f"{name_of(path)}: {fault}")
+        raise InvalidInput(f"{name_of(path)}: {reason}")
 
     def _rows(self, file: InputFile) -> Generator[Block[L], None, None]:
         remarks = self._selection.remarks

@@ -174,12 +174,12 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         before it.
         """
         names, rows = kind.fixed_names or (), list[Sequence[Any]]()
-        fault: InvalidInput | None = None
+        failure: InvalidInput | None = None
         for item in items:
             try:
                 own, values = kind.fixed_names or kind.names(item), kind.values(item)
             except InvalidInput as error:
-                fault = InvalidInput(f"row {number + len(rows)}: {error.message}")
+                failure = InvalidInput(f"row {number + len(rows)}: {error.message}")
                 break
             if own != names and rows:
                 yield self._keyed_block(names, rows, number)
@@ -188,8 +188,8 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
             rows.append(values)
         if rows:
             yield self._keyed_block(names, rows, number)
-        if fault is not None:
-            raise fault
+        if failure is not None:
+            raise failure
 
     def _keyed_block(self, names: tuple[str, ...], rows: Sequence[Sequence[Any]], number: int) -> Block[L]:
         layout = self._selection.of_keys(names)

@@ -12,7 +12,7 @@ import orjson
 
 from socialapi.bulk.inputs.columns import quoted
 from socialapi.bulk.inputs.objects import Item, blocks_of_items
-from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, CUT, IS_BLANK, Block, Fault, Layout, NoRows, Selection
+from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, CUT, IS_BLANK, Block, Layout, NoRows, RowProblem, Selection
 from socialapi.errors import InvalidInput
 
 L = TypeVar("L", bound=Layout)
@@ -28,7 +28,7 @@ _TAIL: Final = 16
 or an escape.
 """
 
-TOO_LONG: Final = Fault(f"is longer than {MAX_OBJECT_BYTES:,} bytes", MAX_OBJECT_BYTES + 1)
+TOO_LONG: Final = RowProblem(f"is longer than {MAX_OBJECT_BYTES:,} bytes", MAX_OBJECT_BYTES + 1)
 NOT_READABLE: Final = "is nested too deeply"
 _COMMA: Final = ": the line ends in a comma, which JSON Lines do not have: remove it, or write one array of all objects"
 _LONG_ITEM: Final = f"an item is longer than {MAX_OBJECT_BYTES:,} characters"
@@ -100,12 +100,12 @@ def _carefully_decoded(line: bytes) -> Any:
         # neighbours may be fine.
         return _UNIQUE.decode(line.decode("utf-8", "surrogateescape"))
     except _RepeatedName as problem:
-        return Fault(str(problem))
+        return RowProblem(str(problem))
     except json.JSONDecodeError as problem:
         is_comma = problem.msg == "Extra data" and line[problem.pos :].strip() == b","
-        return Fault(f"is not JSON{_COMMA if is_comma else ''}", problem.colno)
+        return RowProblem(f"is not JSON{_COMMA if is_comma else ''}", problem.colno)
     except RecursionError:
-        return Fault(NOT_READABLE, 1)
+        return RowProblem(NOT_READABLE, 1)
 
 
 def _whole_number(text: str) -> int | str:
@@ -240,7 +240,7 @@ class JsonWindow:
         """Yields the items of the array, or of the array at a path of names, with the line on which each begins."""
         yield from self._members(path) if path else self._array()
         if self._peek():
-            raise self._fault("nothing is expected after the end of the array")
+            raise self._error("nothing is expected after the end of the array")
 
     def _members(self, path: Sequence[str]) -> Iterator[Item | tuple[()]]:
         """Yields the items of the array at the path. Raises InvalidInput if another array of objects follows it."""
@@ -256,7 +256,7 @@ class JsonWindow:
             else:
                 objects = sum(1 for item in self._array() if item and isinstance(item[0], dict))
                 if objects and is_read and not path[1:]:
-                    raise self._fault(
+                    raise self._error(
                         f"{quoted(name)} is an array of objects, too, behind {quoted(path[0])}: give one of them"
                     )
             if self._peek() != "}":
@@ -267,7 +267,7 @@ class JsonWindow:
         """Skips the name of a member, and returns it."""
         name, _ = self._item()
         if not isinstance(name, str):
-            raise self._fault("the name of a member is expected here")
+            raise self._error("the name of a member is expected here")
         self._skip(":")
         return name
 
@@ -294,7 +294,7 @@ class JsonWindow:
     def _skip(self, sign: str) -> None:
         """Skips a sign. Raises InvalidInput if another one comes."""
         if self._peek() != sign:
-            raise self._fault(f"{sign} is expected here")
+            raise self._error(f"{sign} is expected here")
         self._at += 1
 
     def _item(self) -> Item:
@@ -307,7 +307,7 @@ class JsonWindow:
             except json.JSONDecodeError as problem:
                 self._read_on(problem)
             except RecursionError:
-                raise self._fault(NOT_READABLE) from None
+                raise self._error(NOT_READABLE) from None
             else:
                 # A number close to the end of the window may continue: of `1.`, only `1` would be read.
                 start, is_number = self._at, self._text[self._at] in "-0123456789"
@@ -319,12 +319,12 @@ class JsonWindow:
         try:
             return _UNIQUE.raw_decode(self._text, self._at)
         except _RepeatedName as problem:
-            return Fault(str(problem)), _DECODER.raw_decode(self._text, self._at)[1]
+            return RowProblem(str(problem)), _DECODER.raw_decode(self._text, self._at)[1]
 
     def _more_of_item(self) -> bool:
         """Reads on within an item. Raises InvalidInput when it is too long already."""
         if len(self._text) - self._at > MAX_OBJECT_BYTES:
-            raise self._fault(_LONG_ITEM)
+            raise self._error(_LONG_ITEM)
         return self._more()
 
     def _read_on(self, problem: json.JSONDecodeError) -> None:
@@ -340,7 +340,7 @@ class JsonWindow:
             else:
                 says = _LONG_ITEM
         self._go_to(min(problem.pos, len(self._text)))
-        raise self._fault(says) from None
+        raise self._error(says) from None
 
     def _go_to(self, index: int) -> None:
         newlines = self._text.count("\n", self._at, index)
@@ -359,5 +359,5 @@ class JsonWindow:
         self._at = 0
         return bool(data)
 
-    def _fault(self, says: str) -> InvalidInput:
+    def _error(self, says: str) -> InvalidInput:
         return InvalidInput(f"line {self._line}, column {self._at - self._line_start + 1}: {says}")

@@ -9,7 +9,7 @@ from typing import Final
 
 import attrs
 
-from socialapi.reports import MENDED
+from socialapi.reports import CLEANED
 
 # For character classes: characters without width, blanks, and quotation marks.
 ZERO_WIDTH: Final = (
@@ -59,7 +59,7 @@ def in_words(removed: tuple[str, ...]) -> str:
     """Returns the warning that these characters were removed from a value, or an empty text if none
     were.
     """
-    return f"{MENDED}: {', '.join(removed)} removed" if removed else ""
+    return f"{CLEANED}: {', '.join(removed)} removed" if removed else ""
 
 
 def is_wrapped(text: str) -> bool:

@@ -12,9 +12,9 @@ from socialapi.bulk.inputs.reader import (
     COLUMNS_LOOKED_AT,
     IS_BLANK,
     Block,
-    Fault,
     Layout,
     NoRows,
+    RowProblem,
     Selection,
     in_lists,
     rows_looked_at,
@@ -42,12 +42,12 @@ _MAX_DEPTH: Final = 8
 _KEPT_LENGTH: Final = 20_000
 """Of the names of a layout that is remembered, together."""
 
-NOT_AN_OBJECT: Final = Fault("is not a JSON object")
-MANY_NAMES: Final = Fault(f"has more than {MAX_NAMES_PER_OBJECT:,} names")
+NOT_AN_OBJECT: Final = RowProblem("is not a JSON object")
+MANY_NAMES: Final = RowProblem(f"has more than {MAX_NAMES_PER_OBJECT:,} names")
 
 Item = tuple[Any, int]
 """A value, or the fault that is in its place, and the line on which it begins."""
-Object = Mapping[Any, Any] | Fault
+Object = Mapping[Any, Any] | RowProblem
 """A mapping, or why there is none."""
 Keys = tuple[Any, ...]
 Found = tuple[tuple[str, ...], L]
@@ -78,13 +78,14 @@ class ObjectBlocks(Generic[L]):
             yield block
             return
         objects = [
-            MANY_NAMES if not isinstance(item, Fault) and len(item) > MAX_NAMES_PER_OBJECT else item for item in objects
+            MANY_NAMES if not isinstance(item, RowProblem) and len(item) > MAX_NAMES_PER_OBJECT else item
+            for item in objects
         ]
         keys = _keys_of(objects)
-        found = {each: self._layout_or_fault(each) for each in dict.fromkeys(keys)}
-        faults = [each for each in found.values() if isinstance(each, Fault)]
-        if len(faults) == len(found) and first_number == 1:
-            raise InvalidInput(faults[0].reason)
+        found = {each: self._layout_or_problem(each) for each in dict.fromkeys(keys)}
+        problems = [each for each in found.values() if isinstance(each, RowProblem)]
+        if len(problems) == len(found) and first_number == 1:
+            raise InvalidInput(problems[0].reason)
         start = 0
         for _, same in groupby(keys, key=lambda each: _set_of(found[each])):
             stop = start + len(list(same))
@@ -93,8 +94,8 @@ class ObjectBlocks(Generic[L]):
                 None if lines is None else lines[start:stop],
                 found[keys[start]],
             )
-            if isinstance(layout, Fault):
-                part = [item if isinstance(item, Fault) else layout for item in part]
+            if isinstance(layout, RowProblem):
+                part = [item if isinstance(item, RowProblem) else layout for item in part]
                 layout = self._layout_of(())
             yield _block(part, layout, first_number + start, of_part)
             start = stop
@@ -121,17 +122,17 @@ class ObjectBlocks(Generic[L]):
             cells = {key: list(map(itemgetter(key), dictionaries)) for key in keys}
         except KeyError:
             return None
-        found = self._layout_or_fault(keys)
-        if isinstance(found, Fault):
+        found = self._layout_or_problem(keys)
+        if isinstance(found, RowProblem):
             return None
         names, layout = found
         return Block(first_number, len(objects), layout, [cells[names[at]] for at in layout.positions], lines=lines)
 
-    def _layout_or_fault(self, keys: Keys) -> Found[L] | Fault:
+    def _layout_or_problem(self, keys: Keys) -> Found[L] | RowProblem:
         try:
             return self._layout_of(keys)
         except InvalidInput as error:
-            return Fault(error.message)
+            return RowProblem(error.message)
 
     def _layout_of(self, keys: Keys) -> Found[L]:
         is_small = len(keys) <= MAX_NAMES_KEPT and sum(map(len, filter(_is_text, keys))) <= _KEPT_LENGTH
@@ -151,28 +152,30 @@ def _keys_of(objects: Sequence[Object]) -> list[Keys]:
     """Returns the keys of each object. What is no object has those of the one before it, or of the first
     one, so that it does not end a block.
     """
-    last: Keys = next((tuple(item) for item in objects if not isinstance(item, Fault)), ())
-    return [last := last if isinstance(item, Fault) else tuple(item) for item in objects]
+    last: Keys = next((tuple(item) for item in objects if not isinstance(item, RowProblem)), ())
+    return [last := last if isinstance(item, RowProblem) else tuple(item) for item in objects]
 
 
-def _set_of(found: Found[L] | Fault) -> object:
-    return found if isinstance(found, Fault) else found[0]
+def _set_of(found: Found[L] | RowProblem) -> object:
+    return found if isinstance(found, RowProblem) else found[0]
 
 
 def _block(objects: Sequence[Object], found: Found[L], first_number: int, lines: Sequence[int] | None) -> Block[L]:
     names, layout = found
-    faults = {index: item for index, item in enumerate(objects) if isinstance(item, Fault)}
+    problems = {index: item for index, item in enumerate(objects) if isinstance(item, RowProblem)}
     columns = [
-        [None if isinstance(item, Fault) else item.get(names[position]) for item in objects]
+        [None if isinstance(item, RowProblem) else item.get(names[position]) for item in objects]
         for position in layout.positions
     ]
-    return Block(first_number, len(objects), layout, columns, faults, lines=lines)
+    return Block(first_number, len(objects), layout, columns, problems, lines=lines)
 
 
 def names_of(objects: Sequence[Object]) -> Sequence[str]:
     """Returns every name that some of the objects have."""
     return tuple(
-        dict.fromkeys(key for item in objects if not isinstance(item, Fault) for key in item if isinstance(key, str))
+        dict.fromkeys(
+            key for item in objects if not isinstance(item, RowProblem) for key in item if isinstance(key, str)
+        )
     )
 
 
@@ -183,7 +186,7 @@ def with_paths(objects: Sequence[Any], selection: Selection[Any]) -> Sequence[An
     objects, paths = selection.flattened(objects), selection.paths
     if not paths:
         return objects
-    return [item if isinstance(item, Fault) else {**_at_paths(item, paths), **item} for item in objects]
+    return [item if isinstance(item, RowProblem) else {**_at_paths(item, paths), **item} for item in objects]
 
 
 def _at_paths(item: Mapping[Any, Any], paths: Sequence[str]) -> Mapping[str, Any]:
@@ -258,7 +261,7 @@ def _with_judged(lists: Iterator[list[Item]]) -> Iterator[tuple[list[Item], list
 
 
 def _objects_of(items: Sequence[Item], selection: Selection[Any]) -> Sequence[Object]:
-    return with_paths([item if isinstance(item, dict | Fault) else NOT_AN_OBJECT for item, _ in items], selection)
+    return with_paths([item if isinstance(item, dict | RowProblem) else NOT_AN_OBJECT for item, _ in items], selection)
 
 
 def blocks_of_items(items: Iterator[Item | tuple[()]], selection: Selection[L], expected: str) -> Iterator[Block[L]]:
@@ -273,8 +276,8 @@ def blocks_of_items(items: Iterator[Item | tuple[()]], selection: Selection[L], 
         if not is_checked and any(item is not IS_BLANK for item, _ in some):
             is_checked = True
             found = _objects_of(judged, selection)
-            if all(isinstance(item, Fault) for item in found):
-                first = next(item.reason for item in found if isinstance(item, Fault) and item is not IS_BLANK)
+            if all(isinstance(item, RowProblem) for item in found):
+                first = next(item.reason for item in found if isinstance(item, RowProblem) and item is not IS_BLANK)
                 raise InvalidInput(f"none of the first {expected}. The first one {first}")
             check_names(names_of(found[:OBJECTS_JUDGED]), found, selection)
         yield from objects.blocks(_objects_of(some, selection), number, [line for _, line in some])

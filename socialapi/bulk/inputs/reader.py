@@ -36,7 +36,7 @@ ROWS_PER_STEP: Final = 250
 
 
 @attrs.frozen
-class Fault(FrozenRecord):
+class RowProblem(FrozenRecord):
     """Why a row could not be read as it should.
 
     `column` is the first column with the fault, counted from 1, or None; `columns` are all of them.
@@ -59,7 +59,7 @@ class FileVersion(FrozenRecord):
     changed_at: str | None = None
 
 
-IS_BLANK: Final = Fault("is blank")
+IS_BLANK: Final = RowProblem("is blank")
 
 
 class BinaryFile(Protocol):
@@ -145,7 +145,7 @@ class Block(Generic[L_co]):
     """Consecutive rows of an input, as columns.
 
     `first_number` is the number of the first of `size` rows. A cell is a text or, from a typed source,
-    any value; None is no value. By index, `faults` has the rows that could not be read, and `doubts`
+    any value; None is no value. By index, `unreadable` has the rows that could not be read, and `ambiguous`
     the rows whose cells may belong to other columns. `lines` are the lines on which the rows begin,
     or None if the input has no lines.
     """
@@ -154,8 +154,8 @@ class Block(Generic[L_co]):
     size: int
     layout: L_co
     columns: Sequence[Sequence[Any]]
-    faults: Mapping[int, Fault] = {}
-    doubts: Mapping[int, Fault] = {}
+    unreadable: Mapping[int, RowProblem] = {}
+    ambiguous: Mapping[int, RowProblem] = {}
     lines: Sequence[int] | None = None
     is_text: bool = False
     """Whether every cell is a text, and messages may name a column by its number in the table."""
@@ -173,8 +173,8 @@ class Block(Generic[L_co]):
             first_number=self.first_number + start,
             size=stop - start,
             columns=[cells[start:stop] for cells in self.columns],
-            faults=_between(self.faults, start, stop),
-            doubts=_between(self.doubts, start, stop),
+            unreadable=_between(self.unreadable, start, stop),
+            ambiguous=_between(self.ambiguous, start, stop),
             lines=None if self.lines is None else self.lines[start:stop],
         )
 
@@ -191,8 +191,8 @@ class Block(Generic[L_co]):
         return f"line {self.lines[index]}: " if column is None else f"line {self.lines[index]}, column {column}: "
 
 
-def _between(found: Mapping[int, Fault], start: int, stop: int) -> Mapping[int, Fault]:
-    return {index - start: fault for index, fault in found.items() if start <= index < stop} if found else found
+def _between(found: Mapping[int, RowProblem], start: int, stop: int) -> Mapping[int, RowProblem]:
+    return {index - start: problem for index, problem in found.items() if start <= index < stop} if found else found
 
 
 def note_names(selection: Any, names: Collection[str]) -> None:
@@ -411,8 +411,8 @@ def in_lists(items: Iterable[T | tuple[()]]) -> Iterator[list[T]]:
             some.extend(islice(iter(iterator.__next__, CUT), ROWS_PER_BLOCK - 1))
         except StopIteration:
             return
-        except Exception as fault:  # noqa: BLE001 - raised again below
-            error = fault
+        except Exception as failure:  # noqa: BLE001 - raised again below
+            error = failure
         if some:
             yield some
     raise error
@@ -475,15 +475,15 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
 
     def _work(self, step: "Future[Block[L] | None]") -> None:
         block: Block[L] | None = None
-        fault: Exception | None = None
+        failure: Exception | None = None
         try:
             block = next(self._blocks, None)
         except NoRows as empty:
             self.why_empty: str | None = empty.message
         except Exception as error:  # noqa: BLE001 - handed over to whoever waits for the step
-            fault = error
+            failure = error
         except BaseException as error:  # noqa: BLE001 - libraries that are not written in Python have some of their own
-            fault = InvalidInput(f"reading broke off: {type(error).__name__}")
+            failure = InvalidInput(f"reading broke off: {type(error).__name__}")
         try:
             with self._lock:
                 self._at_work = False
@@ -492,7 +492,7 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
                     with contextlib.suppress(Exception):  # whoever would hear of it has left
                         self._blocks.close()
         finally:
-            if fault is not None:
-                step.set_exception(fault)
+            if failure is not None:
+                step.set_exception(failure)
             else:
                 step.set_result(block)

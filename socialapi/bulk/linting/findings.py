@@ -149,9 +149,9 @@ def _of_digests(kind: KindLint) -> Iterator[Finding]:
 
 
 def _of_values(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
-    if kind.mended:
+    if kind.cleaned:
         what = "something around them, such as quotation marks or mailto:; an upload removes it"
-        yield Finding(_text(kind, kind.mended, what), "low")
+        yield Finding(_text(kind, kind.cleaned, what), "low")
     if kind.like_floats:
         text = _text(kind, kind.like_floats, "written like 1000.0 or 1E+15; an upload sends them as they are")
         yield Finding(text, _risk(kind.like_floats / kind.present, _MUCH, _LITTLE))

@@ -39,9 +39,9 @@ from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import IDENTIFIER_KINDS, NO_IDENTIFIER, IdentifierKind
 from socialapi.models.validation import Faults, invalid
 from socialapi.reports import (
+    CLEANED,
     LOOKS_LIKE_FLOAT,
     MAY_BE_FOREIGN,
-    MENDED,
     MOJIBAKE,
     UNKNOWN_COUNTRY,
     ColumnLint,
@@ -126,7 +126,7 @@ class _Counts:
     present: int = 0
     digests: int = 0
     usable: int = 0
-    mended: int = 0
+    cleaned: int = 0
     like_floats: int = 0
     may_be_foreign: int = 0
     upper_case: int = 0
@@ -228,7 +228,7 @@ class Linter:
         column.present += bool(text)
         if value:
             counts.usable += 1
-            counts.mended += remark.startswith(MENDED)
+            counts.cleaned += remark.startswith(CLEANED)
             counts.like_floats += remark == LOOKS_LIKE_FLOAT
             counts.may_be_foreign += remark == MAY_BE_FOREIGN
         else:

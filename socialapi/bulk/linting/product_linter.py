@@ -25,7 +25,7 @@ from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 from socialapi.models.products import Product
 from socialapi.models.validation import Faults, invalid
-from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, ColumnLint, Finding, KindLint, LintReport, Risk
+from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT, ColumnLint, Finding, KindLint, LintReport, Risk
 from socialapi.session.network import Network
 
 _HTML_TAG: Final = re.compile(r"<[a-zA-Z/!][^<>]*>").search
@@ -139,7 +139,7 @@ class ProductLinter:
                 kind=field,
                 present=counts.present,
                 usable=counts.present - counts.refused,
-                mended=counts.converted,
+                cleaned=counts.converted,
                 like_floats=counts.like_floats,
                 reasons=dict(counts.reasons.most_common()),
             )
@@ -181,7 +181,7 @@ class ProductLinter:
             yield from _of_field(kind, report.rows)
         for field, counts in self._fields.items():
             for reason, count in counts.warnings.items():
-                is_much = count > _SOME * report.rows and not reason.startswith(MENDED)
+                is_much = count > _SOME * report.rows and not reason.startswith(CLEANED)
                 yield Finding(f"{field}: {count:,} values: {reason}", "medium" if is_much else "low")
         if report.duplicates:
             about = "" if report.duplicates_are_exact else "about "
@@ -196,8 +196,8 @@ class ProductLinter:
 def _of_field(kind: KindLint, rows: int) -> Iterator[Finding]:
     for reason, count in kind.reasons.items():
         yield Finding(f"{kind.kind}: {count:,} of {rows:,} rows: {reason}", _risk(count / rows), is_error=True)
-    if kind.mended:
-        text = f"{kind.kind}: {kind.mended:,} of {kind.present:,} values: are written otherwise, and understood"
+    if kind.cleaned:
+        text = f"{kind.kind}: {kind.cleaned:,} of {kind.present:,} values: are written otherwise, and understood"
         yield Finding(text, "low")
 
 

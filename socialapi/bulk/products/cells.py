@@ -110,7 +110,7 @@ class _Reading:
         if field in PRICES and (layout.currency is not None or layout.default_currency is not None):
             currencies = _currencies(block, cells)
         plain = _plain(field, cells, currencies)
-        values, faults = plain.values, dict[int, str | None]()
+        values, problems = plain.values, dict[int, str | None]()
         self._has_gaps = self._has_gaps or bool(plain.unusual) or "" in values
         for index in plain.converted:
             self._converted.setdefault(index, []).append(field)
@@ -118,16 +118,16 @@ class _Reading:
             self._unchecked.add(index)
             currency = None if currencies is None else currencies[index]
             currency = currency if isinstance(currency, str) else None
-            values[index], faults[index] = self._cell(index, field, cells[index], currency)
+            values[index], problems[index] = self._cell(index, field, cells[index], currency)
         if field in self._values:
-            self._merge(column, values, faults)
+            self._merge(column, values, problems)
         else:
             self._values[field], self._names[field] = values, [column.name] * len(block)
-        for index, fault in faults.items():
+        for index, problem in problems.items():
             # A problem with the id takes precedence, because it means that the product is unknown.
-            if fault is not None and (field == "id" or index not in self._problems):
+            if problem is not None and (field == "id" or index not in self._problems):
                 location = block.location_of(index, column.number if block.is_text else None)
-                self._problems[index] = (field, location, fault)
+                self._problems[index] = (field, location, problem)
 
     def fill(self, field: str, value: str | int) -> None:
         """Sets a field to this value in the products that have no value for it."""
@@ -136,7 +136,7 @@ class _Reading:
         values = self._values.pop(field, [""] * len(self._block))
         self._values[field] = [value if _is_empty(each) else each for each in values]
 
-    def _merge(self, column: ProductColumn, values: Sequence[Any], faults: dict[int, str | None]) -> None:
+    def _merge(self, column: ProductColumn, values: Sequence[Any], problems: dict[int, str | None]) -> None:
         """Adds the values of another column of a field. Only images may have several."""
         field, before, names = column.field, self._values[column.field], self._names[column.field]
         for index, value in enumerate(values):
@@ -151,7 +151,7 @@ class _Reading:
             if field == IMAGES and isinstance(before[index], str) and isinstance(value, str):
                 before[index] = understood(field, f"{before[index]},{value}")
                 continue
-            faults[index] = f"is there twice, as {shown_name(names[index])} and as {shown_name(column.name)}"
+            problems[index] = f"is there twice, as {shown_name(names[index])} and as {shown_name(column.name)}"
             if field == "id":  # it is unclear which id is right
                 before[index] = ""
 
@@ -174,15 +174,15 @@ class _Reading:
         """Returns a product with its problem, warnings and other remarks."""
         block, layout = self._block, self._block.layout
         number = block.first_number + index
-        if (fault := block.faults.get(index)) is not None:
-            location = block.location_of(index, fault.column)
+        if (problem := block.unreadable.get(index)) is not None:
+            location = block.location_of(index, problem.column)
             return ProductRow(
-                number, {}, ("", location + fault.reason), values, is_blank=fault is IS_BLANK, location=location
+                number, {}, ("", location + problem.reason), values, is_blank=problem is IS_BLANK, location=location
             )
         field, location, reason = self._problems.get(index, ("", "", ""))
-        if (doubt := block.doubts.get(index)) is not None:
-            field, location, reason = "", block.location_of(index, doubt.column), doubt.reason
-            values = None if values is None else [*values, *doubt.surplus]
+        if (problem := block.ambiguous.get(index)) is not None:
+            field, location, reason = "", block.location_of(index, problem.column), problem.reason
+            values = None if values is None else [*values, *problem.surplus]
             is_first = any(
                 each.field == "id" and layout.shown and each.index == layout.shown[0] for each in layout.columns
             )
@@ -208,19 +208,19 @@ class _Reading:
         if isinstance(cell, list | tuple):
             cell = self._of_several(index, field, cell)
         if isinstance(cell, Mapping | list | tuple):
-            cell, fault = _of_object(field, cell)
-            if fault is not None or not cell:
-                return cell, fault
+            cell, problem = _of_object(field, cell)
+            if problem is not None or not cell:
+                return cell, problem
         if isinstance(cell, str):
             return self._of_text(index, field, cell.strip(), currency)
         if is_number(cell):
-            value, fault = _of_number(field, cell)
+            value, problem = _of_number(field, cell)
             if currency is not None and isinstance(value, str):
                 return self._of_text(index, field, value, currency)
             if field == "inventory" and isinstance(value, int) and value < 0:
                 self._warn(index, field, NOT_BELOW_ZERO)
                 value = 0
-            return value, fault
+            return value, problem
         return (str(cell) if isinstance(cell, uuid.UUID) else cell), None
 
     def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:
@@ -252,7 +252,7 @@ class _Reading:
         if reading.value not in (text, ""):
             self._converted.setdefault(index, []).append(field)
         is_no_file = self._block.lines is None
-        return reading.value, NOT_UNICODE if is_no_file and reading.fault == NOT_UTF8 else reading.fault
+        return reading.value, NOT_UNICODE if is_no_file and reading.problem == NOT_UTF8 else reading.problem
 
     def _warn(self, index: int, field: str, reason: str) -> None:
         self._warnings.setdefault(index, []).append((field, reason))
@@ -358,8 +358,8 @@ def _text_of(field: str, cell: Any) -> str | None:
         return ""
     if cell.__class__ not in _NUMBERS:
         return None
-    number, fault = _of_number(field, cell)
-    return number if fault is None and isinstance(number, str) else None
+    number, problem = _of_number(field, cell)
+    return number if problem is None and isinstance(number, str) else None
 
 
 def _count_of(cell: Any) -> int | Literal[""] | None:
@@ -381,7 +381,7 @@ def _count_of(cell: Any) -> int | Literal[""] | None:
 def _sent(field: str, text: str) -> str | None:
     """Returns the text to send; None if it is invalid or needs a warning."""
     reading = read_text(field, text)
-    if reading.fault is not None or reading.warnings or not isinstance(reading.value, str):
+    if reading.problem is not None or reading.warnings or not isinstance(reading.value, str):
         return None
     return reading.value if all(test(reading.value) for test in _tests(field).rules) else None
 
@@ -448,13 +448,13 @@ def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
     try:
         digits = digits_of(value)
     except NoDigits as problem:
-        fault = problem.reason
+        reason = problem.reason
     else:
         return (int(digits) if field == "inventory" else digits), None
     # A fraction may be a text, such as a size, but not an identifier. The rules of the field reject
     # a fraction as a count.
-    is_fine = fault == NOT_TEXT and field not in IDENTIFIERS
-    return (value if field == "inventory" else _written(value)), None if is_fine else fault
+    is_fine = reason == NOT_TEXT and field not in IDENTIFIERS
+    return (value if field == "inventory" else _written(value)), None if is_fine else reason
 
 
 def _written(value: Any) -> Any:

@@ -10,7 +10,7 @@ from socialapi.bulk.journals.journal import Outcome
 from socialapi.bulk.products.feed import ProductColumns
 from socialapi.bulk.products.resume import REFUSED
 from socialapi.bulk.products.rows import FIELDS, ProductRow
-from socialapi.bulk.rejects import PLACE
+from socialapi.bulk.rejects import FILE_COLUMNS
 from socialapi.reports import MAX_ISSUES_KEPT, Forecast, LoadForecast, RowIssue, UpsertReport
 
 COUNTED: Final = {"CREATE_SUCCESS": "created", "UPDATE_SUCCESS": "updated", "NO_CHANGE": "unchanged"}
@@ -53,7 +53,7 @@ class ProductCounters(RowCounters):
         If there are several files, which may have different columns, returns the fields of a
         product.
         """
-        return self.selection.table_names if self.file_row_of(1) is None else (*PLACE, *FIELDS)
+        return self.selection.table_names if self.file_row_of(1) is None else (*FILE_COLUMNS, *FIELDS)
 
     def took(self, status: str, rows: Sequence[ProductRow]) -> None:
         """Counts products that the service accepted with this status."""

@@ -38,7 +38,7 @@ from socialapi.bulk.products.merchant_values import (
 from socialapi.bulk.products.price_objects import is_in_small_units
 from socialapi.bulk.products.rows import FIELDS, IDENTIFYING, REQUIRED
 from socialapi.bulk.products.texts import IMAGES, read_text
-from socialapi.bulk.rejects import HEADER, PLACE
+from socialapi.bulk.rejects import FILE_COLUMNS, HEADER
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.products import Product
@@ -356,7 +356,7 @@ def _constant(field: str, value: str | int) -> str | int:
     reading = read_text(field, str(value).strip())
     now = datetime.datetime.now(datetime.UTC)
     broken = (rule.reason for rule in broken_rules(Product, {field: reading.value}, now=now) if rule.path == field)
-    problem = reading.fault or next(iter(reading.warnings), None) or next(broken, None)
+    problem = reading.problem or next(iter(reading.warnings), None) or next(broken, None)
     if problem is not None:
         raise InvalidInput(f"the constant {field} {problem}")
     return reading.value
@@ -385,7 +385,7 @@ def _hint(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | N
 
 def _own_columns(names: Sequence[str]) -> int:
     """Returns how many columns a rejects file has added at the front."""
-    for header in ((*HEADER, *PLACE), HEADER):
+    for header in ((*HEADER, *FILE_COLUMNS), HEADER):
         if tuple(names[: len(header)]) == header:
             return len(header)
     return 0

@@ -63,7 +63,9 @@ def judge(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | None:
     try:
         row.json = json_bytes(row.shape)
     except InvalidInput:
-        return next(((name, says) for name, value in row.shape.items() if (says := _fault(value))), ("", _NO_JSON))
+        return next(
+            ((name, says) for name, value in row.shape.items() if (says := _why_not_json(value))), ("", _NO_JSON)
+        )
     return None
 
 
@@ -76,7 +78,7 @@ def _broken_rules(row: ProductRow, now: datetime.datetime) -> Sequence[BrokenRul
 _NO_JSON = "cannot be written as JSON"
 
 
-def _fault(value: object) -> str | None:
+def _why_not_json(value: object) -> str | None:
     try:
         json_bytes(value)
     except InvalidInput:
@@ -258,14 +260,14 @@ class ProductStage:
         refused: list[Refused] = []
         resumed: list[tuple[ProductRow, Outcome]] = []
         for row in rows:
-            fault = judge(row, now)
-            outcome = recalled(row, known, is_good=fault is None)
-            if fault is None:
+            problem = judge(row, now)
+            outcome = recalled(row, known, is_good=problem is None)
+            if problem is None:
                 self._repeated_ids.note(row)
-            if fault is None and row.warnings:
+            if problem is None and row.warnings:
                 self._counters.warn([RowIssue(row.number, *each, row.known_id) for each in row.warnings])
-            if fault is not None:
-                refused.append((row, *fault))
+            if problem is not None:
+                refused.append((row, *problem))
             elif outcome is not None:
                 resumed.append((row, outcome))
             else:

@@ -232,7 +232,7 @@ def decimals_of(code: str) -> int:
     return 0 if code in WITHOUT_DECIMALS else 3 if code in THREE_DECIMALS else 2
 
 
-def doubt(field: str, text: str) -> str | None:
+def ambiguity(field: str, text: str) -> str | None:
     """Returns why a price is ambiguous, or None."""
     if field not in PRICES or _has_one_reading(text) is not None or (parts := _parts_of_price(text)) is None:
         return None

@@ -53,12 +53,12 @@ _CREATE_SENT: Final = "CREATE TEMP TABLE sent (id TEXT PRIMARY KEY) WITHOUT ROWI
 class Vanished:
     """A product of earlier loads that is not in the input: its id, and its key if known.
 
-    `is_doubtful` is true if its deletion was requested before and the outcome is unknown.
+    `may_be_deleted` is true if its deletion was requested before and the outcome is unknown.
     """
 
     id: str
     key: str | None
-    is_doubtful: bool = False
+    may_be_deleted: bool = False
 
 
 def digest_of(shape: Mapping[str, Any]) -> bytes:

@@ -13,7 +13,7 @@ from socialapi.bulk.inputs.reader import has_undecoded
 from socialapi.bulk.products.merchant_values import (
     PRICES,
     TOO_PRECISE,
-    doubt,
+    ambiguity,
     even_blanks,
     is_undecided,
     pieces_of_images,
@@ -24,7 +24,7 @@ from socialapi.bulk.products.merchant_values import (
 )
 from socialapi.bulk.products.rows import FIELDS, REQUIRED
 from socialapi.internal.records import FrozenRecord
-from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED, NULL_WORD
+from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT, NULL_WORD
 
 IDENTIFIERS: Final = frozenset({"id", "gtin", "mpn", "item_group_id", "product_key", "item_group_key"})
 CATEGORY: Final = "product_type"
@@ -41,12 +41,12 @@ ROUNDED: Final = (
     "was rounded by a spreadsheet or a program (1.23457E+11), and its last digits are lost: export the column as text"
 )
 WITHOUT_MARKS: Final = (
-    f'{MENDED}: what a spreadsheet or a copy leaves around a text (="…", an apostrophe, of an id also quotation marks and '
+    f'{CLEANED}: what a spreadsheet or a copy leaves around a text (="…", an apostrophe, of an id also quotation marks and '
     "invisible characters) is left out"
 )
-WITHOUT_CONTROLS: Final = f"{MENDED}: control characters are left out"
-WITHOUT_POINT: Final = f"{MENDED}: the .0 of a number is left out"
-NOT_BELOW_ZERO: Final = f"{MENDED}: a number below 0 is sent as 0"
+WITHOUT_CONTROLS: Final = f"{CLEANED}: control characters are left out"
+WITHOUT_POINT: Final = f"{CLEANED}: the .0 of a number is left out"
+NOT_BELOW_ZERO: Final = f"{CLEANED}: a number below 0 is sent as 0"
 NO_CODE: Final = "stands for no value: the product has no such code"
 KIND_OF_SHOP: Final = "is a kind of product of a shop system, and no category: it is not sent"
 
@@ -108,7 +108,7 @@ class TextReading(FrozenRecord):
     """
 
     value: str | int
-    fault: str | None = None
+    problem: str | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -122,8 +122,8 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
     if _has_control(plain) is not None and field not in IDENTIFIERS:
         plain = plain.translate(_CONTROLS_TO).strip()
         warnings.append(WITHOUT_CONTROLS)
-    if (fault := _fault(plain)) is not None:
-        return TextReading(text, fault)
+    if (problem := _problem(plain)) is not None:
+        return TextReading(text, problem)
     if plain in LEFT_OUT[field]:
         reason = NULL_WORD if plain in NULL_FORMS else KIND_OF_SHOP if field == CATEGORY else NO_CODE
         return TextReading("", None, (*warnings, reason))
@@ -134,7 +134,7 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
     return _other(field, plain if currency is None else with_currency(plain, currency), warnings)
 
 
-def _fault(text: str) -> str | None:
+def _problem(text: str) -> str | None:
     """Returns why a text cannot be sent in any field; None if it can."""
     if "\0" in text:
         return NUL
@@ -188,13 +188,13 @@ def _identifier(field: str, text: str, warnings: list[str]) -> TextReading:
 
 
 def _other(field: str, text: str, warnings: list[str]) -> TextReading:
-    meant, doubtful = understood(field, text), doubt(field, text)
+    meant, unclear = understood(field, text), ambiguity(field, text)
     if field == IMAGES and meant != text and any(map(is_null_word, pieces_of_images(text))):
         warnings.append(NULL_WORD)
     if field in PRICES and without_noise(meant) is None:
         return TextReading(text, TOO_PRECISE)
-    if doubtful is not None:
+    if unclear is not None:
         if meant == text and not _is_taken(text):
-            return TextReading(text, doubtful)
-        warnings.append(doubtful)
+            return TextReading(text, unclear)
+        warnings.append(unclear)
     return TextReading(meant, None, tuple(warnings))

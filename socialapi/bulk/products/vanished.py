@@ -100,14 +100,14 @@ class VanishedProducts:
         await self.digests.not_deleted([each.id for each in unknown])
         self._not_deleted((each, NO_KEY) for each in unknown)
         waiting = {each.key: each for each in gone if each.key is not None}
-        doubtful = {key for key, each in waiting.items() if each.is_doubtful}
+        maybe_deleted = {key for key, each in waiting.items() if each.may_be_deleted}
         # A load waits less long for keys that answers omit again and again than for a service that
         # cannot be reached.
         options = attrs.evolve(self.options, policy=attrs.evolve(self.options.policy, max_elapsed_seconds=None))
         rounds = fruitless = 0
         while waiting and not self.stopped():
             before, rounds = len(waiting), rounds + 1
-            await self._ask_for_all(waiting, doubtful, is_first=rounds == 1)
+            await self._ask_for_all(waiting, maybe_deleted, is_first=rounds == 1)
             fruitless = 0 if len(waiting) < before else fruitless + 1
             if waiting and not (is_patient and await waited(self.session, options, fruitless or 1, 0.0)):
                 is_patient = False
@@ -116,9 +116,9 @@ class VanishedProducts:
             self._not_deleted((each, NO_ANSWER) for each in waiting.values())
         return is_patient
 
-    async def _ask_for_all(self, waiting: dict[str, Vanished], doubtful: set[str], *, is_first: bool) -> None:
+    async def _ask_for_all(self, waiting: dict[str, Vanished], maybe_deleted: set[str], *, is_first: bool) -> None:
         """Asks for all keys in `waiting`, removes the answered keys, and adds the others to
-        `doubtful`.
+        `maybe_deleted`.
         """
         keys = list(waiting)
         for start in range(0, len(keys), KEYS_AT_ONCE):
@@ -127,7 +127,7 @@ class VanishedProducts:
             some = {key: waiting[key] for key in keys[start : start + KEYS_AT_ONCE]}
             self.counters.sent_first += is_first
             try:
-                await self._delete(some, doubtful)
+                await self._delete(some, maybe_deleted)
             except BaseException:
                 self.counters.unconfirmed += len(some)
                 raise
@@ -135,45 +135,45 @@ class VanishedProducts:
                 for key in keys[start : start + KEYS_AT_ONCE]:
                     if key not in some:
                         del waiting[key]
-            doubtful |= some.keys()  # an omitted product may have been deleted
+            maybe_deleted |= some.keys()  # an omitted product may have been deleted
             self.show()
 
-    async def _delete(self, some: dict[str, Vanished], doubtful: set[str]) -> None:
+    async def _delete(self, some: dict[str, Vanished], maybe_deleted: set[str]) -> None:
         """Sends one request to delete the products with these keys; if the service refuses it,
         sends one request per product.
         """
         await self.digests.about_to_delete([each.id for each in some.values()])
         try:
-            results = await self._ask(some, doubtful)
+            results = await self._ask(some, maybe_deleted)
         except ApiError as problem:
             if _concerns_all(problem):
                 raise
             refusal = problem
         else:
-            await self._settle(some, results, doubtful)
+            await self._settle(some, results, maybe_deleted)
             return
         if len(some) == 1:
             message = f"not found ({refusal})" if isinstance(refusal, NotFound) else str(refusal)
             failed = [ProductDeletion(failed_product_key=key, message=message) for key in some]
-            await self._settle(some, failed, doubtful)
+            await self._settle(some, failed, maybe_deleted)
             return
         for key in list(some):
             if self.stopped():
                 return
             alone = {key: some[key]}
             self.counters.sent_first += 1
-            await self._delete(alone, doubtful)
+            await self._delete(alone, maybe_deleted)
             if not alone:
                 del some[key]
 
-    async def _ask(self, waiting: Mapping[str, Vanished], doubtful: set[str]) -> Sequence[ProductDeletion]:
-        """Sends the request and returns the answers of the service. Adds all keys to `doubtful`
+    async def _ask(self, waiting: Mapping[str, Vanished], maybe_deleted: set[str]) -> Sequence[ProductDeletion]:
+        """Sends the request and returns the answers of the service. Adds all keys to `maybe_deleted`
         after an attempt with an unknown outcome.
         """
 
         def observe(attempt: Attempt) -> None:
             if attempt.failure is not None and attempt.failure.executed == "unknown":
-                doubtful.update(waiting)
+                maybe_deleted.update(waiting)
             self.observe(attempt)
 
         target = _REPEATABLE.at(product_catalog_id=self.catalog_id)
@@ -183,20 +183,20 @@ class VanishedProducts:
         return (await self.session.call(call)).delete_products
 
     async def _settle(
-        self, waiting: dict[str, Vanished], results: Sequence[ProductDeletion], doubtful: set[str]
+        self, waiting: dict[str, Vanished], results: Sequence[ProductDeletion], maybe_deleted: set[str]
     ) -> None:
         """Removes the answered keys from `waiting`, and records their outcomes."""
         failed = {each.failed_product_key: _reason(each) for each in results if each.failed_product_key in waiting}
         deleted = {each.product_key for each in results if each.product_key in waiting} - failed.keys()
         # If an answer was lost and the product is gone now, the earlier request has deleted it.
-        deleted |= {key for key, why in failed.items() if key in doubtful and _says_it_is_gone(why) is not None}
+        deleted |= {key for key, why in failed.items() if key in maybe_deleted and _says_it_is_gone(why) is not None}
         found = {key: waiting.pop(key) for key in list(waiting) if key in deleted or key in failed}
         await self.digests.forget([each.id for key, each in found.items() if key in deleted])
         self.counters.deleted += sum(key in deleted for key in found)
         left = [(each, failed[key]) for key, each in found.items() if key not in deleted]
         # A refusal after a lost answer does not prove that the product exists: the earlier request
         # may have deleted it.
-        await self.digests.not_deleted([each.id for key, each in found.items() if key not in deleted | doubtful])
+        await self.digests.not_deleted([each.id for key, each in found.items() if key not in deleted | maybe_deleted])
         self._not_deleted(left)
 
     def _not_deleted(self, products: Iterable[tuple[Vanished, str]]) -> None:

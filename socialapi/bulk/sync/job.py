@@ -363,8 +363,8 @@ class SyncJob:
                 f"{share:.1%}, and {most:.1%} may be removed: is the input complete? max_removal_share=1.0 "
                 f"(--max-removal-share 1.0) allows it{why_others}"
             )
-        doubtful = self._reading.doubtful
-        if doubtful and min(1.0, (found.removals + doubtful) / found.known) > most:
+        unusable = self._reading.unusable
+        if unusable and min(1.0, (found.removals + unusable) / found.known) > most:
             self._counts.hold_back()
             await self._snapshot.hold_back()
 

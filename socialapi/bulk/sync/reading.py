@@ -70,7 +70,7 @@ class ReadingStage:
         self._snapshot = snapshot
         self._counters = counters
         self._staged: list[tuple[RowBlock, int]] = []
-        self.doubtful: int = 0
+        self.unusable: int = 0
         """The number of rows and values that could not be used. Each may be a member who only seems
         to have left.
         """
@@ -95,7 +95,7 @@ class ReadingStage:
                         issues[index] = attrs.evolve(each, reason=each.reason.replace(NOT_TAKEN, NOT_SYNCED))
             self._counters.reject(prepared.rejects)
             self._counters.warn([*prepared.warnings, *prepared.cleaned])
-            self.doubtful += len(prepared.rejects) + sum(
+            self.unusable += len(prepared.rejects) + sum(
                 not (NOT_SYNCED in each.reason or NULL_WORD in each.reason) for each in prepared.warnings
             )
             for rows in prepared.blocks:
@@ -172,11 +172,11 @@ class ReadingJob:
         prepare_input(session, self._reader, self._description, options)
 
     @property
-    def doubtful(self) -> int:
+    def unusable(self) -> int:
         """The number of rows and values that could not be used. Each may be a member who only seems
         to have left.
         """
-        return self._stage.doubtful
+        return self._stage.unusable
 
     @property
     def rejects_file(self) -> RejectsFile | None:

@@ -15,7 +15,7 @@ from socialapi.bulk.audiences.cleanup import (
 from socialapi.bulk.audiences.normalize import Unusable, normalizers
 from socialapi.bulk.inputs.leftovers import MAX_CHARACTERS
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
-from socialapi.reports import LOOKS_LIKE_FLOAT, MENDED
+from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT
 from tests.bulk.model_service import ModelService, job_of
 
 ADA = "ada@example.com"
@@ -75,7 +75,7 @@ def reason(kind: IdentifierKind, text: str, region: str | None = None) -> str:
 def test_an_address_is_taken_out_of_what_stands_around_it(text: str) -> None:
     value, removed = normalize("email", text)
     assert value == sha256(ADA)
-    assert removed.startswith(f"{MENDED}: ")
+    assert removed.startswith(f"{CLEANED}: ")
     assert removed.endswith(" removed")
     assert "ada" not in removed.lower()
 
@@ -154,7 +154,7 @@ def test_what_is_not_unmistakable_is_unusable(text: str) -> None:
 def test_a_phone_number_is_taken_out_of_what_stands_around_it(text: str) -> None:
     value, removed = normalize("phone_number", text)
     assert value == sha256(NUMBER)
-    assert removed.startswith(f"{MENDED}: ")
+    assert removed.startswith(f"{CLEANED}: ")
     assert "176" not in removed
 
 
@@ -311,9 +311,9 @@ async def test_what_is_mended_is_sent_with_a_warning_that_does_not_quote_it() ->
     assert [(issue.row, issue.field, issue.reason) for issue in report.warning_details] == [
         (3, "email", "holds more than one e-mail address"),
         (5, "Phone", "is not a possible phone number"),
-        (1, "email", "was mended: mailto: removed"),
-        (2, "Phone", "was mended: quotation marks removed"),
-        (5, "email", "was mended: brackets removed"),
+        (1, "email", "was cleaned: mailto: removed"),
+        (2, "Phone", "was cleaned: quotation marks removed"),
+        (5, "email", "was cleaned: brackets removed"),
     ]
     (rejected,) = report.rejects
     assert (rejected.row, rejected.reason) == (4, "holds more than one e-mail address")

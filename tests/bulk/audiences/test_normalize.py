@@ -30,7 +30,7 @@ def normalize(kind: IdentifierKind, text: str, region: str | None = None) -> str
     return normalizers(IDENTIFIER_KINDS, region)[kind](text)[0]
 
 
-def mended(kind: IdentifierKind, text: str, region: str | None = None) -> str:
+def cleaned(kind: IdentifierKind, text: str, region: str | None = None) -> str:
     return normalizers(IDENTIFIER_KINDS, region)[kind](text)[1]
 
 

@@ -93,8 +93,8 @@ def told(prepared: PreparedBlock) -> Told:
 def one_by_one(preparer: Preparer, block: UserBlock) -> Told:
     """What is said of the rows of a block when each of them is a block of its own."""
     parts = [told(prepared_of(preparer, block.part(at, at + 1))) for at in range(len(block))]
-    rows, rejects, warnings, mended = ([each for some in parts for each in some[at]] for at in range(4))
-    return rows, rejects, warnings, mended
+    rows, rejects, warnings, cleaned = ([each for some in parts for each in some[at]] for at in range(4))
+    return rows, rejects, warnings, cleaned
 
 
 @pytest.mark.slow

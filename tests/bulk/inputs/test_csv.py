@@ -275,8 +275,8 @@ async def test_rows_with_wrong_quotes_share_a_block_with_those_around_them() -> 
     assert [len(block) for block in blocks] == [ROWS_PER_BLOCK, ROWS_PER_BLOCK, 500]
     found = [line for block in blocks for line in block.lines or ()]
     assert found == list(itertools.accumulate((1 + (number % 3 == 0) for number in range(2_999)), initial=2))
-    doubtful = [block.first_number + index for block in blocks for index in block.doubts]
-    assert doubtful == [number + 1 for number in range(3_000) if number % 3]
+    unclear = [block.first_number + index for block in blocks for index in block.ambiguous]
+    assert unclear == [number + 1 for number in range(3_000) if number % 3]
 
 
 class Trickle:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.columns import IdentifierLayout
-from socialapi.bulk.inputs.reader import CUT, ROWS_PER_BLOCK, ROWS_PER_STEP, Block, Fault, in_lists
+from socialapi.bulk.inputs.reader import CUT, ROWS_PER_BLOCK, ROWS_PER_STEP, Block, RowProblem, in_lists
 from tests.bulk.blocks import user_block
 
 LAYOUT = IdentifierLayout((), ())
@@ -21,7 +21,9 @@ CELLS = st.sampled_from(("", " ", "a", "b", 1, None))
 def blocks(draw: st.DrawFn) -> UserBlock:
     size = draw(st.integers(0, 8))
     indexes = st.integers(0, size - 1) if size else st.nothing()
-    faults = st.dictionaries(indexes, st.builds(Fault, st.sampled_from(("why", "because")), st.none() | st.just(2)))
+    faults = st.dictionaries(
+        indexes, st.builds(RowProblem, st.sampled_from(("why", "because")), st.none() | st.just(2))
+    )
     columns = draw(st.lists(st.lists(CELLS, min_size=size, max_size=size), max_size=3))
     lines = draw(st.none() | st.lists(st.integers(1, 100), min_size=size, max_size=size))
     return Block(
@@ -35,7 +37,12 @@ def told(block: UserBlock) -> list[tuple[Any, ...]]:
         (
             block.first_number + index,
             [column[index] for column in block.columns],
-            *(block.faults.get(index), block.doubts.get(index), block.location_of(index), block.location_of(index, 3)),
+            *(
+                block.unreadable.get(index),
+                block.ambiguous.get(index),
+                block.location_of(index),
+                block.location_of(index, 3),
+            ),
             *(block.layout is LAYOUT, block.is_text),
         )
         for index in range(len(block))
@@ -49,7 +56,7 @@ def test_a_part_of_a_block_has_its_rows(block: UserBlock, data: st.DataObject) -
     part = block.part(start, stop)
     assert told(part) == told(block)[start:stop]
     assert len(part) == len(told(block)[start:stop])
-    assert {*part.faults, *part.doubts} <= {*range(len(part))}
+    assert {*part.unreadable, *part.ambiguous} <= {*range(len(part))}
     assert (part is block) == (start == 0 and stop >= len(block))
     middle = data.draw(st.integers(0, len(part)))
     assert told(part.part(0, middle)) + told(part.part(middle, len(part))) == told(part)

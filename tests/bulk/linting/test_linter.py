@@ -210,8 +210,8 @@ async def test_what_an_upload_would_mend_is_counted_and_said(tmp_path: Path) -> 
     write(path, "email;phone\nmailto:a@b.example;'+14155550101\nc@d.example;+14155550102\n<e@f.example>;\n")
     report = await lint_records(path)
     emails, phones = report.kinds
-    assert (emails.present, emails.usable, emails.mended) == (3, 3, 2)
-    assert (phones.present, phones.usable, phones.mended) == (2, 2, 1)
+    assert (emails.present, emails.usable, emails.cleaned) == (3, 3, 2)
+    assert (phones.present, phones.usable, phones.cleaned) == (2, 2, 1)
     found = [finding for finding in report.findings if "an upload removes it" in finding.text]
     assert [finding.text.split(":")[0] for finding in found] == ["email", "phone_number"]
     assert {(finding.risk, finding.is_error) for finding in found} == {("low", False)}
@@ -332,7 +332,7 @@ async def test_its_counts_are_those_of_an_upload(rows: int) -> None:
     assert report.rows == uploaded.read
     assert report.unusable_rows == uploaded.rejected > 0
     assert report.duplicates == uploaded.duplicate
-    assert sum(kind.mended for kind in report.kinds) == uploaded.warnings
+    assert sum(kind.cleaned for kind in report.kinds) == uploaded.warnings
 
 
 async def test_rows_that_an_upload_rejects_for_their_operation_or_times_are_told() -> None:

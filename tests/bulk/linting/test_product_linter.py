@@ -62,7 +62,7 @@ async def test_what_is_understood_and_what_is_ignored_is_said() -> None:
     rows = [product("a", price="9,99 EUR", availability="InStock", shelf="7"), product("b", description="<b>x</b>")]
     report = await lint_products(rows, now=NOW)
     assert report.unusable_rows == 0
-    assert (field(report, "price").mended, field(report, "availability").mended) == (1, 1)
+    assert (field(report, "price").cleaned, field(report, "availability").cleaned) == (1, 1)
     assert report.ignored_columns == ("shelf",)
     assert texts(report)[-1] == "description: 1 values: HTML tags, of which the service warns"
     assert not report.has_errors

@@ -10,11 +10,11 @@ import numpy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from socialapi.bulk.inputs.reader import IS_BLANK, Block, Fault
+from socialapi.bulk.inputs.reader import IS_BLANK, Block, RowProblem
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.feed import ProductColumns, ProductLayout
 from socialapi.bulk.products.job import broken_fields, judge
-from socialapi.bulk.products.merchant_values import OTHER_VALUES, doubt, has_entity, unchanged_tests, understood
+from socialapi.bulk.products.merchant_values import OTHER_VALUES, ambiguity, has_entity, unchanged_tests, understood
 from socialapi.bulk.products.rows import FIELDS, REQUIRED, ProductRow
 from socialapi.internal.unset import UNSET
 from socialapi.models.products import Product
@@ -167,10 +167,10 @@ def blocks(draw: st.DrawFn) -> Block[ProductLayout]:
         cell = cell_of(name) if name in doubtful else st.sampled_from(USUAL.get(name, ("text", "")))
         columns.append([draw(cell) for _ in range(size)])
     rows = st.integers(0, size - 1)
-    faults = draw(st.dictionaries(rows, st.sampled_from([IS_BLANK, Fault("is cut off", 3)]), max_size=1))
-    doubts = draw(st.dictionaries(rows, st.just(Fault("has more cells", 2, ("x",))), max_size=1))
+    unreadable = draw(st.dictionaries(rows, st.sampled_from([IS_BLANK, RowProblem("is cut off", 3)]), max_size=1))
+    ambiguous = draw(st.dictionaries(rows, st.just(RowProblem("has more cells", 2, ("x",))), max_size=1))
     lines = draw(st.none() | st.just(range(7, 7 + size)))
-    return Block(3, size, layout, columns, faults, doubts, lines, is_text=is_table)
+    return Block(3, size, layout, columns, unreadable, ambiguous, lines, is_text=is_table)
 
 
 def written(value: Any) -> str:
@@ -232,7 +232,7 @@ def test_what_keeps_a_rule_and_passes_its_tests_is_sent_as_it_was_written(field:
     fields = attrs.fields_dict(attrs.resolve_types(Product, include_extras=True))
     keeps_rule = not broken_rules(fields[field].type, text, now=NOW)
     if keeps_rule and has_entity(text) is None and all(test(text) for test in unchanged_tests(field)):
-        assert (understood(field, text), doubt(field, text)) == (text, None)
+        assert (understood(field, text), ambiguity(field, text)) == (text, None)
 
 
 def _is_text(value: object) -> bool:

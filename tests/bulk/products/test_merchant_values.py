@@ -23,7 +23,7 @@ from socialapi.bulk.products.merchant_values import (
     THREE_DECIMALS,
     TWO_READINGS,
     WITHOUT_DECIMALS,
-    doubt,
+    ambiguity,
     field_of,
     fields_of,
     is_currency,
@@ -246,8 +246,8 @@ def test_prices_that_would_be_guesses_stay_and_are_refused(text: str) -> None:
     ],
 )
 def test_a_price_with_two_readings_or_a_shared_sign_is_doubted(text: str, expected: str | None) -> None:
-    assert doubt("price", text) == doubt("sale_price", text) == expected
-    assert doubt("title", text) is None
+    assert ambiguity("price", text) == ambiguity("sale_price", text) == expected
+    assert ambiguity("title", text) is None
 
 
 def test_a_price_may_have_its_currency_elsewhere() -> None:
@@ -304,7 +304,7 @@ ANYTHING: Final = st.one_of(
 def test_what_is_understood_is_understood_as_itself(field: str, text: str) -> None:
     once = understood(field, text)
     assert understood(field, once) == once
-    assert doubt(field, text) is None or field in {"price", "sale_price"}
+    assert ambiguity(field, text) is None or field in {"price", "sale_price"}
 
 
 @given(st.sampled_from(FIELDS), ANYTHING)

@@ -293,51 +293,53 @@ class _RowShape:
         return cls(dialect, layout, width, {width, *usual})
 
     def problem_of(self, record: Sequence[str], raw: Sequence[str]) -> str | None:
-        """Returns why a row that spans several lines is not a row or contains other rows, or None
-        if it is valid.
-        """
-        if len(record) not in self.widths and (
-            not is_blank_row(record[self.width :]) or self.layout.is_row(self._padded(record)) is False
-        ):
+        """Returns why a row that spans several lines is not a row or contains other rows; None if it is valid."""
+        has_surplus = not is_blank_row(record[self.width :])
+        if len(record) not in self.widths and (has_surplus or self.layout.is_row(self._padded(record)) is False):
             return _OTHER_WIDTH
         lines = [self.dialect.cells_of(line) for line in self.dialect.continued(raw)]
         if self._is_row(lines[0]) is True and self._is_row(record) is not True:
             return _HOLDS_ROWS
-        first, texts = 0, [(line_ends_in(cell), f"{self.dialect.delimiter} " in cell) for cell in record]
-        texts = [(size, is_prose) for size, is_prose in texts if size]
+        tall = [(size, cell) for cell in record if (size := line_ends_in(cell))]
         if self.dialect.escapes_line_ends:  # an escaped line end does not begin a new line here
-            texts = [(len(lines) - 1, texts[0][1])] if len(texts) == 1 < len(lines) else []
-        for size, is_prose in texts:
-            if self._are_rows(lines[first : first + size + 1], is_prose=is_prose):
+            tall = [(len(lines) - 1, tall[0][1])] if len(tall) == 1 < len(lines) else []
+        first = 0
+        for size, cell in tall:
+            if self._are_rows(lines[first : first + size + 1], is_prose=f"{self.dialect.delimiter} " in cell):
                 return _HOLDS_ROWS
             first += size
         return None
 
     def _are_rows(self, lines: Sequence[Sequence[str]], *, is_prose: bool) -> bool:
-        """Returns whether a cell that spans several lines contains other rows of the file.
+        """Returns whether a cell that spans these lines contains other rows of the file.
 
-        A middle line counts as a row if it has the usual number of cells and an identifier in the
-        right column, or if most middle lines could be rows. The first line counts only if the last
-        line does, too. Lines of words or with few cells count only if every line could be a row. In
-        a table of two columns, a blank after a delimiter in the cell suggests prose.
+        `is_prose` is true if a blank follows a delimiter in the cell, which only matters in a table of two columns.
         """
-        edges, inner = (lines[0], lines[-1]), list(map(self._is_row, lines[1:-1]))
-        are_wide = all(not is_blank_row(cells[self.width :]) for cells in edges)
-        ends = list(map(self._is_row if are_wide and self.width == 2 else self._is_end, edges))
-        if True in inner or ends[0] is ends[1] is True:
-            return True
-        short = [len(cells) < min(self.widths) for cells in edges]
-        full = [found is None and len(cells) in self.widths for found, cells in zip(inner, lines[1:-1], strict=True)]
-        is_table = 2 * full.count(True) > len(full) and (self.width - 1) * full.count(True) > 1
-        is_unclear = self.width == 2 and is_prose
-        if is_table and not is_unclear and (len(full) > 2 or True not in short):
-            return True
+        first, middle, last = lines[0], lines[1:-1], lines[-1]
+        is_prose = is_prose and self.width == 2
         is_tab, is_pair = self.dialect.delimiter == "\t", len(lines) == 2
+        are_wide = all(not is_blank_row(cells[self.width :]) for cells in (first, last))
+        is_edge = self._is_row if are_wide and self.width == 2 else self._is_end
+        edges, inner = [is_edge(first), is_edge(last)], [self._is_row(cells) for cells in middle]
+        # A usable identifier in the right column makes a row. The first line alone may be the start of the real row.
+        if True in inner or edges == [True, True]:
+            return True
+        # Without such identifiers, most lines must have the usual number of cells.
+        usual = [found is None and len(cells) in self.widths for found, cells in zip(inner, middle, strict=True)].count(
+            True
+        )
+        are_short = [len(cells) < min(self.widths) for cells in (first, last)]
+        is_table = 2 * usual > len(middle) and (self.width - 1) * usual > 1
+        if is_table and not is_prose and (len(middle) > 2 or not any(are_short)):
+            return True
         if is_tab and are_rows(lines, self.width):
             return True
-        if is_pair and (are_wide or is_unclear or (self.width > 1 and short[0] is not short[1])):
+        # Two lines are more often the halves of one row, in particular if their lengths differ.
+        is_split = self.width > 1 and are_short[0] != are_short[1]
+        if is_pair and (are_wide or is_prose or is_split):
             return False
-        return (is_pair or not is_tab) and False not in (*inner, *ends)
+        # Few or short lines count only if every one of them could be a row.
+        return (is_pair or not is_tab) and False not in (*inner, *edges)
 
     def _is_row(self, cells: Sequence[str]) -> bool | None:
         """Returns whether a line with these cells is a row by itself, or None if
@@ -483,26 +485,35 @@ class _Table:
         """
         if problem is None and sum(map(len, raw)) > MAX_ROW_CHARACTERS:
             raise InvalidInput(f"line {self.line}: {_LONG_ROW}{_PROBABLY}")
-        complete = self._dialect.continued(raw)
-        cut = complete[0].rstrip('"\n')  # `_Lines` adds these at the end of a line that it cuts off
-        is_cut = len(raw[0]) > MAX_LINE_CHARACTERS + MAX_CELL_CHARACTERS and cut.endswith(_FILLER)
-        text = cut.removesuffix(_FILLER) if is_cut else complete[0] if problem else "".join(raw)
-        row = self._dialect.scan(text)
-        is_long = is_cut or row.too_long
-        column = row.misquoted[0] if row.misquoted and not is_long else len(row.cells)
+        lines = self._dialect.continued(raw)
+        first = lines[0].rstrip('"\n')  # `_Lines` adds these at the end of a line that it cuts off
+        is_cut = len(raw[0]) > MAX_LINE_CHARACTERS + MAX_CELL_CHARACTERS and first.endswith(_FILLER)
+        if is_cut:
+            row = self._dialect.scan(first.removesuffix(_FILLER))
+        else:
+            row = self._dialect.scan(lines[0] if problem else "".join(raw))
+        is_long = is_cut or row.too_long is not None
         if problem is None and is_long:
-            problem = _LONG_CELL if row.too_long else _LONG_LINE
+            problem = _LONG_LINE if row.too_long is None else _LONG_CELL
         elif problem is None:
             problem = _MISQUOTED if row.misquoted else _NEVER_CLOSED
-        is_character = problem != _OTHER_WIDTH or not self._dialect.escapes_line_ends
-        if self._dialect.delimiter == "\t" and is_character and not is_cut and (len(raw) > 1 or not is_long):
+
+        # In tab-separated text, the quotation mark is an ordinary character, unless it is not the cause.
+        is_mark = not is_cut and (len(raw) > 1 or not is_long)
+        if (
+            self._dialect.delimiter == "\t"
+            and is_mark
+            and not (problem == _OTHER_WIDTH and self._dialect.escapes_line_ends)
+        ):
             return self._dialect.cells_of(raw[0]), 1
-        ends = raw[0].count('"') % 2 == 0 if is_long else problem == _MISQUOTED and not row.is_open
-        if rows is None or shape is None or len(complete) > 1 or not ends:
-            if problem == _LONG_LINE:
-                raise InvalidInput(f"line {self.line}: {problem}")
-            probably = _PROBABLY if problem == _LONG_CELL else ""
-            raise InvalidInput(f"line {self.line}, column {column}: {problem}{probably}")
+
+        # If the row may continue on the next line, it is unclear where the next row begins.
+        is_complete = raw[0].count('"') % 2 == 0 if is_long else problem == _MISQUOTED and not row.is_open
+        column = row.misquoted[0] if row.misquoted and not is_long else len(row.cells)
+        if rows is None or shape is None or len(lines) > 1 or not is_complete:
+            location = "" if problem == _LONG_LINE else f", column {column}"
+            raise InvalidInput(f"line {self.line}{location}: {problem}{_PROBABLY if problem == _LONG_CELL else ''}")
+
         # If the number of cells is wrong, the cells after the mark may be in the wrong columns.
         is_unreadable = is_long or width_of(row.cells, shape.width) not in shape.widths
         problems = rows.unreadable if is_unreadable else rows.ambiguous

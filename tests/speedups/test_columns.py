@@ -16,7 +16,7 @@ from socialapi.bulk.audiences import normalize, phone_numbers, prepare
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
-from socialapi.bulk.inputs.null_words import NULL_DIGESTS, NULL_WORDS
+from socialapi.bulk.inputs.null_words import NULL_WORDS, null_digests
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from tests.bulk.audiences.test_prepare_blocks import EXAMPLES, NOW, blocks
 from tests.bulk.blocks import prepared_of, rows_of, user_block
@@ -51,7 +51,7 @@ NEAR: Final = st.builds(
 )
 HEX: Final = st.text("0123456789abcdefABCDEF", min_size=63, max_size=65) | st.sampled_from(
     (
-        *sorted(NULL_DIGESTS)[:9],
+        *sorted(null_digests())[:9],
         DIGEST,
         DIGEST.upper(),
         "@" + DIGEST,
@@ -129,7 +129,7 @@ def phone_plans() -> None:
         for speedups in filter(None, (REFERENCE, NATIVE)):
             patch.setattr(phone_numbers, "_PLANS", phone_numbers._Plans())
             patch.setattr(phone_numbers, "add_phone_plan", speedups.add_phone_plan)
-            for word in normalize.NOT_PLAIN:
+            for word in normalize.add_null_words():
                 speedups.add_null_word(word)
             for start in range(1_000):
                 phone_numbers._PLANS[f"{start:03}"]
@@ -250,7 +250,7 @@ def test_of_a_column_of_digests_no_raw_value_is_hashed(cells: list[str | None]) 
         for cell, value in zip(cells, found, strict=True):
             text = (cell or "").strip(" \t")
             is_digest = len(text) == 64 and set(text.lower()) <= set("0123456789abcdef")
-            is_digest = is_digest and text.lower() not in NULL_DIGESTS
+            is_digest = is_digest and text.lower() not in null_digests()
             assert value == (text.lower() if is_digest else None if text else "")
 
 

@@ -37,7 +37,7 @@ from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.inputs.columns import is_value
 from socialapi.bulk.inputs.leftovers import BLANKS, ZERO_WIDTH, in_words, unwrapped
-from socialapi.bulk.inputs.null_words import NAMES, NULL_DIGESTS, PHONE_DIGESTS, is_null_word
+from socialapi.bulk.inputs.null_words import NAMES, is_null_word, null_digests, phone_digests
 from socialapi.bulk.inputs.numbers import looks_like_float
 from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind
 from socialapi.models.validation import invalid
@@ -115,14 +115,18 @@ _LONGEST_WORD: Final = 15
 _sha256: Final = hashlib.sha256
 
 _WORDS: Final = (*NAMES, *("0" * length for length in range(1, _LONGEST_WORD + 1)))
-NOT_PLAIN: Final = (
-    *NULL_DIGESTS,
-    *PHONE_DIGESTS,
-    *(word for word in _WORDS if word.isascii() and len(word) <= _LONGEST_WORD),
-)
-"""Words and digests that `hash_column` leaves undecided, so that the normalisers reject them."""
-for _word in NOT_PLAIN:
-    add_null_word(_word)
+
+
+@functools.cache
+def add_null_words() -> Sequence[str]:
+    """Makes `hash_column` leave placeholder words and digests undecided, so that the normalisers reject them. Returns
+    these words and digests.
+    """
+    words = [word for word in _WORDS if word.isascii() and len(word) <= _LONGEST_WORD]
+    found = (*null_digests(), *phone_digests(), *words)
+    for word in found:
+        add_null_word(word)
+    return found
 
 
 def trimmed(text: str) -> str:
@@ -276,7 +280,7 @@ def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normali
             raise Unusable(NULL_WORD)
         return "", ""
     if digest := digest_in(text):
-        if digest in NULL_DIGESTS or (digest in PHONE_DIGESTS and reason not in (NOT_A_HANDLE, NOT_DECIMAL)):
+        if digest in null_digests() or (digest in phone_digests() and reason not in (NOT_A_HANDLE, NOT_DECIMAL)):
             raise Unusable(NULL_DIGEST)
         return digest, in_words(removed)
     if is_null_word(text):
@@ -375,6 +379,7 @@ def hashed_column(
     are dialled in `region`, or in the country of their row if `countries` are given. With
     `require_hashed`, only digests are plain.
     """
+    add_null_words()
     cells = cells if isinstance(cells, list | tuple) else list(cells)
     if require_hashed:
         return hash_column(cells, "digest")

@@ -3,6 +3,7 @@
 Such a word is never hashed or sent. docs/inputs.md prints the lists.
 """
 
+import functools
 import hashlib
 import itertools
 import re
@@ -122,12 +123,16 @@ def _digests(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(hashlib.sha256(text.encode()).hexdigest() for text in texts)
 
 
-PHONE_DIGESTS: Final = _digests(_PHONES)
-"""The digests of phone numbers that are none. The same digits may be a handle, or an id of the service."""
-NULL_DIGESTS: Final = frozenset(
-    (
-        *(digit * 64 for digit in "0f"),
-        *_digests(_placeholders()),
-    )
-)
-"""The digests of no value, and what programs write for one that is none."""
+# The digests are computed on first use: computing all 3,000 takes 9 ms, which would delay every import of the package.
+
+
+@functools.cache
+def phone_digests() -> frozenset[str]:
+    """Returns the digests of placeholder phone numbers, whose digits may be a valid handle or id of the service."""
+    return _digests(_PHONES)
+
+
+@functools.cache
+def null_digests() -> frozenset[str]:
+    """Returns the digests of empty values and placeholders, and digests that are placeholders themselves."""
+    return _digests(_placeholders()) | {digit * 64 for digit in "0f"}

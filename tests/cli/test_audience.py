@@ -60,7 +60,7 @@ def test_an_export_of_a_crm_is_read_as_its_columns_and_options_say(
     assert "columns that were not read: Kunde, Kontakt" in out
     assert "column Kontakt is not read, and its first rows hold e-mail addresses" in out
     assert "row 1: Handy has no plus sign and is read as a number of the default region" in out
-    assert "row 2: Handy: has no plus sign, and is valid with a country code of another country only" in out
+    assert "row 2: Handy: has no plus sign, and is valid only with the country code of another country" in out
     numbers = {("phone_number", hashlib.sha256(each).hexdigest()) for each in (b"+4915123456789", b"+14155550132")}
     assert service.members(ACCOUNT, "1nmth") == numbers
     assert app.run([*command, "--phone-format", "international", "--require-hashed"]) == 1
@@ -192,7 +192,7 @@ def test_a_do_not_reach_list_is_uploaded_to(service: Emulator, tmp_path: Path) -
         ("odd.csv", b"name,size\nBob,4\n", "", "no column of identifiers was found"),
         ("missing.csv", None, "", "there is no such file"),
         (".", None, "", "this is a directory, not a file"),
-        ("exports/*.csv", None, "", "no file that matches it as a pattern"),
+        ("exports/*.csv", None, "", "no file matches it as a pattern"),
         ("ok.csv", b"email\na@b.cd\n", "--jsan", "Unknown option: --jsan. Did you mean --json?"),
         ("ok.csv", b"email\na@b.cd\n", "--rejects missing/rejects.csv", "cannot be written: No such file"),
         ("ok.csv", b"email\na@b.cd\n", "--rejects ok.csv", "is the input itself"),

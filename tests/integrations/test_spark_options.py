@@ -104,7 +104,7 @@ def test_the_ids_of_products_must_not_repeat_unless_they_were_reduced() -> None:
         (AUDIENCE | {"rejects": "s3://bucket/rejects"}, "the option rejects must be the path of a folder"),
         (AUDIENCE | {"redis_url": "redis://:hush@cache.example/0"}, "redis_url holds a password"),
         (AUDIENCE | {"redis_url": "unix:///run/redis?password=hush"}, "redis_url holds a password"),
-        (AUDIENCE | {"column.mail": "phone"}, "is not a kind of identifier taken here"),
+        (AUDIENCE | {"column.mail": "phone"}, "is not a kind of identifier accepted here"),
         (AUDIENCE | {"order_by": "changed"}, "reduce the DataFrame first, with latest_per_identifier"),
     ],
 )

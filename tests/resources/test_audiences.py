@@ -99,7 +99,7 @@ async def test_send_lists_every_broken_rule_with_its_path_and_sends_nothing(
             "[1].params.users[1].phone_number[0]",
             "has no country code: write it as +<country code>…, or give a default region",
         ),
-        ("[2].params.users[0].handle[0]", "is not a handle (at most 15 of A to Z and 0 to 9 and _)"),
+        ("[2].params.users[0].handle[0]", "is not a handle (at most 15 letters A to Z, digits and _)"),
         ("[1].params.expires_at", "must be later than effective_at, which is now unless given"),
         ("[2].operation_type", "must be one of Update, Delete"),
     ]

@@ -30,8 +30,8 @@ SMALL_BYTES: Final = 4_096
 class Batch:
     """Rows for one request, in the order of the input.
 
-    `after` are earlier batches with another operation on an identifier of this batch. This batch is
-    sent only once they are settled. Fields that may hold identifiers are not in the repr.
+    `after` are earlier batches with another operation on an identifier of this batch, which is sent only once they
+    are settled. Fields that may contain identifiers are not in the repr.
     """
 
     number: int = 0
@@ -42,29 +42,25 @@ class Batch:
     actions: set[Action] = attrs.field(factory=set, repr=False)
     after: set["Batch"] = attrs.field(factory=set, repr=False)
     duplicates: int = 0
-    """How many duplicates were found while this batch was open."""
+    """The number of duplicates found while this batch was open."""
     refused: dict[Identifier, list[tuple[int, RowIssue | None]]] = attrs.field(factory=dict, repr=False)
-    """For each identifier of a refused row: the numbers of all rows with this identifier, and for
-    each of them the reason if the service refused it.
+    """For each identifier of a refused row, the numbers of all rows with this identifier, each with the reason if the
+    service refused it.
     """
     settled: asyncio.Event = attrs.field(factory=asyncio.Event)
     failed: bool = False
-    """Whether the batch was settled without an outcome for every row because the job stops."""
+    """Whether the batch was settled without an outcome for every row, because the job stops."""
     position: int = 0
-    """The number of the batch among all batches of the input, from 1; 0 if a broken input cut it
-    off.
+    """The number of the batch among all batches of the input, from 1; 0 if the batch is incomplete because the input
+    failed.
     """
     earlier: Sequence[Outcome] | None = attrs.field(default=None, repr=False)
-    """The outcomes that an earlier run confirmed, so that the batch is not sent again; None if it
-    must be sent.
-    """
+    """The outcomes that an earlier run confirmed, so that the batch is not sent again; None if it must be sent."""
     outcomes: list[Outcome] = attrs.field(factory=list, repr=False)
     """The outcomes of refused rows, until the journal records them."""
 
     async def note_refused(self, rows: Sequence[tuple[Row, RowIssue]]) -> None:
-        """Notes the rows that the service refused, and all rows that share an identifier with
-        them.
-        """
+        """Records the rows that the service refused, and all rows that share an identifier with them."""
         reasons = {issue.row: issue for _, issue in rows}
         tables: dict[IdentifierKind, IdentifierTable[bool]] = {}
         for kind, value in chain.from_iterable(row.identifiers for row, _ in rows):
@@ -80,24 +76,18 @@ class Batch:
             await yield_if_due()
 
     def refusal_of(self, identifier: Identifier, number: int) -> RowIssue | None:
-        """Returns why the service refused the last row before `number` with this identifier; None
-        if it did not.
-        """
+        """Returns why the service refused the last row before `number` with this identifier; None if it did not."""
         before = (why for row, why in reversed(self.refused.get(identifier, ())) if row < number)
         return next(before, None)
 
     def release(self) -> None:
-        """Releases the rows and the references to other batches, because the window over recent
-        identifiers keeps this batch in memory.
-        """
+        """Releases the rows and the references to other batches, because recent identifiers keep this batch in memory."""
         self.blocks, self.actions, self.after = [], set(), set()
         self.earlier, self.outcomes = None, []
 
 
 Carriers = tuple[Batch | None, ...]
-"""For each column, the latest batch that contains the identifier of a row; None if the row has
-none.
-"""
+"""For each column, the latest batch that contains the identifier of a row; None if the row has no identifier there."""
 
 
 class _Frame(NamedTuple):
@@ -109,12 +99,10 @@ class _Frame(NamedTuple):
 
 
 class Packer:
-    """Decides which rows fit into a request, and encodes them. The size of a row is known before it
-    is encoded.
+    """Decides which rows fit into a request, and encodes them. The size of a row is known before it is encoded.
 
-    `single` makes one operation per row, so that an error names the row. `packed` combines all rows
-    of a batch with the same operation type and times into one operation, which needs 12 to 25 times
-    fewer requests.
+    `single` makes one operation per row, so that an error identifies the row. `packed` combines all rows of a batch
+    with the same operation type and times into one operation, which needs 12 to 25 times fewer requests.
     """
 
     def __init__(self, packing: Packing, *, max_operations: int, max_bytes: int) -> None:
@@ -138,7 +126,7 @@ class Packer:
         return frame
 
     def alone_fits(self, block: RowBlock, index: int) -> bool:
-        """Returns whether the row at this index of the block fits into a request by itself."""
+        """Returns whether the row at this index would fit into an empty request."""
         return BRACKETS + self._frame(block.action).size + len(block.users[index]) <= self._max_bytes
 
     def add(self, batch: Batch, block: RowBlock) -> int:
@@ -154,8 +142,7 @@ class Packer:
             frame = 0 if joins else frame
         if not most:
             return 0
-        # Every row except the first one of the request has a comma before it, and every operation
-        # has its frame.
+        # Every row except the first of the request has a comma before it, and every operation has a frame around it.
         once, each = (0 if batch.row_count else -COMMA) + (0 if single else frame), COMMA + (frame if single else 0)
         room = self._max_bytes - batch.size_bytes - once
         count, added = block.users.fitting(most, each, min(room, sys.maxsize))
@@ -167,8 +154,8 @@ class Packer:
         return count
 
     def operations(self, blocks: Iterable[RowBlock]) -> list[list[RowBlock]]:
-        """Returns the rows of each operation of the request, in the order of the operations, so
-        that the index of an operation in an error identifies its rows.
+        """Returns the rows of each operation of the request. The index of an operation in an error is its index in this
+        list.
         """
         if self._packing == "single":
             return [[block.part(index, index + 1)] for block in blocks for index in range(len(block))]
@@ -178,8 +165,8 @@ class Packer:
         return list(grouped.values())
 
     def encode(self, blocks: Iterable[RowBlock]) -> Iterator[bytes]:
-        """Yields the body in parts of about `PART_BYTES`, or of `ROWS_PER_BLOCK` rows if these are
-        long, so that encoding a part is quick.
+        """Yields the body in parts of about `PART_BYTES`, or of `ROWS_PER_BLOCK` long rows, so that encoding a part is
+        quick.
         """
         single = self._packing == "single"
         waiting, size, before = list[bytes](), 0, "["

@@ -19,13 +19,11 @@ When = str | datetime.datetime | None
 UserBlock = Block[IdentifierLayout]
 
 NOT_UNDERSTOOD: Final = "?"
-"""Replaces an override whose type has no meaning, so that it is rejected as an operation type or
-time.
-"""
+"""Replaces an override of an unsupported type, so that it is rejected as an invalid operation type or time."""
 SEPARATOR: Final = ":::"
-"""The separator that Google Contacts writes between several addresses or numbers."""
+"""The separator that Google Contacts puts between several addresses or numbers."""
 SEVERAL_ADDRESSES: Final = re.compile(r"additional[ _]email[ _]addresses|hs_additional_emails", re.IGNORECASE).fullmatch
-"""Matches the column in which HubSpot writes several addresses with semicolons between them."""
+"""Matches the name of the column in which HubSpot lists several addresses, separated by semicolons."""
 _TEXTS: Final = frozenset({str, type(None)})
 _WHOLE_NUMBERS: Final = frozenset({int, type(None)})
 
@@ -78,8 +76,8 @@ def user_rows(block: UserBlock) -> Iterator[UserRow]:
 
 
 def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str, str]]:
-    """Yields the texts of a cell as `texts_of` does, and splits a cell into which an exporter has
-    written several addresses or numbers.
+    """Yields the texts of a cell as `texts_of` does. Splits a cell if an exporter wrote several addresses or numbers
+    into it.
     """
     separator = ";" if SEVERAL_ADDRESSES(field) else SEPARATOR
     for text, reason in texts_of(cell):
@@ -90,10 +88,9 @@ def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str,
 
 
 def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:
-    """Returns the column that has the country for a row's phone numbers in the column `phone`, and
-    its text. If there are several columns, this is the first in the order of `countries_for` that
-    names a known country, or else the first that is not empty. Both are empty if no column has a
-    text.
+    """Returns the name of the column with the country for a row's phone number in the column `phone`, and the text of
+    its cell. Among several columns, prefers the first in the order of `countries_for` that has a known country, or
+    else the first that is not empty. Both results are empty if no column has a text.
     """
     found = ("", "")
     for column, name in countries_for(phone, block.layout.countries):
@@ -107,8 +104,8 @@ def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:
 
 
 def countries_of(block: UserBlock, phone: str) -> Sequence[str]:
-    """Returns for each row the text that `country_of` finds for the column `phone`; an empty
-    sequence if there is no country column, or some of its cells are not texts.
+    """Returns for each row the text that `country_of` finds for the column `phone`. Returns an empty sequence if there
+    is no country column, or if some of its cells are not texts.
     """
     columns = [block.columns[column] for column, _ in block.layout.countries]
     if not all(_TEXTS.issuperset(map(type, column)) for column in columns):
@@ -121,7 +118,7 @@ def countries_of(block: UserBlock, phone: str) -> Sequence[str]:
 
 
 def overrides_of(block: UserBlock) -> tuple[Sequence[str | None], Sequence[When], Sequence[When]]:
-    """Returns the operation type, the time of effect and the expiry of each row."""
+    """Returns the operation type, the start time and the expiry of each row."""
     layout, nothing = block.layout, (None,) * len(block)
     operations, effective_ats, expires_ats = (
         nothing if column is None else block.columns[column]
@@ -131,8 +128,8 @@ def overrides_of(block: UserBlock) -> tuple[Sequence[str | None], Sequence[When]
 
 
 def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
-    """Returns the text of each cell, empty if the cell has no value, and the indexes of the cells
-    that hold several texts or cannot be written as text.
+    """Returns the text of each cell, which is empty if the cell has no value, and the indexes of the cells that have
+    several texts or cannot be written as text.
     """
     kinds = frozenset(map(type, cells))
     if kinds <= _TEXTS:
@@ -155,7 +152,7 @@ def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
 
 
 def _time(value: Any) -> When:
-    """Returns the value of an override that is a time; None if there is none."""
+    """Returns the value of a time override; None if there is none."""
     # The missing time of pandas, NaT, is an instance of date as well.
     if isinstance(value, datetime.date) and not is_missing(value):
         return value if isinstance(value, datetime.datetime) else value.isoformat()

@@ -1,9 +1,8 @@
 """Removes the characters that exports leave around e-mail addresses and phone numbers.
 
-Spreadsheets, address books and web pages add quotation marks, `mailto:`, angle brackets, separators
-and invisible characters. They are removed if the rest is unambiguous. Two things are kept because
-they may be part of an e-mail address: a backquote at the start only, and quotation marks around the
-local part.
+Spreadsheets, address books and web pages add quotation marks, `mailto:`, angle brackets, separators and invisible
+characters, which are removed if the rest is unambiguous. A backquote at the start only, and quotation marks around
+the local part, may belong to an e-mail address and are kept.
 """
 
 import base64
@@ -36,18 +35,15 @@ _NEVER: Final = INVISIBLE + SURROGATES + "\ufffd"
 
 _WIDE_PUNCTUATION: Final = "\u3001\u3002\uff08\uff09\uff0c\uff0e\uff1a\uff1b\uff1c\uff1e"
 
-# Possessive quantifiers avoid backtracking, so that long or unusual texts are searched only once.
-# An apostrophe at the start is excluded because a spreadsheet adds it to cells that it must not
-# calculate.
+# Possessive quantifiers avoid backtracking, so that long or unusual texts are searched only once. An apostrophe at the
+# start is excluded, because spreadsheets put one before a cell to keep it as text.
 _LOCAL: Final = rf'(?:(?!\'|[\'`=.]*[{TYPOGRAPHIC_QUOTES}])[^@,<>"()\[\]:;\\{_NEVER}]++|"[^@<>"\\{_NEVER}]++")'
 _LABEL: Final = rf"[^\x00-,./:-@\[-^`{{-\x7f{TYPOGRAPHIC_QUOTES}{_WIDE_PUNCTUATION}{_NEVER}]++"
 EMAIL: Final = rf"{_LOCAL}@(?:{_LABEL}\.)++{_LABEL}"
-"""Matches a plausible e-mail address in lower case."""
+"""A pattern for plausible e-mail addresses in lower case."""
 _ASCII_LABEL: Final = "[a-z0-9_-]++"
 _ASCII_EMAIL: Final = rf"(?!')[a-z0-9!#$%&'*+/=?^_`{{|}}~.-]++@(?:{_ASCII_LABEL}\.)++{_ASCII_LABEL}"
-"""Matches e-mail addresses in ASCII without quotation marks. Nearly all are, and this pattern is
-faster.
-"""
+"""A faster pattern for ASCII addresses without quotation marks, which covers nearly all addresses."""
 
 is_ascii_email: Final = re.compile(_ASCII_EMAIL).fullmatch
 _names_sha256: Final = re.compile(r"\{?sha-?256(?:\}|[:=$-])\s*(?=[^\s])", re.IGNORECASE).match
@@ -59,9 +55,7 @@ _OTHER_DIGESTS: Final[Mapping[int, str]] = {
     **{digits: f"{digits} hexadecimal digits" for digits in (*range(60, 64), *range(65, 69))},
     **dict(zip((32, 40, 56, 96, 128), ("MD5", "SHA-1", "SHA-224", "SHA-384", "SHA-512"), strict=True)),
 }
-"""Describes a text by its number of hexadecimal digits: another kind of digest, or one with too few
-or too many digits.
-"""
+"""Describes a text by its number of hexadecimal digits: another kind of digest, or one with missing or extra digits."""
 _OTHERS_IN_BASE64: Final = (24, 28)
 DIGEST_LENGTHS: Final = frozenset((*_OTHER_DIGESTS, DIGEST_DIGITS, *_BASE64_CHARACTERS))
 """The lengths of texts that are SHA-256 digests or look like digests of another kind."""
@@ -73,20 +67,18 @@ def is_email(text: str) -> bool:
 
 
 def digest_in(text: str) -> str:
-    r"""Returns the SHA-256 digest in a text, in lower-case hexadecimal digits; an empty text if the
-    text is not a digest.
+    r"""Returns the SHA-256 digest in a text, in lower-case hexadecimal digits; an empty text if the text is not a
+    digest.
 
-    Databases write a digest as 64 hexadecimal digits, also after `\x` or `0x` or as `X'…'`, or as
-    32 bytes in base64. Some programs encode the hexadecimal digits in base64, or write `sha256:`
-    before the digest.
+    Databases write a digest as 64 hexadecimal digits, optionally after `\x` or `0x` or as `X'…'`, or as 32 bytes in
+    base64. Some programs encode the hexadecimal digits in base64, or write `sha256:` before the digest.
     """
     if (named := _names_sha256(text)) is not None:
         text = text[named.end() :]
     if (found := _hexadecimal(text)) is not None:
         digits = found[1] or found[2]
         return digits.lower() if len(digits) == DIGEST_DIGITS else ""
-    # Without padding, other texts may have this length, but nearly every digest has letters of both
-    # cases.
+    # Other texts may have this length without padding, but nearly every digest has letters of both cases.
     if len(text) not in _BASE64_CHARACTERS or (text[-1] != "=" and (text.islower() or text.isupper())):
         return ""
     data = _from_base64(text)
@@ -104,8 +96,8 @@ def _from_base64(text: str) -> bytes:
 
 
 def why_no_digest(text: str) -> str | None:
-    """Returns the reason why a text is not a SHA-256 digest, if it looks like a digest of another
-    kind or with missing or extra digits; None for other texts.
+    """Returns why a text is not a SHA-256 digest, if it looks like another kind of digest or has missing or extra
+    digits; None for other texts.
     """
     if len(text) in _OTHERS_IN_BASE64 and text[-1] == "=":
         digits = _from_base64(text).hex()
@@ -113,7 +105,7 @@ def why_no_digest(text: str) -> str | None:
         digits = found[1] if (found := _hexadecimal(text.rpartition(":")[2])) is not None else ""
     if digits.isdecimal() or digits.isalpha() or (name := _OTHER_DIGESTS.get(len(digits or ""))) is None:
         return None
-    return f"looks like a digest ({name}): only SHA-256 is taken, as 64 hexadecimal digits or in base64"
+    return f"looks like a digest ({name}): only SHA-256 is accepted, as 64 hexadecimal digits or in base64"
 
 
 def _find_emails(text: str) -> Iterator[re.Match[str]]:
@@ -133,24 +125,20 @@ fisso telemóvel trabalho escritório fixo mobiel thuis werk number nummer nr nu
 telefonnummer rufnummer mobilnummer handynummer telefonnr handynr mobilnr telnr 電話 携帯 kom тел телефон komórka
 dom praca telefon téléphone tél teléfono telefono telefone telefoon
 """
-"""Labels of phone numbers, such as home or work."""
 _LABELS: Final = "|".join(_LABEL_WORDS.split())
 _SOME_LABELS: Final = rf"(?i:(?:{_LABELS})(?:[\s./-]+(?:{_LABELS}))*)"
-_WORDS_BEHIND: Final = rf"([^A-Za-z]*[0-9)])\s*(?:\(\s*{_SOME_LABELS}\.?\s*\)|[\s,/-]\s*{_SOME_LABELS}\.?)"
+_WORDS_AFTER: Final = rf"([^A-Za-z]*[0-9)])\s*(?:\(\s*{_SOME_LABELS}\.?\s*\)|[\s,/-]\s*{_SOME_LABELS}\.?)"
 _TEL: Final = rf"\(?(?i:callto|{_LABELS})\)?(?:\s*(?:[.:#/-]\s*)+|\s+)(?!$)"
 _MAX_DIGITS_IN_NAMES: Final = 4
 
 _plain_phone_number: Final = re.compile(r"[+(]?[0-9](?:[0-9 ()/.-]*[0-9])?").fullmatch
-# Finds characters and words that do not belong to a phone number. If it finds nothing, there is
-# nothing to remove.
+# Finds the characters and words to remove from a phone number.
 _DEBRIS: Final = rf"[\"'`\\<>\[\]{{}}={TYPOGRAPHIC_QUOTES}{BLANKS}{ZERO_WIDTH}]|[,;:.][\s,;:.]*$|^[\s(]*[,;:.]|^\((?s:.*)\)$|^\(?[^\W\d_]|[0-9)]\s*(?:\([^()0-9]+\)|[\s,/-]\s*[^\W\d_]+\.?)$"
 _MARK: Final = rf"[\"`<>@{TYPOGRAPHIC_QUOTES}]"
 
 
 def cleaned_email(text: str) -> Cleaned:
-    """Returns the e-mail address (or its digest) in a trimmed text; the text itself if it does not
-    contain exactly one.
-    """
+    """Returns the e-mail address or digest in a trimmed text; the text itself if it does not contain exactly one."""
     return peeled(text, _EMAIL_LAYERS, lambda rest: is_email(rest.lower()) or bool(digest_in(rest)))
 
 
@@ -160,9 +148,7 @@ def is_plain_phone_number(text: str) -> bool:
 
 
 def has_marks(text: str) -> bool:
-    """Returns whether a text has characters that phone numbers never have, but that phonenumbers
-    would skip.
-    """
+    """Returns whether a text has characters that never occur in phone numbers, but that phonenumbers would skip."""
     return compiled(_MARK).search(text) is not None
 
 
@@ -171,8 +157,8 @@ def _has_debris(text: str) -> bool:
 
 
 def cleaned_phone_number(text: str) -> Cleaned:
-    """Returns the possible phone number (or its digest) in a trimmed text, without the characters
-    and words around it; the text itself if no digit would be left.
+    """Returns the possible phone number or digest in a trimmed text, without the characters and words around it.
+    Returns the text itself if no digit would be left.
     """
     if not _has_debris(text):
         return Cleaned(text)
@@ -194,7 +180,7 @@ def _without_equals(text: str) -> tuple[str, str]:
 
 
 def _without_two_marks(text: str) -> tuple[str, str]:
-    if text[-1:] == '"' and is_quote(text[0]) and is_email(text[:-1].lower()):  # the first is of the local part
+    if text[-1:] == '"' and is_quote(text[0]) and is_email(text[:-1].lower()):  # the local part begins with a quote
         return text[:-1], MARKS
     return without_two_marks(text)
 
@@ -227,8 +213,8 @@ def _without_stray_brackets(text: str) -> tuple[str, str]:
 
 
 def _out_of_name(text: str, is_name: Callable[[str, str], bool]) -> tuple[str, str]:
-    """Returns the text within angle brackets if `is_name` accepts the text before them as a name;
-    otherwise the text unchanged. Also returns a word for what was removed.
+    """Returns the text within angle brackets, and a word for the removed parts, if `is_name` accepts the text before
+    the brackets. Otherwise returns the text unchanged.
     """
     found = compiled(_NAMED).fullmatch(text)
     if found is None or not is_name(found[1], found[2]):
@@ -241,8 +227,8 @@ def _without_name_of_email(text: str) -> tuple[str, str]:
 
 
 def _is_name_of_email(name: str, inner: str) -> bool:
-    """Returns whether every address in a name is the address in brackets, which address books
-    repeat there if they do not know the name.
+    """Returns whether every address in a name is the address in brackets, which address books use as the name if they
+    know no other.
     """
     known = cleaned_email(inner).text.lower()
     return all(each[0] == known for each in _find_emails(name.lower()))
@@ -253,9 +239,7 @@ def _without_name_of_phone(text: str) -> tuple[str, str]:
 
 
 def _without_mailto(text: str) -> tuple[str, str]:
-    """Returns the address of a `mailto:` link without parameters such as the subject, and a word
-    for what was removed.
-    """
+    """Returns the address of a `mailto:` link without parameters such as the subject, and a word for the removed parts."""
     found = compiled(_MAILTO).match(text)
     if found is None:
         return text, ""
@@ -266,10 +250,8 @@ def _without_mailto(text: str) -> tuple[str, str]:
 
 
 def _without_words(text: str) -> tuple[str, str]:
-    """Returns the number without the label after it, such as "home", and a word for what was
-    removed.
-    """
-    found = compiled(_WORDS_BEHIND).fullmatch(text)
+    """Returns the number without a label after it, such as "home", and a word for the removed parts."""
+    found = compiled(_WORDS_AFTER).fullmatch(text)
     return (text, "") if found is None else (found[1], "words")
 
 

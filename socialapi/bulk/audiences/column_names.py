@@ -1,18 +1,15 @@
 """The names by which columns of people, or keys of objects, are recognised.
 
-Names are compared without case, accents, blanks and punctuation. A name means an identifier kind if
-it is the name in the specification or one of the listed names. It may have a number (`email2`,
-`E-mail 2 Address`), a plural (`emails`) and a word for hashing (`email_sha256`, `hashed_phone`).
-Names of e-mail addresses, phone numbers and countries may have more words around them: words for
-the type (`work email`, `Phone - Mobile`, `Billing Country`), and words for an address, a number or
-a code (`Adresse de courriel`, `Nr komórki`, `Código de país`). docs/inputs.md prints the lists.
+Names are compared without case, accents, blanks and punctuation. A name stands for an identifier kind if the
+specification or the lists below have it. It may have a number (`email2`, `E-mail 2 Address`), a plural (`emails`) and
+a word for hashing (`email_sha256`, `hashed_phone`). Names of e-mail addresses, phone numbers and countries may have
+more words around them: words for the type (`work email`, `Phone - Mobile`, `Billing Country`), and words for an
+address, a number or a code (`Adresse de courriel`, `Nr komórki`, `Código de país`). docs/inputs.md prints the lists.
 
-One column name may combine two names of the same kind (`Celular/WhatsApp`, `Google Advertising ID
-(GAID)`).
+A column name may combine two names of the same kind (`Celular/WhatsApp`, `Google Advertising ID (GAID)`).
 
-Ambiguous names are not listed: `Username` may be the login name at a shop, `ad_id` the id of an
-advertisement, and `customer_id`, `user_id` and `id` the ids of any database. A region, state or
-province is not a country.
+Ambiguous names are not listed: `Username` may be a login name, `ad_id` the id of an advertisement, and `customer_id`,
+`user_id` and `id` the ids of any database. A region, state or province is not a country.
 """
 
 import functools
@@ -24,9 +21,7 @@ from typing import Final
 from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, OVERRIDES
 
 REGION: Final = "region"
-"""The key for the country of a row in a mapping of columns. It is the region of the row's phone
-numbers.
-"""
+"""The key for the country of a row in a mapping of columns, which is the region of the row's phone numbers."""
 
 
 def _listed(text: str) -> tuple[str, ...]:
@@ -130,13 +125,12 @@ AFTER: Final[Mapping[str, tuple[str, ...]]] = {
 MEANS_OTHER: Final = _listed("""
     ad id, company main phone, no phone, no mobile, no telephone, no landline, no cell, number of phones, mobile country code
 """)
-"""Names that look like names of a kind but mean something else: the id of an advertisement, the
-number of a company, whether there is a number, how many numbers there are, and the code of a mobile
-network.
+"""Names that look like names of a kind but mean something else, such as the id of an advertisement, the number of a
+company, whether there is a number, how many there are, or the code of a mobile network.
 """
 
 _OVERRIDE_NAMES: Final = {name.replace("_", ""): name for name in OVERRIDES}
-# Address books call the column `value` if another column has the type: `E-mail 1 - Value`.
+# Address books add `value` to the name if another column has the type: `E-mail 1 - Value`.
 _FORM_BEFORE: Final = re.compile("^(?:sha256|hashed|hash)(?:of)?")
 _FORM_AFTER: Final = re.compile("[0-9]*(?:sha256|hashed|hash|e164|value)+[0-9]*$")
 _CUSTOM_FIELD: Final = re.compile("__p?c$")
@@ -144,7 +138,7 @@ _CUSTOM_FIELD: Final = re.compile("__p?c$")
 _DOMAIN: Final = "domain"
 """An ending that is never split into the words `do` and `main`."""
 _ALONE: Final = frozenset({"em", "cc"})
-"""Names that are recognised only if no word or number comes before or after them."""
+"""Names that are recognised only without a word or number before or after them."""
 _LETTERS: Final = str.maketrans("\u0142\u0141\u00ba\u00b0", "lL  ")
 """Letters that Unicode normalisation does not decompose, and the signs in `Nº` and `N°`."""
 _DIGITS: Final = re.compile("[0-9]+")
@@ -155,9 +149,7 @@ _NAMES_KEPT: Final = 1_024
 
 
 def detected_as(name: str) -> str:
-    """Returns what the name of a column means: a kind, an override, `region`, or an empty text for
-    none of these.
-    """
+    """Returns the meaning of a column name: a kind, an override, `region`, or an empty text for none of these."""
     return _detected_as(name) if len(name) <= MAX_NAME_LENGTH else ""
 
 
@@ -170,8 +162,8 @@ def _detected_as(name: str) -> str:
     if words in MEANS_OTHER:
         return ""
     by_name = _by_name()
-    bare = _FORM_AFTER.sub("", _FORM_BEFORE.sub("", text))
-    stems = (text, bare, _DIGITS.sub("", bare))
+    plain = _FORM_AFTER.sub("", _FORM_BEFORE.sub("", text))
+    stems = (text, plain, _DIGITS.sub("", plain))
     forms = dict.fromkeys(form for stem in stems for form in (stem, stem.removesuffix("s"), stem.removesuffix("es")))
     for form in forms:
         if form in by_name and (form not in _ALONE or form in stems[:2]):
@@ -187,8 +179,8 @@ def _detected_as(name: str) -> str:
 
 
 def _without_words(text: str, kind: str) -> Iterator[str]:
-    """Yields the name without the words that may come before or after names of a kind, one word
-    less each time.
+    """Yields the name without the words that may come before or after names of a kind, removing one more word each
+    time.
     """
     before, after = _words_around(kind)
     texts = {text}
@@ -202,10 +194,9 @@ def _without_words(text: str, kind: str) -> Iterator[str]:
 
 @functools.lru_cache(_NAMES_KEPT)
 def countries_for(phone: str, countries: tuple[tuple[int, str], ...]) -> Sequence[tuple[int, str]]:
-    """Returns the country columns, as (index, name) pairs, in the order in which they apply to the
-    phone numbers of the column `phone`. First come the columns that share a word with it, such as
-    `Billing Country` with `Billing Phone`, then the columns without a word for the type, then all
-    others.
+    """Returns the country columns, as (index, name) pairs, in the order in which they apply to the phone numbers of the
+    column `phone`: first the columns that share a word with it, such as `Billing Country` with `Billing Phone`, then
+    the columns without a word for the type, then all others.
     """
     words = frozenset(map(folded, (*WHICH_ONE, *TYPES, *BEFORE[REGION])))
 
@@ -242,7 +233,5 @@ def _words_around(kind: str) -> tuple[frozenset[str], frozenset[str]]:
 
 @functools.cache
 def _may_have_words() -> re.Pattern[str]:
-    """Returns a pattern that finds a listed name within a longer name, for the kinds whose names
-    may have words around them.
-    """
+    """Returns a pattern for names of the kinds that may have other words around their names."""
     return re.compile("|".join(folded(name) for kind in BEFORE for name in NAMES[kind]))

@@ -1,6 +1,4 @@
-"""Finds the columns of a table, or the keys of an object, that hold the identifiers of an
-upload.
-"""
+"""Finds the columns of a table, or the keys of an object, that contain the identifiers of an upload."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -73,21 +71,15 @@ _LOOKS: Final[Sequence[tuple[IdentifierKind, str, Callable[[str], object]]]] = (
     ("phone_number", "phone numbers", _looks_like_phone_number),
     ("email", _DIGESTS, digest_in),
 )
-"""Tests for values that look clearly like identifiers: the kind, the name in messages, and the
-test.
-"""
+"""Tests for values that clearly look like identifiers: the kind, its name in messages, and the test."""
 _is_of_other: Final = re.compile(
     r"f[ni]|ln|ct|st|zi?p|dob[dmy]?|db|gen?(?:der)?|age|.*(?:name|zip|postal|city|state|country|street|birth).*"
 ).fullmatch
-"""Matches the names of columns that only other networks accept as digests, such as names and
-cities.
-"""
+"""Matches the names of columns that only other networks accept as digests, such as names and cities."""
 
 
 def why_overlooked(name: str, kind: IdentifierKind, what: str) -> str:
-    """Returns the warning that an ignored column seems to hold identifiers, and how to have it
-    read.
-    """
+    """Returns the warning that an ignored column seems to contain identifiers, with advice on how to have it read."""
     reads = "reads them as those of e-mail addresses" if what == _DIGESTS else "reads it"
     return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": [{quoted(name)}]}} (--column {kind}=…) {reads}'
 
@@ -98,9 +90,7 @@ def is_personal(text: str) -> bool:
 
 
 def _nearly_all(looks: Callable[[str], object], texts: Sequence[str]) -> bool:
-    """Returns whether nine of ten texts pass the test `looks`. A text with several values passes if
-    each value does.
-    """
+    """Returns whether nine of ten texts pass the test `looks`. A text with several values passes if each value does."""
     several = ([part for part in _several(text) if part] for text in texts)
     looking = sum(bool(parts) and all(len(part) <= _LONGEST and looks(part) for part in parts) for parts in several)
     return looking >= _MOST_OF * len(texts) > 0
@@ -108,10 +98,10 @@ def _nearly_all(looks: Callable[[str], object], texts: Sequence[str]) -> bool:
 
 @attrs.frozen
 class IdentifierLayout(FrozenRecord):
-    """The indexes of the columns of a block that hold identifiers and overrides.
+    """The indexes of the columns of a block that contain identifiers and overrides.
 
-    `identifiers` are (index, name, kind) triples in the order of the kinds, and `countries` are
-    (index, name) pairs. An override is None if no column has it.
+    `identifiers` are (index, name, kind) triples in the order of the kinds, and `countries` are (index, name) pairs.
+    An override is None if no column has it.
     """
 
     positions: tuple[int, ...]
@@ -123,7 +113,7 @@ class IdentifierLayout(FrozenRecord):
     key: int | None = None
     roles: frozenset[tuple[str, str]] = frozenset()
     is_of_models: bool = False
-    """Whether the rows are models, in which a program has assigned each value to its kind."""
+    """Whether the rows are models, in which a program assigned each value to its kind."""
 
     @property
     def has_overrides(self) -> bool:
@@ -131,8 +121,8 @@ class IdentifierLayout(FrozenRecord):
         return not self.operation_type is self.effective_at is self.expires_at is None
 
     def is_row(self, cells: Sequence[str]) -> bool | None:
-        """Returns whether one of these cells is a usable identifier of its column's kind; None if
-        none is for certain, but a cell may be an ordinary word.
+        """Returns whether one of these cells is a usable identifier of its column's kind; None if a cell may be one,
+        but also an ordinary word.
         """
         found = {is_identifier(kind, cells[self.positions[at]].strip(' \t"')) for at, _, kind in self.identifiers}
         return True if True in found else None if None in found else False
@@ -180,19 +170,17 @@ class BundledUser:
 
 
 COLUMNS_IN_OBJECT: Final = (
-    "the only object has arrays of the same length, and is read as one person with all of these values: give each person "
-    "an object of their own, or a table"
+    "the only object has arrays of the same length, and is read as one person with all of these values: give a separate "
+    "object for each person, or a table"
 )
 
 
 @attrs.frozen
 class IdentifierColumns(FrozenRecord):
-    """The columns to look for: the kinds to detect, and the names that the user gave for a kind or
-    an override.
+    """The columns to look for: the kinds to detect, and the names that the user gave for a kind or an override.
 
-    `noted` maps each name found in the input to what it was read as (empty if it was ignored).
-    `remarks` are warnings about the input as a whole, and about ignored columns that seem to hold
-    identifiers.
+    `noted` maps each name in the input to its kind or override, which is empty for an ignored column. `remarks` are
+    warnings about the whole input, and about ignored columns that seem to contain identifiers.
     """
 
     kinds: tuple[IdentifierKind, ...]
@@ -208,10 +196,10 @@ class IdentifierColumns(FrozenRecord):
     noun: ClassVar[str] = "records"
     items: ClassVar[str] = "AudienceUser or Operation"
     instead_of_paths: ClassVar[str] = (
-        "identifiers are given as records, for example [AudienceUser(email=…)] or [{'email': …}]"
+        "give identifiers as records, for example [AudienceUser(email=…)] or [{'email': …}]"
     )
     why_no_xml: ClassVar[str | None] = (
-        "this is XML, which is read as a feed of products: give people as CSV, JSON Lines or Parquet"
+        "this is XML, which is supported only for product feeds: give people as CSV, JSON Lines or Parquet"
     )
     models: ClassVar[tuple[type, ...]] = (AudienceUser, DoNotReachUser, BundledUser)
     bundles: ClassVar[tuple[type, ...]] = (Operation, DoNotReachOperation)
@@ -224,8 +212,8 @@ class IdentifierColumns(FrozenRecord):
         form: TableForm = ANY_FORM,
         key: str | int | None = None,
     ) -> Self:
-        """Returns the selection for a mapping. Raises InvalidInput for a key that is neither one of
-        `kinds`, nor an override or region.
+        """Returns the selection for a mapping. Raises InvalidInput for a key that is neither one of `kinds` nor an
+        override or region.
         """
         taken = tuple(filter(frozenset(kinds).__contains__, IDENTIFIER_KINDS))
         given: dict[str, tuple[str, ...]] = {}
@@ -234,12 +222,12 @@ class IdentifierColumns(FrozenRecord):
             with faults:
                 if kind not in taken and kind not in others:
                     raise InvalidInput(
-                        f"{quoted(kind)} is not a kind of identifier taken here; these are: "
-                        f"{', '.join((*taken, *others))} (a column is given as kind and name, not the other way round)"
+                        f"{quoted(kind)} is not a kind of identifier accepted here; the kinds are: "
+                        f"{', '.join((*taken, *others))} (give a column as kind and name, not as name and kind)"
                     )
                 given[kind] = names_given(names)
                 if kind in OVERRIDES and len(given[kind]) > 1:
-                    raise InvalidInput(f"{kind} comes from one column, and {len(given[kind])} are given")
+                    raise InvalidInput(f"{kind} must come from one column, but {len(given[kind])} are given")
         with faults:
             form.check()
         faults.refuse()
@@ -273,9 +261,7 @@ class IdentifierColumns(FrozenRecord):
         return layout
 
     def _refuse_row(self, names: Sequence[str], layout: IdentifierLayout, line: int) -> None:
-        """Raises InvalidInput if the names look like values, because the first row would be
-        lost.
-        """
+        """Raises InvalidInput if the names look like values, because the first row would be lost."""
         given = [(name, kind) for _, name, kind in layout.identifiers if self.given.get(kind)]
         found = [(at, kind) for at, name in enumerate(names, 1) if (kind := _kind_of_value(name)) is not None]
         is_word = len(names) == len(given) == 1 and not {*re.split("[^a-z]+", names[0].lower())} & _NAME_WORDS
@@ -289,8 +275,8 @@ class IdentifierColumns(FrozenRecord):
             raise InvalidInput(f"line {line} looks like data: {_no_header(found[0][1], found[0][0])}")
 
     def of_keys(self, names: Sequence[str]) -> IdentifierLayout:
-        """Returns the layout of the columns with these names. Raises InvalidInput if two columns
-        have the name of the same override.
+        """Returns the layout of the columns with these names. Raises InvalidInput if two columns have the name of the
+        same override.
         """
         found = self._find(names)
         for override in OVERRIDES:
@@ -302,21 +288,19 @@ class IdentifierColumns(FrozenRecord):
         return IdentifierLayout.of(names, found, key_at)
 
     def _key_at(self, names: Sequence[str], found: Mapping[str, Sequence[int]]) -> int | None:
-        """Returns the position of the key column. Raises InvalidInput if the column holds
-        identifiers of people.
-        """
+        """Returns the position of the key column. Raises InvalidInput if the column contains identifiers of people."""
         at = key_position(self.key, names)
         kinds = [kind for kind in self.kinds if at in found[kind] and kind != "partner_user_id"]
         if kinds:
             raise InvalidInput(
-                f"the column {quoted(self.key)} is read as {kinds[0]}, and keys are written as they are: choose a column that "
-                "identifies nobody by itself"
+                f"the column {quoted(self.key)} is read as {kinds[0]}, but keys are written unchanged: choose a column that "
+                "does not identify a person by itself"
             )
         return at
 
     def role_of(self, name: str) -> str:
-        """Returns the kind or override that a column of this name is read as, if it is the only
-        column; empty if it is ignored.
+        """Returns the kind or override for a column name, if it is the only column; an empty text if the column is
+        ignored.
         """
         return next((key for key, positions in self._find((name,)).items() if positions), "")
 
@@ -341,9 +325,7 @@ class IdentifierColumns(FrozenRecord):
         return found
 
     def check_keys(self, names: Collection[str]) -> None:
-        """Raises InvalidInput if the keys of the first objects lack a given column, or none of them
-        holds identifiers.
-        """
+        """Raises InvalidInput if the first objects lack a given column, or if none of them has identifiers."""
         note_names(self, names)
         found = self._find(tuple(names))
         self._require(tuple(names), found_identifiers=any(found[kind] for kind in self.kinds))
@@ -351,9 +333,8 @@ class IdentifierColumns(FrozenRecord):
         self._key_at(tuple(names), found)
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
-        """Adds a warning for each ignored column in which nearly all of the first values look like
-        e-mail addresses, phone numbers or digests, and for a single object whose arrays may be
-        columns.
+        """Adds a warning for each ignored column whose first values nearly all look like e-mail addresses, phone
+        numbers or digests, and for a single object whose arrays may be columns.
         """
         columns = tuple(columns)
         found = self._find([name for name, _ in columns])
@@ -377,9 +358,7 @@ class IdentifierColumns(FrozenRecord):
                     break
 
     def notes(self) -> Sequence[RowIssue]:
-        """Returns the warnings about the input as a whole, and about ignored columns that seem to
-        hold identifiers.
-        """
+        """Returns the warnings about the whole input, and about ignored columns that seem to contain identifiers."""
         return self.remarks
 
     def _note(self, names: Sequence[str], found: Mapping[str, Sequence[int]], key_at: int | None) -> None:
@@ -401,17 +380,17 @@ class IdentifierColumns(FrozenRecord):
             return
         if any(map(looks_personal, names)):
             raise InvalidInput(
-                "no column of identifiers was found, and the names look like data: the first line of a table has to "
+                "no column of identifiers was found, and the names look like data: the first line of a table must "
                 f"name its columns, for example {self.kinds[0]}" + (f"; {_no_header(self.kinds[0])}" if line else "")
             )
         user_names = [name for name in names if folded(name) in _USER_NAMES] if "handle" in self.kinds else ()
         hint = (
-            f" ({quoted(user_names[0])} is read as handles only if you say so, with handle as the kind)"
+            f" ({quoted(user_names[0])} is read as handles only if you give it with handle as the kind)"
             if user_names
             else ""
         )
         raise InvalidInput(
-            f"no column of identifiers was found; there are: {printable_names(names)}. Say which column it is with "
+            f"no column of identifiers was found; there are: {printable_names(names)}. Name the column with "
             'columns={"email": "<column>"} or --column email=<column>; '
             f"the kinds are: {', '.join(self.kinds)}{hint}"
             + (f". If line {line} is data, {_no_header('handle')}" if line else "")
@@ -426,9 +405,7 @@ class IdentifierColumns(FrozenRecord):
         return ignored_names(self.noted)
 
     def of_models(self, items: Sequence[Any]) -> tuple[IdentifierLayout, Sequence[Sequence[Any]]]:
-        """Returns the layout and the columns of user models, with all their kinds, including kinds
-        that the target does not accept.
-        """
+        """Returns the layout and the columns of user models, including kinds that the target does not accept."""
         refuse_models(self.key)
         columns = dict[str, Sequence[Any]]()
         for kind in IDENTIFIER_KINDS:
@@ -436,20 +413,20 @@ class IdentifierColumns(FrozenRecord):
             if any(values):
                 columns[kind] = [value[0] if len(value) == 1 else value or None for value in values]
         for override in OVERRIDES:
-            said = [getattr(user, override, None) for user in items]
-            if any(each is not None for each in said):
-                columns[override] = said
+            values = [getattr(user, override, None) for user in items]
+            if any(each is not None for each in values):
+                columns[override] = values
         found: dict[str, Sequence[int]] = {name: (at,) for at, name in enumerate(columns)}
         found |= {override: () for override in OVERRIDES if override not in columns}
         return IdentifierLayout.of(tuple(columns), found, is_of_models=True), tuple(columns.values())
 
     def unbundled(self, bundle: Any) -> Iterator[Any]:
-        """Yields the users of an operation. An operation without users yields one empty user, so
-        that every item has an outcome.
+        """Yields the users of an operation. For an operation without users, yields one empty user, so that every item
+        has an outcome.
         """
         params = bundle.params
-        said = (bundle.operation_type, getattr(params, "effective_at", None), params.expires_at)
-        operation_type, effective_at, expires_at = (None if each is UNSET else each for each in said)
+        overrides = (bundle.operation_type, getattr(params, "effective_at", None), params.expires_at)
+        operation_type, effective_at, expires_at = (None if each is UNSET else each for each in overrides)
         for user in params.users or (AudienceUser(),):
             if isinstance(user, Mapping):
                 yield BundledUser(operation_type, effective_at, expires_at, **self._identifiers_of(user))
@@ -457,7 +434,7 @@ class IdentifierColumns(FrozenRecord):
                 values = {kind: getattr(user, kind) for kind in IDENTIFIER_KINDS if hasattr(user, kind)}
                 yield BundledUser(operation_type, effective_at, expires_at, **values)
             else:
-                yield user  # rejected later, as any item of its class is
+                yield user  # rejected later, like every item of its class
 
     def _identifiers_of(self, user: Mapping[Any, Any]) -> Mapping[str, Sequence[Any]]:
         names = tuple(name for name in user if isinstance(name, str))
@@ -474,9 +451,7 @@ class IdentifierColumns(FrozenRecord):
 
 
 def _kind_of_value(name: str) -> IdentifierKind | None:
-    """Returns the kind of identifier that a column name looks like; None if it looks like a name,
-    or may be a date.
-    """
+    """Returns the kind of identifier that a column name looks like; None if it looks like a name or may be a date."""
     text = name.strip()
     if is_value(text) and not any(map(str.isalpha, text)):
         is_number = sum(map(str.isdigit, text)) > _DIGITS_OF_DATE or _looks_like_phone_number(text) is not None
@@ -491,6 +466,6 @@ def _kind_of_value(name: str) -> IdentifierKind | None:
 
 def _no_header(kind: str, column: int = 1) -> str:
     return (
-        f'a file without names of columns is read by number, with header=False and columns={{"{kind}": {column}}}, or '
-        f"--no-header --column {kind}={column}; header_line or --header-line says that a line does name them"
+        f'for a file without column names, give header=False and columns={{"{kind}": {column}}}, or '
+        f"--no-header --column {kind}={column}; if a line does name them, give header_line or --header-line"
     )

@@ -1,4 +1,4 @@
-"""Reads the country of a row, which is needed for phone numbers without a country code."""
+"""Recognises the country of a row, which is needed to read phone numbers without a country code."""
 
 import functools
 import re
@@ -22,9 +22,7 @@ SVNSI SWESE SWZSZ SXMSX SYCSC SYRSY TCATC TCDTD TGOTG THATH TJKTJ TKLTK TKMTM TL
 TWNTW TZATZ UGAUG UKRUA UMIUM URYUY USAUS UZBUZ VATVA VCTVC VENVE VGBVG VIRVI VNMVN VUTVU WLFWF WSMWS YEMYE ZAFZA
 ZMBZM ZWEZW XKXXK UNKXK
 """
-"""Country codes of ISO 3166: the three-letter code, followed by the two-letter code of the same
-country.
-"""
+"""Country codes of ISO 3166: each three-letter code, followed by the two-letter code of the same country."""
 
 _NAMES: Final = """
 AC:Ascension-Island AD:Andorra AE:United-Arab-Emirates Vereinigte-Arabische-Emirate Émirats-arabes-unis
@@ -95,10 +93,9 @@ VG:British-Virgin-Islands VI:U.S.-Virgin-Islands VN:Vietnam Vietnã Wietnam ベ�
 WS:Samoa XK:Kosovo YE:Yemen YT:Mayotte ZA:South-Africa Südafrika Afrique-du-Sud Sudáfrica África-do-Sul Zuid-Afrika
 Republika-Południowej-Afryki 南アフリカ ZM:Zambia ZW:Zimbabwe
 """
-"""The names of the countries that have phone numbers, with a hyphen for each blank. The two-letter
-code is before the first name of a country. All have their English name; the sixty most frequent
-countries also have their names in German, French, Spanish, Italian, Portuguese, Dutch, Polish and
-Japanese.
+"""The names of the countries with phone numbers, with a hyphen for each blank. The two-letter code is before the first
+name of a country. Every country has its English name; the sixty most frequent countries also have their names in
+German, French, Spanish, Italian, Portuguese, Dutch, Polish and Japanese.
 """
 
 _OTHER_CODES: Final = {"UK": "GB", "EL": "GR"}
@@ -131,12 +128,10 @@ _parts: Final = re.compile(r"[()\[\]/,;:|]+|\s+[-\u2013]\s+").split
 
 
 def region_of(text: str) -> str | None:
-    """Returns the region that a trimmed text names; None if it names no region that has phone
-    numbers.
+    """Returns the region that a trimmed text means; None if it means no region with phone numbers.
 
-    The text may be a code of two or three letters from ISO 3166 in any case, the name of a country,
-    a calling code (`49`, `+49`, `0049`), which means its main region, or several of these for the
-    same region (`DE - Germany`).
+    The text may be a code of two or three letters from ISO 3166 in any case, the name of a country, a calling code
+    (`49`, `+49`, `0049`), which stands for its main region, or several of these for the same region (`DE - Germany`).
     """
     return _region_of(text) if len(text) <= _MOST_CHARACTERS else None
 

@@ -1,12 +1,11 @@
-"""Finds duplicates and conflicts among the recent rows of an upload, and keeps each duplicate until
-the row that it repeats has an outcome.
+"""Finds duplicates and conflicts among the recent rows of an upload, and keeps each duplicate until the original row
+has an outcome.
 
-This module does no I/O. It remembers a bounded number of identifiers, plus all identifiers of
-batches that are not settled.
+This module does no I/O. It remembers a bounded number of identifiers, plus all identifiers of unsettled batches.
 
-Duplicates, and therefore the ends of batches, depend only on the rows and not on when batches are
-settled, because a resumed job must make the same batches again. Timing only decides which batches
-wait for each other.
+Duplicates, and therefore the ends of batches, depend only on the rows and not on the time at which batches are
+settled, because a resumed job must make the same batches again. Timing only decides which batches wait for each
+other.
 """
 
 from collections import defaultdict, deque
@@ -30,9 +29,7 @@ REMEMBERED: Final = 50_000
 
 @attrs.frozen(eq=False, repr=False)
 class _Placement:
-    """The last operation on an identifier, and the batches that contain it, the latest batch
-    last.
-    """
+    """The last operation on an identifier, and the batches that contain it, in the order in which they were made."""
 
     action: Action
     batches: tuple[Batch, ...]
@@ -47,10 +44,9 @@ class _Placement:
 
 @attrs.frozen
 class Repeated(FrozenRecord):
-    """The rows of a block that repeat earlier rows, or may do so.
+    """The rows of a block that repeat or may repeat earlier rows.
 
-    `is_exact` is true if these rows have no new identifier, and all other rows have only new
-    identifiers.
+    `is_exact` is true if these rows have no new identifier, and all other rows have only new identifiers.
     """
 
     indexes: list[int]
@@ -62,41 +58,34 @@ _Window = defaultdict[IdentifierKind, "IdentifierTable[_Placement]"]
 
 
 class RecentIdentifiers:
-    """A window over recent identifiers, in two generations. When the young generation is full, the
-    old one is dropped.
-    """
+    """A window over recent identifiers in two generations. When the young generation is full, the old one is dropped."""
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self._remembered = remembered
         self._young = _Window(IdentifierTable)
         self._old = _Window(IdentifierTable)
         self._forgotten = _Window(IdentifierTable)
-        """Identifiers that have left the window but are in batches that are not settled. They make
-        no row a duplicate, but conflicting rows wait for their batches.
+        """Identifiers that have left the window but are in unsettled batches. They make no row a duplicate, but
+        conflicting rows wait for their batches.
         """
         self._shared: _Placement | None = None
         self._only: Action | None = None
         self._differs = False
 
     def contradicts(self, action: Action) -> bool:
-        """Returns whether this is the first action that differs from the earlier actions; see
-        `begin_to_differ`.
-        """
+        """Returns whether this is the first action that differs from the earlier ones; see `begin_to_differ`."""
         self._only = self._only or action
         return not self._differs and action != self._only
 
     def begin_to_differ(self) -> None:
-        """Notes that actions differ from now on. Call it once all placed rows are settled or in the
-        open batch.
+        """Records that actions differ from now on. Call it once all placed rows are settled or in the open batch.
 
         Until then, all rows have the same action, and no row has to wait for another.
         """
         self._differs = True
 
     def repeated(self, block: RowBlock) -> Repeated:
-        """Returns the rows that need a closer check because they repeat or contradict earlier rows,
-        or may do so.
-        """
+        """Returns the rows that repeat or contradict earlier rows, or may do so, and therefore need a closer check."""
         kinds = dict(block.columns)
         if self._differs or len(kinds) < len(block.columns):
             found = set[int]()
@@ -115,8 +104,8 @@ class RecentIdentifiers:
         return Repeated(sorted(left or ()), is_exact=known == left)
 
     def carriers(self, row: Row) -> Carriers | None:
-        """Returns, if the row is a duplicate, the latest batch that contains each of its
-        identifiers, and marks the identifiers as recent. Returns None for any other row.
+        """Returns the latest batch that contains each identifier of a duplicate row, and marks the identifiers as
+        recent. Returns None if the row is not a duplicate.
         """
         found = [self._recent(kind, value) for kind, value in row.identifiers]
         known = [each for each in found if each is not None and each.does(row.action)]
@@ -127,7 +116,7 @@ class RecentIdentifiers:
         return tuple([each.batches[-1] for each in known])
 
     def carriers_of_all(self, block: RowBlock) -> list[Carriers]:
-        """Returns what `carriers` returns, for each row of a block of duplicates."""
+        """Returns the result of `carriers` for each row of a block of duplicates."""
         columns = list[list[Batch | None]]()
         for kind, values in block.columns:
             found = self._young[kind].get_column(values)
@@ -140,23 +129,20 @@ class RecentIdentifiers:
         return [kept.setdefault(row, row) for row in zip(*columns, strict=True)]
 
     def conflicts(self, row: Row) -> set[Batch]:
-        """Returns the batches that a row has to wait for, because they have another operation on
-        one of its identifiers. Some may be settled already.
+        """Returns the batches that a row must wait for, because they have another operation on one of its identifiers.
+        Some may be settled already.
         """
         conflicts = set[Batch]()
         for kind, value in row.identifiers:
             for known in (self._recent(kind, value), self._forgotten[kind].get(value)):
                 if known is not None:
-                    # A batch with the same action may still be waiting for another batch, and this
-                    # row must not overtake that batch either.
+                    # A batch with the same action may still wait for another batch, which this row must not overtake.
                     same = known.does(row.action)
                     conflicts.update(*(batch.after if same else (batch,) for batch in known.unsettled))
         return conflicts
 
     def place(self, row: Row, batch: Batch) -> None:
-        """Notes that the row is in the batch, so that later rows that conflict with it wait for the
-        batch.
-        """
+        """Records that the row is in the batch, so that later conflicting rows wait for the batch."""
         shared = self._placement(row.action, batch)
         for kind, value in row.identifiers:
             placement, before = shared, self._recent(kind, value) or self._forgotten[kind].get(value)
@@ -170,7 +156,7 @@ class RecentIdentifiers:
             self._young[kind].put(value, placement)
 
     def place_new(self, block: RowBlock, batch: Batch) -> None:
-        """Notes that the rows of a block, each with a new identifier, are in the batch."""
+        """Records that the rows of a block, each with a new identifier, are in the batch."""
         shared = self._placement(block.action, batch)
         for kind, values in block.columns:
             self._young[kind].put_column(values, shared)
@@ -185,14 +171,12 @@ class RecentIdentifiers:
         return self._young[kind].get(value) or self._old[kind].get(value)
 
     def turn(self) -> bool:
-        """Drops the old generation if the young one is full, and returns whether it did. Call it
-        only between two batches.
-        """
+        """Drops the old generation if the young one is full, and returns whether it did. Call it only between batches."""
         if sum(map(len, self._young.values())) < self._remembered:
             return False
         forgotten = _Window(IdentifierTable)
         for kind, table in (*self._forgotten.items(), *self._old.items()):
-            # Usually all are settled, and then the identifiers need not be searched one by one.
+            # If all batches are settled, which is the usual case, the identifiers need not be searched one by one.
             if unsettled := {each for each in table.placements() if each.unsettled}:
                 forgotten[kind].take_over(table, unsettled)
         self._forgotten, self._old, self._young = forgotten, self._young, _Window(IdentifierTable)
@@ -213,8 +197,8 @@ class _Duplicates:
 class WaitingDuplicates:
     """The duplicates without an outcome, in the order of the input.
 
-    A duplicate is rejected if the service refuses the row that it repeats. To detect this, the
-    identifiers of duplicates are kept in packed columns, about 100 bytes per row.
+    A duplicate is rejected if the service refuses the original row. To detect this, the identifiers of duplicates are
+    kept in packed columns, about 100 bytes per row.
     """
 
     def __init__(self, counters: RowCounters, numbers_of: NumbersOf | None = None) -> None:
@@ -228,23 +212,19 @@ class WaitingDuplicates:
 
     @property
     def first_unsettled(self) -> Batch | None:
-        """A batch that the first duplicates wait for; None if they wait for no batch."""
+        """An unsettled batch that the first duplicates wait for; None if they can be settled."""
         batches = self._waiting[0].batches if self._waiting else ()
         return next((batch for batch in batches if not batch.settled.is_set()), None)
 
     async def add(self, rows: RowBlock, carriers: Sequence[Carriers]) -> None:
-        """Adds duplicates. `carriers` has, for each of them, the batches of the rows that it
-        repeats.
-        """
+        """Adds duplicates. `carriers` has, for each of them, the batches of its original rows."""
         batches = frozenset(batch for batch in chain.from_iterable(set(carriers)) if batch is not None)
         self._waiting.append(_Duplicates(rows, carriers, batches))
         self._count += len(rows)
         await self.settle()
 
     async def settle(self) -> None:
-        """Gives duplicates their outcome, up to the first one that repeats a row without an
-        outcome.
-        """
+        """Gives duplicates their outcome, up to the first one whose original row has no outcome."""
         while self._waiting and self.first_unsettled is None:
             duplicates = self._waiting.popleft()
             self._count -= len(duplicates.rows)

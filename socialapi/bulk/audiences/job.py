@@ -44,7 +44,7 @@ class Destination(FrozenRecord):
     """The destination of an upload, and the values that the service accepts there."""
 
     kind: str
-    """The name in a journal of an upload to this destination."""
+    """The name in a journal for uploads to this destination."""
     target: Target[UploadCounts]
     kinds: tuple[IdentifierKind, ...]
     takes_effective_at: bool
@@ -72,8 +72,8 @@ class UploadOptions(JobOptions):
         if self.flush_after_seconds and self.journal is not None:
             yield invalid(
                 "flush_after_seconds",
-                "goes with no journal: a journal recognises batches, so these must be a function of the input, and not "
-                "of when its rows come; for an input that trickles, the offset of its consumer takes the journal's place",
+                "cannot be used with a journal: a journal recognises batches, so they must depend only on the rows and not "
+                "on the time at which rows arrive; for a slow input, commit the offset of its consumer instead",
             )
         yield from super().problems()
 
@@ -88,9 +88,7 @@ def default_expiry(destination: Destination, now: datetime.datetime) -> str | No
 
 
 def settings_of(options: UploadOptions, config: Config) -> Mapping[str, Setting]:
-    """Returns the settings that change what is sent, for a journal. They contain no personal
-    values.
-    """
+    """Returns the settings that change the requests, for a journal. They contain no personal values."""
     return {
         "normalizer": NORMALIZER_VERSION,
         "operation": str(options.operation),
@@ -111,24 +109,21 @@ def _written(time: datetime.datetime | str | None) -> str | None:
     return time.isoformat() if isinstance(time, datetime.datetime) else time
 
 
-TOO_LARGE: Final = "is larger than a request may be"
+TOO_LARGE: Final = "does not fit into a request"
 MAX_WAITING_DUPLICATES: Final = 100_000
-"""The number of waiting duplicates at which the reading pauses, so that memory stays flat."""
+"""The number of waiting duplicates at which reading pauses, so that memory stays flat."""
 
 C = TypeVar("C", bound=Sized)
 
 Prepare = Callable[[C], Iterable[PreparedBlock]]
-"""A function that prepares the rows of a block in steps, so that other tasks can run between
-them.
-"""
+"""A function that prepares the rows of a block in steps, so that other tasks can run in between."""
 
 
 class UploadStage(Generic[C]):
-    """The stage of an upload: it puts rows into batches, sends them, and gives each row its
-    outcome.
+    """Puts rows into batches, sends them, and gives each row its outcome.
 
-    `prepare_at` takes the start time and returns the function that prepares the rows of a block. If
-    the rows are ready to be sent, the function only wraps them in a `PreparedBlock`.
+    `prepare_at` takes the start time and returns the function that prepares the rows of a block. If the rows are
+    ready to be sent, the function only wraps them in a `PreparedBlock`.
     """
 
     def __init__(
@@ -156,15 +151,14 @@ class UploadStage(Generic[C]):
         self._run, self._dispatcher = run, run.dispatcher
         self._sender.observe = run.observe
         if run.journal is not None and run.opened is not None:
-            # Expiries must be computed from the time when the job was first started, or every body
-            # would change.
+            # Expiries are computed from the first start of the job, because otherwise every body would change.
             self._prepare = self._prepare_at(run.opened.started_at)
             self._recorder = self._sender.recorder = Recorder(run.journal, run.opened, self._packer)
 
     async def take(self, block: C) -> None:
         """Puts the valid rows of a block into batches, and counts the others as rejected."""
-        # Without a journal, expiries are computed from the time of the first row after a flush,
-        # because an input may deliver rows for months.
+        # Without a journal, expiries are computed from the first row after a flush, because an input may deliver rows for
+        # months.
         prepare = self._prepare = self._prepare or self._prepare_at(self._sender.session.now())
         for prepared in prepare(block):
             if prepared.rejects:
@@ -203,8 +197,8 @@ class UploadStage(Generic[C]):
             self._recorder.check_end(self._positions)
 
     async def aclose(self) -> None:
-        """Releases the recent identifiers, which would stay in memory because the run and the stage
-        refer to each other.
+        """Releases the recent identifiers, which would stay in memory because the run and the stage refer to each
+        other.
         """
         self._recent = RecentIdentifiers()
 
@@ -234,11 +228,10 @@ class UploadStage(Generic[C]):
             await self._wait_for(block.compress(_mask(size, found)), list(found.values()))
 
     async def _place_apart(self, block: RowBlock, duplicates: Sequence[int]) -> int:
-        """Places the rows of a block in which each row is either a duplicate or has only new
-        identifiers.
+        """Places the rows of a block in which each row is either a duplicate or has only new identifiers.
 
-        Returns the index of the first row that is not placed, because it fits into no request, or
-        because the window may have forgotten the row that it repeats.
+        Returns the index of the first row that is not placed, because it fits into no request, or because the window
+        may have forgotten its original row.
         """
         is_new = _mask(len(block), duplicates, 0)
         new, indexes = block.compress(is_new), list(compress(range(len(block)), is_new))
@@ -255,8 +248,8 @@ class UploadStage(Generic[C]):
         return len(block)
 
     async def _follow(self, block: RowBlock, duplicates: Sequence[int], done: int, stop: int) -> int:
-        """Adds the duplicates between the first `done` ones and the row index `stop` to the waiting
-        duplicates. Returns how many of `duplicates` have been added so far.
+        """Adds the duplicates between the first `done` ones and the row index `stop` to the waiting duplicates. Returns
+        how many of `duplicates` have been added so far.
         """
         some = duplicates[done : bisect_left(duplicates, stop)]
         if some:
@@ -266,7 +259,7 @@ class UploadStage(Generic[C]):
         return done + len(some)
 
     async def _wait_for(self, rows: RowBlock, carriers: Sequence[Carriers]) -> None:
-        """Adds rows to the waiting duplicates once there is room for them."""
+        """Adds rows to the waiting duplicates once there is room."""
         while len(self._duplicates) + len(rows) > MAX_WAITING_DUPLICATES:
             batch = self._duplicates.first_unsettled
             if batch is None or batch is self._open:  # the open batch is submitted once enough rows repeat it
@@ -276,9 +269,7 @@ class UploadStage(Generic[C]):
         await self._duplicates.add(rows, carriers)
 
     async def _place_new(self, block: RowBlock) -> None:
-        """Puts rows that each have a new identifier into batches. Rejects a row that is too large
-        for a request.
-        """
+        """Puts rows with at least one new identifier each into batches. Rejects a row that is too large for a request."""
         start, size = 0, len(block)
         while start < size and self._dispatcher.failure is None:
             rest = block.part(start, size)
@@ -292,8 +283,8 @@ class UploadStage(Generic[C]):
                 start += 1
 
     async def _place(self, block: RowBlock, index: int) -> Carriers | None:
-        """Puts a row whose identifiers may be known into a batch, unless it is a duplicate. Returns
-        the batches that contain its identifiers if it is a duplicate, or else None.
+        """Puts a row whose identifiers may be known into a batch. If it is a duplicate, returns the batches that
+        contain its identifiers instead.
         """
         row = block.row(index)
         if (carriers := self._recent.carriers(row)) is not None:
@@ -315,9 +306,7 @@ class UploadStage(Generic[C]):
         return None
 
     async def _dispatch_open(self) -> bool:
-        """Submits the open batch. Returns whether the window over recent identifiers has dropped a
-        generation.
-        """
+        """Submits the open batch. Returns whether a generation of recent identifiers was dropped."""
         batch, self._open = self._open, Batch()
         has_forgotten = self._recent.turn()
         if not batch.blocks:
@@ -330,8 +319,8 @@ class UploadStage(Generic[C]):
                 if recorder is not None:
                     await recorder.take_over(batch)
             elif recorder is not None and self._positions <= recorder.opened.last_batch:
-                # This is a part of a batch that an earlier run may have confirmed. If it were sent
-                # again, it would undo later confirmed batches.
+                # This is a part of a batch that an earlier run may have confirmed. Sending it again would undo later
+                # batches that are confirmed as well.
                 self._dispatcher.stop(broken)
         if self._dry_run:
             self._counters.planned(batch.size_bytes)
@@ -354,9 +343,7 @@ def _mask(size: int, indexes: Iterable[int], value: int = 1) -> bytearray:
 
 
 class _UserStage(UploadStage[UserBlock]):
-    """An upload stage that loads the phone number library in a thread before the first phone
-    number.
-    """
+    """An upload stage that loads the phone number library in a thread before the first phone number."""
 
     _may_meet_phone_numbers = False
 
@@ -377,9 +364,7 @@ def batch_sender(
     counters: RowCounters,
     on_accept: OnAccept | None = None,
 ) -> BatchSender:
-    """Returns a sender whose batches are as large as the options, the configuration and the
-    endpoint allow.
-    """
+    """Returns a sender whose batches are as large as the options, the configuration and the endpoint allow."""
     config = session.config
     packer = Packer(
         options.packing,
@@ -390,7 +375,7 @@ def batch_sender(
 
 
 class UploadJob:
-    """An upload that can be run once, composed of a reader, a stage and counters."""
+    """An upload that can be run once."""
 
     def __init__(
         self,

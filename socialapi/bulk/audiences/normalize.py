@@ -1,14 +1,13 @@
 """Normalises and hashes identifiers.
 
-A normaliser takes the raw text and returns the text to send and a remark. The text to send is the
-SHA-256 of the normalised value in lower-case hexadecimal digits (UTF-8, no salt), or for
-`partner_user_id` the value itself. It is empty for a blank value, which is not an error. The remark
-reports what was removed around an e-mail address or phone number, or that a spreadsheet may have
-altered an id; it is usually empty. A normaliser raises `Unusable` for a text that cannot be an
-identifier of its kind, with a reason that never quotes the text.
+A normaliser takes the raw text and returns the text to send and a remark. The text to send is the SHA-256 of the
+normalised value in lower-case hexadecimal digits (UTF-8, no salt), or the value itself for `partner_user_id`. It is
+empty for a blank value, which is not an error. The remark, which is usually empty, reports the characters removed
+around an e-mail address or phone number, or that a spreadsheet may have altered an id. A normaliser raises
+`Unusable`, with a reason that never quotes the text, if the text cannot be an identifier of its kind.
 
-A SHA-256 digest in any notation (see `digest_in`) is returned in lower-case hexadecimal digits. A
-word that means "no value" (see `null_words`) is unusable.
+A SHA-256 digest in any notation (see `digest_in`) is returned in lower-case hexadecimal digits. A placeholder for a
+missing value (see `null_words`) is unusable.
 """
 
 import functools
@@ -53,15 +52,15 @@ Normalizer = Callable[[str], Normalized]
 NOT_UTF8: Final = "is not valid UTF-8"
 BLANK_INSIDE: Final = "contains a blank or an invisible character"
 IMPLAUSIBLE_EMAIL: Final = "is not a plausible e-mail address"
-SEVERAL_EMAILS: Final = "holds more than one e-mail address"
-NOT_A_HANDLE: Final = "is not a handle (at most 15 of A to Z and 0 to 9 and _)"
-NOT_A_DEVICE_ID: Final = "is not the id of a device (a UUID, or 32 or 16 hexadecimal digits)"
+SEVERAL_EMAILS: Final = "has more than one e-mail address"
+NOT_A_HANDLE: Final = "is not a handle (at most 15 letters A to Z, digits and _)"
+NOT_A_DEVICE_ID: Final = "is not a device id (a UUID, or 32 or 16 hexadecimal digits)"
 NOT_DECIMAL: Final = "is not a decimal number"
 LONG_FLOAT: Final = (
-    "ends in .0 as numbers from a spreadsheet do, and has more digits than these keep: export the column as text"
+    "ends in .0 like a number from a spreadsheet, and has more digits than spreadsheets keep: export the column as text"
 )
-NOT_TAKEN: Final = "is of a kind that is not taken here"
-NOT_HASHED: Final = "is not a SHA-256 digest, and require_hashed (--require-hashed) takes nothing else"
+NOT_TAKEN: Final = "is of a kind that is not accepted here"
+NOT_HASHED: Final = "is not a SHA-256 digest, but require_hashed (--require-hashed) accepts nothing else"
 
 
 class Unusable(Exception):
@@ -103,11 +102,11 @@ _NO_PROFILES: Final = frozenset(
         *("moments", "trends", "communities", "jobs", "about", "help", "download", "account", "rules"),
     )
 )
-"""Pages of the service whose addresses look like addresses of profiles."""
+"""Pages of the service whose addresses look like profile addresses."""
 _full_width: Final = re.compile("[\uff01\uff03-\uff06\uff08-\uff5e]")
 """Full-width forms of the ASCII letters, digits and signs, except quotation marks."""
 UNKNOWN: Final = ""
-"""The region of rows whose country is not known."""
+"""The region of rows with an unknown country."""
 _REGIONS_KEPT: Final = 256
 _LONGEST_WORD: Final = 15
 """Longer words contain blanks, and `hash_column` hashes no identifier that contains a blank."""
@@ -138,8 +137,8 @@ def trimmed(text: str) -> str:
 
 
 def email(text: str) -> Normalized:
-    """Normalises an e-mail address: trims it and converts it to lower case. The address needs one @
-    and a domain of at least two labels; non-ASCII characters are allowed.
+    """Normalises an e-mail address: trims it and converts it to lower case. The address needs one @ and a domain of
+    at least two labels; non-ASCII characters are allowed.
 
     Removes the characters that exports leave around an address if exactly one address is left.
     """
@@ -163,7 +162,7 @@ def email(text: str) -> Normalized:
 
 
 def _is_mojibake(text: str) -> bool:
-    """Returns whether a non-ASCII text was encoded as UTF-8 but decoded as Windows-1252."""
+    """Returns whether a text is UTF-8 that was wrongly decoded as Windows-1252."""
     try:
         return text.encode("cp1252").decode() != text
     except UnicodeError:
@@ -171,9 +170,7 @@ def _is_mojibake(text: str) -> bool:
 
 
 def device_id(text: str) -> Normalized:
-    """Normalises the id of a device (a UUID, or 32 or 16 hexadecimal digits): trims it and converts
-    it to lower case.
-    """
+    """Normalises a device id (a UUID, or 32 or 16 hexadecimal digits): trims it and converts it to lower case."""
     cleaned = unwrapped(trimmed(text))
     text = cleaned.text.strip("{}")
     is_one_digit = len({*text.lower()} - {"-"}) == 1
@@ -183,9 +180,7 @@ def device_id(text: str) -> Normalized:
 
 
 def handle(text: str) -> Normalized:
-    """Normalises a handle: trims it, removes the @ or the address of the profile page before it,
-    and converts it to lower case.
-    """
+    """Normalises a handle: trims it, removes a leading @ or profile address, and converts it to lower case."""
     cleaned = unwrapped(trimmed(text))
     text = cleaned.text
     if (profile := _profile(text)) is not None and profile[1].lower() not in _NO_PROFILES:
@@ -198,9 +193,7 @@ def handle(text: str) -> Normalized:
 
 
 def service_id(text: str) -> Normalized:
-    """Normalises an id of the service: trims the decimal digits, and removes the `.0` that a
-    spreadsheet adds.
-    """
+    """Normalises an id of the service: trims the decimal digits, and removes the `.0` that spreadsheets add."""
     cleaned = unwrapped(trimmed(text))
     text = cleaned.text
     if (number := _float(text)) is not None and text.isascii():
@@ -222,12 +215,11 @@ def service_id(text: str) -> Normalized:
 def phone_number(
     text: str, region: str | None = None, phone_format: PhoneFormat = "auto", *, is_region_sure: bool = True
 ) -> Normalized:
-    """Normalises a phone number to E.164. `region` (see `phone_numbers.check_region`) is used for
-    numbers without a country code, which must be valid there unless `is_region_sure`.
-    `phone_format` decides which numbers have no country code.
+    """Normalises a phone number to E.164. `region` (see `phone_numbers.check_region`) applies to numbers without a
+    country code, which must be valid in that region unless `is_region_sure`. `phone_format` decides which numbers
+    have no country code.
 
-    Removes the characters and words that exports leave around a number if exactly one number is
-    left.
+    Removes the characters and words that exports leave around a number if exactly one number is left.
     """
     text = text.strip()
     removed: tuple[str, ...] = ()
@@ -262,9 +254,7 @@ def partner_user_id(text: str) -> Normalized:
 
 
 def partner_user_id_of_model(text: str) -> Normalized:
-    """Trims an id of the partner that a program has put into a model. Unlike in `partner_user_id`,
-    words such as "null" are valid ids there.
-    """
+    """Trims an id of the partner that a program put into a model, where a word such as "null" is a valid id."""
     text = trimmed(text)
     if _find_surrogate(text):
         raise Unusable(NOT_UTF8)
@@ -272,8 +262,8 @@ def partner_user_id_of_model(text: str) -> Normalized:
 
 
 def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normalized:
-    """Returns an empty value for an empty text, and the digest if the text is one. Raises Unusable
-    for any other text, with the most specific reason, and for a text of quotation marks alone.
+    """Returns the digest if the text is one, and an empty value for an empty text. Raises Unusable for any other text,
+    with the most specific reason, and for a text that had only quotation marks.
     """
     if not text:
         if removed:
@@ -305,7 +295,7 @@ def _digest_only(text: str) -> Normalized:
 
 
 class Normalizers(dict[IdentifierKind, Normalizer]):
-    """The normaliser of each kind, for rows that name no country."""
+    """The normaliser of each kind, for rows without a country."""
 
     def __init__(
         self, found: Mapping[IdentifierKind, Normalizer], in_region: Callable[[str], Normalizer] | None = None
@@ -317,9 +307,7 @@ class Normalizers(dict[IdentifierKind, Normalizer]):
         return lambda region: {**self, "phone_number": in_region(region)}
 
     def in_country(self, country: str) -> Mapping[IdentifierKind, Normalizer]:
-        """Returns the normalisers for rows whose cell names this country; for an empty cell, this
-        object.
-        """
+        """Returns the normalisers for rows with this text in the country cell; this object if the cell is empty."""
         return self if not country or self._in_region is None else self._in_region(region_of(country) or UNKNOWN)
 
 
@@ -331,9 +319,9 @@ def normalizers(
     require_hashed: bool = False,
     of_models: bool = False,
 ) -> Normalizers:
-    """Returns a normaliser for every kind. The normaliser of a kind that is not in `kinds` rejects
-    every value. With `require_hashed`, the normalisers of hashed kinds reject every value that is
-    not a digest. `of_models` is true if the values come from models that a program created.
+    """Returns a normaliser for every kind. Kinds that are not in `kinds` get a normaliser that rejects every value.
+    With `require_hashed`, only digests are accepted for hashed kinds. `of_models` is true if a program put the values
+    into models.
 
     Raises InvalidInput for an unknown `default_region` or `phone_format`.
     """
@@ -363,7 +351,7 @@ def normalizers(
 
 
 _MANY: Final = 8
-"""With fewer phone numbers than this, reading them together is not worthwhile."""
+"""The fewest phone numbers that are worth reading together."""
 
 
 def hashed_column(
@@ -374,10 +362,9 @@ def hashed_column(
     *,
     require_hashed: bool = False,
 ) -> Digests:
-    """Returns the digest of each plain cell of a column, and None for each other cell. `kind` must
-    be a hashed kind. Phone numbers are also plain if they have punctuation, or are written as they
-    are dialled in `region`, or in the country of their row if `countries` are given. With
-    `require_hashed`, only digests are plain.
+    """Returns the digest of each plain cell of a column, and None for all other cells. `kind` must be a hashed kind.
+    Phone numbers are also plain if they have punctuation, or are national numbers of `region`, or of the country of
+    their row if `countries` are given. With `require_hashed`, only digests are plain.
     """
     add_null_words()
     cells = cells if isinstance(cells, list | tuple) else list(cells)
@@ -394,7 +381,7 @@ def hashed_column(
     cells, is_changed = list(cells), False
     for country, indexes in groups.items():
         home = region_of(country) if country else region
-        if len(indexes) < _MANY or (country and home is None):  # the caller adds a warning for an unknown country
+        if len(indexes) < _MANY or (country and home is None):  # the caller warns about an unknown country
             continue
         for index, number in zip(indexes, phone_numbers.in_e164([cells[at] for at in indexes], home), strict=True):
             if number:
@@ -405,8 +392,8 @@ def hashed_column(
 
 
 def plain_value(normalize: Normalizer, text: str) -> str | None:
-    """Returns the normalised value of a text, empty for blanks; None if there is a remark about the
-    text or it cannot be used.
+    """Returns the normalised value of a text, which is empty for a blank text; None if the text has a remark or is
+    unusable.
     """
     if not text:
         return ""
@@ -417,26 +404,22 @@ def plain_value(normalize: Normalizer, text: str) -> str | None:
     return None if remark else value
 
 
-_SHORTEST_TOLD: Final = 6
-"""The fewest characters with which an identifier can be distinguished from an ordinary word or
-number.
-"""
+_SHORTEST_DISTINCT: Final = 6
+"""The fewest characters with which an identifier can be distinguished from an ordinary word or number."""
 _OF_NO_REGION: Final = normalizers(IDENTIFIER_KINDS)
 
 
 def is_identifier(kind: IdentifierKind, text: str) -> bool | None:
-    """Returns whether a text is an identifier of a kind; None if it would be usable, but so would
-    any ordinary word.
-    """
+    """Returns whether a text is an identifier of a kind; None if it would be usable, but may be an ordinary word."""
     try:
         value, _ = _OF_NO_REGION[kind](text)
     except Unusable as unusable:
-        return unusable.reason == phone_numbers.NO_REGION and len(text) > _SHORTEST_TOLD and is_value(text)
+        return unusable.reason == phone_numbers.NO_REGION and len(text) > _SHORTEST_DISTINCT and is_value(text)
     if not value:
         return False
-    is_told = (
+    is_distinct = (
         kind in ("email", "phone_number") or (kind == "handle" and "/" in text) or is_value(text) or digest_in(text)
     )
-    if is_told and len(text) >= _SHORTEST_TOLD:
+    if is_distinct and len(text) >= _SHORTEST_DISTINCT:
         return True
     return False if any(map(str.isspace, text)) else None

@@ -1,9 +1,8 @@
-"""Converts phone numbers to E.164: a plus sign, the country calling code, the national number.
+"""Converts phone numbers to E.164: a plus sign, the country calling code and the national number.
 
-libphonenumber defines which numbers are possible, and how a national number is read in a region.
-For most numbers, this module needs only the library's metadata, which takes one or two
-microseconds. Numbers with letters, extensions, international prefixes or carrier codes are passed
-to the library, which takes about ten times as long.
+libphonenumber defines which numbers are possible and how a national number is read in a region. For most numbers,
+this module needs only the library's metadata, which takes one or two microseconds. Numbers with letters, extensions,
+international prefixes or carrier codes are passed to the library, which takes about ten times as long.
 """
 
 import functools
@@ -19,37 +18,32 @@ from socialapi.problems import BrokenRule
 from socialapi.reports import MAY_BE_FOREIGN
 
 PhoneFormat = Literal["auto", "international", "national"]
-"""How digits without a plus sign are read. "auto": as a number of the region or with a country
-code, whichever is valid. "international": always with a country code. "national": always as a
-number of the region.
+"""How digits without a plus sign are read. "auto": as a number of the region or with a country code, whichever is
+valid. "international": always with a country code. "national": always as a number of the region.
 """
 PHONE_FORMATS: Final[tuple[PhoneFormat, ...]] = get_args(PhoneFormat)
 
 NO_REGION: Final = "has no country code: write it as +<country code>…, or give a default region"
 NOT_POSSIBLE: Final = "is not a possible phone number"
-SPREADSHEET: Final = "ends in .0 as numbers from a spreadsheet do: export the column as text"
-SCIENTIFIC: Final = (
-    "is in scientific notation, as spreadsheets write long numbers; its digits may be lost: export the column as text"
-)
-WORDS_BEHIND: Final = "has letters behind a number that is possible without them"
-WORDS_BEFORE: Final = "has words before a number, which may say that it is another one: give the number alone"
+SPREADSHEET: Final = "ends in .0 like a number from a spreadsheet: export the column as text"
+SCIENTIFIC: Final = "is in scientific notation, like a long number from a spreadsheet, and may have lost digits: export the column as text"
+WORDS_AFTER: Final = "has letters after a number that is possible without them"
+WORDS_BEFORE: Final = "has words before the number, which may change its meaning: give only the number"
 CODE_TWICE: Final = (
-    "begins with the country code of its region, and is valid neither with it nor without: write the plus sign before a "
-    "country code, and the digit that is dialled before a national number"
+    "begins with the country code of its region, but is not valid with or without it: write a plus sign before a "
+    "country code, and the dialling prefix before a national number"
 )
-SEVERAL: Final = "holds more than one phone number"
-NOT_IN_REGION: Final = "is not valid in the default region, and the country of the row is not known"
+SEVERAL: Final = "has more than one phone number"
+NOT_IN_REGION: Final = "is not valid in the default region, and the country of the row is unknown"
 FOREIGN: Final = (
-    "has no plus sign, and is valid with a country code of another country only: write the plus sign, give the row a "
-    'column country, or say phone_format="international" (--phone-format international)'
+    "has no plus sign, and is valid only with the country code of another country: write the plus sign, add a column "
+    'country, or give phone_format="international" (--phone-format international)'
 )
 
-OLD_PREFIX: Final = "begins with 01, 044 or 045, which nobody dials in Mexico any more: write +52 and the ten digits"
+OLD_PREFIX: Final = "begins with 01, 044 or 045, which are no longer dialled in Mexico: write +52 and the ten digits"
 
 _ABROAD: Final = "(?:00|011(?=[1-9][0-9]{9}))"
-"""The prefixes that are dialled before a country code: 00 in most countries, 011 in North
-America.
-"""
+"""The prefixes dialled before a country code: 00 in most countries, 011 in North America."""
 _starts_abroad: Final = re.compile(_ABROAD).match
 _PUNCTUATION: Final = str.maketrans("", "", " -.()/")
 _PLUS_SIGNS: Final = ("+", "\uff0b")
@@ -57,8 +51,7 @@ _PLUS_SIGNS: Final = ("+", "\uff0b")
 # numbers.
 _SHORTEST_PLAIN: Final = 5
 _LONGEST_PLAIN: Final = 32
-# A number from a spreadsheet: with .0 or ,0 at the end, depending on its language, or rounded and
-# with an exponent.
+# A number from a spreadsheet: with .0 or ,0 at the end, depending on the language, or rounded with an exponent.
 _FLOAT: Final = re.compile(r"\+?[0-9][0-9 ()/-]*(?:[.,]0+|(?:[.,][0-9]*)?[eE]\+?[0-9]+)").fullmatch
 _SHORTEST_SECOND_NUMBER: Final = 7
 _may_be_ambiguous: Final = re.compile(r"[^\W\d_]|[,;]").search
@@ -80,9 +73,7 @@ _dialled_in_mexico: Final = re.compile(r"((?:\+|00)?52)?(?:01|04[45])[0-9]{10}")
 
 
 def load() -> None:
-    """Imports the library and a numbering plan. This takes about 15 ms, so call it in a thread
-    before the first number.
-    """
+    """Imports the library and a numbering plan. This takes about 15 ms, so call it in a thread before the first number."""
     _plan("US", 1)
 
 
@@ -109,25 +100,21 @@ class _Plan:
     prefix: str
     """The country calling code with its plus sign."""
     trunk: str
-    """The prefix that is dialled before a national number within the region; may be empty."""
+    """The prefix dialled before a national number within the region; may be empty."""
     longest_mobile: int
     """The number of digits in the longest mobile number."""
     possible: frozenset[int]
-    """The possible lengths of national numbers that can be dialled from anywhere, not only
-    locally.
-    """
+    """The possible lengths of national numbers that can be dialled from anywhere, not only locally."""
     full: frozenset[int]
-    """The possible lengths of numbers whose national prefix was stripped."""
+    """The possible lengths of numbers after the national prefix is stripped."""
     is_national: Callable[[str], object]
     strip_prefix: Callable[[str], re.Match[str] | None] | None
     starts_abroad: Callable[[str], object] | None
     stripped_starts: tuple[str, ...] | None
-    """The beginnings of national numbers that `strip_prefix` may match; None if unknown."""
+    """The first digits of national numbers that `strip_prefix` may match; None if unknown."""
 
     def e164(self, digits: str) -> str | None:
-        """Returns the number in E.164 for these national digits; None if the library has to
-        decide.
-        """
+        """Returns the number in E.164 for these national digits; None if the library has to decide."""
         match = self.strip_prefix(digits) if self.strip_prefix is not None else None
         if match is None:
             return self.prefix + digits if len(digits) in self.possible else None
@@ -177,11 +164,9 @@ _QUANTIFIERS: Final = tuple("?*+{")
 
 
 def starts_of(pattern: str) -> tuple[str, ...] | None:
-    """Returns the beginnings of all texts that a pattern matches; None if they cannot be
-    determined.
+    """Returns the first characters of all texts that a pattern matches; None if they cannot be determined.
 
-    Understands digits, classes of digits, groups and alternatives, and stops at anything else in
-    the pattern.
+    Supports digits, classes of digits, groups and alternatives, and stops at any other element of the pattern.
     """
     starts = sorted({start[:MAX_START_DIGITS] for each in _alternatives(pattern) for start in _starts(each)[0]})
     return None if "" in starts or len(starts) > MAX_STARTS else tuple(starts)
@@ -198,8 +183,8 @@ def _alternatives(pattern: str) -> Iterator[str]:
 
 
 def _starts(sequence: str) -> tuple[list[str], bool]:
-    """Returns the beginnings of the texts that a pattern without alternatives matches, and whether
-    they are the complete texts.
+    """Returns the first characters of the texts that a pattern without alternatives matches, and whether they are the
+    complete texts.
     """
     found, at = [""], 0
     while at < len(sequence):
@@ -231,9 +216,7 @@ def _end_of_group(sequence: str, begin: int) -> int:
 
 
 class _Plans(dict[str, _Plan | None]):
-    """The plans by the first three digits after a plus sign. They are loaded on first use, and
-    there are at most a thousand.
-    """
+    """The plans by the first three digits after a plus sign, at most a thousand, loaded on first use."""
 
     def __missing__(self, start: str) -> _Plan | None:
         if len(start) != 3 or not (start.isascii() and start.isdigit()):
@@ -254,11 +237,10 @@ _PLANS: Final = _Plans()
 
 
 def load_plans(cells: Iterable[str]) -> bool:
-    """Loads the numbering plans for the numbers among the cells. Returns whether it loaded a new
-    plan.
+    """Loads numbering plans for the numbers among the cells. Returns whether it loaded a new plan.
 
-    Each call loads at most `STARTS_AT_ONCE` plans, so that it takes only a few milliseconds; the
-    next call loads others.
+    Each call loads at most `STARTS_AT_ONCE` plans, so that it takes only a few milliseconds; the next call loads
+    more.
     """
     known = len(_PLANS)
     starts = {cell[1:4] for cell in cells if cell[:1] == "+"} - _PLANS.keys()
@@ -268,14 +250,14 @@ def load_plans(cells: Iterable[str]) -> bool:
     return len(_PLANS) > known
 
 
-# Finds numbers that `in_e164` does not read: with a plus sign or a slash inside, with .0 at the
-# end, or with other characters than digits at the start or the end.
+# Finds numbers that `in_e164` does not read: with a plus sign or slash inside, .0 at the end, or other characters than
+# digits at the start or end.
 _UNUSUAL: Final = re.compile(r"(?<=[^\n])\+|/|\.(?=0+$)|^[+(](?![0-9])|(?<=[^0-9\n])$|^[^0-9+(\n]", re.MULTILINE)
 
 
 def in_e164(cells: Iterable[object], region: str | None) -> list[str]:
-    """Returns for each cell the number in E.164, not checked for validity; an empty text if `e164`
-    has to read the cell. It reads numbers with punctuation, and national numbers of the region.
+    """Returns the number in E.164 for each cell, not checked for validity; an empty text if `e164` has to read the
+    cell. Supports numbers with punctuation, and national numbers of the region.
 
     All cells are joined and read with two patterns, which takes a tenth of the time.
     """
@@ -291,8 +273,8 @@ def in_e164(cells: Iterable[object], region: str | None) -> list[str]:
 
 @functools.cache
 def _dialled(region: str) -> re.Pattern[str] | None:
-    """Returns a pattern that finds the national prefix that `_Plan.e164` would strip in a region;
-    None if the region has no such prefix or rewrites it.
+    """Returns a pattern for the national prefix that `_Plan.e164` would strip in a region; None if the region has no
+    such prefix or rewrites it.
     """
     from phonenumbers import PhoneMetadata
 
@@ -313,8 +295,8 @@ def _dialled(region: str) -> re.Pattern[str] | None:
 def e164(text: str, region: str | None) -> str | None:
     """Returns the number in E.164; None if it is not possible (`why_not` returns the reason).
 
-    `text` is trimmed and not empty; `region` is what `check_region` returns. An extension is dropped,
-    because E.164 has none.
+    `text` is trimmed and not empty, and `region` is the result of `check_region`. An extension is dropped, because
+    E.164 has none.
     """
     plan = _PLANS[text[1:4]] if text[0] == "+" else None
     if plan is not None:
@@ -327,11 +309,9 @@ def e164(text: str, region: str | None) -> str | None:
 def number_in(
     text: str, region: str | None, phone_format: PhoneFormat = "auto", *, is_region_sure: bool = True
 ) -> tuple[str | None, str]:
-    """Returns the number in E.164 and a remark about how it was read, or None and the reason why it
-    cannot be used.
+    """Returns the number in E.164 and a remark about how it was read; None and the reason if it cannot be used.
 
-    `text` and `region` are as for `e164`. A number of the region must be valid there unless
-    `is_region_sure`.
+    `text` and `region` are as for `e164`. A number of the region must be valid there unless `is_region_sure`.
     """
     digits = text.translate(_PUNCTUATION)
     if not digits[1:].isdigit():
@@ -360,9 +340,7 @@ def number_in(
 
 
 def _in_region(text: str, digits: str, region: str, phone_format: PhoneFormat) -> tuple[str | None, str]:
-    """Returns the number and a remark as `number_in` does, for digits without a plus sign in a
-    region.
-    """
+    """Returns the number and a remark as `number_in` does, for digits without a plus sign in a region."""
     home = _home_plan(region)
     read = _by_validity(digits, home, region) if phone_format == "auto" else None
     number, remark = read or (e164(text, region), "")
@@ -374,9 +352,8 @@ def _in_region(text: str, digits: str, region: str, phone_format: PhoneFormat) -
 
 
 def _by_validity(digits: str, home: _Plan, region: str) -> tuple[str | None, str] | None:
-    """Returns the reading in which digits without a plus sign are valid, preferably as a number of
-    the region, and a remark. Returns None if no reading is valid, or if a prefix shows how to read
-    them.
+    """Returns the number for digits without a plus sign, and a remark, if the digits are valid as a number of the
+    region or, if not, with a country code. Returns None if neither is valid, or if a prefix shows how to read them.
     """
     has_trunk = home.trunk != "" and digits.startswith(home.trunk)
     if (start := _starts_abroad(digits)) is not None:
@@ -402,9 +379,7 @@ def _if_valid(number: str | None) -> str | None:
 
 
 def is_valid(prefix: str, national: str, region: str = "") -> bool:
-    """Returns whether a national number is valid in any region with this country calling code.
-    `region` is tried first.
-    """
+    """Returns whether a national number is valid in any region with this country calling code. Tries `region` first."""
     from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
 
     if region and _valid_in(region, prefix)(national):
@@ -438,8 +413,8 @@ def _valid_in(region: str, prefix: str) -> Callable[[str], object]:
 
 
 def holds_several(text: str, region: str | None) -> bool:
-    """Returns whether a text has two numbers with a separator between them, or a number followed by
-    a slash and the last digits of a second number.
+    """Returns whether a text has two numbers with a separator between them, or a number followed by a slash and the
+    last digits of another number.
     """
     parts = (_replace_non_digits("", part).removeprefix("00") for part in _separated(text))
     if len(_pluses(text)) > 1 or sum(len(digits) >= _SHORTEST_SECOND_NUMBER for digits in parts) > 1:
@@ -449,9 +424,7 @@ def holds_several(text: str, region: str | None) -> bool:
 
 
 def has_one_digit(text: str, number: str | None) -> bool:
-    """Returns whether a number, or a text that is not one, repeats a single digit, which people
-    type if they do not want to give their number.
-    """
+    """Returns whether a number, or a text that is not one, repeats a single digit, as people type to hide their number."""
     if number is None:
         digits = _replace_non_digits("", text)
         return digits != "" and len(set(digits)) == 1 and (digits[0] == "0" or len(digits) >= _FEWEST_ALIKE)
@@ -474,9 +447,7 @@ def _without_punctuation(text: str, region: str | None) -> str | None:
 
 
 def _from_home(digits: str, region: str) -> str | None:
-    """Returns the number in E.164 that is reached by dialling these digits in the region; None if
-    the library has to decide.
-    """
+    """Returns the number in E.164 that these digits reach if dialled in the region; None if the library has to decide."""
     home = _home_plan(region)
     if home.starts_abroad is not None and home.starts_abroad(digits):
         return None
@@ -507,15 +478,14 @@ def _as_parsed(text: str, region: str | None) -> str | None:
         number = phonenumbers.parse(text, region)
     except phonenumbers.NumberParseException:
         return None
-    # A number that can only be dialled locally, such as one without its area code, has no form in
-    # E.164.
+    # E.164 cannot represent a number that can only be dialled locally, such as one without its area code.
     if phonenumbers.is_possible_number_with_reason(number) != phonenumbers.ValidationResult.IS_POSSIBLE:
         return None
     return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
 
 
 def ambiguity(text: str, region: str | None) -> str | None:
-    """Returns why `e164` may have read the wrong number from a text; None if it is not ambiguous.
+    """Returns why `e164` may have read the wrong number from a text; None if the text is unambiguous.
 
     The library reads letters as the digits on telephone keys, and a second number as an extension.
     """
@@ -536,7 +506,7 @@ def ambiguity(text: str, region: str | None) -> str | None:
     if letter is None or _has_parameters(text):
         return None
     before = text[: letter.start(1)].strip()
-    return WORDS_BEHIND if before and e164(before, region) is not None else None
+    return WORDS_AFTER if before and e164(before, region) is not None else None
 
 
 def why_not(text: str, region: str | None) -> str:

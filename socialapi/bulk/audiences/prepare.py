@@ -55,10 +55,10 @@ NO_OPERATION: Final = "is neither Update nor Delete"
 NOT_LATER: Final = "is not later than effective_at"
 NOT_IN_FUTURE: Final = "is not in the future"
 NOT_BEFORE_DEFAULT_EXPIRY: Final = f"is not {BEFORE_DEFAULT_EXPIRY}"
-NOT_TAKEN_TIME: Final = "cannot be given for this target"
+NOT_TAKEN_TIME: Final = "is not supported for this target"
 IS_EMPTY: Final = "is empty"
 NOT_PLAIN: Final = (
-    "has something around it (quotation marks, mailto:, …) that `upload` would remove: give the value alone"
+    "has other characters around it (quotation marks, mailto:, …), which only `upload` removes: give only the value"
 )
 
 _OPERATION_TYPES: Final[dict[str, OperationType]] = {name.lower(): name for name in get_args(OperationType)}
@@ -72,8 +72,8 @@ Problem = tuple[str, str]
 class PreparedBlock:
     """The result of preparing some rows. Each row is in either `blocks` or `rejects`.
 
-    For the rows in `blocks`, `warnings` report values that are not sent, and `cleaned` reports
-    remarks about values that are sent, for example cleaned ones.
+    For the rows in `blocks`, `warnings` report values that are not sent, and `cleaned` has remarks about values that
+    are sent, for example after cleaning.
     """
 
     blocks: list[RowBlock] = attrs.field(factory=list, repr=False)
@@ -83,30 +83,28 @@ class PreparedBlock:
 
 
 class Observer(Protocol):
-    """An observer of the values of a job while they are prepared."""
+    """Observes the values of a job while they are prepared."""
 
     def saw_columns(self, block: UserBlock, columns: Sequence[Column]) -> None:
-        """Called once for each block or part of a block, with its identifier columns. Values that
-        are not plain are None; `saw_value` is called for them.
+        """Called for each block or part of a block, with its identifier columns. Values that are not plain are None,
+        and `saw_value` is called for each of them.
         """
 
     def saw_value(self, field: str, kind: IdentifierKind, text: str, value: str, remark: str) -> None:
-        """Called for each value that is not plain. `value` is empty if the text cannot be used, and
-        `remark` is the reason then.
+        """Called for each value that is not plain. If the text cannot be used, `value` is empty and `remark` is the
+        reason.
         """
 
 
 class Preparer:
-    """A preparer of the rows of one job.
+    """Prepares the rows of one job.
 
-    `operation` (Update or Delete, in any case), `effective_at` and `expires_at` apply to rows that
-    do not override them. Times are ISO 8601 strings or datetimes, with a time zone.
-    `expires_default` is sent as the expiry of rows without one. `kinds` are the identifiers that
-    the target accepts, and `allow_effective` is true if it accepts a time of effect.
-    `default_region` is the region of phone numbers without a country code in rows that name no
-    country, and `phone_format` decides which numbers have no country code. With `require_hashed`,
-    values that are not digests are unusable. `now` is the start of the job; expiries must be later.
-    `observer`, if given, is called with every value.
+    `operation` (Update or Delete, in any case), `effective_at` and `expires_at` apply to rows that do not override
+    them. Times are ISO 8601 strings or datetimes, with a time zone. `expires_default` is sent as the expiry of rows
+    without one. `kinds` are the identifiers that the target accepts, and `allow_effective` is true if it accepts a
+    start time. `default_region` is the region of phone numbers without a country code in rows without a country, and
+    `phone_format` decides which numbers have no country code. With `require_hashed`, values that are not digests are
+    unusable. `now` is the start of the job; expiries must be later. `observer`, if given, is called with every value.
 
     Raises InvalidInput if an argument is invalid.
     """
@@ -147,8 +145,8 @@ class Preparer:
         self._allow_effective = allow_effective
         self._job: tuple[str, When, When] = (operation, effective_at, expires_at)
         self._expires_default = expires_default
-        # Most rows share a few actions. If every row has different times, the bounded caches cost
-        # some time but keep memory flat.
+        # Most rows share a few actions. If every row has different times, the bounded caches cost some time, but memory
+        # stays flat.
         self._interned = functools.lru_cache(_ACTIONS_KEPT)(Action)
         self._action = functools.lru_cache(_ACTIONS_KEPT)(self._decide)
         default = self._action(None, None, None)
@@ -215,8 +213,8 @@ class Preparer:
     def _actions_of(
         self, block: UserBlock, done: PreparedBlock, skipped: set[int]
     ) -> Sequence[Action | tuple[Problem, ...]] | None:
-        """Returns the action of each row, and rejects rows with invalid overrides; None if all rows
-        have the action of the job.
+        """Returns the action of each row, and rejects rows with invalid overrides; None if all rows have the action of
+        the job.
         """
         overrides = overrides_of(block)
         if not any(map(any, overrides)):
@@ -229,8 +227,8 @@ class Preparer:
         return decided
 
     def _normalize_undecided(self, block: UserBlock, columns: Sequence[Column], done: PreparedBlock) -> None:
-        """Decides the undecided values whose cell is empty, or is one text that is normalised
-        without a problem or remark.
+        """Decides the undecided values whose cell is empty or has one text that is normalised without a problem or
+        remark.
         """
         for (at, field, kind), (_, values) in zip(block.layout.identifiers, columns, strict=True):
             if undecided := values.undecided():
@@ -264,11 +262,10 @@ class Preparer:
         further: dict[tuple[int, int], list[str]],
         done: PreparedBlock,
     ) -> bool:
-        """Decides the remaining values of a row. Returns whether the row can be sent, and rejects
-        it if not.
+        """Decides the remaining values of a row. Returns whether the row can be sent, and rejects it otherwise.
 
-        The second and later values of a cell are put into additional columns in `further`. Their
-        keys are the index of the cell's column, and the position of the value after the first one.
+        The second and later values of a cell are put into additional columns in `further`. Their keys are the index
+        of the cell's column, and the position of the value after the first one.
         """
         problems, cleaned = list[Problem](), list[Problem]()
         found: dict[IdentifierKind, list[str]] = {}
@@ -348,15 +345,13 @@ def _note_unknown_country(block: UserBlock, index: int, phone: str, text: str, d
 
 
 def _misquoted(block: UserBlock, at: int) -> Sequence[int]:
-    """Returns the indexes of the rows whose cell in this column has doubtful quotation marks."""
+    """Returns the indexes of the rows whose cell in this column has misplaced quotation marks."""
     column = block.layout.positions[at] + 1
     return [index for index, problem in block.ambiguous.items() if column in problem.columns]
 
 
 def _slow_rows(columns: Sequence[Column], rows: int) -> set[int]:
-    """Returns the indexes of the rows that have an undecided value, no value, or the same value
-    twice.
-    """
+    """Returns the indexes of the rows with an undecided value, without a value, or with the same value twice."""
     gaps = [set(values.gaps()) for _, values in columns] or [set(range(rows))]
     slow = set.intersection(*gaps)
     for _, values in columns:
@@ -427,12 +422,12 @@ def prepare_user(
     *,
     require_hashed: bool = False,
 ) -> tuple[dict[IdentifierKind, list[str]], list[BrokenRule]]:
-    """Returns the user object to send, and a broken rule for every identifier that cannot be sent,
-    with a path such as `email[0]`.
+    """Returns the user object to send, and a broken rule for every identifier that cannot be sent, with a path such
+    as `email[0]`.
 
-    For single requests, in which nothing is skipped or cleaned silently. So a blank identifier, an
-    identifier that would be cleaned, and a user without identifiers (path `""`) also break a rule.
-    A value given twice is sent once. Raises InvalidInput for an unknown `default_region`.
+    Single requests must not skip or clean anything silently. So a blank identifier, an identifier that would be
+    cleaned, and a user without identifiers (path `""`) also break a rule. A value given twice is sent once. Raises
+    InvalidInput for an unknown `default_region`.
     """
     problems, cleaned = list[Problem](), list[Problem]()
     identifiers: list[tuple[str, IdentifierKind, str]] = []

@@ -1,7 +1,7 @@
 """Records the batches of an upload in its journal, and skips batches that an earlier run confirmed.
 
-The same input always makes the same batches, so a confirmed batch is recognised by its position and
-digest, and is not sent again.
+The same input always makes the same batches. So a confirmed batch is recognised by its position and digest, and is
+not sent again.
 """
 
 import hashlib
@@ -20,15 +20,15 @@ REJECTED: Final = "rejected"
 
 @attrs.frozen(eq=False, repr=False)
 class Recorder:
-    """A writer of the journal of one upload."""
+    """Writes the journal of one upload."""
 
     journal: Journal
     opened: Opened
     packer: Packer
 
     async def take_over(self, batch: Batch) -> None:
-        """Sets `batch.earlier` to the outcomes in the journal if an earlier run confirmed the
-        batch. Raises InvalidInput if the batch differs from the confirmed one.
+        """Sets `batch.earlier` to the outcomes in the journal if an earlier run confirmed the batch. Raises
+        InvalidInput if the batch differs from the confirmed one.
         """
         if batch.position > self.opened.last_batch:
             return
@@ -38,19 +38,17 @@ class Recorder:
         found = _recorded(batch, await _digest(self.packer.encode(batch.blocks)))
         if attrs.evolve(found, confirmed=True, outcomes=known.outcomes) != known:
             raise InvalidInput(
-                f"the input is not what it was when the journal was written: batch {batch.position:,} was "
-                f"{_described(known)}, and is now {_described(found)}; give the same input, or another journal"
+                f"the input has changed since the journal was written: batch {batch.position:,} was "
+                f"{_described(known)}, and is now {_described(found)}; give the same input or another journal"
             )
         batch.earlier = known.outcomes
 
     def check_end(self, batches: int) -> None:
-        """Raises InvalidInput if the complete input makes fewer batches than an earlier run
-        confirmed.
-        """
+        """Raises InvalidInput if the complete input has fewer batches than an earlier run confirmed."""
         if batches < self.opened.last_batch:
             raise InvalidInput(
-                f"the input is not what it was when the journal was written: it had at least {self.opened.last_batch:,} "
-                f"batches, and now has {batches:,}; give the same input, or another journal"
+                f"the input has changed since the journal was written: it had at least {self.opened.last_batch:,} "
+                f"batches, and now has {batches:,}; give the same input or another journal"
             )
 
     async def begin(self, batch: Batch, body: Sequence[bytes]) -> None:

@@ -34,8 +34,8 @@ async def send_until_counted(
     options: CallOptions,
     observer: Observer | None = None,
 ) -> UploadCounts:
-    """Sends the request until the service counts `users` successes of `users` users, and returns
-    these counts. Any other counts are an error, after which the request is retried.
+    """Sends the request until the service counts `users` successes among `users` users, and returns these counts. Any
+    other counts are an error, after which the request is retried.
 
     Raises ApiError (status 200) if the counts stay wrong, and any error that `Session.send` raises.
     """
@@ -58,8 +58,8 @@ class _Counting:
     last: str | None = None
 
     def why_not_accepted(self, reply: Reply) -> Failure | None:
-        """Returns why the reply is not accepted; None if every user is counted, or if the reply
-        names the refused operations, which the caller handles.
+        """Returns why the reply is not accepted; None if every user is counted, or if the reply lists refused
+        operations, which the caller handles.
         """
         try:
             counts = read_result(self.request.target.route, reply)
@@ -69,10 +69,10 @@ class _Counting:
             return self._wrong(reply, problem.fault)
         found = (counts.success_count, counts.total_count)
         if counts.partial_errors:
-            return self._wrong(reply, "the service reported errors beside its counts")
+            return self._wrong(reply, "the service reported errors with its counts")
         if found != (self.users, self.users):
             sent = "1 user was sent" if self.users == 1 else f"{self.users:,} users were sent"
-            return self._wrong(reply, f"the service counted {found[0]:,} successes of {found[1]:,} where {sent}")
+            return self._wrong(reply, f"the service counted {found[0]:,} successes of {found[1]:,}, but {sent}")
         self.counts = counts
         return None
 
@@ -85,14 +85,14 @@ class _Counting:
 NO_REASON: Final = "refused by the service without a reason"
 
 OnAccept = Callable[[Sequence[Sequence[int]]], Awaitable[None]]
-"""A callback that takes the row numbers of an accepted request, each sequence ascending. The batch
-of the rows stays in flight until the callback returns.
+"""A callback that takes the row numbers of an accepted request, each sequence ascending. The batch stays in flight
+until the callback returns.
 """
 
 
 @attrs.define(eq=False, repr=False)
 class BatchSender:
-    """A sender of batches. It updates the counters and, if there is one, the journal."""
+    """Sends batches, and updates the counters and, if there is one, the journal."""
 
     session: Session
     target: Target[UploadCounts]
@@ -125,9 +125,7 @@ class BatchSender:
             ledger.held.discard(first)
 
     async def _take_over(self, batch: Batch, refused: Mapping[int, Outcome]) -> None:
-        """Counts the rows of a batch that an earlier run confirmed. `refused` has the outcomes of
-        the refused rows.
-        """
+        """Counts the rows of a batch that an earlier run confirmed. `refused` has the outcomes of the refused rows."""
         found = list[tuple[Row, RowIssue]]()
         # Skipped if no row was refused, because a loop over all rows can take half a second.
         for block in batch.blocks if refused else ():
@@ -142,8 +140,8 @@ class BatchSender:
         self.counters.resumed += batch.row_count
 
     async def _send_all(self, batch: Batch, request: Request[UploadCounts]) -> None:
-        """Sends the batch with this request first. If the service refuses some rows, sends the
-        other rows in further requests.
+        """Sends the batch, beginning with this request. If the service refuses some rows, sends the others in further
+        requests.
         """
         waiting, first, refused = [batch.blocks], [request], list[tuple[Row, RowIssue]]()
         while waiting:
@@ -182,8 +180,8 @@ class BatchSender:
 def _isolate(
     operations: list[list[RowBlock]], error: ApiError
 ) -> tuple[list[list[RowBlock]], list[tuple[Row, RowIssue]]]:
-    """Returns the rows to send again and the refused rows. A refused operation of several rows is
-    split in halves to be sent again, until the refused row is found.
+    """Returns the rows to send again and the refused rows. A refused operation of several rows is split in half and
+    sent again until the refused row is found.
 
     Raises the error if it names no operation that was sent, so that the job does not retry forever.
     """

@@ -108,7 +108,7 @@ def test_what_may_be_part_of_an_address_stays(text: str) -> None:
     ],
 )
 def test_two_addresses_in_a_cell_are_none(text: str) -> None:
-    assert reason("email", text) == "holds more than one e-mail address"
+    assert reason("email", text) == "has more than one e-mail address"
 
 
 @pytest.mark.parametrize(
@@ -170,25 +170,23 @@ def test_notations_of_phone_numbers_are_no_debris(text: str, number: str) -> Non
     assert normalize("phone_number", text, "US") == (sha256(number), "")
 
 
-WORDS_BEFORE = "has words before a number, which may say that it is another one: give the number alone"
-SCIENTIFIC = (
-    "is in scientific notation, as spreadsheets write long numbers; its digits may be lost: export the column as text"
-)
+WORDS_BEFORE = "has words before the number, which may change its meaning: give only the number"
+SCIENTIFIC = "is in scientific notation, like a long number from a spreadsheet, and may have lost digits: export the column as text"
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("+493012345 nobody", "has letters behind a number that is possible without them"),
-        ("030 1234567 Ada", "has letters behind a number that is possible without them"),
+        ("+493012345 nobody", "has letters after a number that is possible without them"),
+        ("030 1234567 Ada", "has letters after a number that is possible without them"),
         *((text, WORDS_BEFORE) for text in ("call +4917612345678 now", "Fax 030 901820", "Do not call: 0171 3920012")),
-        ("+14155550101;4155550102", "holds more than one phone number"),
-        ("+14155550101,,4155550102", "holds more than one phone number"),
+        ("+14155550101;4155550102", "has more than one phone number"),
+        ("+14155550101,,4155550102", "has more than one phone number"),
         ("+4917612345678 <+4917612345679>", "is not a possible phone number"),
-        ("+4917612345678 / +4917612345679", "holds more than one phone number"),
+        ("+4917612345678 / +4917612345679", "has more than one phone number"),
         ("ada@+4917612345678", "is not a possible phone number"),
         *(
-            (text, "ends in .0 as numbers from a spreadsheet do: export the column as text")
+            (text, "ends in .0 like a number from a spreadsheet: export the column as text")
             for text in ("4917612345678.0", "4917612345678,0")
         ),
         *(
@@ -309,14 +307,14 @@ async def test_what_is_mended_is_sent_with_a_warning_that_does_not_quote_it() ->
     report = await job_of(service, rows).run()
     assert (report.accepted, report.rejected, report.warnings) == (4, 1, 5)
     assert [(issue.row, issue.field, issue.reason) for issue in report.warning_details] == [
-        (3, "email", "holds more than one e-mail address"),
+        (3, "email", "has more than one e-mail address"),
         (5, "Phone", "is not a possible phone number"),
         (1, "email", "was cleaned: mailto: removed"),
         (2, "Phone", "was cleaned: quotation marks removed"),
         (5, "email", "was cleaned: brackets removed"),
     ]
     (rejected,) = report.rejects
-    assert (rejected.row, rejected.reason) == (4, "holds more than one e-mail address")
+    assert (rejected.row, rejected.reason) == (4, "has more than one e-mail address")
     assert {value for _, value in service.members} == {
         *map(sha256, (ADA, "bob@example.com", "c@example.com")),
         *map(sha256, ("+4917612345678", "+4917612345679", "+4917612345670")),

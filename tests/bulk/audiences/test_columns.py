@@ -316,7 +316,7 @@ def test_many_columns_are_listed_in_part() -> None:
 
 
 def test_a_list_of_login_names_is_refused_with_what_to_say_if_they_are_handles() -> None:
-    with pytest.raises(InvalidInput, match='"User Name" is read as handles only if you say so'):
+    with pytest.raises(InvalidInput, match='"User Name" is read as handles only if you give it'):
         find_columns(["User Name", "Name"])
 
 
@@ -330,7 +330,7 @@ def test_columns_of_other_kinds_are_not_looked_for() -> None:
 def test_an_override_comes_from_one_column() -> None:
     with pytest.raises(InvalidInput, match="2 columns are called expires_at: choose one"):
         find_columns(["email", "expires_at", "Expires At"])
-    with pytest.raises(InvalidInput, match="expires_at comes from one column, and 2 are given"):
+    with pytest.raises(InvalidInput, match="expires_at must come from one column, but 2 are given"):
         find_columns(["email", "a", "b"], {"expires_at": ["a", "b"]})
     assert find_columns(["email", "expires_at", "Expires At"], {"expires_at": ""}).expires_at is None
 

@@ -133,7 +133,7 @@ async def test_the_same_mismatch_twelve_times_stops_it() -> None:
     service = ModelService([counted(0, 1)] * 100)
     error = await stopped(job_of(service, people("a")))
     assert len(service.requests) == 12
-    assert "the service counted 0 successes of 1 where 1 user was sent (after 12 attempts)" in str(error)
+    assert "the service counted 0 successes of 1, but 1 user was sent (after 12 attempts)" in str(error)
 
 
 # Broken input ------------------------------------------------------------------------------------------------------
@@ -349,7 +349,7 @@ async def test_a_row_too_large_for_any_request_is_rejected_and_the_others_arrive
         service = ModelService()
         rows = people("a", "x" * 500, "b")
         report = await job_of(service, rows, packing=packing, settings={"max_batch_bytes": 400}).run()
-        assert [(issue.row, issue.reason) for issue in report.rejects] == [(2, "is larger than a request may be")]
+        assert [(issue.row, issue.reason) for issue in report.rejects] == [(2, "does not fit into a request")]
         assert names(service) == {"a", "b"}
 
 
@@ -377,7 +377,7 @@ async def test_expiry_by_default_and_limits_of_ones_own() -> None:
     expiry = datetime.datetime.fromisoformat(service.requests[0][0]["params"]["expires_at"])
     assert (started.isoformat(), expiry.isoformat()) == ("2027-01-15T08:00:00+00:00", "2028-02-15T08:00:00+00:00")
     assert report.quota_used == 0.1
-    with pytest.raises(InvalidInput, match="effective_at: cannot be given for this target"):
+    with pytest.raises(InvalidInput, match="effective_at: is not supported for this target"):
         job_of(service, [], destination=destination, effective_at="2090-01-01T00:00:00Z")
 
 

@@ -279,7 +279,7 @@ async def test_a_digest_of_another_kind_is_refused_by_its_name(text: str, name: 
         _, report = await uploaded([{kind: text}])
         assert (
             report.rejects[0].reason
-            == f"looks like a digest ({name}): only SHA-256 is taken, as 64 hexadecimal digits or in base64"
+            == f"looks like a digest ({name}): only SHA-256 is accepted, as 64 hexadecimal digits or in base64"
         )
 
 
@@ -342,7 +342,7 @@ async def test_two_numbers_in_a_cell_are_none_and_the_warning_says_so() -> None:
     for cell in cells:
         found, report = await uploaded([{"email": ANN, "phone": cell}], default_region="US")
         assert found == held("email", ANN)
-        assert [issue.reason for issue in report.warning_details] == ["holds more than one phone number"]
+        assert [issue.reason for issue in report.warning_details] == ["has more than one phone number"]
 
 
 @pytest.mark.parametrize(

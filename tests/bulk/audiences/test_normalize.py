@@ -100,9 +100,9 @@ def test_a_blank_text_is_no_identifier_and_no_error(kind: IdentifierKind, blank:
         ("email", "john@example.", "is not a plausible e-mail address"),
         ("email", "john@example..com", "is not a plausible e-mail address"),
         ("email", "john@doe@example.com", "is not a plausible e-mail address"),
-        ("email", "john@example.com,jane@example.com", "holds more than one e-mail address"),
-        ("email", "jane@example.com <john@example.com>", "holds more than one e-mail address"),
-        ("email", "mailto:john@example.com?cc=jane@example.com", "holds more than one e-mail address"),
+        ("email", "john@example.com,jane@example.com", "has more than one e-mail address"),
+        ("email", "jane@example.com <john@example.com>", "has more than one e-mail address"),
+        ("email", "mailto:john@example.com?cc=jane@example.com", "has more than one e-mail address"),
         ("email", "john doe@example.com", "contains a blank or an invisible character"),
         ("email", "john@exam\u2003ple.com", "contains a blank or an invisible character"),
         ("email", "م\u200cن@example.com", "contains a blank or an invisible character"),
@@ -110,12 +110,12 @@ def test_a_blank_text_is_no_identifier_and_no_error(kind: IdentifierKind, blank:
         ("email", "m\udcfcller@example.com", "is not valid UTF-8"),
         ("handle", "some body", "contains a blank or an invisible character"),
         ("handle", "@ somebody", "contains a blank or an invisible character"),
-        ("handle", "@", "is not a handle (at most 15 of A to Z and 0 to 9 and _)"),
-        ("handle", "@@somebody", "is not a handle (at most 15 of A to Z and 0 to 9 and _)"),
+        ("handle", "@", "is not a handle (at most 15 letters A to Z, digits and _)"),
+        ("handle", "@@somebody", "is not a handle (at most 15 letters A to Z, digits and _)"),
         (
             "handle",
             "https://social.example/somebody",
-            "is not a handle (at most 15 of A to Z and 0 to 9 and _)",
+            "is not a handle (at most 15 letters A to Z, digits and _)",
         ),
         ("handle", "b\udcff", "is not valid UTF-8"),
         ("device_id", "6D92 078A", "contains a blank or an invisible character"),
@@ -152,7 +152,7 @@ def test_a_blank_text_is_no_identifier_and_no_error(kind: IdentifierKind, blank:
         (
             "handle",
             "a_name_that_is_too_long",
-            "is not a handle (at most 15 of A to Z and 0 to 9 and _)",
+            "is not a handle (at most 15 letters A to Z, digits and _)",
         ),
         ("partner_user_id", "crm-\udce4", "is not valid UTF-8"),
     ],
@@ -169,7 +169,7 @@ def test_a_phone_number_without_a_country_code_asks_for_a_default_region() -> No
 
 def test_a_kind_that_is_not_taken_is_unusable_whatever_the_value() -> None:
     assert normalizers(("email",), None)["email"]("a@b.example") == (sha256("a@b.example"), "")
-    with pytest.raises(Unusable, match="is of a kind that is not taken here"):
+    with pytest.raises(Unusable, match="is of a kind that is not accepted here"):
         normalizers(("email",), None)["handle"]("somebody")
 
 

@@ -105,7 +105,7 @@ def test_a_number_with_what_was_dialled_in_mexico_is_refused_with_what_to_write(
 
 def test_a_number_that_a_spreadsheet_made_a_fraction_is_not_guessed_at() -> None:
     assert e164("301234567.0", "DE") is None
-    assert why_not("301234567.0", "DE") == "ends in .0 as numbers from a spreadsheet do: export the column as text"
+    assert why_not("301234567.0", "DE") == "ends in .0 like a number from a spreadsheet: export the column as text"
 
 
 def test_plain_international_numbers_need_no_parsing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,8 +141,8 @@ def test_kinds_that_are_not_taken_are_warnings_or_the_reason() -> None:
     handle: tuple[str, IdentifierKind, str] = ("Name", "handle", "somebody")
     block = prepared(raw(email(), handle), kinds=DO_NOT_REACH_KINDS)
     assert json.loads(users_of(block)[0]) == {"email": [sha256("a@b.example")]}
-    assert block.warnings == [RowIssue(1, "Name", "is of a kind that is not taken here")]
-    assert rejection_of(raw(handle), kinds=DO_NOT_REACH_KINDS) == ("Name", "is of a kind that is not taken here")
+    assert block.warnings == [RowIssue(1, "Name", "is of a kind that is not accepted here")]
+    assert rejection_of(raw(handle), kinds=DO_NOT_REACH_KINDS) == ("Name", "is of a kind that is not accepted here")
 
 
 @pytest.mark.parametrize("written", ["delete", "DELETE", " Delete "])
@@ -223,9 +223,9 @@ def test_an_expiry_lies_after_the_time_of_effect_which_is_now_unless_given() -> 
 
 def test_a_target_without_times_of_effect_refuses_them() -> None:
     assert rejection_of(raw(email(), effective_at=NOW), allow_effective=False) == (
-        *("effective_at", "cannot be given for this target"),
+        *("effective_at", "is not supported for this target"),
     )
-    with pytest.raises(InvalidInput, match="effective_at: cannot be given for this target"):
+    with pytest.raises(InvalidInput, match="effective_at: is not supported for this target"):
         preparer(effective_at=NOW, allow_effective=False)
 
 
@@ -332,7 +332,7 @@ def test_a_single_user_is_prepared_strictly() -> None:
 def test_a_single_user_of_other_kinds_types_or_none() -> None:
     taken, broken = prepare_user(user(email="a@b.example", handle=["x", "y"]), DO_NOT_REACH_KINDS)
     assert taken == {"email": [sha256("a@b.example")]}
-    reason = "is of a kind that is not taken here"
+    reason = "is of a kind that is not accepted here"
     assert broken == [BrokenRule(path="handle[0]", reason=reason), BrokenRule(path="handle[1]", reason=reason)]
     odd = user(service_id=[12, 1.5])
     assert prepare_user(odd) == (
@@ -350,7 +350,7 @@ async def test_a_misquoted_identifier_is_left_out_and_other_cells_of_its_row_are
     )
     async with open_users(path) as reader:
         done = [prepared_of(preparer(), block) async for block in reader]
-    reason = "text follows a quotation mark that closes the cell: write a quotation mark within a cell twice"
+    reason = "text follows the closing quotation mark of a cell: double each quotation mark within a cell"
     kinds = [[kind for kind, _ in row.identifiers] for some in done for row in sent(some)]
     assert kinds == [["phone_number"], ["email"]]
     assert [issue for some in done for issue in some.warnings] == [RowIssue(1, "email", reason)]

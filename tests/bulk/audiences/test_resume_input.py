@@ -22,7 +22,7 @@ from tests.support.clock import VirtualClock
 
 TWO_EACH: Final = {"max_operations": 2}
 NAMES: Final = tuple(f"p{number}" for number in range(8))
-DIFFERENT: Final = "the input is not what it was when the journal was written: "
+DIFFERENT: Final = "the input has changed since the journal was written: "
 PRIVATE: Final = {"email": "jane@private.example"}
 LIST: Final = Destination(
     kind="do-not-reach upload",
@@ -79,7 +79,7 @@ async def test_an_edited_row_of_a_file_of_the_same_size_and_beginning_is_told_by
     was, now = (digest_of(orjson.dumps(list(map(operation, pair)))).hex()[:16] for pair in digests(names, 170))
     assert says == (
         f"{DIFFERENT}batch 86 was 2 rows from 171 to 172 with the digest {was}, and is now 2 rows from 171 to 172 with "
-        f"the digest {now}; give the same input, or another journal"
+        f"the digest {now}; give the same input or another journal"
     )
     write(path, names)
     report = await job(ModelService(), path, journal=journal).run()
@@ -133,7 +133,7 @@ async def test_an_input_that_ends_before_what_was_confirmed_is_refused(left: int
     journal = MemoryJournal()
     await begun(people(*NAMES), journal)
     assert await refused(people(*NAMES[:left]), journal) == (
-        f"{DIFFERENT}it had at least 2 batches, and now has {left // 2}; give the same input, or another journal"
+        f"{DIFFERENT}it had at least 2 batches, and now has {left // 2}; give the same input or another journal"
     )
 
 

@@ -48,7 +48,7 @@ async def test_the_same_wrong_counts_twelve_times_are_an_error() -> None:
     with pytest.raises(ApiError) as caught:
         await sent(session_of(service))
     assert str(caught.value) == (
-        "POST /12/accounts/a/custom_audiences/c/users: the service counted 0 successes of 1 where 1 user was sent "
+        "POST /12/accounts/a/custom_audiences/c/users: the service counted 0 successes of 1, but 1 user was sent "
         "(after 12 attempts)"
     )
     assert (caught.value.status, caught.value.attempts, len(service.bodies)) == (200, 12, 12)

@@ -344,14 +344,14 @@ async def test_refused_rows_are_told_by_their_numbers_and_are_not_in_the_snapsho
     report = await audience.sync(desired, snapshot=path, rejects=rejects)
     refused = RowIssue(4, "params.users", "INVALID_PARAMETER: a scripted fault")
     assert report.rejects == (
-        RowIssue(1, "handle", "is not a handle (at most 15 of A to Z and 0 to 9 and _)"),
+        RowIssue(1, "handle", "is not a handle (at most 15 letters A to Z, digits and _)"),
         refused,
     )
     assert report.additions.rejects == (refused,)
     assert (report.accepted, report.rejected, report.identifiers_after) == (3, 2, 3)
     assert rejects.read_text("utf-8").splitlines() == [
         "row,field,reason",
-        "1,handle,is not a handle (at most 15 of A to Z and 0 to 9 and _)",
+        "1,handle,is not a handle (at most 15 letters A to Z, digits and _)",
         "4,params.users,INVALID_PARAMETER: a scripted fault",
     ]
     report = await audience.sync(desired[1:], snapshot=path)

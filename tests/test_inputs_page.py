@@ -220,15 +220,15 @@ JOBS: Final = (
 )
 
 REASONS: Final = {
-    "this is XML, which is read as a feed of products": "a feed of products",
-    "Parquet is read from its end, which takes a file": "read from its end",
+    "this is XML, which is supported only for product feeds": "a feed of products",
+    "Parquet can only be read from a file": "read from its end",
     "what is desired has no operations": "a sync takes no operations",
     "item 1 is (an AudienceUser|a DoNotReachUser): give Product": "a user is no product",
     "item 1 is (an Operation|a DoNotReachOperation): give Product": "an operation is no product",
     "item 1 is or holds a Product, where": "a product is no user",
-    "; a row has to name its columns": "its columns have no names",
-    "; an entity of an ORM may ask the database": "select columns instead",
-    "; a table is given by itself": "give the table itself",
+    "; a row must name its columns": "its columns have no names",
+    "; an ORM entity may query the database": "select columns instead",
+    "; pass a table itself": "give the table itself",
 }
 """What a cell says of an error, by the words that the message has."""
 

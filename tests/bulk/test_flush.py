@@ -345,7 +345,7 @@ async def one(scene: Scene) -> AsyncIterator[dict[str, Any]]:
         (lambda scene: [scene.row(1)], "while a plain iterable waits for a row, nothing can be sent"),
         (lambda _: Path("of.csv"), "a file is read as fast as its rows can be sent"),
         (lambda _: io.BytesIO(), "an open file or pipe is read in blocks of bytes"),
-        (lambda _: pyarrow.table({"email": ["a"]}), "a table is there as a whole"),
+        (lambda _: pyarrow.table({"email": ["a"]}), "a table is complete from the start"),
     ],
 )
 def test_what_is_no_async_iterable_takes_no_flush(scene: Scene, source: Callable[[Scene], Any], says: str) -> None:
@@ -362,7 +362,7 @@ def test_a_flush_takes_a_time(scene: Scene, seconds: float) -> None:
 
 async def test_an_upload_with_a_journal_waits_for_complete_batches(tmp_path: Path) -> None:
     scene = Scene("upload")
-    with pytest.raises(InvalidInput, match="a function of the input"):
+    with pytest.raises(InvalidInput, match="must depend only on the rows"):
         scene.job(one(scene), flush_after_seconds=1, journal=tmp_path / "journal")
     await scene.job(scene.rows([10] * 3), journal=tmp_path / "journal").run()
     assert scene.sizes == [3]

@@ -47,7 +47,7 @@ def pyarrow_for(what: str) -> Any:
         import pyarrow
         import pyarrow.types
     except ImportError:
-        raise InvalidInput(f"reading {what} takes one more library: pip install 'aiosocialapi[arrow]'") from None
+        raise InvalidInput(f"reading {what} needs pyarrow: pip install 'aiosocialapi[arrow]'") from None
     return pyarrow
 
 
@@ -105,7 +105,7 @@ class ArrowBlocks:
     def _cells(self, batch: Any) -> list[Sequence[Any]]:
         try:
             return [values(batch.column(at)) for at, values in self._columns]
-        except Exception as error:  # noqa: BLE001 - of a library whose words may quote values
+        except Exception as error:  # noqa: BLE001 - any error of pyarrow, whose message may quote values
             raise InvalidInput(f"the table cannot be read any further: {_why(error)}") from None
 
 
@@ -250,7 +250,7 @@ _MIXED: Final = re.compile("Conversion failed for column (.+) with type")
 class ArrowReader(ThreadedReader[L]):
     """Reads a table in a thread. A database relation runs its query there while it is read."""
 
-    why_not_flushed: str | None = "a table is there as a whole"
+    why_not_flushed: str | None = "a table is complete from the start"
 
     def __init__(self, table: ArrowStream, selection: Selection[L]) -> None:
         self._table = table
@@ -266,7 +266,7 @@ class ArrowReader(ThreadedReader[L]):
         pyarrow = pyarrow_for("a table")
         try:
             stream = pyarrow.RecordBatchReader.from_stream(self._table)
-        except Exception as error:  # noqa: BLE001 - of whichever library made the table; its words may quote values
+        except Exception as error:  # noqa: BLE001 - any error of the table's library, whose message may quote values
             raise InvalidInput(f"the table cannot be read: {_why_not_opened(self._table, error)}") from None
         with stream:
             _refuse_nothing(stream.schema)
@@ -320,7 +320,7 @@ def _look_at_texts(parquet: Any, schema: Any, selection: Selection[Any]) -> None
     if they are large.
     """
     texts = [field.name for field in schema if _is_text(field.type)][:COLUMNS_LOOKED_AT]
-    with contextlib.suppress(Exception):  # whatever a damaged column raises
+    with contextlib.suppress(Exception):  # a damaged column may raise any error
         size, more = 0, _FEWEST_ROWS
         while size < more:
             size = more
@@ -333,7 +333,7 @@ def _look_at(batch: Any, selection: Selection[Any]) -> None:
     """Passes the first values of the text columns of a batch to the selection. Ignores errors,
     since a damaged column may be one that the job does not read.
     """
-    with contextlib.suppress(Exception):  # whatever a damaged column raises
+    with contextlib.suppress(Exception):  # a damaged column may raise any error
         selection.look_at(
             (field.name, _texts(column.slice(0, rows_looked_at(len(batch.columns)))) if _is_text(field.type) else ())
             for field, column in zip(batch.schema, batch.columns, strict=True)
@@ -354,7 +354,7 @@ def _batches(stream: Iterator[Any]) -> Iterator[Any]:
     while True:
         try:
             batch = next(stream, None)
-        except Exception as error:  # noqa: BLE001 - of whichever library makes the batches; its words may quote values
+        except Exception as error:  # noqa: BLE001 - any error of the batches' library, whose message may quote values
             raise InvalidInput(f"the table cannot be read any further: {_why(error)}") from None
         if batch is None:
             return
@@ -366,16 +366,16 @@ def _why_not_opened(table: Any, error: Exception) -> str:
     if hasattr(table, "to_frame") or _ONE_COLUMN in str(error):
         kind = type(table).__name__
         return (
-            f"one {kind} is a column, not a table; give a table in which it has a name, as "
-            'series.to_frame("email") is, or pyarrow.table({"email": column})'
+            f"a {kind} is a single column: make a table that names it, for example with "
+            'series.to_frame("email") or pyarrow.table({"email": column})'
         )
     try:
         names = collections.Counter(map(str, table.columns))
-    except Exception:  # noqa: BLE001 - whatever the library of the table raises
+    except Exception:  # noqa: BLE001 - any error of the table's library
         names = collections.Counter()
     twice = [f"{count} columns called {quoted(name)}" for name, count in names.items() if count > 1]
     if twice:
-        return f"it has {' and '.join(twice[:5])}; give each column a name of its own"
+        return f"it has {' and '.join(twice[:5])}: give each column a different name"
     return _why(error)
 
 
@@ -387,8 +387,8 @@ def _why(error: Exception) -> str:
         return error.message
     mixed = _MIXED.search(" ".join(map(str, error.args)))
     if mixed is not None:
-        return f"column {quoted(mixed[1])} holds values of several types; make all of them texts"
-    return f"it is damaged, or not a table that pyarrow knows ({type(error).__name__})"
+        return f"column {quoted(mixed[1])} has values of several types: convert them all to text"
+    return f"it is damaged, or pyarrow does not support it ({type(error).__name__})"
 
 
 def _size(table: object) -> int | None:

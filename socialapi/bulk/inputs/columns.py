@@ -7,16 +7,13 @@ from typing import Final, Literal
 from socialapi.errors import InvalidInput, printable
 
 ColumnMapping = Mapping[str, str | int | Sequence[str | int]]
-"""The column names that a caller gave for each kind of value, or column numbers for a table without
-names.
-"""
+"""The column names that a caller gave for each field, or column numbers for a table without names."""
 Override = Literal["operation_type", "effective_at", "expires_at"]
 
 OVERRIDES: Final[tuple[Override, ...]] = ("operation_type", "effective_at", "expires_at")
 
 MAX_NAMES_KEPT: Final = 1_000
-"""The most column names that are stored for the report, since every JSON object may bring new ones.
-"""
+"""The most column names that are stored for the report, because every JSON object may have new ones."""
 MAX_NAME_LENGTH: Final = 256
 """The longest name that is searched for numbers and words: the search takes time quadratic in the
 length.
@@ -35,9 +32,7 @@ def folded_name(name: str) -> str:
 
 
 def positions_of(wanted: Iterable[str], names: Sequence[str]) -> list[int]:
-    """Returns the positions of the wanted names, ignoring case and separators only where no name
-    matches exactly.
-    """
+    """Returns the positions of the wanted names. Ignores case and separators only for a name without an exact match."""
     found: list[int] = []
     for each in wanted:
         exact = [position for position, name in enumerate(names) if name == each]
@@ -46,7 +41,7 @@ def positions_of(wanted: Iterable[str], names: Sequence[str]) -> list[int]:
 
 
 KEY: Final = "key"
-"""The word with which reports describe the key column."""
+"""The name of the key column's field in reports."""
 
 
 def key_position(key: str | int | None, names: Sequence[str], *, is_needed: bool = False) -> int | None:
@@ -59,7 +54,7 @@ def key_position(key: str | int | None, names: Sequence[str], *, is_needed: bool
     found = positions_of((str(key),), names)
     if len(found) > 1:
         raise InvalidInput(
-            f"{len(found)} columns are called {quoted(key)}, and the key is in one of them: rename the others"
+            f"{len(found)} columns are called {quoted(key)}, the name of the key column: rename all but one"
         )
     if not found and is_needed:
         raise InvalidInput(f"there is no column {quoted(key)} for the key; there are: {printable_names(names)}")
@@ -67,12 +62,10 @@ def key_position(key: str | int | None, names: Sequence[str], *, is_needed: bool
 
 
 def refuse_models(key: str | int | None) -> None:
-    """Raises InvalidInput if the caller asked for a key column although the rows are models, which
-    have no keys.
-    """
+    """Raises InvalidInput if the caller asked for a key column but the rows are models, which have no keys."""
     if key is not None:
         raise InvalidInput(
-            "models have no key: give mappings, or rows that have names, to have one in the outcomes file"
+            "models have no key column: give mappings or rows with named fields to get keys in the outcomes file"
         )
 
 
@@ -104,20 +97,18 @@ def paths_of(given: Mapping[str, Sequence[str]]) -> Sequence[str]:
 
 
 def names_given(names: str | int | Sequence[str | int]) -> tuple[str, ...]:
-    """Returns as texts the column names or numbers that a caller gave for one kind or field."""
+    """Returns the column names or numbers that a caller gave for a field, as texts."""
     several = (names,) if isinstance(names, str | int) else names
     return tuple(str(each) for each in several if each != "")
 
 
 def noted_as(name: str) -> str:
-    """Returns a name as it is stored for the report. A name too long for messages is cut to a
-    length that is still too long.
-    """
+    """Returns a name in the form stored for the report. A name too long for messages is shortened, but stays too long."""
     return name if len(name) <= _LONGEST_SHOWN else name[: _LONGEST_SHOWN + 1]
 
 
 def read_names(noted: Mapping[str, str]) -> Mapping[str, str]:
-    """Returns each column name that is read with the field it is read as, for a report."""
+    """Returns each column name that is read, with its field, for a report."""
     return {shown_name(name): taken_for for name, taken_for in noted.items() if taken_for}
 
 
@@ -143,9 +134,7 @@ def quoted(name: object) -> str:
 
 
 def printable_names(names: Sequence[str]) -> str:
-    """Returns a list of quoted column names for a message, with the position instead of a name that
-    may be data.
-    """
+    """Returns a list of quoted column names for a message. A name that may be data is replaced by its position."""
     listed = [f"(column {at})" if looks_personal(n) or not n.strip() else quoted(n) for at, n in enumerate(names, 1)]
     more = len(listed) - 20
     return ", ".join(listed[:20]) + (f" and {more} more" if more > 0 else "") if listed else "none"

@@ -66,9 +66,7 @@ HEAD_LINES: Final = 20
 HEAD_CHARACTERS: Final = 65_536
 """The number of characters after which the search for the column names ends."""
 FEWEST_SHORT: Final = 3
-"""The most rows among the first ones that may have too few cells before that number of cells counts
-as usual for the table.
-"""
+"""A number of cells counts as usual if more rows than this have it among the first rows."""
 FULL_ROWS_PER_SHORT: Final = 10
 """The report warns of rows with too few cells if at most one row in this many is affected."""
 NAMES_SOUGHT: Final = (
@@ -80,47 +78,43 @@ NAMES_SOUGHT: Final = (
 )
 """Common names of first columns, which show where a second file was appended to this one."""
 
-_MISQUOTED: Final = "text follows a quotation mark that closes the cell: write a quotation mark within a cell twice"
+_MISQUOTED: Final = "text follows the closing quotation mark of a cell: double each quotation mark within a cell"
 _NEVER_CLOSED: Final = "a quotation mark is not closed before the end of the file"
 _HOLDS_ROWS: Final = (
-    "a quotation mark opens a cell that holds other rows of the file: remove the mark, or write it twice within "
-    "quotation marks"
+    "a quotation mark begins a cell that contains other rows of the file: remove the mark, or quote the cell and double "
+    "the mark"
 )
 _OTHER_WIDTH: Final = (
-    "the row continues over several lines and is not as wide as the names: look for a quotation mark or a backslash "
-    "that is wrong"
+    "the row spans several lines and does not have one cell for each name: look for a misplaced quotation mark or "
+    "backslash"
 )
 _LONG_CELL: Final = f"a cell has more than {MAX_CELL_CHARACTERS:,} characters"
 _LONG_LINE: Final = f"the line has more than {MAX_LINE_CHARACTERS:,} characters"
 _LONG_ROW: Final = f"the row has more than {MAX_ROW_CHARACTERS:,} characters"
 _PROBABLY: Final = "; probably a quotation mark is not closed"
-_QUOTE_CELL: Final = "quote cells that have a delimiter"
+_QUOTE_CELL: Final = "quote cells that contain a delimiter"
 _OTHER_NAMES: Final = (
-    "names columns again, and not as the first names do: give files with different columns one by one, not joined"
+    "names the columns again, but differently: give files with different columns separately, not joined"
 )
-_REPEATS_NAMES: Final = RowProblem("repeats the names of the columns")
+_REPEATS_NAMES: Final = RowProblem("repeats the column names")
 _SEPARATOR: Final = re.compile(r'"?sep=([^\w\s"]|\t)"?[\r\n]*', re.IGNORECASE).fullmatch
 """Matches the line with the delimiter that Excel writes above a table."""
 _FILLER: Final = "x" * (MAX_CELL_CHARACTERS + 1)
-"""The end of a line that was cut off. It is longer than a cell may be, so that no parser accepts
-the line as complete.
-"""
+"""The end of a line that was cut off. It is longer than a cell may be, so that no parser accepts the line."""
 
 
 def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """Yields the rows below the column names in blocks. Blank lines count as rows if any other row
-    exists.
+    """Yields the rows below the column names in blocks. Blank lines count as rows if there is any other row.
 
-    The delimiter comes from a `sep=` line; without one, it is the one of `DELIMITERS` that fits the
-    first lines best. Bytes that are not UTF-8 become lone surrogates, so that only their cell is
-    unusable. A row may have fewer cells than there are names. Rows with too many cells or misplaced
-    quotation marks are listed in the `ambiguous` or `unreadable` of their block. A cell that is too long
-    makes its row a fault if it is clear where the next row begins. In a tab-separated file, a
-    quotation mark that cannot quote a cell is an ordinary character.
+    The delimiter comes from a `sep=` line, or else is the one of `DELIMITERS` that fits the first lines best. Bytes
+    that are not UTF-8 become lone surrogates, so that only their cell is unusable. A row may have fewer cells than
+    there are names. Rows with too many cells or misplaced quotation marks are `ambiguous` or `unreadable` in their
+    block. A row with a cell that is too long is unreadable if it is clear where the next row begins. In a
+    tab-separated file, a quotation mark that cannot quote a cell is an ordinary character.
 
-    Raises NoRows if the file is blank or has only column names, and InvalidInput if the selection
-    refuses the columns. If misplaced quotation marks make it unclear where a row ends, yields the
-    rows before it and then raises InvalidInput.
+    Raises NoRows if the file is blank or has only column names, and InvalidInput if the selection refuses the
+    columns. If misplaced quotation marks make it unclear where a row ends, yields the rows before it and then raises
+    InvalidInput.
     """
     sample, source, form = sample_with_escapes(file), _Lines(file), selection.form
     text, separator = source.first(), None
@@ -145,7 +139,7 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     table = _Table(first_lines, source, dialect, line)
     names = table.names() if form.header else [str(at + 1) for at in range(max(map(len, rows)))]
     if len(names) > MAX_COLUMNS:
-        raise InvalidInput(f"line {line}: there are {len(names):,} columns, and at most {MAX_COLUMNS:,} are read")
+        raise InvalidInput(f"line {line}: there are {len(names):,} columns, but at most {MAX_COLUMNS:,} are supported")
     shown = without_comment_mark(names) if form.header and is_comment(names) else names
     layout = _layout_of(shown, selection, line)
     if form.header:
@@ -158,12 +152,12 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
 
 
 def _layout_of(names: Sequence[str], selection: Selection[L], line: int) -> L:
-    """Returns the layout of the columns, and adds a remark about names that are not UTF-8. Raises
-    InvalidInput if the selection refuses the columns.
+    """Returns the layout of the columns, and adds a remark if their names are not UTF-8. Raises InvalidInput if the
+    selection refuses the columns.
     """
     if has_undecoded("".join(names)) is None:
         return selection.of_table(names, line)
-    reason = f"the names on line {line} are not UTF-8, and such names are not known: {convert_from('WINDOWS-1252')}"
+    reason = f"the column names on line {line} are not UTF-8: {convert_from('WINDOWS-1252')}"
     try:
         layout = selection.of_table(names, line)
     except InvalidInput:
@@ -178,13 +172,13 @@ def _note_skipped_lines(above: Sequence[str], line: int, selection: Selection[An
     """
     if not selection.form.guesses and not all(text.startswith("#") or text.isspace() for text in above):
         raise InvalidInput(
-            f"line {line} seems to name the columns, below lines that do not: to be sure, say so with header_line={line} "
-            f"or --header-line {line}"
+            f"line {line} seems to name the columns, but is not the first line: confirm it with header_line={line} or "
+            f"--header-line {line}"
         )
     if len(selection.remarks) < MAX_NAMES_KEPT:
         reason = (
-            f"line {line} names the columns; what is above it is not read (header_line, --header-line says which line it "
-            "is)"
+            f"line {line} names the columns; the lines above it are ignored (choose another line with header_line or "
+            "--header-line)"
         )
         selection.remarks.append(RowIssue(0, "", reason))
 
@@ -200,21 +194,21 @@ def _refuse_rows_of_other_columns(
     if len(rows) > 1 and all(not is_blank_row(each[width:]) for each in rows):
         there_are = "is 1 name" if width == 1 else f"are {width} names"
         below = line + 1 + index
-        advice = "add the names that are missing"
+        advice = "add the missing names"
         if set(map(folded_name, names)) & set(map(folded_name, rows[0])) and not any(map(is_value, rows[0])):
-            advice = f"if line {below} names the columns, say so with header_line={below} or --header-line {below}"
+            advice = f"if line {below} names the columns, give header_line={below} or --header-line {below}"
         raise InvalidInput(f"line {line}: there {there_are}, and each row below has more cells: {advice}")
     if len(rows) > 1 and any(all(each[at : at + 1] == [names[at]] for each in rows) for at in positions):
         raise InvalidInput(
-            f"line {line} looks like data: in a column that is read, each row has the same word as its name. A file "
-            "without names is read with header=False or --no-header; header_line or --header-line says that a line names them"
+            f"line {line} looks like data: in a column that is read, each row repeats the name. For a file without names, "
+            "give header=False or --no-header; if the line does name the columns, give header_line or --header-line"
         )
     for other in DELIMITERS if rows and width > 1 and all(len(each) == 1 for each in rows) else ():
         if all(each[0].count(other) == width - 1 for each in rows):
             if other == delimiter:
                 raise InvalidInput(
-                    f"line {line}: the rows below have one cell each, since whole lines are in quotation marks: quote "
-                    "single cells, or none"
+                    f"line {line}: the rows below have one cell each, because entire lines are in quotation marks: quote "
+                    "single cells or nothing"
                 )
             raise InvalidInput(
                 f"line {line}: the names are separated by {delimiter!r}, and the rows below by {other!r}: use one of them"
@@ -265,15 +259,13 @@ def _blocks(
         raise NoRows("the file has no rows, only column names")
     if shape.widths == {shape.width} and 0 < columns.short <= max(1, number // FULL_ROWS_PER_SHORT):
         rows_have = "1 row has" if columns.short == 1 else f"{columns.short:,} rows have"
-        reason = (
-            f"{rows_have} fewer cells than there are names: where one is missing, those after it are read as others"
-        )
+        reason = f"{rows_have} fewer cells than there are names: if a cell is missing, the cells after it are in wrong columns"
         selection.remarks.append(RowIssue(0, "", reason))
 
 
 @attrs.frozen(eq=False)
 class _RowShape:
-    """The usual shape of a row, with which a misplaced quotation mark around other rows is found.
+    """The usual shape of a row, which reveals a quotation mark that encloses other rows.
 
     `width` is the number of names, and `widths` are the usual numbers of cells in a row.
     """
@@ -366,9 +358,7 @@ class _RowShape:
 
 
 class _Table:
-    """The rows of a file, beginning at the line with the number `line`. `first_lines` are the lines
-    that are read already.
-    """
+    """The rows of a file from the line number `line` on. `first_lines` are the lines that were read already."""
 
     def __init__(self, first_lines: list[str], source: "_Lines", dialect: Dialect, line: int) -> None:
         self._waiting = dialect.prepare(first_lines)
@@ -415,9 +405,7 @@ class _Table:
         raise error
 
     def _parse_together(self, lines: list[str], rows: _Rows) -> bool:
-        """Adds the rows of these lines if every row is on one line. Returns whether
-        it added them.
-        """
+        """Parses these lines at once if every row is on one line. Returns whether it did."""
         try:
             records = list(self._parser(lines))
         except csv.Error:
@@ -430,9 +418,7 @@ class _Table:
         return True
 
     def _parse_singly(self, lines: list[str], rows: _Rows, shape: _RowShape, most: int) -> None:
-        """Adds the rows of these lines one by one, and checks rows that span several lines for
-        misplaced quotation marks.
-        """
+        """Parses these lines row by row, and checks rows that span several lines for misplaced quotation marks."""
         start = tried = 0
         while start < len(lines) and (room := most - len(rows.records)) > 0:
             if start >= tried:  # lines with an even number of quotation marks are probably complete rows
@@ -556,8 +542,8 @@ class _Columns(Generic[L]):
         self._spellings = frozenset(names).union(*variants)
 
     def block(self, rows: _Rows, first_number: int) -> Block[L]:
-        """Returns a block with the selected columns. Rows with more cells than names are added to
-        `ambiguous`, unless the extra cells are blank or most rows have as many.
+        """Returns a block with the selected columns. A row with more cells than names is `ambiguous`, unless the extra
+        cells are blank or most rows have as many.
         """
         records, unreadable, width = rows.records, rows.unreadable, self.width
         if not set(map(len, records)) <= {width}:
@@ -581,8 +567,8 @@ class _Columns(Generic[L]):
         )
 
     def end_of(self, block: Block[L], rows: _Rows) -> int | None:
-        """Returns the index of the first row with the column names of another file that was
-        appended to this one, or None. Rows that repeat the names of this file become faults.
+        """Returns the index of the first row with the column names of another file that was appended to this one, or
+        None. Rows that repeat the names of this file become unreadable.
         """
         if not self._folded:
             return None
@@ -602,9 +588,9 @@ class _Columns(Generic[L]):
         return None
 
     def _names_other_columns(self, cells: Sequence[str], above: Sequence[str], read: Sequence[str]) -> bool:
-        """Returns whether a row names columns: it has two known names that the row above does not
-        have in the same columns, and no cell is a value. `read` are the folded cells of the columns
-        that are read, at least one of which must be filled.
+        """Returns whether a row names columns. Such a row has at least two known names, which the row above does not
+        have in the same columns, and no cell that is a value. `read` are the normalised cells of the columns that are
+        read, at least one of which must be filled.
         """
         if not any(read) or any(map(is_value, cells)):
             return False
@@ -613,18 +599,14 @@ class _Columns(Generic[L]):
         return is_elsewhere or len({*filter(self._is_name, changed)}) > 1
 
     def _is_name(self, cell: str) -> bool:
-        """Returns whether a cell is a name of this table, a name that the job knows, or a text that
-        ends with a known name.
-        """
+        """Returns whether a cell is a name of this table or a known name, or ends with a known name."""
         if len(cell) > MAX_NAME_LENGTH or not (folded := folded_name(cell)):
             return False
         return folded in self._names or self._is_known((cell,)) or self._is_known((re.split(r"[\s_.-]", cell)[-1],))
 
 
 class _Lines:
-    """The lines of a file. A line that is too long is cut off and ends with a cell that no parser
-    accepts.
-    """
+    """The lines of a file. A line that is too long is cut off, and ends with a cell that no parser accepts."""
 
     def __init__(self, file: BufferedReader) -> None:
         self._file = file
@@ -664,7 +646,7 @@ class _Lines:
             lines = self.take(1)
             self.number += 1
         if not lines or self.number > wanted or lines[0].isspace():
-            raise InvalidInput(f"line {wanted}, which header_line or --header-line gives, is blank or not there")
+            raise InvalidInput(f"line {wanted}, given by header_line or --header-line, is blank or missing")
         return lines[0]
 
     def head(self, text: str) -> list[str]:
@@ -690,7 +672,7 @@ class _Lines:
             text = text or self._decoder.decode(data)
             if begun and begun[-1].endswith("\r"):
                 begun[-1], text = begun[-1][:-1], "\r" + text
-            # A carriage return at the very end may be half of a line end.
+            # A carriage return at the very end may be the first half of a line end.
             end = max(text.rfind("\n"), text.rfind("\r", 0, -1)) + 1
             if end:
                 yield "".join((*begun, text[:end]))

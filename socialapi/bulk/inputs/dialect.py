@@ -50,7 +50,7 @@ class Parser(Protocol):
 
     @property
     def dialect(self) -> Any:
-        """The parser's dialect, which can be passed to another parser without a second check."""
+        """The dialect, which can be passed to another parser without a second check."""
 
     @property
     def line_num(self) -> int:
@@ -62,9 +62,7 @@ class Parser(Protocol):
 
 @attrs.define
 class ScannedRow:
-    """The cells of a row that the parser refuses, and the columns, counted from 1, that are the
-    reason.
-    """
+    """The cells of a row that the parser refuses, and the numbers, from 1, of the columns that cause it."""
 
     cells: list[str] = attrs.field(factory=list)
     misquoted: list[int] = attrs.field(factory=list)
@@ -78,9 +76,7 @@ class ScannedRow:
 
 @attrs.frozen
 class Dialect:
-    """How a table is written. `line_end` is the line end that all lines have, or an empty text if
-    it is unknown.
-    """
+    """How a table is written. `line_end` is the line end of all lines, or an empty text if it is unknown."""
 
     delimiter: str
     escapes: Escapes = "nothing"
@@ -144,8 +140,8 @@ class Dialect:
             return None, parser.line_num
 
     def cells_of(self, line: str) -> list[str]:
-        """Returns the cells of a line without the lines around it. A quotation mark that does not
-        close a cell on this line is an ordinary character.
+        """Returns the cells of a line parsed alone. A quotation mark that does not close a cell on this line is an
+        ordinary character.
         """
         found = _cell_pattern(self).finditer(line.rstrip("\r\n") + self.delimiter)
         cells = [cell[2].lstrip(" ") if cell[1] is None else cell[1].replace('""', '"') for cell in found]
@@ -246,8 +242,8 @@ class Head:
     rows: Sequence[Sequence[str]]
 
     def score(self) -> tuple[bool, int, float, int]:
-        """Returns a score of how well the dialect fits the lines: by known names, then by rows of
-        equal length, then by the number of columns.
+        """Returns a score of how well the dialect fits: first by known names, then by rows of equal length, then by
+        columns.
         """
         width, rows = len(self.rows[0]), [each for each in self.rows[1:] if each]
         even = [len(row) for row in rows].count(width) / len(rows) if rows and width > 1 else 0.0
@@ -261,7 +257,7 @@ def read_head(lines: Sequence[str], separator: str | None, selection: Selection[
     """
     text = "".join(lines)[:MAX_CELL_CHARACTERS]  # longer text could have a cell that the parser refuses
     shown = list(StringIO(text, newline=""))
-    absent = [*filterfalse(text.__contains__, DELIMITERS)]  # they all read a line as one cell
+    absent = [*filterfalse(text.__contains__, DELIMITERS)]  # with any of these, each line is one cell
     delimiters = [*filterfalse(absent[1:].__contains__, DELIMITERS)] if separator is None else [separator]
     heads, most = list[Head](), 0
     for dialect in map(Dialect, delimiters):

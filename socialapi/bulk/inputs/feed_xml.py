@@ -78,31 +78,31 @@ _claims_utf_16: Final = re.compile(rb"""<\?xml[^>]{0,200}encoding\s*=\s*["']utf-
 
 NO_ITEMS: Final = "the feed has no items"
 NO_FEED: Final = (
-    "this is XML, but no product feed: RSS (item in channel), Atom (entry in feed), or elements called "
-    "product or item, one or two levels below the root, are expected"
+    "this is XML, but not a product feed: expected are RSS (item in channel), Atom (entry in feed), or elements called "
+    "product or item, one or two levels below the root"
 )
 _WEB_PAGE: Final = "this is a web page, not a product feed"
-_DECLARATIONS: Final = "the document type has declarations or refers to another file, which are not read: remove it"
+_DECLARATIONS: Final = "the document type has declarations or refers to another file, which is not supported: remove it"
 _TOO_DEEP: Final = f"elements are nested more than {MAX_DEPTH} deep"
 _LONG_ITEM: Final = f"a product is longer than {MAX_ITEM_BYTES:,} bytes"
 _LONG_TAG: Final = f"a tag or a comment is longer than {MAX_TAG_BYTES:,} bytes"
 _LONG_NAME: Final = f"the name of an element is longer than {MAX_NAME_LENGTH} characters"
 _MANY_NAMES: Final = "there are too many different names of elements and attributes"
-_ENCODING: Final = "the file is in an encoding that is not known here: save it as UTF-8"
+_ENCODING: Final = "the encoding of the file is not supported: save it as UTF-8"
 _NOT_IN_ENCODING: Final = "is not text in the encoding that the file declares (UTF-8 if it declares none)"
-_INVALID: Final = "is not well-formed XML; in a text, & is written &amp; and < is written &lt;"
-_CUT_OFF: Final = "the file ends here, before the end of the feed: it was cut off while it was written or copied"
+_INVALID: Final = "is not well-formed XML; in a text, write &amp; for & and &lt; for <"
+_CUT_OFF: Final = "the file ends here, before the end of the feed: writing or copying it was interrupted"
 
 _SAYS: Final[Mapping[str, str]] = {
     errors.XML_ERROR_NO_ELEMENTS: _CUT_OFF,
     errors.XML_ERROR_UNCLOSED_TOKEN: _CUT_OFF,
     errors.XML_ERROR_PARTIAL_CHAR: _CUT_OFF,
     errors.XML_ERROR_UNCLOSED_CDATA_SECTION: _CUT_OFF,
-    errors.XML_ERROR_TAG_MISMATCH: "is the end of an element that is not open here",
-    errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "an attribute is there twice",
-    errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT: "nothing is expected after the end of the feed",
-    errors.XML_ERROR_UNDEFINED_ENTITY: "an entity that XML does not know, such as &nbsp;: write the character itself",
-    errors.XML_ERROR_INCORRECT_ENCODING: "the encoding that the file declares is not the one that it is in",
+    errors.XML_ERROR_TAG_MISMATCH: "the end tag does not match the open element",
+    errors.XML_ERROR_DUPLICATE_ATTRIBUTE: "an attribute occurs twice",
+    errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT: "there is text after the end of the feed",
+    errors.XML_ERROR_UNDEFINED_ENTITY: "an entity is not defined in XML, such as &nbsp;: write the character itself",
+    errors.XML_ERROR_INCORRECT_ENCODING: "the file is not in the encoding that it declares",
     errors.XML_ERROR_UNKNOWN_ENCODING: _ENCODING,
 }
 
@@ -164,7 +164,9 @@ def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[RowIssue
         if may_have and (found := _forbidden.search(text)) is not None:
             if not remarks:
                 first = line + text.count(b"\n", 0, found.start())
-                reason = f"line {first} has a control character, which XML does not allow: such are left out"
+                reason = (
+                    f"line {first} has a control character, which XML does not allow: control characters are removed"
+                )
                 remarks.append(RowIssue(0, "", reason))
             text = _forbidden.sub(lambda each: b" " if _breaks_lines(each[0]) else b"", text)
         if text:
@@ -192,10 +194,9 @@ def _beginning(file: BufferedReader) -> tuple[bytes, int]:
 
 
 class _Feed:
-    """A parser of a feed and the items that it has found.
+    """A parser for one feed, and the items that it has found.
 
-    This class resolves namespaces itself, since the parser would refuse a prefix that is not
-    declared.
+    It resolves namespaces itself, because expat would refuse an undeclared prefix.
     """
 
     def __init__(self, lines_before: int, encoding: str | None) -> None:
@@ -419,9 +420,7 @@ class _Feed:
 
 
 class _Names(dict[str, tuple[Item, str]]):
-    """A cache of the mapping and key for each element name, which `_Feed.target` determines once
-    for each name.
-    """
+    """A cache of the mapping and key for each element name, filled by `_Feed.target`."""
 
     def __init__(self, feed: _Feed) -> None:
         super().__init__()

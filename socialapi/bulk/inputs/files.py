@@ -53,11 +53,9 @@ if TYPE_CHECKING:
 
 
 BUFFER_BYTES: Final = 131_072
-"""The most bytes that are unpacked at once, so that an archive of zeros takes no more memory than
-any other.
-"""
+"""The most bytes that are unpacked at once, so that an archive of zeros takes no more memory than other archives."""
 
-_CUT_OFF: Final = "the archive ends before its end: it was cut off while it was written or copied"
+_CUT_OFF: Final = "the archive is incomplete: writing or copying it was interrupted"
 _DAMAGED: Final = "the archive is damaged and cannot be unpacked any further"
 
 
@@ -94,7 +92,7 @@ def _zstd(stored: BufferedReader) -> _Unpacked:
             from backports.zstd import ZstdError, ZstdFile
     except ImportError:
         raise InvalidInput(
-            "this is a Zstandard archive, and reading it takes one more library: pip install 'aiosocialapi[zstd]'"
+            "reading a Zstandard archive needs another package: pip install 'aiosocialapi[zstd]'"
         ) from None
     return _Unpacked(ZstdFile(stored), (ZstdError,))
 
@@ -133,7 +131,7 @@ def why_not_binary(file: object) -> str | None:
     if isinstance(file, io.TextIOBase):
         return f"{kind} is open for text: give the path of the file, or open it in binary mode, as in open(path, 'rb')"
     if inspect.iscoroutinefunction(getattr(file, "read", None)):
-        return f"{kind} has to be awaited: give a file, or an asynchronous iterable of what is made of its bytes"
+        return f"{kind} has an async read method: give a regular file, or an async iterable of rows"
     return None
 
 
@@ -163,7 +161,7 @@ class _Given(io.RawIOBase):
         view = memoryview(buffer)
         data = self._read(len(view))
         if not isinstance(data, bytes | bytearray | memoryview):
-            raise InvalidInput(f"reading gives {type(data).__name__}, not bytes: open it in binary mode")
+            raise InvalidInput(f"the file returns {type(data).__name__}, not bytes: open it in binary mode")
         view[: len(data)] = data
         return len(data)
 
@@ -220,8 +218,8 @@ Open = Callable[[str], RemoteFile]
 def opened(source: Input, instead: str, open_file: Open) -> Iterator[InputFile]:
     """Yields the opened file, and closes it at the end unless the caller opened it.
 
-    Raises InvalidInput, with the name of the file unless it may be data, if the file cannot be
-    opened or read. If the path is an e-mail address, the message includes the advice `instead`.
+    Raises InvalidInput if the file cannot be opened or read. The message has the name of the file unless it may be
+    data, and the advice `instead` if the path is an e-mail address.
     """
     try:
         with contextlib.closing(_open(source, open_file)) as stored:
@@ -294,7 +292,7 @@ def advice_for(source: Input, error: OSError, instead: str) -> str:
     return f"; {instead}" if instead and is_address and isinstance(error, FileNotFoundError) else ""
 
 
-_NOT_SHOWN: Final = "the path (not shown, for it looks like data)"
+_NOT_SHOWN: Final = "the path (hidden because it looks like data)"
 
 
 def why(error: OSError) -> str:
@@ -369,7 +367,7 @@ _BINARY: Final = (
 
 
 class _FileReader(ThreadedReader[L]):
-    """Reads files. A file at an address is read in the version that was found first."""
+    """Reads files. If a remote file is read several times, it is always read in the same version."""
 
     def __init__(self, selection: Selection[L], network: Network | None) -> None:
         self._selection = selection
@@ -396,8 +394,8 @@ class _FileReader(ThreadedReader[L]):
         if not (self._selection.form.guesses or file.is_delimited):
             file.close()
             raise InvalidInput(
-                "the server does not say how long it is, so that nobody could tell whether it ended early, and what is not "
-                "in it would be removed"
+                "the server does not report the file's length, so an incomplete download could go unnoticed, and the "
+                "missing rows would be removed"
             )
         return file
 
@@ -436,9 +434,7 @@ def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], N
         file = attrs.evolve(file, content=BufferedReader(_FromUtf16(file.content), BUFFER_BYTES))
     read, form = _format_of(file, selection), selection.form
     if form.layout is None and read is not read_csv and (form.header_line is not None or not form.header):
-        raise InvalidInput(
-            "header and header_line (--no-header, --header-line) are for CSV and TSV, and this is neither"
-        )
+        raise InvalidInput("header and header_line (--no-header, --header-line) work only for CSV and TSV files")
     plain = read.func if isinstance(read, functools.partial) else read
     facts: dict[str, Any] = {"format": NAMES[plain], "encoding": None}
     if plain is not read_parquet:
@@ -451,8 +447,8 @@ def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], N
 
 
 def _encoding_of(head: bytes) -> str:
-    """Returns the encoding of a text with this beginning: the encoding that XML declares, or UTF-8
-    if most characters outside ASCII are valid UTF-8, or else `unknown-8bit`.
+    """Returns the encoding of a text that begins with `head`: the encoding that XML declares, or UTF-8 if most
+    non-ASCII characters are valid UTF-8, or else `unknown-8bit`.
     """
     if looks_like_xml(head) and (declared := _declaration(head[:DECLARATION_BYTES])) is not None:
         return declared[1].decode().lower()
@@ -511,7 +507,7 @@ def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
     if head.startswith(PARQUET_MAGIC):
         return _parquet(file)
     if file.extension == PARQUET and head:
-        raise InvalidInput("this is not Parquet, whatever its name says")
+        raise InvalidInput("this is not a Parquet file, although its name ends in .parquet")
     for magic, says in _BINARY:
         if head.startswith(magic):
             raise InvalidInput(f"this looks like a binary file, {says}")
@@ -524,7 +520,7 @@ def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
             raise InvalidInput(
                 f"this looks like a binary file, or UTF-16 or UTF-32 text: if it is text, {convert_from('UTF-16LE')}"
             )
-        raise InvalidInput("this looks like a binary file: give CSV, JSON, XML or Parquet, text in UTF-8")
+        raise InvalidInput("this looks like a binary file: give CSV, JSON or XML in UTF-8, or Parquet")
     return _text_format(file, head, selection)
 
 
@@ -532,7 +528,9 @@ def _parquet(file: InputFile) -> Format:
     if isinstance(file.content.raw, RemoteFile):
         file.content.raw.read_ranges()
     if not file.content.seekable():
-        raise InvalidInput("Parquet is read from its end, which takes a file: neither an archive nor a pipe will do")
+        raise InvalidInput(
+            "Parquet can only be read from a file, not from an archive or a pipe: its index is at the end"
+        )
     return read_parquet
 
 
@@ -584,9 +582,9 @@ def open_files(records: Any, selection: Selection[L], network: Network | None = 
 class FilesReader(_FileReader[L]):
     """Reads several files as one input, whose rows are numbered consecutively.
 
-    Files that match a pattern are read in the order of their names, and files of a list in the
-    order of the list. Each file has its own columns. The reader checks that every file exists
-    before it reads the first one, so that a missing file is reported before anything is sent.
+    Files that match a pattern are read in alphabetical order, and files of a list in the order of the list. Each file
+    has separate columns. The reader checks that every file exists before it reads the first one, so that a missing
+    file is reported before anything is sent.
 
     Raises InvalidInput if a pattern matches no file.
     """
@@ -594,8 +592,8 @@ class FilesReader(_FileReader[L]):
     def __init__(
         self, given: Sequence[str | os.PathLike[str]], selection: Selection[L], network: Network | None = None
     ) -> None:
-        # Patterns are matched now, so that a file that appears while the job runs is not read. Stores
-        # are asked later, in the thread that reads.
+        # Local patterns are matched now, so that a file that appears while the job runs is not read. Remote patterns
+        # are matched later, in the reading thread.
         self._found = [(each, path) for each in given for path in _matching(each)]
         self.paths: list[str] = [path for _, path in self._found]
         self._size = 0
@@ -605,15 +603,13 @@ class FilesReader(_FileReader[L]):
         super().__init__(selection, network)
 
     def leave_out(self, paths: Sequence[str | os.PathLike[str]]) -> None:
-        """Removes the files that the job itself writes from the files that patterns match. Raises
-        InvalidInput if no file is left.
-        """
+        """Excludes the job's output files from the files that patterns match. Raises InvalidInput if no file is left."""
         self.paths = []
         for given, path in self._found:
             if not (is_pattern(given) and any(same_file(path, own) for own in paths)):
                 self.paths.append(path)
         if not self.paths:
-            raise InvalidInput("no file matches the pattern but those that the job itself writes")
+            raise InvalidInput("the pattern matches only files that the job itself writes")
 
     def file_row_of(self, number: int) -> tuple[str, int] | None:
         """Returns the name of the file that has the row with this number, and the row's number in
@@ -664,12 +660,12 @@ class FilesReader(_FileReader[L]):
             found, reason = {}, problem.message
         if not found:
             raise InvalidInput(f"{name_of(pattern)}: {reason}")
-        # Without an ETag, versions cannot be compared: file lists write times in other formats.
+        # Without an ETag, versions cannot be compared, because file lists use other formats for times.
         self._versions.update({path: version for path, version in found.items() if version.etag is not None})
         return found
 
     def _compare_heads(self) -> None:
-        """Raises InvalidInput with the differences if files differ from their layout."""
+        """Raises InvalidInput with the differences if the first files differ from their layout."""
         remarks, changed = self._selection.remarks, list[str]()
         before = len(remarks)
         for path in self.paths[:HEADS_COMPARED]:
@@ -724,5 +720,5 @@ def _matching(given: str | os.PathLike[str]) -> Iterable[str]:
     found = sorted(path for path in matching if not Path(path).is_dir() and not is_lock_file(path))
     if not found:
         name = name_of(given)
-        raise InvalidInput(f"{name}: there is no such file, and no file that matches it as a pattern")
+        raise InvalidInput(f"{name}: there is no such file, and no file matches it as a pattern")
     return found

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 L = TypeVar("L", bound=Layout)
 
 Records = str | os.PathLike[str] | BinaryFile | ArrowStream | Iterable[object] | AsyncIterable[object]
-"""The types of input that jobs read: a path or pattern, a list of paths and patterns, an open
-binary file, a table, or an iterable of models, mappings or keyed rows.
+"""The types of input that jobs accept: a path or pattern, a list of paths and patterns, an open binary file, a table,
+or an iterable of models, mappings or rows with named fields.
 """
 
 
@@ -56,15 +56,11 @@ def open_records(records: Any, selection: Selection[L], network: "Network | None
     return _open_items(records, selection)
 
 
-ONLY_FILES: Final = (
-    "a layout is one of files: rows in memory have names and types of their own, and columns= names them"
-)
+ONLY_FILES: Final = "a layout describes files only: for rows in memory, give the names with columns="
 
 
 def are_files(records: Any) -> bool:
-    """Returns whether the records are a path or pattern, a list of nothing but paths and patterns,
-    or an open file.
-    """
+    """Returns whether the records are a path or pattern, a list of only paths and patterns, or an open file."""
     if hasattr(records, "__arrow_c_stream__"):
         return False
     if isinstance(records, str | os.PathLike) or hasattr(records, "read"):
@@ -86,14 +82,16 @@ def check_layout_place(path: str | os.PathLike[str] | None, records: Any) -> Non
 def _open_items(records: Any, selection: Selection[L]) -> Reader[Block[L]]:
     kind = type(records).__name__
     if isinstance(records, bytes | bytearray | memoryview):
-        raise InvalidInput(f"records in {kind} are not supported: give the path of a file, or io.BytesIO of them")
+        raise InvalidInput(
+            f"records of type {kind} are not supported: give the path of a file, or wrap them in io.BytesIO"
+        )
     is_item = isinstance(records, (*selection.models, *selection.bundles, Mapping))
     if is_item or keyed_row(type(records)) is not None:
-        raise InvalidInput(f"one {kind} is not an iterable of {selection.noun}: put it in a list")
+        raise InvalidInput(f"a single {kind} is not an iterable of {selection.noun}: put it in a list")
     if isinstance(records, AsyncIterable):
         return AsyncIterableReader(records, selection)
     if isinstance(records, Iterable):
         return IterableReader(records, selection)
     raise InvalidInput(
-        f"{kind} holds no {selection.noun}: give the path of a file, or an iterable of {selection.items}"
+        f"{kind} contains no {selection.noun}: give the path of a file, or an iterable of {selection.items}"
     )

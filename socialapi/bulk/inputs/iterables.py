@@ -34,10 +34,9 @@ _MODELS: Final = "socialapi.models."
 
 
 class _ItemReader(Reader[Block[L]], Generic[L]):
-    """Collects items until they make a block of rows.
+    """Collects items into blocks of rows.
 
-    The state is kept in the object rather than in a generator, so that a cancelled step loses
-    nothing.
+    The state is kept in the object and not in a generator, so that a cancelled step loses nothing.
     """
 
     def __init__(self, records: object, selection: Selection[L]) -> None:
@@ -45,27 +44,25 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         self._selection = selection
         self._objects = ObjectBlocks(selection)
         self._kinds: dict[type, Kind] = {}
-        """How the items of each class so far are read; those of bundles are not among them."""
+        """How the items of each class are read. Bundles are not included."""
         self._items: list[Any] = []
-        """The rows that are collected."""
+        """The collected rows."""
         self._bundle: Iterator[Any] | None = None
         self._blocks: Iterator[Block[L]] = iter(())
         self._end: BaseException | None = None
-        """What came after the collected items: the end, or an error, which is raised when they are
-        handed out.
-        """
+        """The end of the input, or the error that ended it, which is raised after the collected items are returned."""
         self._items_read = 0
         self._rows_read = self._rows_taken = 0
         self._is_checked = False
 
     @property
     def fraction_read(self) -> float | None:
-        """The share of the items that is read; None if their number is unknown."""
+        """The share of the items that was read; None if their number is unknown."""
         return min(1.0, self._items_read / self._size) if self._size else None
 
     @property
     def has_block(self) -> bool:
-        """Whether a block is there that came with the one before."""
+        """Whether another block is ready that came with the previous one."""
         return self._rows_read < self._rows_taken
 
     @property
@@ -73,9 +70,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         return len(self._items) >= ROWS_PER_BLOCK or self._end is not None
 
     def _take(self, item: Any) -> None:
-        """Collects one more item. Raises InvalidInput, with type and position, for one that is no
-        row.
-        """
+        """Collects an item. Raises InvalidInput, with its type and position, if it cannot be read as a row."""
         self._items_read += 1
         if isinstance(item, self._selection.bundles):
             self._bundle = self._selection.unbundled(item)
@@ -85,7 +80,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
             self._items.append(item)
 
     def _take_bundled(self) -> None:
-        """Collects items of the current bundle, as long as there is room in a block."""
+        """Collects items of the current bundle until the block is full."""
         while self._bundle is not None and not self._is_full:
             item = next(self._bundle, _END)
             if item is _END:
@@ -100,22 +95,20 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         kind: Kind | None = keyed_row(type(item))
         if isinstance(item, self._selection.models):
             kind = "model"
-        elif type(item).__module__.startswith(_MODELS):  # which belongs to another job
+        elif type(item).__module__.startswith(_MODELS):  # a model of another job
             kind = None
         elif isinstance(item, Mapping):
             kind = "mapping"
         if kind is None:
             advice = advice_for(type(item))
-            says = f"item {self._items_read} {self._selection.why_not(item)}"
-            raise InvalidInput(f"{says}; {advice}" if advice else says)
+            problem = f"item {self._items_read} {self._selection.why_not(item)}"
+            raise InvalidInput(f"{problem}; {advice}" if advice else problem)
         if len(self._kinds) >= _KINDS_KEPT and not self._items:
             self._kinds.clear()
         self._kinds[type(item)] = kind
 
     async def read_block(self) -> Block[L] | None:
-        """Returns the rows of the next items. If there are none, raises the error that ended the
-        input.
-        """
+        """Returns the next rows. After the last row, raises the error that ended the input, if there was one."""
         block = next(self._blocks, None)
         if block is None:
             await self._collect()
@@ -132,7 +125,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
 
     @abc.abstractmethod
     async def _collect(self) -> None:
-        """Collects items for a block; fewer of them at the end."""
+        """Collects the items of a block, or fewer at the end."""
 
     def _blocks_of(self, items: Sequence[Any]) -> Iterator[Block[L]]:
         groups = self._groups_of(items)
@@ -159,7 +152,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
     def _check_first(self, groups: Sequence[tuple[Kind, Sequence[Any]]]) -> None:
         names = dict[str, None]()
         for kind, some in groups:
-            if kind == "model":  # which has every name
+            if kind == "model":  # a model has all names
                 return
             if isinstance(kind, KeyedRow):
                 names.update(dict.fromkeys(kind.fixed_names or _names_so_far(kind, some)))
@@ -170,21 +163,21 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         )
 
     def _keyed_blocks(self, kind: KeyedRow, items: Sequence[Any], number: int) -> Iterator[Block[L]]:
-        """Yields the rows in blocks of the same names. What a row raises comes after the rows
-        before it.
+        """Yields blocks of rows with the same names. If a row cannot be read, raises the error after the rows before
+        it.
         """
         names, rows = kind.fixed_names or (), list[Sequence[Any]]()
         failure: InvalidInput | None = None
         for item in items:
             try:
-                own, values = kind.fixed_names or kind.names(item), kind.values(item)
+                item_names, values = kind.fixed_names or kind.names(item), kind.values(item)
             except InvalidInput as error:
                 failure = InvalidInput(f"row {number + len(rows)}: {error.message}")
                 break
-            if own != names and rows:
+            if item_names != names and rows:
                 yield self._keyed_block(names, rows, number)
                 number, rows = number + len(rows), []
-            names = own
+            names = item_names
             rows.append(values)
         if rows:
             yield self._keyed_block(names, rows, number)
@@ -200,9 +193,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
 
 
 def _names_so_far(kind: KeyedRow, items: Sequence[Any]) -> Iterator[str]:
-    """Yields the names of the rows before the first that cannot be read, which raises its error
-    later.
-    """
+    """Yields the names of the rows before the first row that cannot be read. That row raises its error later."""
     with contextlib.suppress(InvalidInput):
         for item in items:
             yield from kind.names(item)
@@ -222,11 +213,11 @@ class IterableReader(_ItemReader[L]):
             self._take_bundled()
             while not self._is_full:
                 self._take_known()
-        except Exception as end:  # noqa: BLE001 - whatever an iterable raises is raised again, after the rows before it
+        except Exception as end:  # noqa: BLE001 - any error of the iterable is raised again after the rows before it
             self._end = end
 
     def _take_known(self) -> None:
-        """Collects items up to the first bundle, or the first item of a new class."""
+        """Collects items up to the first bundle or the first item of a new class."""
         kinds, append, room = self._kinds, self._items.append, ROWS_PER_BLOCK - len(self._items)
         before = len(self._items)
         try:
@@ -245,7 +236,7 @@ class IterableReader(_ItemReader[L]):
         self._take(item)
 
     async def aclose(self) -> None:
-        """Ends a generator, so that what it holds is let go of now."""
+        """Closes a generator, so that it releases its resources now."""
         if isinstance(self._source, Generator):
             self._source.close()
 
@@ -253,9 +244,8 @@ class IterableReader(_ItemReader[L]):
 class AsyncIterableReader(_ItemReader[L]):
     """Reads an asynchronous iterable.
 
-    One task of its own advances the iterable from the first item to the end, and closes it: context
-    variables, timeouts and task groups of a generator belong to one task. It collects at most one
-    block ahead.
+    A single task advances the iterable and closes it, because the context variables, timeouts and task groups of a
+    generator belong to one task. It collects at most one block ahead.
     """
 
     why_not_flushed: str | None = None
@@ -265,12 +255,12 @@ class AsyncIterableReader(_ItemReader[L]):
         self._source: AsyncIterator[Any] = aiter(records)
         self._driving: asyncio.Task[None] | None = None
         self._is_ready = asyncio.Event()
-        """Set once there is a complete block, the end, or less if that was asked for."""
+        """Set when a complete block is collected, at the end, or when an incomplete block was requested."""
         self._has_room = asyncio.Event()
         self._has_room.set()
 
     def end_block(self) -> None:
-        """Has the pending `read_block` return the rows that wait, or None if none do."""
+        """Makes the pending `read_block` return the collected rows, or None if there are none."""
         self._is_ready.set()
 
     async def _collect(self) -> None:
@@ -297,8 +287,8 @@ class AsyncIterableReader(_ItemReader[L]):
                 self._has_room.clear()
                 self._is_ready.set()
         except asyncio.CancelledError:
-            # By `aclose`, or by other code than the job, which must not end as if all had been read.
-            self._end = self._end or InvalidInput("the iterable was cancelled, and not by its job")
+            # If the job itself did not cancel it, the job must not end as if all rows had been read.
+            self._end = self._end or InvalidInput("the iterable was cancelled, but not by its job")
         except BaseException as end:  # noqa: BLE001 - as for plain iterables
             self._end = self._end or end
         finally:
@@ -310,7 +300,7 @@ class AsyncIterableReader(_ItemReader[L]):
             await self._source.aclose()
 
     async def aclose(self) -> None:
-        """Ends an asynchronous generator, so that what it holds is let go of now."""
+        """Closes an asynchronous generator, so that it releases its resources now."""
         if self._driving is not None:
             if self._end is None:
                 self._end = StopAsyncIteration()
@@ -318,4 +308,4 @@ class AsyncIterableReader(_ItemReader[L]):
             [problem] = await asyncio.gather(self._driving, return_exceptions=True)
             if isinstance(problem, Exception):
                 raise problem
-        await self._close()  # if the task did not begin
+        await self._close()  # in case the task never started

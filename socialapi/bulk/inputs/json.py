@@ -19,13 +19,13 @@ L = TypeVar("L", bound=Layout)
 
 MAX_OBJECT_BYTES: Final = 1_048_576
 MAX_WRAPPERS: Final = 8
-"""Objects within each other that may have the array of rows at their bottom, below the first one."""
+"""The most objects that may be nested around the array of rows, below the outermost object."""
 READ_BYTES: Final = 131_072
 _MAX_DIGITS: Final = 4_300
-"""Of a number that Python converts; what is longer stays a text."""
+"""The most digits of a number that Python converts. A longer number stays a text."""
 _TAIL: Final = 16
-"""A fault so close to the end of the window may only be that the window ends there: in a literal,
-or an escape.
+"""An error within this distance of the end of the window may be caused by the end itself, in the middle of a literal or
+an escape.
 """
 
 TOO_LONG: Final = RowProblem(f"is longer than {MAX_OBJECT_BYTES:,} bytes", MAX_OBJECT_BYTES + 1)
@@ -35,11 +35,11 @@ _LONG_ITEM: Final = f"an item is longer than {MAX_OBJECT_BYTES:,} characters"
 
 
 def read_json_lines(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """Yields the objects of a file, one on each line. A line that is blank or not an object is a
-    row with a fault.
+    """Yields the objects of a file with one object on each line. A line that is blank or not an object becomes an
+    unreadable row.
 
-    Raises NoRows if all lines are blank, InvalidInput if none of the first lines is an object, or
-    none has a key that is needed.
+    Raises NoRows if all lines are blank, and InvalidInput if none of the first lines is an object or none of the
+    first objects has a required key.
     """
     yield from blocks_of_items(
         _line_items(file), selection, "lines is a JSON object: JSON Lines has one object on each line"
@@ -51,16 +51,14 @@ def read_json_array(
 ) -> Generator[Block[L], None, None]:
     """Yields the items of an array, or of the array at a path within objects, in bounded memory.
 
-    Raises NoRows for an empty one, and InvalidInput, which names line and column, if it cannot be
-    read to its end.
+    Raises NoRows for an empty array. Raises InvalidInput, with line and column, if the file cannot be read to its
+    end.
     """
     yield from blocks_of_items(JsonWindow(file).items(path), selection, "items of the array is a JSON object")
 
 
 def _line_items(file: BufferedReader) -> Iterator[Item | tuple[()]]:
-    """Yields the value on each line. Leading blank lines come with the first value, since they are
-    no rows by themselves.
-    """
+    """Yields the value on each line. Blank lines at the beginning are yielded only if a value follows them."""
     lines = enumerate(iter(lambda: file.readline(MAX_OBJECT_BYTES + 1), b""), 1)
     first = next(((number, line) for number, line in lines if not line.isspace()), None)
     if first is None:
@@ -86,7 +84,7 @@ def _line_item(file: BufferedReader, line: bytes) -> Any:
         return IS_BLANK
     try:
         found = orjson.loads(line)
-        # More of these signs are in a text, or belong to a name that is there twice.
+        # If there are more colons than names, a text contains some, or a name occurs twice.
         if found.__class__ is not dict or line.count(b'":') + line.count(b'" :') <= _count_names(found):
             return found
     except orjson.JSONDecodeError:
@@ -96,8 +94,8 @@ def _line_item(file: BufferedReader, line: bytes) -> Any:
 
 def _carefully_decoded(line: bytes) -> Any:
     try:
-        # Slower, and lets a value that is not UTF-8, or a number of any length, through: its
-        # neighbours may be fine.
+        # This slower parser accepts text that is not UTF-8 and numbers of any length, because the other values of the
+        # object may be usable.
         return _UNIQUE.decode(line.decode("utf-8", "surrogateescape"))
     except _RepeatedName as problem:
         return RowProblem(str(problem))
@@ -113,7 +111,7 @@ def _whole_number(text: str) -> int | str:
 
 
 class _RepeatedName(Exception):
-    """An object has a name twice, with different values."""
+    """Raised if an object has the same name twice with different values."""
 
 
 def _with_unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -124,7 +122,7 @@ def _with_unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _count_names(value: Any) -> int:
-    """Returns how many names the objects within a value have."""
+    """Returns the number of names in a value, including the objects nested in it."""
     count, waiting = 0, [value]
     while waiting:
         some = waiting.pop()
@@ -142,23 +140,24 @@ _UNIQUE: Final = json.JSONDecoder(parse_int=_whole_number, object_pairs_hook=_wi
 _find_names: Final = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:').findall
 _blanks: Final = re.compile(r"[ \t\r\n]*").match
 _LOOKED_AT: Final = 16_384
-"""Characters of an object, of which the head of a file may have only a part."""
+"""The number of characters that are searched for names if the head of a file has only part of an object."""
 
 
 def path_of_rows(head: bytes, selection: Selection[Any], given: Sequence[str] | None) -> Sequence[str] | None:
-    """Returns the names of the members that lead to the rows of a file that begins so, such as `data`, `products` for
-    `{"data": {"products": […]}}`; None if it is no single object with the rows in an array.
+    """Returns the names of the members that lead to the array of rows, such as `data`, `products` for `{"data":
+    {"products": […]}}`; None if the file is not a single object with such an array.
 
-    It is JSON Lines if the first line is a whole object with others behind it. Otherwise the objects in an array are
-    the rows if they have more names of a row than what is around them, or if the path to it was given.
+    The file is JSON Lines if its first line is a complete object and other lines follow. Otherwise the objects in an
+    array are the rows if they have more known names than the object around the array, or if the path to the array was
+    given.
     """
     line, _, rest = head.partition(b"\n")
-    whole = _object(line)
-    if whole is not None and rest and not rest.isspace():
+    single = _object(line)
+    if single is not None and rest and not rest.isspace():
         return None
     found = list[tuple[Sequence[str], Sequence[str], Sequence[str]]]()
     text, around = head.decode("utf-8", "surrogateescape"), list[str]()
-    with contextlib.suppress(ValueError, IndexError, RecursionError):  # no object, or one that goes on behind the head
+    with contextlib.suppress(ValueError, IndexError, RecursionError):  # not an object, or longer than the head
         _find_arrays(text, _end_of_blanks(text, 0), (), around, found)
     if not found or given in [path for path, _, _ in found]:
         return given if found else None
@@ -169,7 +168,7 @@ def path_of_rows(head: bytes, selection: Selection[Any], given: Sequence[str] | 
         return sum(name in roots or selection.knows_any((name,)) for name in names)
 
     path, before, inner = max(found, key=lambda array: known(array[2]))
-    outside, inside = known(whole if whole is not None and len(path) == 1 else before), known(inner)
+    outside, inside = known(single if single is not None and len(path) == 1 else before), known(inner)
     return path if not outside or inside > outside else None
 
 
@@ -180,13 +179,14 @@ def _find_arrays(
     around: list[str],
     found: list[tuple[Sequence[str], Sequence[str], Sequence[str]]],
 ) -> int:
-    """Adds each array of objects below the object at this position: its path, the names around it, and those in it.
+    """Finds the arrays of objects in the object at this position. Adds for each its path, the names around it, and
+    the names in it.
 
-    Returns where the object ends. Raises ValueError or IndexError where the text does.
+    Returns the position after the object. Raises ValueError or IndexError at the end of the text.
     """
     while text[at] in "{,":
         name, at = _DECODER.raw_decode(text, _end_of_blanks(text, at + 1))
-        at = _end_of_blanks(text, _end_of_blanks(text, at) + 1)  # behind the colon
+        at = _end_of_blanks(text, _end_of_blanks(text, at) + 1)  # after the colon
         inner = text[_end_of_blanks(text, at + 1)]
         if text[at] == "{" and inner == '"' and len(path) < MAX_WRAPPERS:
             at = _find_arrays(text, at, (*path, name), around, found)
@@ -219,7 +219,7 @@ def _names_of_object(text: str, start: int) -> Sequence[str]:
 
 def _end_of_blanks(text: str, start: int) -> int:
     found = _blanks(text, start)
-    assert found is not None  # an empty text will do
+    assert found is not None  # the pattern also matches an empty text
     return found.end()
 
 
@@ -234,10 +234,10 @@ class JsonWindow:
         self._line = 1
         self._line_start = 0
         self._taken = 0
-        """Bytes read since the last cut."""
+        """The number of bytes read since the last `CUT`."""
 
     def items(self, path: Sequence[str] = ()) -> Iterator[Item | tuple[()]]:
-        """Yields the items of the array, or of the array at a path of names, with the line on which each begins."""
+        """Yields the items of the array, or of the array at a path of names, each with the number of its first line."""
         yield from self._members(path) if path else self._array()
         if self._peek():
             raise self._error("nothing is expected after the end of the array")
@@ -257,14 +257,14 @@ class JsonWindow:
                 objects = sum(1 for item in self._array() if item and isinstance(item[0], dict))
                 if objects and is_read and not path[1:]:
                     raise self._error(
-                        f"{quoted(name)} is an array of objects, too, behind {quoted(path[0])}: give one of them"
+                        f"{quoted(name)} is another array of objects, after {quoted(path[0])}: keep only one of them"
                     )
             if self._peek() != "}":
                 self._skip(",")
         self._skip("}")
 
     def _name(self) -> str:
-        """Skips the name of a member, and returns it."""
+        """Reads the name of a member and the colon after it, and returns the name."""
         name, _ = self._item()
         if not isinstance(name, str):
             raise self._error("the name of a member is expected here")
@@ -284,7 +284,7 @@ class JsonWindow:
         self._skip("]")
 
     def _peek(self) -> str:
-        """Returns the next character that is not blank; empty at the end of the file."""
+        """Returns the next character that is not blank; an empty text at the end of the file."""
         while True:
             if self._text[self._at : self._at + 1].isspace():
                 self._go_to(_end_of_blanks(self._text, self._at))
@@ -292,13 +292,13 @@ class JsonWindow:
                 return self._text[self._at : self._at + 1]
 
     def _skip(self, sign: str) -> None:
-        """Skips a sign. Raises InvalidInput if another one comes."""
+        """Skips this character. Raises InvalidInput if the next one is different."""
         if self._peek() != sign:
             raise self._error(f"{sign} is expected here")
         self._at += 1
 
     def _item(self) -> Item:
-        """Returns the next complete value, and its line."""
+        """Returns the next complete value and the number of its first line."""
         self._peek()
         line = self._line
         while True:
@@ -309,7 +309,7 @@ class JsonWindow:
             except RecursionError:
                 raise self._error(NOT_READABLE) from None
             else:
-                # A number close to the end of the window may continue: of `1.`, only `1` would be read.
+                # A number at the end of the window may continue: the parser would read `1.` as `1`.
                 start, is_number = self._at, self._text[self._at] in "-0123456789"
                 if end < len(self._text) - (_TAIL if is_number else 0) or not self._more_of_item():
                     self._go_to(end - (start - self._at))
@@ -322,25 +322,25 @@ class JsonWindow:
             return RowProblem(str(problem)), _DECODER.raw_decode(self._text, self._at)[1]
 
     def _more_of_item(self) -> bool:
-        """Reads on within an item. Raises InvalidInput when it is too long already."""
+        """Reads more of an item. Raises InvalidInput if it is already too long."""
         if len(self._text) - self._at > MAX_OBJECT_BYTES:
             raise self._error(_LONG_ITEM)
         return self._more()
 
     def _read_on(self, problem: json.JSONDecodeError) -> None:
-        """Enlarges the window after an error that may be due to its end."""
+        """Enlarges the window after an error that its end may have caused. Raises InvalidInput for any other error."""
         at_end = problem.pos >= len(self._text) - _TAIL or problem.msg.startswith("Unterminated string")
-        says = "is not JSON"
+        reason = "is not JSON"
         if at_end:
             if len(self._text) - self._at <= MAX_OBJECT_BYTES:
-                gone = self._at
+                removed = self._at
                 if self._more():
                     return
-                problem.pos -= gone  # what was before the item is not in the window any more
+                problem.pos -= removed  # the text before the item has left the window
             else:
-                says = _LONG_ITEM
+                reason = _LONG_ITEM
         self._go_to(min(problem.pos, len(self._text)))
-        raise self._error(says) from None
+        raise self._error(reason) from None
 
     def _go_to(self, index: int) -> None:
         newlines = self._text.count("\n", self._at, index)
@@ -350,7 +350,7 @@ class JsonWindow:
         self._at = index
 
     def _more(self) -> bool:
-        """Reads on, and forgets what lies before the current index."""
+        """Reads more bytes, and drops the text before the current position. Returns False at the end of the file."""
         data = self._file.read1(READ_BYTES)
         self._taken += len(data)
         rest = self._decoder.decode(data, final=not data)
@@ -359,5 +359,5 @@ class JsonWindow:
         self._at = 0
         return bool(data)
 
-    def _error(self, says: str) -> InvalidInput:
-        return InvalidInput(f"line {self._line}, column {self._at - self._line_start + 1}: {says}")
+    def _error(self, reason: str) -> InvalidInput:
+        return InvalidInput(f"line {self._line}, column {self._at - self._line_start + 1}: {reason}")

@@ -1,14 +1,14 @@
-"""Reads the names and values of rows that have names: rows of databases, and objects with fields.
+"""Reads names and values of rows with named fields: database rows and objects.
 
-The type of an item says how. None of the libraries is imported: their classes are recognised by
-documented attributes.
+The class of an item decides how it is read. No library is imported: its classes are recognised by documented
+attributes.
 """
 
 import dataclasses
 import functools
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final
 
 import attrs
 
@@ -19,44 +19,45 @@ from socialapi.internal.records import FrozenRecord
 _KINDS_KEPT: Final = 256
 
 _PLAIN_ROW: Final = (
-    "a row has to name its columns: use sqlite3.Row as the row_factory of a SQLite connection and dict_row as that of "
-    "psycopg, give the relation of DuckDB itself, or make mappings with dict(zip(names, row))"
+    "a row must name its columns: use sqlite3.Row as the row_factory of a SQLite connection, dict_row as that of "
+    "psycopg, or the DuckDB relation itself, or make mappings with dict(zip(names, row))"
 )
 _ENTITY: Final = (
-    "an entity of an ORM may ask the database for each of its attributes: select columns, as "
-    'select(User.email, User.phone) or queryset.values("email", "phone") does'
+    "an ORM entity may query the database for each attribute: select columns instead, for example with "
+    'select(User.email, User.phone) or queryset.values("email", "phone")'
 )
-_TABLE: Final = "a table is given by itself, not in a list: make one of several, as pandas.concat and polars.concat do"
+_TABLE: Final = (
+    "pass a table itself, not a list of tables: combine several, for example with pandas.concat or polars.concat"
+)
 
 
 @attrs.frozen
 class KeyedRow(FrozenRecord):
-    """Reads rows of one type. Names and values are in the same order.
+    """Reads rows of one class. Names and values are in the same order.
 
-    A name may occur twice, as in a join. Both functions raise InvalidInput, which quotes no value,
-    for a row that cannot be read.
+    A name may occur twice, as in a join. Both functions raise InvalidInput, without quoting a value, if a row cannot
+    be read.
     """
 
     names: Callable[[Any], tuple[str, ...]]
-    """Reads the names of a row. A key that is no text has an empty name, which is no column's."""
+    """Returns the names of a row. A key that is not a text gets an empty name, which matches no column."""
     values: Callable[[Any], Sequence[Any]]
-    """Reads the values of a row."""
+    """Returns the values of a row."""
     fixed_names: tuple[str, ...] | None = None
-    """The names, if the type fixes them: then no row has to be asked."""
+    """The names, if they are the same for all rows of the class."""
 
 
 def keyed_row(kind: type) -> KeyedRow | None:
-    """Returns how rows of this type are read, or None for a type without names and for entities.
+    """Returns how rows of this class are read; None for a class without names and for ORM entities.
 
-    Known are mappings, rows of SQLite, asyncpg and SQLAlchemy, named tuples, dataclasses, and
-    classes of attrs, pydantic and msgspec. `advice_for` says what to do about others. Models of the
-    service are attrs classes as well: whoever reads them otherwise asks for them first.
+    Supports mappings, rows of SQLite, asyncpg and SQLAlchemy, named tuples, dataclasses, and classes of attrs,
+    pydantic and msgspec. Models of the service are attrs classes as well, so callers must check for them first.
     """
     return _find(kind)
 
 
 def advice_for(kind: type) -> str:
-    """Returns what to do instead about rows of a type that are not read, or an empty text."""
+    """Returns advice for users whose rows have an unsupported class, or an empty text."""
     if issubclass(kind, tuple | list):
         return _PLAIN_ROW
     if hasattr(kind, "__arrow_c_stream__"):
@@ -67,7 +68,7 @@ def advice_for(kind: type) -> str:
 def _mapping(kind: type) -> KeyedRow | None:
     if not issubclass(kind, Mapping):
         return None
-    if kind is dict:  # whose methods raise nothing
+    if kind is dict:  # its methods never raise
         return KeyedRow(lambda item: _texts(tuple(item)), lambda item: tuple(item.values()))
     return KeyedRow(_guarded(kind, lambda item: _texts(tuple(item))), _guarded(kind, lambda item: tuple(item.values())))
 
@@ -83,7 +84,7 @@ def _sqlalchemy_row(kind: type) -> KeyedRow | None:
         found: tuple[str, ...] = row._fields
         if len(found) == 1 and _is_entity(type(row[0])):
             raise InvalidInput(f"a {kind.__name__} holds one {type(row[0]).__name__}: {_ENTITY}")
-        if len(found) != len(row):  # SQLAlchemy leaves out names that the database did not give
+        if len(found) != len(row):  # SQLAlchemy omits columns that have no name
             raise InvalidInput(f"a {kind.__name__} has {len(row)} values and {len(found)} names: name every column")
         return found
 
@@ -103,7 +104,7 @@ def _pydantic_model(kind: type) -> KeyedRow | None:
         return declared
 
     def extras(model: Any) -> dict[str, Any]:
-        # The first version of pydantic has no name for them, yet gives them behind the fields.
+        # pydantic 1 has no attribute for them, but `dict` lists them after the fields.
         given = model.model_extra if hasattr(kind, "model_extra") else dict(model)
         return {name: value for name, value in (given or {}).items() if name not in fields}
 
@@ -126,8 +127,9 @@ def _object_with_fields(kind: type) -> KeyedRow | None:
 
 
 def _object_with_keys(kind: type) -> KeyedRow | None:
-    """Reads asyncpg.Record, sqlite3.Row, and mappings that do not register as such."""
-    if _is_entity(kind) or _is_table(kind):
+    """Returns how to read asyncpg.Record, sqlite3.Row, and mappings that are not registered as such."""
+    is_table = hasattr(kind, "__arrow_c_stream__") and hasattr(kind, "columns")
+    if _is_entity(kind) or is_table:  # a pandas DataFrame has the methods of a mapping of columns
         return None
     if not callable(getattr(kind, "keys", None)) or not hasattr(kind, "__getitem__"):
         return None
@@ -137,37 +139,30 @@ def _object_with_keys(kind: type) -> KeyedRow | None:
     return KeyedRow(names, _guarded(kind, tuple)) if hasattr(kind, "__iter__") else None
 
 
-_WAYS: Final = (_mapping, _named_tuple, _sqlalchemy_row, _pydantic_model, _object_with_fields, _object_with_keys)
-"""In this order: an object with fields may have methods for mappings as well."""
+_ADAPTERS: Final = (_mapping, _named_tuple, _sqlalchemy_row, _pydantic_model, _object_with_fields, _object_with_keys)
+"""Tried in this order, because an object with fields may also have the methods of a mapping."""
 
 
 @functools.lru_cache(maxsize=_KINDS_KEPT)
 def _find(kind: type) -> KeyedRow | None:
-    return next((found for read_by in _WAYS if (found := read_by(kind)) is not None), None)
+    return next((found for adapt in _ADAPTERS if (found := adapt(kind)) is not None), None)
 
 
 def _is_entity(kind: type) -> bool:
     """Returns whether SQLAlchemy maps the class to a table.
 
-    Relationships are among the fields of an entity, and reading one is a query.
+    The fields of an entity include relationships, and reading one queries the database.
     """
     return hasattr(kind, "__mapper__")
 
 
-def _is_table(kind: type) -> bool:
-    """Whether it has rows of its own, as a DataFrame of pandas, whose methods are those of a
-    mapping of columns.
-    """
-    return hasattr(kind, "__arrow_c_stream__") and hasattr(kind, "columns")
-
-
 def _of_attributes(kind: type, declared: Iterable[str]) -> KeyedRow:
-    """Reads attributes of these names, but for private ones."""
+    """Returns how to read the attributes with these names, except private ones."""
     names = tuple(name for name in declared if not name.startswith("_"))
     if len(names) > 1 and all(map(str.isidentifier, names)):
         read: Callable[[Any], tuple[Any, ...]] = operator.attrgetter(*names)
     else:
-        # Of one name attrgetter returns no tuple, and a dot would lead it into the value.
+        # For a single name, attrgetter returns no tuple, and it would follow a dot into the value.
         def read(item: Any) -> tuple[Any, ...]:
             return tuple(getattr(item, name) for name in names)
 
@@ -177,33 +172,29 @@ def _of_attributes(kind: type, declared: Iterable[str]) -> KeyedRow:
 def _guarded(
     kind: type, read: Callable[[Any], tuple[Any, ...]], attributes: Sequence[str] = ()
 ) -> Callable[[Any], tuple[Any, ...]]:
-    """Returns a function that reads an item, and raises InvalidInput for whatever that raises."""
+    """Returns a function that reads an item, and raises InvalidInput in place of any error."""
 
     def guarded(item: Any) -> tuple[Any, ...]:
         try:
             return read(item)
-        except Exception as error:  # noqa: BLE001 - of a user's class or a library; its words may quote values
-            _refuse(kind, item, error, attributes)
+        except InvalidInput:
+            raise
+        except Exception as error:  # noqa: BLE001 - any error of a class or library, whose message may quote values
+            what = next((quoted(name) for name in attributes if not _can_be_read(item, name)), "a row")
+            raise InvalidInput(f"{what} of type {kind.__name__} cannot be read: {type(error).__name__}") from None
 
     return guarded
-
-
-def _refuse(kind: type, item: Any, error: Exception, attributes: Sequence[str]) -> NoReturn:
-    if isinstance(error, InvalidInput):
-        raise error
-    what = next((quoted(name) for name in attributes if not _can_be_read(item, name)), "a row")
-    raise InvalidInput(f"{what} of type {kind.__name__} cannot be read: {type(error).__name__}") from None
 
 
 def _can_be_read(item: Any, name: str) -> bool:
     try:
         getattr(item, name)
-    except Exception:  # noqa: BLE001 - only whether it raises is asked
+    except Exception:  # noqa: BLE001 - any error means that it cannot be read
         return False
     return True
 
 
 @functools.lru_cache(maxsize=_KINDS_KEPT)
 def _texts(keys: tuple[Any, ...]) -> tuple[str, ...]:
-    """Returns the keys with an empty name for each that is no text."""
+    """Returns the keys, with an empty name in place of each key that is not a text."""
     return tuple(key if isinstance(key, str) else "" for key in keys)

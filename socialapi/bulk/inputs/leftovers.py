@@ -1,6 +1,4 @@
-"""Removes the characters that spreadsheets and copied web pages leave around the
-value of a cell.
-"""
+"""Removes characters that spreadsheets and copied web pages leave around the value of a cell."""
 
 import functools
 import re
@@ -20,8 +18,8 @@ BLANKS: Final = "\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 TYPOGRAPHIC_QUOTES: Final = "\u00ab\u00b4\u00bb\u2018-\u201f\u2039\u203a\u300c-\u300f\u301d-\u301f\uff02\uff07"
 
 MAX_CHARACTERS: Final = 1_000
-"""The length above which a text is returned unchanged: no identifier is that long, whatever
-surrounds it.
+"""The length above which a text is returned unchanged, because no identifier is that long even with other characters
+around it.
 """
 
 # Patterns with large character classes take a millisecond to compile, and only unusual cells need
@@ -41,9 +39,7 @@ APOSTROPHE: Final = "an apostrophe"
 
 @attrs.frozen(repr=False)
 class Cleaned:
-    """A value without the characters that exports leave around it. `removed` describes the removed
-    characters and is empty if there were none.
-    """
+    """A value without leftover characters. `removed` describes the removed characters; it is empty if there were none."""
 
     text: str
     removed: tuple[str, ...] = ()
@@ -56,16 +52,12 @@ removed characters, or the same text if there were none.
 
 
 def in_words(removed: tuple[str, ...]) -> str:
-    """Returns the warning that these characters were removed from a value, or an empty text if none
-    were.
-    """
+    """Returns the warning that these characters were removed from a value; an empty text if none were removed."""
     return f"{CLEANED}: {', '.join(removed)} removed" if removed else ""
 
 
 def is_wrapped(text: str) -> bool:
-    """Returns whether a trimmed id has characters around or within it that may not
-    be part of it.
-    """
+    """Returns whether a trimmed id has leading or invisible characters that may not be part of it."""
     return text[:1] == "=" or is_quote(text[:1]) or (not text.isascii() and without_zero_width(text)[0] != text)
 
 
@@ -77,8 +69,8 @@ def unwrapped(text: str) -> Cleaned:
 
 
 def peeled(text: str, layers: tuple[Layer, ...], is_clean: Callable[[str], bool], *, keep: bool = False) -> Cleaned:
-    """Removes one layer after another until `is_clean` accepts the rest. If it never does, returns
-    the text unchanged or, with `keep`, the rest.
+    """Removes one layer after another until `is_clean` accepts the text. If it never does, returns the original text,
+    or with `keep` the cleaned text.
     """
     if len(text) > MAX_CHARACTERS:
         return Cleaned(text)
@@ -111,9 +103,7 @@ def is_quote(text: str) -> bool:
 
 
 def without_formula(text: str) -> tuple[str, str]:
-    """Removes the equals sign of a spreadsheet's `="text"`. `without_two_marks` removes the
-    quotation marks.
-    """
+    """Removes the equals sign of a spreadsheet formula `="text"`. `without_two_marks` removes its quotation marks."""
     return (text[1:], FORMULA) if text[:1] == "=" and is_quote(text[1:2]) else (text, "")
 
 

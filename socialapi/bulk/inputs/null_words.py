@@ -1,6 +1,6 @@
-"""The words that databases, programs, spreadsheets and people write where there is no value.
+"""Lists the placeholders that databases, programs, spreadsheets and people write for a missing value.
 
-Such a word is never hashed or sent. docs/inputs.md prints the lists.
+Placeholders are never hashed or sent. docs/inputs.md prints the lists.
 """
 
 import functools
@@ -22,7 +22,7 @@ NULL_WORDS: Final = frozenset(
         *("unbekannt", "k.a.", "k. a.", "keine angabe", "inconnu", "desconocido", "sconosciuto", "desconhecido"),
     )
 )
-"""In lower case, in any column."""
+"""Placeholders in any column, in lower case."""
 
 _NO_PERSON: Final = r"""
 nul | tbd | tba | n/d | n.d. | n\a | s/d | s/n | [none] | [empty] | [deleted] | (deleted) | not given |
@@ -40,30 +40,30 @@ desconhecida | não informado | nao informado | não tem | nao tem | sem email |
 true | false | н/д | неизвестно | не указано
 """
 NO_PERSON: Final = frozenset(word.strip() for word in _NO_PERSON.split("|"))
-"""In lower case, in columns of people alone: of a product they may be said."""
+"""Placeholders only in columns of people, in lower case: a product may have such a value."""
 
 _NO_ADDRESS: Final = """
 brakemaila brakmaila geen-email geenemail keine-email keine-mail keineemail keinemail no-email no-mail no.email
 no_email noemail noemailaddress nomail pasdemail sememail senzaemail sincorreo sinemail
 """
 NO_ADDRESS: Final = frozenset(_NO_ADDRESS.split())
-"""What stands before the @ of addresses that are none, whatever their domain."""
+"""Local parts of e-mail addresses that are placeholders at any domain."""
 
 _PEOPLE: Final = NULL_WORDS | NO_PERSON
 NAMES: Final = _PEOPLE | NO_ADDRESS | {"test"}
-"""Handles, and what stands before the @ of addresses, that may stand for no value."""
+"""Handles, and local parts of e-mail addresses, that may be placeholders."""
 _NAMES: Final = NAMES - {"nan", "nat", "nil"}
-"""Those that are hardly the names of people."""
+"""Those that are hardly ever a person's name."""
 _NOWHERE: Final = frozenset(("example", "test", "invalid", "localhost"))
-"""The domains of RFC 2606 at the top, and `example` below .com, .net and .org."""
+"""The reserved top-level domains of RFC 2606, and `example` below .com, .net and .org."""
 _MOST_CHARACTERS: Final = 64
 _is_zeros: Final = re.compile("[0-]{16,}").fullmatch
 
 
 def is_null_word(text: str) -> bool:
-    """Returns whether a trimmed text in a column of people stands for no value. All-zero ids of devices do,
-    too: telephones give them for people who do not want to be tracked. And so do addresses such as
-    `null@null.com` and `noemail@shop.example`.
+    """Returns whether a trimmed text in a column of people is a placeholder. This includes addresses such as
+    `null@null.com` and `noemail@shop.example`, and device ids of zeros, which phones report for people who opted out
+    of tracking.
     """
     if len(text) > _MOST_CHARACTERS:
         return False
@@ -83,7 +83,7 @@ _SHORT: Final = 4
 
 
 def written_forms(word: str) -> Iterator[str]:
-    """Yields a word in the cases in which people and programs write it, a short one in all."""
+    """Yields the usual spellings of a word in upper and lower case; all spellings of a short word."""
     if len(word) <= _SHORT:
         yield from map("".join, itertools.product(*({letter, letter.upper()} for letter in word)))
     yield from (word, word.upper(), word.capitalize(), word.title())
@@ -101,7 +101,8 @@ _PHONES: Final = tuple(
     for number in (f"1{digit * 10}", *(digit * length for length in range(7, 16)))
     for sign in ("", "+")
 )
-"""Phone numbers of one digit, as people type who do not want to give theirs, also those of the United States."""
+"""Phone numbers of one repeated digit, which people type to hide their own, also in the form used in the United States.
+"""
 _ADDRESSES: Final = (
     f"{name}@{domain}.{top}"
     for name in (*_OFTEN, "test", "unknown", "undefined", "noemail", "no-email", "nomail")
@@ -111,7 +112,7 @@ _ADDRESSES: Final = (
 
 
 def _placeholders() -> Iterator[str]:
-    """Yields what programs have hashed that hash columns with the values that stand for nothing in them."""
+    """Yields the texts that programs hash when they hash a column together with its empty cells and placeholders."""
     for word in (*_SIGNS, *_ZEROS, *_DEVICES, *_PEOPLE):
         yield from written_forms(word)
     yield from (f"{form}\n" for word in ("", *_OFTEN) for form in written_forms(word))

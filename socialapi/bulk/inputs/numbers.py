@@ -1,7 +1,7 @@
-"""Restores the digits of ids, codes, phone numbers and counts that became floats.
+"""Restores the digits of ids, codes, phone numbers and counts that were converted to floats.
 
-In pandas, a column of integers with a gap becomes one of floats. Such a number is turned back into
-an integer if no digit can have been lost.
+pandas turns a column of integers with a missing value into a column of floats. Such a number is converted back to an
+integer if no digit can have been lost.
 """
 
 import math
@@ -15,14 +15,14 @@ from typing import Any, Final, Self
 from socialapi.internal.unset import UNSET
 
 EXACT_LIMIT: Final = 2**53 - 1
-"""The largest whole number below which a floating-point number of 64 bits has every one."""
+"""The largest integer up to which a 64-bit float represents every integer exactly."""
 _MAX_EXACT_DIGITS: Final = 15
 _DIGEST_BYTES: Final = 32
 _MAX_DECIMALS: Final = 1_000
-"""Of a decimal number that is looked at: one of a million takes as long as a file."""
+"""The most decimals that are checked: a number with a million of them takes as long as a file."""
 NOT_TEXT: Final = "is neither a text nor a whole number"
 NESTED: Final = (
-    'holds an object: name the value within it by its path, as in columns={"<field>": "<column>.value"} or '
+    'holds an object: give the path of the value in it, as in columns={"<field>": "<column>.value"} or '
     "--column <field>=<column>.value"
 )
 INFINITE: Final = "is not a finite number"
@@ -31,24 +31,20 @@ INEXACT: Final = (
 )
 
 looks_like_float: Final = re.compile(r"[+-]?[0-9]+(?:[.,]0+|(?:[.,][0-9]*)?[eE][+-]?[0-9]+)").fullmatch
-"""Finds texts that, where an id or a code is meant, are probably numbers which something has
-rewritten.
-"""
+"""Matches texts that are probably an id or code that a program has rewritten as a float."""
 _MISSING_TYPES: Final = frozenset({"NAType", "UnsetType"})
-"""What pandas and msgspec have for no value."""
+"""The types of missing values in pandas and msgspec."""
 _LIMITS_BY_BYTES: Final = {2: 2**11 - 1, 4: 2**24 - 1}
 
 
 class ShortFloat(float):
-    """A number read from a float type smaller than Python's. Up to `limit`, that type has every
-    integer.
-    """
+    """A number from a float type smaller than Python's. That type represents every integer up to `limit` exactly."""
 
     __slots__ = ("limit",)
     limit: int
 
     def __new__(cls, value: float, size_bytes: int) -> Self:
-        """Returns a number of a type of so many bytes."""
+        """Returns a number of a type with this size in bytes."""
         found = super().__new__(cls, value)
         found.limit = _LIMITS_BY_BYTES.get(size_bytes, EXACT_LIMIT)
         return found
@@ -61,13 +57,13 @@ class ShortFloat(float):
 
 
 class Unreadable:
-    """Stands for a value of a table that Python has no form for, such as a time in the year 10,000."""
+    """Replaces a value that Python cannot represent, such as a time in the year 10,000."""
 
     __slots__ = ()
 
 
 class NoDigits(Exception):
-    """The value cannot be written as digits. `reason` says why, without quoting it."""
+    """Raised if a value cannot be written as digits. `reason` explains why, without quoting the value."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -75,7 +71,7 @@ class NoDigits(Exception):
 
 
 def is_missing(value: Any) -> bool:
-    """Returns whether a value is no value: None, NaN of any type, NA and NaT of pandas."""
+    """Returns whether a value is missing: None, NaN of any type, and NA and NaT of pandas."""
     if value is None or value is UNSET or isinstance(value, str | int):
         return value is None or value is UNSET
     if isinstance(value, Decimal):
@@ -85,21 +81,19 @@ def is_missing(value: Any) -> bool:
     if type(value).__name__ in _MISSING_TYPES:
         return True
     try:
-        return bool(value != value)  # noqa: PLR0124  # only what is not a number is not equal to itself
-    except Exception:  # noqa: BLE001  # whatever a user's object raises; NA is neither equal nor not
+        return bool(value != value)  # noqa: PLR0124  # only NaN differs from itself
+    except Exception:  # noqa: BLE001  # any error of a user's object; comparing NA gives no truth value
         return False
 
 
 def is_number(value: object) -> bool:
-    """Returns whether a value is a number of any type, and not a boolean."""
+    """Returns whether a value is a number of any type except bool."""
     return isinstance(value, Real | Decimal) and not isinstance(value, bool)
 
 
 def texts_of(value: Any) -> Iterator[tuple[str, str]]:
-    """The texts of a value, one or those of an array: a text, or the digits of a whole number, and
-    an empty reason.
-
-    What says nothing is an empty text; of what is no text there is none, and the reason why.
+    """Yields each text in a value, which may be an array, with an empty reason. A whole number becomes its digits,
+    and a missing value an empty text. For a value that is not a text, yields an empty text and the reason.
     """
     for each in value if isinstance(value, list | tuple) else (value,):
         if isinstance(each, str):
@@ -119,8 +113,8 @@ def texts_of(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _text_of_bytes(data: bytes) -> str | None:
-    """Returns the text that bytes are; 32 that cannot be one are a digest, in hexadecimal digits. None
-    for others.
+    """Returns the text in UTF-8 bytes. Returns 32 bytes that are not printable text as a digest in hexadecimal digits,
+    and None for other bytes.
     """
     try:
         text = data.decode()
@@ -132,7 +126,7 @@ def _text_of_bytes(data: bytes) -> str | None:
 
 
 def digits_of(value: Any) -> str:
-    """Returns a whole number as its digits, with a minus sign if it has one.
+    """Returns the digits of a whole number, with its minus sign.
 
     Raises NoDigits for texts, booleans, fractions, and numbers that may have lost digits.
     """
@@ -140,7 +134,7 @@ def digits_of(value: Any) -> str:
         raise NoDigits(NESTED if isinstance(value, Mapping) else NOT_TEXT)
     try:
         return str(_whole(value))
-    except ValueError:  # more digits than Python is willing to write out
+    except ValueError:  # Python limits how many digits it converts to text
         raise NoDigits(NOT_TEXT) from None
 
 
@@ -178,5 +172,5 @@ def _of_decimal(value: Decimal) -> int:
 def _limit(value: Any) -> int:
     if isinstance(value, ShortFloat):
         return value.limit
-    # NumPy's numbers know their size.
+    # NumPy's numbers have their size as an attribute.
     return _LIMITS_BY_BYTES.get(getattr(value, "itemsize", 8), EXACT_LIMIT)

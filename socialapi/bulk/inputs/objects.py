@@ -1,4 +1,4 @@
-"""Makes blocks of mappings, whose keys may differ from one to the next."""
+"""Makes blocks of rows from mappings with different keys."""
 
 import contextlib
 import functools
@@ -26,38 +26,38 @@ T = TypeVar("T")
 
 LAYOUTS_KEPT: Final = 256
 MAX_NAMES_KEPT: Final = 500
-"""Of a layout that is remembered."""
+"""The most names of a layout that is cached."""
 MAX_KEYS_COMPARED: Final = 16
-"""Of objects with more keys, the values of most would be fetched for nothing."""
+"""The most keys of objects that are compared as columns: with more keys, most of the work would be wasted."""
 MAX_NAMES_PER_OBJECT: Final = 10_000
-"""More are data: each of them would be looked at."""
+"""The most names that an object may have. More names are probably data."""
 OBJECTS_JUDGED: Final = 1_000
-"""The first objects of a file, whose names are those of the file."""
+"""The number of objects at the beginning of a file whose names count as the names of the file."""
 _LISTS_JUDGED: Final = 8
-"""The lists of a file, each of at least `BYTES_PER_BLOCK`, after which fewer objects must do."""
+"""The number of lists, each of at least `BYTES_PER_BLOCK`, after which fewer objects are enough."""
 _MAX_DIGITS: Final = 9
-"""Of an index in a path."""
+"""The most digits of an index in a path."""
 _MAX_DEPTH: Final = 8
-"""Of objects within each other whose names are looked at."""
+"""The depth to which nested objects are searched for names."""
 _KEPT_LENGTH: Final = 20_000
-"""Of the names of a layout that is remembered, together."""
+"""The largest total length of the names of a layout that is cached."""
 
 NOT_AN_OBJECT: Final = RowProblem("is not a JSON object")
 MANY_NAMES: Final = RowProblem(f"has more than {MAX_NAMES_PER_OBJECT:,} names")
 
 Item = tuple[Any, int]
-"""A value, or the fault that is in its place, and the line on which it begins."""
+"""A value, or the problem with it, and the number of its first line."""
 Object = Mapping[Any, Any] | RowProblem
-"""A mapping, or why there is none."""
+"""A mapping, or the problem with the value in its place."""
 Keys = tuple[Any, ...]
 Found = tuple[tuple[str, ...], L]
-"""The names of an object, sorted, and their layout."""
+"""The sorted names of an object, and their layout."""
 
 
 class ObjectBlocks(Generic[L]):
-    """Makes blocks of objects with the same keys, and remembers the layouts of keys.
+    """Makes blocks of objects with the same keys, and caches the layouts of keys.
 
-    Objects of an export have a few sets of keys; more of them cost time, not memory.
+    Exports have few sets of keys. Many sets cost time, but not memory.
     """
 
     def __init__(self, selection: Selection[L]) -> None:
@@ -67,10 +67,10 @@ class ObjectBlocks(Generic[L]):
     def blocks(
         self, objects: Sequence[Object], first_number: int, lines: Sequence[int] | None = None
     ) -> Iterator[Block[L]]:
-        """Yields the objects in blocks, which end where the set of keys changes.
+        """Yields the objects in blocks. A block ends where the set of keys changes.
 
-        Keys that contradict each other are a fault of their objects. Raises InvalidInput if all of the
-        first objects have such keys.
+        Objects with contradictory keys are unreadable rows. Raises InvalidInput if all of the first objects have such
+        keys.
         """
         if first_number == 1:
             self._look_at([each for each in objects if each.__class__ is dict])
@@ -101,7 +101,7 @@ class ObjectBlocks(Generic[L]):
             start = stop
 
     def _look_at(self, objects: Sequence[Any]) -> None:
-        """Shows the selection the values of the first dictionaries by their keys."""
+        """Passes the first values of the dictionaries to the selection, by their keys."""
         names = names_of(objects[: rows_looked_at(COLUMNS_LOOKED_AT)])[:COLUMNS_LOOKED_AT]
         objects = objects[: rows_looked_at(len(names))]
         self._selection.look_at((name, [each.get(name) for each in objects]) for name in names)
@@ -109,8 +109,8 @@ class ObjectBlocks(Generic[L]):
     def _block_of_equal(
         self, objects: Sequence[Object], first_number: int, lines: Sequence[int] | None
     ) -> Block[L] | None:
-        """Returns the block of dictionaries with the same keys, as nearly all have; None if that
-        takes a look at each.
+        """Returns the block if all objects are dictionaries with the same few keys, which is the usual case; None
+        otherwise.
         """
         if set(map(type, objects)) != {dict}:
             return None
@@ -118,7 +118,7 @@ class ObjectBlocks(Generic[L]):
         keys = tuple(dictionaries[0])
         if len(keys) > MAX_KEYS_COMPARED or set(map(len, dictionaries)) != {len(keys)}:
             return None
-        try:  # as many keys, and all of these, are the same
+        try:  # the same number of keys, and all of these keys, mean the same keys
             cells = {key: list(map(itemgetter(key), dictionaries)) for key in keys}
         except KeyError:
             return None
@@ -139,7 +139,7 @@ class ObjectBlocks(Generic[L]):
         return self._remembered_layout_of(keys) if is_small else self._new_layout(keys)
 
     def _new_layout(self, keys: Keys) -> Found[L]:
-        # Sorted, so that what is made of an object does not depend on the order of its keys.
+        # Sorted, so that the result does not depend on the order of the keys.
         names = tuple(sorted(filter(_is_text, keys)))
         return names, self._selection.of_keys(names)
 
@@ -149,8 +149,8 @@ def _is_text(key: Any) -> bool:
 
 
 def _keys_of(objects: Sequence[Object]) -> list[Keys]:
-    """Returns the keys of each object. What is no object has those of the one before it, or of the first
-    one, so that it does not end a block.
+    """Returns the keys of each object. An unreadable row gets the keys of the object before it, or of the first object,
+    so that it does not end a block.
     """
     last: Keys = next((tuple(item) for item in objects if not isinstance(item, RowProblem)), ())
     return [last := last if isinstance(item, RowProblem) else tuple(item) for item in objects]
@@ -171,7 +171,7 @@ def _block(objects: Sequence[Object], found: Found[L], first_number: int, lines:
 
 
 def names_of(objects: Sequence[Object]) -> Sequence[str]:
-    """Returns every name that some of the objects have."""
+    """Returns all names of these objects."""
     return tuple(
         dict.fromkeys(
             key for item in objects if not isinstance(item, RowProblem) for key in item if isinstance(key, str)
@@ -180,9 +180,7 @@ def names_of(objects: Sequence[Object]) -> Sequence[str]:
 
 
 def with_paths(objects: Sequence[Any], selection: Selection[Any]) -> Sequence[Any]:
-    """Returns the objects as the selection flattens them, and with them what they have at paths that were given as names
-    and are none of theirs.
-    """
+    """Returns the objects as the selection flattens them, and adds their values at the given paths."""
     objects, paths = selection.flattened(objects), selection.paths
     if not paths:
         return objects
@@ -194,7 +192,7 @@ def _at_paths(item: Mapping[Any, Any], paths: Sequence[str]) -> Mapping[str, Any
 
 
 def value_at(item: Any, path: str) -> Any:
-    """Returns what is at a path of names and indexes; of a list, what each of its items has there."""
+    """Returns the value at a path of names and indexes. For a list, returns the values at that path in each item."""
     found = item
     for step in path.split("."):
         if isinstance(found, Mapping):
@@ -209,14 +207,14 @@ def value_at(item: Any, path: str) -> Any:
 
 
 def check_names(names: Sequence[str], objects: Iterable[Any], selection: Selection[Any]) -> None:
-    """Raises InvalidInput if the first objects, which have these names, show that the input cannot be used."""
+    """Raises InvalidInput if these names of the first objects show that the input cannot be used."""
     with advice_on_paths(objects, selection):
         selection.check_keys(names)
 
 
 @contextlib.contextmanager
 def advice_on_paths(objects: Iterable[Any], selection: Selection[Any]) -> Iterator[None]:
-    """Adds to an InvalidInput how to name what is within the objects."""
+    """Adds advice to an InvalidInput if a nested object has a known name."""
     try:
         yield
     except InvalidInput as error:
@@ -224,7 +222,7 @@ def advice_on_paths(objects: Iterable[Any], selection: Selection[Any]) -> Iterat
         if (path := next(known, None)) is None:
             raise
         advice = (
-            f"; what is within objects is named by its path, as in --column {selection.role_of(_last(path))}={path}"
+            f"; for a value in a nested object, give its path, as in --column {selection.role_of(_last(path))}={path}"
         )
         raise InvalidInput(error.message + advice) from None
 
@@ -234,7 +232,7 @@ def _last(path: str) -> str:
 
 
 def _paths_in(item: Any, before: str = "", depth: int = 0) -> Iterator[str]:
-    """Yields the paths of values within the objects of an object."""
+    """Yields the paths of the values in nested objects."""
     for name, value in item.items() if isinstance(item, Mapping) and depth < _MAX_DEPTH else ():
         if isinstance(value, Mapping):
             yield from _paths_in(value, f"{before}{name}.", depth + 1)
@@ -265,10 +263,10 @@ def _objects_of(items: Sequence[Item], selection: Selection[Any]) -> Sequence[Ob
 
 
 def blocks_of_items(items: Iterator[Item | tuple[()]], selection: Selection[L], expected: str) -> Iterator[Block[L]]:
-    """Yields the items of a file in blocks; one that is no mapping is a row with a fault.
+    """Yields the items of a file in blocks. An item that is not a mapping becomes an unreadable row.
 
-    Raises InvalidInput if all of the first items are such, saying what was `expected`, or if they
-    lack what the selection needs; NoRows if there are none.
+    Raises NoRows if there are no items. Raises InvalidInput if none of the first items is a mapping (`expected` says
+    what was expected), or if they lack something that the selection needs.
     """
     objects = ObjectBlocks(selection)
     number, is_checked = 1, False

@@ -1,7 +1,7 @@
-"""Blocks of rows as columns, and the interface of the readers that return them.
+"""Blocks of rows stored as columns, and the interface of the readers that return them.
 
-A reader asks the job's `Selection` which columns to read. The answer is a layout, and each block
-carries the layout of its columns.
+A reader asks the job's `Selection` which columns to read. The answer is a layout, and each block has the layout of
+its columns.
 """
 
 import abc
@@ -26,21 +26,21 @@ from socialapi.models.validation import invalid
 from socialapi.reports import RowIssue
 
 ROWS_PER_BLOCK: Final = 1_250
-"""Rows that are read, or encoded, at once: few enough that other tasks wait at most about 10 ms."""
+"""The number of rows read or encoded at once, which is small enough that other tasks wait at most about 10 ms."""
 BYTES_PER_BLOCK: Final = 1_048_576
-"""The bytes of a file after which a block ends, however few rows it has: one row may be this long."""
+"""The number of bytes after which a block ends, even if it has few rows. A single row may be this long."""
 COLUMNS_LOOKED_AT: Final = 500
 _CELLS_LOOKED_AT: Final = 50_000
 ROWS_PER_STEP: Final = 250
-"""Rows checked at a time: the slowest ones, with unusual phone numbers, take 40 microseconds each."""
+"""The number of rows checked at once. The slowest rows, with unusual phone numbers, take 40 microseconds each."""
 
 
 @attrs.frozen
 class RowProblem(FrozenRecord):
-    """Why a row could not be read as it should.
+    """The reason why a row is unreadable or ambiguous.
 
-    `column` is the first column with the fault, counted from 1, or None; `columns` are all of them.
-    `surplus` are the cells after the last column that has a name.
+    `column` is the number of the first affected column, from 1, or None; `columns` are the numbers of all affected
+    columns. `surplus` are the cells after the last column with a name.
     """
 
     reason: str
@@ -51,11 +51,11 @@ class RowProblem(FrozenRecord):
 
 @attrs.frozen
 class FileVersion(FrozenRecord):
-    """What identifies the content of a file at an address, as far as its store says."""
+    """The identity of a remote file's content, as far as its store reports it."""
 
     size: int | None
     etag: str | None = None
-    """Only a strong one, which is another one for any other content."""
+    """The ETag, if it is a strong one, which differs whenever the content differs."""
     changed_at: str | None = None
 
 
@@ -66,7 +66,7 @@ class BinaryFile(Protocol):
     """An open file, pipe or download that returns bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """Returns the next bytes, at most `size`; none at the end."""
+        """Returns the next bytes, at most `size`; no bytes at the end."""
 
 
 class ArrowStream(Protocol):
@@ -79,10 +79,11 @@ class ArrowStream(Protocol):
 
 
 class TableForm(NamedTuple):
-    """Where a CSV or TSV file names its columns.
+    """How a CSV or TSV file names its columns.
 
-    Without a `header`, columns are numbered from 1. `header_line` is the number of the line of names if the caller
-    gave it. Unless the reader `guesses`, it refuses a file whose names are below other lines. With a `layout` nothing is guessed.
+    Without a `header`, columns are numbered from 1. `header_line` is the number of the line with the names, if the
+    caller gave it. If `guesses` is false, a file whose names are below other lines is refused. A `layout` replaces
+    all guesses.
     """
 
     header: bool = True
@@ -105,31 +106,31 @@ class TableForm(NamedTuple):
         return () if self.layout is None or self.layout.delimiter is None else (self.layout.delimiter,)
 
     def check(self) -> None:
-        """Raises InvalidInput for options that make no sense."""
+        """Raises InvalidInput if the options contradict each other."""
         if self.header_line is not None and (not self.header or self.header_line < 1):
-            raise invalid("header_line", "is the number of the line that names the columns, and takes a header")
+            raise invalid("header_line", "must be the number of the line that names the columns, without header=False")
 
 
 ANY_FORM: Final = TableForm()
 
 
 class Layout(Protocol):
-    """What the columns of a block hold. `positions` are those of its columns among all names."""
+    """The meaning of the columns of a block."""
 
     @property
     def positions(self) -> Sequence[int]:
-        """Which columns are read, in the order in which a block has them."""
+        """The positions of the columns to read among all names, in the order of the block."""
 
     @property
     def key(self) -> int | None:
-        """The index of the column of keys among those that are read; None if there is none."""
+        """The index of the key column among the columns of the block; None if there is none."""
 
     @property
     def roles(self) -> AbstractSet[tuple[str, str]]:
-        """The name of each column, and what it is read as."""
+        """The name of each column to read, and the field that it is read as."""
 
     def is_row(self, cells: Sequence[str]) -> bool | None:
-        """Returns whether these cells, one for each name, are a row by themselves; None if they may be."""
+        """Returns whether these cells, one for each name, are a complete row; None if they may be one."""
 
 
 def rows_looked_at(columns: int) -> int:
@@ -142,12 +143,12 @@ L_co = TypeVar("L_co", bound=Layout, covariant=True)
 
 @attrs.frozen(eq=False, repr=False)
 class Block(Generic[L_co]):
-    """Consecutive rows of an input, as columns.
+    """Consecutive rows of an input, stored as columns.
 
-    `first_number` is the number of the first of `size` rows. A cell is a text or, from a typed source,
-    any value; None is no value. By index, `unreadable` has the rows that could not be read, and `ambiguous`
-    the rows whose cells may belong to other columns. `lines` are the lines on which the rows begin,
-    or None if the input has no lines.
+    `first_number` is the number of the first of `size` rows. A cell is a text or, from a typed source, any value;
+    None means no value. `unreadable` has the problem of each row that could not be read, by index, and `ambiguous`
+    the problem of each row whose cells may belong to other columns. `lines` are the numbers of the lines on which the
+    rows begin, or None if the input has no lines.
     """
 
     first_number: int
@@ -158,13 +159,13 @@ class Block(Generic[L_co]):
     ambiguous: Mapping[int, RowProblem] = {}
     lines: Sequence[int] | None = None
     is_text: bool = False
-    """Whether every cell is a text, and messages may name a column by its number in the table."""
+    """Whether all cells are texts, so that messages may give the number of a column in the table."""
 
     def __len__(self) -> int:
         return self.size
 
     def part(self, start: int, stop: int) -> Self:
-        """Returns the rows from one index up to another, or up to the last one."""
+        """Returns the rows from index `start` up to, but not including, `stop`."""
         stop = min(stop, self.size)
         if start == 0 and stop == self.size:
             return self
@@ -183,8 +184,8 @@ class Block(Generic[L_co]):
         return (self.part(start, start + ROWS_PER_STEP) for start in range(0, self.size, ROWS_PER_STEP))
 
     def location_of(self, index: int, column: int | None = None) -> str:
-        """Returns where a row is, as the beginning of a message: `line 5, column 3: `. It is empty if
-        that is unknown.
+        """Returns the location of a row as the beginning of a message, such as `line 5, column 3: `; an empty text if
+        it is unknown.
         """
         if self.lines is None:
             return ""
@@ -196,41 +197,41 @@ def _between(found: Mapping[int, RowProblem], start: int, stop: int) -> Mapping[
 
 
 def note_names(selection: Any, names: Collection[str]) -> None:
-    """Notes the names of a file. Raises NamesChanged where they are not those of its layout."""
+    """Records the column names of a file. Raises NamesChanged if they differ from its layout."""
     selection.files.note(names=list(names))
     if (layout := selection.form.layout) is not None and (changes := layout.changes(list(names), by_name(selection))):
         raise NamesChanged(changes)
 
 
 def by_name(selection: Any) -> Callable[[str], str]:
-    """Returns what tells as what a column is read by its name alone."""
+    """Returns a function that returns the field for a column name, without the given columns and without a layout."""
     plain = attrs.evolve(selection, form=ANY_FORM, given={}, files=FoundFiles(), noted={}, remarks=[])
     role_of: Callable[[str], str] = plain.role_of
     return role_of
 
 
 class Selection(Protocol[L_co]):
-    """The columns that a job looks for in its input, and its wording of errors."""
+    """The columns that a job reads from its input, and its wording of errors."""
 
     @property
     def form(self) -> TableForm:
-        """Where a table names its columns."""
+        """How a table names its columns."""
 
     @property
     def files(self) -> FoundFiles:
-        """What was understood of the files, for a layout."""
+        """The properties of the files that were read, for a layout."""
 
     @property
     def remarks(self) -> list[RowIssue]:
-        """Warnings about the input as a whole or one of its columns, for the report. Their row is 0."""
+        """Warnings about the whole input or one of its columns, for the report. Their row is 0."""
 
     @property
     def paths(self) -> Sequence[str]:
-        """The names that were given and may be paths into objects, as `properties.email` is."""
+        """The given names that may be paths into objects, such as `properties.email`."""
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
-        """Returns objects, or faults in their place, with what they have in an object within them, if its
-        members are known to be theirs.
+        """Returns the objects with the members of nested objects whose meaning is known. Problems in place of objects
+        are returned unchanged.
         """
 
     @property
@@ -239,7 +240,7 @@ class Selection(Protocol[L_co]):
 
     @property
     def items(self) -> str:
-        """The items that an iterable may have, for a message."""
+        """The classes of items that an iterable may have, for a message."""
 
     @property
     def instead_of_paths(self) -> str:
@@ -247,7 +248,7 @@ class Selection(Protocol[L_co]):
 
     @property
     def why_no_xml(self) -> str | None:
-        """The reason why XML feeds are refused; None if they are read."""
+        """The reason why XML feeds are refused; None if they are accepted."""
 
     @property
     def models(self) -> tuple[type, ...]:
@@ -255,34 +256,32 @@ class Selection(Protocol[L_co]):
 
     @property
     def bundles(self) -> tuple[type, ...]:
-        """The classes of items that have any number of rows."""
+        """The classes of items that contain any number of rows."""
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> L_co:
-        """Returns the layout of a table, whose names are on this line of a file.
+        """Returns the layout of a table whose names are on this line of a file.
 
-        Raises InvalidInput for a table that cannot be used.
+        Raises InvalidInput if the table cannot be used.
         """
 
     def of_keys(self, names: Sequence[str]) -> L_co:
-        """Returns the layout of objects with these keys, whatever is missing."""
+        """Returns the layout of objects with these keys, even if required ones are missing."""
 
     def role_of(self, name: str) -> str:
-        """Returns what a name is read as if there is no other; empty for nothing.
+        """Returns the field for a column name, if it is the only column; an empty text if the column is ignored.
 
-        Among other names it depends at most on those that are read as the same.
+        The names of other columns matter only if they are read as the same field.
         """
 
     def knows_any(self, names: Sequence[str]) -> bool:
-        """Returns whether some of these names are read."""
+        """Returns whether any of these names is read."""
 
     def check_keys(self, names: Collection[str]) -> None:
-        """Raises InvalidInput if the first objects, which have these keys, show that the input
-        cannot be used.
-        """
+        """Raises InvalidInput if the keys of the first objects show that the input cannot be used."""
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
-        """Looks at the first cells of all columns of a file or of its first objects, also of those that
-        are not read.
+        """Examines the first cells of all columns of a file or of its first objects, including columns that are not
+        read.
         """
 
     def of_models(self, items: Sequence[Any]) -> tuple[L_co, Sequence[Sequence[Any]]]:
@@ -292,7 +291,7 @@ class Selection(Protocol[L_co]):
         """Yields the items of a bundle, one for each row."""
 
     def why_not(self, item: object) -> str:
-        """Returns why an item is not a row, to follow `item 3 ` in a message."""
+        """Returns why an item cannot be read as a row, to follow `item 3 ` in a message."""
 
 
 L = TypeVar("L", bound=Layout)
@@ -301,76 +300,76 @@ T = TypeVar("T")
 
 
 has_undecoded: Final = re.compile("[\udc80-\udcff]").search
-"""Finds what a byte that is not UTF-8 is read as."""
+"""Finds the characters that represent bytes that are not UTF-8."""
 
 
 def convert_from(encoding: str) -> str:
-    """Returns how a text file becomes UTF-8, for a message."""
+    """Returns advice on how to convert a text file to UTF-8, for a message."""
     return f"save the file as UTF-8, or convert it, for example with iconv -f {encoding} -t UTF-8 <file>"
 
 
 class NoRows(InvalidInput):
-    """The input has no rows. A reader raises it at the end, and notes why."""
+    """Raised at the end of an input without rows. A reader keeps the message for the report."""
 
 
 class Reader(abc.ABC, Generic[C]):
-    """The rows of an input in blocks of at most `ROWS_PER_BLOCK`, each read on demand.
+    """Reads the rows of an input on demand, in blocks of at most `ROWS_PER_BLOCK`.
 
-    If reading fails, the rows before the fault are returned first; the next step raises the error.
+    If reading fails, the reader first returns the rows before the error, and raises the error in the next step.
     """
 
     paths: Sequence[str] = ()
     """The files of an input of several files."""
     why_empty: str | None = None
-    """Of an input without rows that has ended, why there are none, as far as there is more to
-    say.
-    """
+    """The reason why an input had no rows, once it has ended, if a reason is known."""
     why_not_flushed: str | None = "a file is read as fast as its rows can be sent"
-    """Why rows never wait for further ones; None for an asynchronous iterable, for which they do."""
+    """The reason why rows never wait for later rows; None for an asynchronous iterable, where they do."""
     on_first_row: Callable[[], None] = staticmethod(lambda: None)
-    """Called before the first row waits."""
+    """Called when a row begins to wait for later rows."""
 
     @property
     @abc.abstractmethod
     def fraction_read(self) -> float | None:
-        """How much of the input is read, from 0 to 1; None when its size is not known."""
+        """The share of the input that was read, from 0 to 1; None if its size is unknown."""
 
     @abc.abstractmethod
     async def read_block(self) -> C | None:
-        """The next rows, at least one; None at the end.
+        """Returns the next rows, at least one; None at the end.
 
-        Raises InvalidInput when the input cannot be used, and what an iterable itself raises.
+        Raises InvalidInput if the input cannot be used, and any error that an iterable raises.
         """
 
     @abc.abstractmethod
     async def aclose(self) -> None:
-        """Lets go of the input. May be called at any time and more than once."""
+        """Releases the input. May be called at any time and more than once."""
 
     @property
     def has_block(self) -> bool:
-        """Whether a block is there that came with the one before."""
+        """Whether another block is ready that came with the previous one."""
         return False
 
     def end_block(self) -> None:
-        """Has the pending `read_block` return the rows that wait, or None if none do."""
+        """Makes the pending `read_block` return the collected rows, or None if there are none."""
 
     def leave_out(self, paths: Sequence[str | os.PathLike[str]]) -> None:
-        """Removes these files, which the job itself writes, from what patterns match; named files stay."""
+        """Excludes the job's output files from the files that patterns match. Files given by name are kept."""
 
     def find(self) -> Sequence[str]:
-        """Returns the files of an input of several files, and asks stores which match a pattern. To be
-        called in a thread.
+        """Returns the files of an input of several files, after asking stores which files match a pattern. Call it in a
+        thread.
         """
         return self.paths
 
     def version_of(self, address: str) -> FileVersion:
-        """Returns the version in which the job reads the file at an address, and asks its store for it.
-        To be called in a thread. Raises InvalidInput if there is no such file.
+        """Returns the version in which the job reads the file at an address, after asking its store. Call it in a
+        thread. Raises InvalidInput if there is no such file.
         """
-        raise NotImplementedError  # only readers of files are given addresses
+        raise NotImplementedError  # only readers of files have addresses
 
     def file_row_of(self, number: int) -> tuple[str, int] | None:
-        """Returns which of several files has the row of this number, and the row's number there."""
+        """Returns the name of the file that has the row with this number, and the row's number in that file; None for a
+        single file.
+        """
         return None
 
     def __aiter__(self) -> Self:
@@ -392,13 +391,13 @@ class Reader(abc.ABC, Generic[C]):
 
 
 CUT: Final = ()
-"""Ends a list early: comes between two items that must not share one."""
+"""Ends a list early if it comes between two items."""
 
 
 def in_lists(items: Iterable[T | tuple[()]]) -> Iterator[list[T]]:
-    """Yields the items in lists of at most `ROWS_PER_BLOCK`, which `CUT` ends earlier.
+    """Yields the items in lists of at most `ROWS_PER_BLOCK`. `CUT` ends a list early.
 
-    If iterating raises, the items before the error come first.
+    If the iterator raises an error, yields the items before it first.
     """
     iterator = iter(items)
     error: Exception | None = None
@@ -422,35 +421,35 @@ THREAD_NAME: Final = "socialapi-reader"
 
 
 class ThreadedReader(Reader[Block[L]], Generic[L]):
-    """Opens, reads and parses in a thread, one block at a time.
+    """Opens, reads and parses an input in a thread, one block at a time.
 
-    Nothing waits for the thread: a pipe, a network drive or a database may never answer, and then
-    neither closing the reader nor the exit of the program may hang.
+    Nothing waits for the thread: a pipe, a network drive or a database may never respond, and even then, the program
+    must be able to close the reader and exit.
     """
 
     def __init__(self) -> None:
         self._blocks = self._read()
         self._step: Future[Block[L] | None] | None = None
-        self._lock = threading.Lock()  # held for moments only, never while the input is read
+        self._lock = threading.Lock()  # never held while the input is read
         self._at_work = False
         self._closed = False
         self._finished = False
 
     @abc.abstractmethod
     def _read(self) -> Generator[Block[L], None, None]:
-        """Yields the rows as they are asked for; closing it releases the input."""
+        """Yields the rows on demand. Closing the generator releases the input."""
 
     @abc.abstractmethod
     def _fraction(self) -> float | None:
-        """Returns how much is read before the end is seen."""
+        """Returns the share of the input that was read, before the end is reached."""
 
     @property
     def fraction_read(self) -> float | None:
-        """The share of the input that is read; None when its size is not known, as of a pipe."""
+        """The share of the input that was read; None if its size is unknown, as for a pipe."""
         return 1.0 if self._finished else self._fraction()
 
     async def read_block(self) -> Block[L] | None:
-        """The next rows of the input. After a step that was cancelled, those that it was to return."""
+        """Returns the next rows of the input. After a cancelled call, returns the rows that it would have returned."""
         if self._step is None:
             self._step = Future()
             self._step.set_running_or_notify_cancel()
@@ -465,8 +464,8 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
                 self._step = None
 
     async def aclose(self) -> None:
-        """Lets go of the input; if it is being read, as soon as the system returns from that,
-        without waiting for it.
+        """Releases the input without waiting for the thread. If the input is being read, it is released once the system
+        returns.
         """
         with self._lock:
             self._closed = True
@@ -480,16 +479,16 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
             block = next(self._blocks, None)
         except NoRows as empty:
             self.why_empty: str | None = empty.message
-        except Exception as error:  # noqa: BLE001 - handed over to whoever waits for the step
+        except Exception as error:  # noqa: BLE001 - raised where the step is awaited
             failure = error
-        except BaseException as error:  # noqa: BLE001 - libraries that are not written in Python have some of their own
-            failure = InvalidInput(f"reading broke off: {type(error).__name__}")
+        except BaseException as error:  # noqa: BLE001 - native libraries raise some that are not of class Exception
+            failure = InvalidInput(f"reading failed: {type(error).__name__}")
         try:
             with self._lock:
                 self._at_work = False
                 self._finished = self._finished or block is None
                 if self._closed:
-                    with contextlib.suppress(Exception):  # whoever would hear of it has left
+                    with contextlib.suppress(Exception):  # no caller is left to handle it
                         self._blocks.close()
         finally:
             if failure is not None:

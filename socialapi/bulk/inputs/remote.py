@@ -271,7 +271,7 @@ class Stores:
                 self._file_systems[scheme] = _fsspec().filesystem(scheme, **options)
             except ImportError:
                 package = {"gs": "gcsfs", "abfs": "adlfs"}.get(scheme, "'aiosocialapi[remote]'")
-                raise InvalidInput(f"reading {scheme}:// takes one more library: pip install {package}") from None
+                raise InvalidInput(f"reading {scheme}:// needs another package: pip install {package}") from None
         return self._file_systems[scheme]
 
 
@@ -279,9 +279,7 @@ def _fsspec() -> Any:
     try:
         import fsspec.asyn
     except ImportError:
-        raise InvalidInput(
-            "reading from addresses takes one more library: pip install 'aiosocialapi[remote]'"
-        ) from None
+        raise InvalidInput("reading remote files needs another package: pip install 'aiosocialapi[remote]'") from None
     return fsspec
 
 

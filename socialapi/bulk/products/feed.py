@@ -148,10 +148,10 @@ class ProductColumns:
         for field, names in (mapping or {}).items():
             with faults:
                 if field not in (*FIELDS, _CURRENCY):
-                    raise _no_field(field, "a column is given as field and name")
+                    raise _no_field(field, "give a column as field and name")
                 given[field] = names_given(names)
                 if len(given[field]) > 1 and field != IMAGES:
-                    raise InvalidInput(f"{field} comes from one column, and {len(given[field])} are given")
+                    raise InvalidInput(f"{field} must come from one column, but {len(given[field])} are given")
                 if field in PRICES and any(map(is_in_small_units, given[field])):
                     raise InvalidInput(
                         f"{field} cannot be read from {quoted(given[field][0])}, which is in cents or micros: name the "
@@ -350,7 +350,7 @@ def _constant(field: str, value: str | int) -> str | int:
             raise InvalidInput("the constant currency must be an ISO 4217 currency code, for example USD")
         return code
     if field not in FIELDS:
-        raise _no_field(field, "a constant is given as field and value")
+        raise _no_field(field, "give a constant as field and value")
     if field == "id":
         raise InvalidInput("id cannot be a constant: each product needs its own")
     reading = read_text(field, str(value).strip())

@@ -71,8 +71,8 @@ class LoadJournal:
         last = await self.journal.last_row()
         if rows < last:
             raise InvalidInput(
-                f"the input is not what it was when the journal was written: it had at least {last:,} rows, and now has "
-                f"{rows:,}; give the same input, or another journal"
+                f"the input has changed since the journal was written: it had at least {last:,} rows, and now has "
+                f"{rows:,}; give the same input or another journal"
             )
 
     async def known_before(self, products: int) -> int:

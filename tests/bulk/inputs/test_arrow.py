@@ -291,7 +291,7 @@ async def test_columns_of_the_same_name_are_two_columns() -> None:
     ids=["pandas", "polars", "pyarrow"],
 )
 async def test_one_column_is_no_table_and_is_told_how_it_becomes_one(column: Any) -> None:
-    with pytest.raises(InvalidInput, match=r"read: one \w+ is a column, not a table; give a table") as error:
+    with pytest.raises(InvalidInput, match=r"read: a \w+ is a single column: make a table") as error:
         await read(column)
     assert "secret" not in repr(error.value)
 
@@ -299,10 +299,10 @@ async def test_one_column_is_no_table_and_is_told_how_it_becomes_one(column: Any
 @pytest.mark.parametrize(
     ("names", "says"),
     [
-        (["email", "email"], r"it has 2 columns called \"email\"; give each column a name of its own"),
-        (["x", "x"], r"it has 2 columns called \"x\"; "),
-        ([7, 7], r"it has 2 columns called \"7\"; "),
-        (["secret@example.com"] * 2, "it has 2 columns called <hidden>; "),
+        (["email", "email"], r"it has 2 columns called \"email\": give each column a different name"),
+        (["x", "x"], r"it has 2 columns called \"x\": "),
+        ([7, 7], r"it has 2 columns called \"7\": "),
+        (["secret@example.com"] * 2, "it has 2 columns called <hidden>: "),
     ],
 )
 async def test_columns_of_the_same_name_that_a_library_does_not_hand_out_are_named(names: Any, says: str) -> None:
@@ -330,10 +330,10 @@ class NoTable:
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        (pandas.DataFrame({"m": ["x", 1]}), 'column "m" holds values of several types; make all of them texts'),
-        (pandas.DataFrame({"a@b.example": ["x", 1]}), "column <hidden> holds values of several types"),
-        (polars.Series(["a@b.example"]), "one Series is a column, not a table; give a table in which it has a name"),
-        (NoTable(), r"it is damaged, or not a table that pyarrow knows \(ValueError\)"),
+        (pandas.DataFrame({"m": ["x", 1]}), 'column "m" has values of several types: convert them all to text'),
+        (pandas.DataFrame({"a@b.example": ["x", 1]}), "column <hidden> has values of several types"),
+        (polars.Series(["a@b.example"]), "a Series is a single column: make a table that names it"),
+        (NoTable(), r"it is damaged, or pyarrow does not support it \(ValueError\)"),
     ],
 )
 async def test_what_is_no_table_is_refused_in_our_own_words(table: Any, says: str) -> None:
@@ -367,9 +367,7 @@ async def test_without_the_library_it_is_said_how_to_install_it(monkeypatch: pyt
     file = in_parquet(pyarrow.table(PEOPLE))
     monkeypatch.setattr(builtins, "__import__", without("pyarrow"))
     for records, what in ((file, "Parquet"), (polars.DataFrame(PEOPLE), "a table")):
-        with pytest.raises(
-            InvalidInput, match=rf"reading {what} takes one more library: pip install 'aiosocialapi\[arrow"
-        ):
+        with pytest.raises(InvalidInput, match=rf"reading {what} needs pyarrow: pip install 'aiosocialapi\[arrow"):
             await read(records)
 
 
@@ -434,7 +432,9 @@ async def test_a_damaged_parquet_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"crm\.parquet: the Parquet file cannot be read: it is damaged"):
         await read(path)
     write(path, "email\na@b.example\n")
-    with pytest.raises(InvalidInput, match=r"crm\.parquet: this is not Parquet, whatever its name says"):
+    with pytest.raises(
+        InvalidInput, match=r"crm\.parquet: this is not a Parquet file, although its name ends in .parquet"
+    ):
         await read(path)
     write(path, "")
     assert await why_empty(path) == f"{path}: the file is empty"
@@ -460,7 +460,7 @@ async def test_parquet_does_not_come_through_a_pipe_or_out_of_an_archive(tmp_pat
     os.mkfifo(tmp_path / "pipe")
     writing = asyncio.create_task(asyncio.to_thread((tmp_path / "pipe").write_bytes, whole))
     for name in ("crm.parquet.gz", "pipe"):
-        with pytest.raises(InvalidInput, match="takes a file: neither an archive nor a pipe will do"):
+        with pytest.raises(InvalidInput, match="only be read from a file, not from an archive or a pipe"):
             await read(tmp_path / name)
     await writing
 
@@ -523,4 +523,4 @@ async def test_a_number_of_a_word_that_there_is_not_ends_the_table_after_the_row
     ]
     rows, error = await read_until_error(pyarrow.Table.from_batches(batches), InvalidInput)
     assert values(rows) == [["a@b.example"], ["c@d.example"], []]
-    assert str(error).endswith("it is damaged, or not a table that pyarrow knows (KeyError)")
+    assert str(error).endswith("it is damaged, or pyarrow does not support it (KeyError)")

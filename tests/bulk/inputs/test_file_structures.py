@@ -95,8 +95,8 @@ async def test_elsewhere_it_ends_the_input_where_it_begins(delimiter: str, names
     found = await reading(sixty(delimiter, names))
     assert found.rows == [[f"p{i}@example.com"] for i in range(20)]
     assert found.error == (
-        "line 22, column 2: a quotation mark opens a cell that holds other rows of the file: remove the mark, or write it "
-        "twice within quotation marks"
+        "line 22, column 2: a quotation mark begins a cell that contains other rows of the file: remove the mark, or quote the cell "
+        "and double the mark"
     )
 
 
@@ -112,7 +112,7 @@ async def test_a_mark_that_swallows_products_ends_the_feed_where_it_begins() -> 
                 read += [row.shape["id"] for row in product_rows(block)]
     except InvalidInput as broken:
         error = broken.message
-    assert f"line 5, column {at + 1}: a quotation mark opens a cell that holds" in error
+    assert f"line 5, column {at + 1}: a quotation mark begins a cell that contains" in error
     assert read == ["p0", "p1", "p2"]
 
 
@@ -190,7 +190,7 @@ async def test_a_lone_mark_in_a_row_with_a_delimiter_too_many_swallows_no_row_in
         assert (len(found.rows), found.error) == (20, "")
     else:
         assert len(found.rows) == 5
-        assert re.match("line 7, column [1-3]: a quotation mark opens a cell that holds other rows", found.error)
+        assert re.match("line 7, column [1-3]: a quotation mark begins a cell that contains other rows", found.error)
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ async def test_comments_above_the_names_are_skipped(form: TableForm) -> None:
     found = await reading(f"{GOOGLE}{names}\n{ANN},ann,1,,,\n{BOB},bob,2,{CYD},+14155550132,\n", form=form)
     assert (found.rows, found.lines) == ([[ANN], [BOB, CYD, "+14155550132"]], [31, 32])
     assert found.remarks == [
-        "line 30 names the columns; what is above it is not read (header_line, --header-line says which line it is)"
+        "line 30 names the columns; the lines above it are ignored (choose another line with header_line or --header-line)"
     ]
 
 
@@ -282,7 +282,7 @@ async def test_what_deletes_does_not_guess_where_the_names_are() -> None:
     found = await reading(f"{TITLED}{ANN},+14155550132,Ann\n", form=NO_GUESS)
     assert found.rows == []
     assert found.error == (
-        "line 4 seems to name the columns, below lines that do not: to be sure, say so with header_line=4 or --header-line 4"
+        "line 4 seems to name the columns, but is not the first line: confirm it with header_line=4 or --header-line 4"
     )
     found = await reading(f"{TITLED}{ANN},+14155550132,Ann\n", form=TableForm(header_line=4, guesses=False))
     assert (found.rows, found.remarks) == ([[ANN, "+14155550132"]], [])
@@ -291,18 +291,18 @@ async def test_what_deletes_does_not_guess_where_the_names_are() -> None:
 @pytest.mark.parametrize("line", [3, 7])
 async def test_a_line_of_names_that_is_not_there_is_refused(line: int) -> None:
     found = await reading("a\n\n\nemail\n", form=TableForm(header_line=line))
-    assert found.error == f"line {line}, which header_line or --header-line gives, is blank or not there"
+    assert found.error == f"line {line}, given by header_line or --header-line, is blank or missing"
 
 
 @pytest.mark.parametrize("options", [{"header": False, "header_line": 1}, {"header_line": 0}])
 async def test_options_of_names_that_make_no_sense_are_refused(options: Any) -> None:
-    with pytest.raises(InvalidInput, match="header_line is the number of the line"):
+    with pytest.raises(InvalidInput, match="header_line must be the number of the line"):
         IdentifierColumns.of(None, IDENTIFIER_KINDS, TableForm(**options))
 
 
 async def test_names_are_for_tables_alone() -> None:
     found = await reading('{"email": "a@example.com"}', form=TableForm(header=False), name="people.json")
-    assert "are for CSV and TSV, and this is neither" in found.error
+    assert "work only for CSV and TSV files" in found.error
 
 
 # Lists without names -------------------------------------------------------------------------------------------------
@@ -337,21 +337,21 @@ async def test_columns_without_names_are_given_by_number(number: Any) -> None:
 async def test_rows_that_all_have_more_cells_than_names_are_refused() -> None:
     """As R writes them, with a column of row names that has none."""
     found = await reading("handle\tname\n1\tann_lee\tAnn\n2\tbob_ray\tBob\n")
-    assert found.error == "line 1: there are 2 names, and each row below has more cells: add the names that are missing"
+    assert found.error == "line 1: there are 2 names, and each row below has more cells: add the missing names"
 
 
 @pytest.mark.parametrize("again", ["handle,name", "HANDLE,Name", "Handle,NAME"])
 async def test_the_names_again_are_no_row(again: str) -> None:
     """As files that were joined have them."""
     found = await reading(f"handle,name\nann_lee,Ann\n{again}\nbob_ray,Bob\n")
-    assert found.rejected == {2: "repeats the names of the columns"}
+    assert found.rejected == {2: "repeats the column names"}
 
 
 @pytest.mark.parametrize("again", ["Email,Handle", "name,handle", "email,HANDLE,name", "id,handle"])
 async def test_other_names_in_the_middle_end_the_input_there(again: str) -> None:
     found = await reading(f"handle,email\nann_lee,{ANN}\nbob_ray,{BOB}\n{again}\n{CYD},cyd_lee\n")
     assert found.rows == [[ANN, "ann_lee"], [BOB, "bob_ray"]]
-    assert found.error.startswith("line 4: names columns again, and not as the first names do")
+    assert found.error.startswith("line 4: names the columns again, but differently")
 
 
 @pytest.mark.parametrize(
@@ -371,7 +371,7 @@ async def test_names_of_a_joined_file_are_noticed_by_columns_that_are_not_read_t
     rows = [row.format(n=n) for n in range(4)]
     found = await reading("\n".join([names, *rows, again, *rows]))
     assert len(found.rows) == 4
-    assert found.error.startswith("line 6: names columns again")
+    assert found.error.startswith("line 6: names the columns again")
 
 
 async def test_words_that_most_rows_have_in_a_column_are_no_names() -> None:
@@ -417,7 +417,8 @@ async def test_a_row_with_a_delimiter_in_a_cell_is_rejected_since_its_cells_are_
         (block,) = [each async for each in reader]
     (prepared,) = Preparer(now=datetime.datetime.now(datetime.UTC)).prepare(block)
     assert prepared.rejects == [
-        RowIssue(row, "", "has 4 cells where there are 3 columns: quote cells that have a delimiter") for row in (1, 4)
+        RowIssue(row, "", "has 4 cells where there are 3 columns: quote cells that contain a delimiter")
+        for row in (1, 4)
     ]
     (accepted,) = prepared.blocks
     assert list(accepted.columns[0][1]) == [hashlib.sha256(name).hexdigest() for name in (b"ann_lee", b"cyd_lee")]
@@ -427,7 +428,9 @@ async def test_a_row_with_a_delimiter_in_a_cell_is_rejected_since_its_cells_are_
 async def test_a_few_rows_with_a_cell_too_few_are_counted_in_a_warning(short: int, warns: str) -> None:
     rows = [f"{n},N{n},user_{n},Ulm" for n in range(20)] + [f"{n},user_{n},Ulm" for n in range(20, 20 + short)]
     found = await reading("\n".join(["id,name,twitter,city", *rows]))
-    expected = [f"{warns} fewer cells than there are names: where one is missing, those after it are read as others"]
+    expected = [
+        f"{warns} fewer cells than there are names: if a cell is missing, the cells after it are in wrong columns"
+    ]
     assert found.remarks == (expected if warns else [])
 
 
@@ -441,13 +444,15 @@ async def test_rows_with_another_delimiter_than_the_names_are_refused() -> None:
     assert found.error == "line 1: the names are separated by ';', and the rows below by ',': use one of them"
 
     found = await reading(f'name,email\n"Ann,{ANN}"\n"Bob,{BOB}"\n')
-    assert found.error.startswith("line 1: the rows below have one cell each, since whole lines are in quotation marks")
+    assert found.error.startswith(
+        "line 1: the rows below have one cell each, because entire lines are in quotation marks"
+    )
 
 
 async def test_a_title_that_is_a_name_is_no_line_of_names() -> None:
     found = await reading(f"Email\nName,Email\nAnn,{ANN}\nBob,{BOB}\n")
     assert found.error == (
-        "line 1: there is 1 name, and each row below has more cells: if line 2 names the columns, say so with "
+        "line 1: there is 1 name, and each row below has more cells: if line 2 names the columns, give "
         "header_line=2 or --header-line 2"
     )
 
@@ -481,14 +486,14 @@ async def test_a_half_of_a_character_at_the_end_of_a_file_that_was_cut_off_is_no
 @pytest.mark.parametrize(("names", "encoding"), [("メール,電話番号", "cp932"), ("Téléphone;Prénom", "latin-1")])
 async def test_names_in_another_encoding_are_the_reason_that_is_said(names: str, encoding: str) -> None:
     found = await reading(io.BytesIO(f"{names}\n{ANN},x\n".encode(encoding)))
-    assert found.error.startswith("the BytesIO: the names on line 1 are not UTF-8")
+    assert found.error.startswith("the BytesIO: the column names on line 1 are not UTF-8")
     assert found.error.endswith("iconv -f WINDOWS-1252 -t UTF-8 <file>")
 
 
 async def test_of_names_in_another_encoding_those_in_ascii_are_read_and_the_report_warns() -> None:
     found = await reading(io.BytesIO(f"Email;Téléphone\n{ANN};0171 3920012\n".encode("latin-1")))
     assert found.rows == [[ANN]]
-    assert found.remarks[0].startswith("the names on line 1 are not UTF-8, and such names are not known")
+    assert found.remarks[0].startswith("the column names on line 1 are not UTF-8")
 
 
 # JSON ----------------------------------------------------------------------------------------------------------------
@@ -539,7 +544,7 @@ async def test_an_error_says_how_to_name_what_is_within_objects() -> None:
     for content in (json.dumps({"results": NESTED}), NESTED):
         found = await reading(content, name="people.json")
         assert found.error.endswith(
-            "what is within objects is named by its path, as in --column email=properties.email"
+            "for a value in a nested object, give its path, as in --column email=properties.email"
         )
 
 

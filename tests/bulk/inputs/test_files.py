@@ -92,7 +92,7 @@ async def test_a_binary_file_is_called_what_it_is(tmp_path: Path, content: bytes
 async def test_a_binary_file_of_no_known_kind(tmp_path: Path) -> None:
     path = tmp_path / "crm.csv"
     write(path, b"email,phone\n" + b"x" * 600 + b"\x00" * 100)
-    assert "this looks like a binary file: give CSV, JSON, XML or Parquet, text in UTF-8" in await refusal(path)
+    assert "this looks like a binary file: give CSV, JSON or XML in UTF-8, or Parquet" in await refusal(path)
 
 
 async def test_a_pipe_is_read_though_its_size_is_not_known(tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ class PanickingFile:
 
 async def test_what_is_no_exception_ends_the_input_by_the_name_of_its_type() -> None:
     _, error = await asyncio.wait_for(read_until_error(PanickingFile(), InvalidInput), 10)
-    assert str(error) == "reading broke off: PanicError"
+    assert str(error) == "reading failed: PanicError"
 
 
 BLOCK: Final = Block(1, 1, IdentifierLayout((), ()), ())

@@ -27,7 +27,7 @@ Pack = Callable[[bytes], bytes]
 
 PACKS: list[Any] = [pytest.param(gzip.compress, id="gzip"), pytest.param(compress_zstd, id="zstd")]
 ENDINGS = {gzip.compress: "gz", compress_zstd: "zst"}
-CUT_OFF = "the archive ends before its end: it was cut off while it was written or copied"
+CUT_OFF = "the archive is incomplete: writing or copying it was interrupted"
 DAMAGED = "the archive is damaged and cannot be unpacked any further"
 
 

@@ -88,7 +88,7 @@ async def test_what_exists_is_no_pattern(tmp_path: Path, name: str) -> None:
 async def test_a_pattern_without_a_match_is_refused_at_once(tmp_path: Path) -> None:
     (tmp_path / "2026.csv").mkdir()
     for pattern in (f"{tmp_path}/*.csv", [f"{tmp_path}/*.csv"]):
-        with pytest.raises(InvalidInput, match="there is no such file, and no file that matches it as a pattern"):
+        with pytest.raises(InvalidInput, match="there is no such file, and no file matches it as a pattern"):
             open_users(pattern)
 
 
@@ -208,5 +208,5 @@ async def test_lock_files_that_were_left_behind_are_none_of_the_files(tmp_path: 
 
 async def test_a_pattern_that_matches_nothing_else_is_said(tmp_path: Path) -> None:
     write(tmp_path / "rejects.csv", "row,field,reason\n")
-    with pytest.raises(InvalidInput, match="no file matches the pattern but those that the job itself writes"):
+    with pytest.raises(InvalidInput, match="the pattern matches only files that the job itself writes"):
         job_of(ModelService(), f"{tmp_path}/*.csv", rejects=tmp_path / "rejects.csv")

@@ -51,16 +51,16 @@ async def test_a_path_may_be_anything_path_like(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("records", "says"),
     [
-        (b"crm.csv", "records in bytes are not supported: give the path of a file"),
-        (bytearray(b"email"), "records in bytearray are not supported"),
+        (b"crm.csv", "records of type bytes are not supported: give the path of a file"),
+        (bytearray(b"email"), "records of type bytearray are not supported"),
         (io.StringIO("email\n"), "StringIO is open for text: give the path of the file, or open it in binary mode"),
-        (asyncio.StreamReader, "type has to be awaited: give a file, or an asynchronous iterable"),
-        ("exports/*.csv", r"exports/\*.csv: there is no such file, and no file that matches it as a pattern"),
-        (user(email="secret@example.com"), "one AudienceUser is not an iterable of records: put it in a list"),
-        (Operation.update([]), "one Operation is not an iterable of records: put it in a list"),
-        ({"email": "secret@example.com"}, "one dict is not an iterable of records: put it in a list"),
-        (None, "NoneType holds no records: give the path of a file, or an iterable of AudienceUser or Operation"),
-        (5, "int holds no records"),
+        (asyncio.StreamReader, "type has an async read method: give a regular file"),
+        ("exports/*.csv", r"exports/\*.csv: there is no such file, and no file matches it as a pattern"),
+        (user(email="secret@example.com"), "a single AudienceUser is not an iterable of records: put it in a list"),
+        (Operation.update([]), "a single Operation is not an iterable of records: put it in a list"),
+        ({"email": "secret@example.com"}, "a single dict is not an iterable of records: put it in a list"),
+        (None, "NoneType contains no records: give the path of a file, or an iterable of AudienceUser or Operation"),
+        (5, "int contains no records"),
     ],
 )
 def test_what_cannot_be_read_is_refused_at_once(records: Any, says: str) -> None:
@@ -74,7 +74,7 @@ def test_what_cannot_be_read_is_refused_at_once(records: Any, says: str) -> None
     [["secret@example.com"], ("secret@example.com", "secret@example.org"), ["@secret_handle"], "secret@example.com"],
 )
 async def test_addresses_that_stand_for_paths_are_told_how_they_are_given(records: Any) -> None:
-    says = r"there is no such file; identifiers are given as records, for example \[AudienceUser\(email=…\)\]"
+    says = r"there is no such file; give identifiers as records, for example \[AudienceUser\(email=…\)\]"
     with pytest.raises(InvalidInput, match=says) as error:
         await read(records)
     assert "secret" not in repr(error.value)
@@ -131,7 +131,7 @@ async def test_anything_that_gives_bytes_is_a_file() -> None:
 
 
 async def test_what_gives_no_bytes_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="the Download: reading gives str, not bytes: open it in binary mode"):
+    with pytest.raises(InvalidInput, match="the Download: the file returns str, not bytes: open it in binary mode"):
         await read(Download("email"))
 
 

@@ -330,7 +330,7 @@ async def test_text_in_another_encoding_is_refused_as_a_whole_or_touches_the_cel
 async def test_a_feed_that_declares_an_encoding_that_is_not_known_is_refused(encoding: str, tmp_path: Path) -> None:
     feed = f'<?xml version="1.0" encoding="{encoding}"?><rss><channel><item><id>a</id></item></channel></rss>'
     found = await outcome(PRODUCT_JOBS["upsert"], Named("feed.xml", feed.encode()), tmp_path)
-    assert found == (0, "feed.xml: the file is in an encoding that is not known here: save it as UTF-8")
+    assert found == (0, "feed.xml: the encoding of the file is not supported: save it as UTF-8")
 
 
 # Bombs -------------------------------------------------------------------------------------------------------------

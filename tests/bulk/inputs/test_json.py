@@ -243,7 +243,7 @@ async def test_a_second_array_of_objects_ends_the_input_after_the_first(tmp_path
     )
     rows, error = await read_until_error(tmp_path / "crm.json", InvalidInput)
     assert values(rows) == [["a@b.example"]]
-    assert str(error).endswith('"b" is an array of objects, too, behind "a": give one of them')
+    assert str(error).endswith('"b" is another array of objects, after "a": keep only one of them')
 
 
 @pytest.mark.parametrize(

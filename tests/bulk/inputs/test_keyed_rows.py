@@ -294,14 +294,14 @@ def test_a_model_of_the_first_version_of_pydantic_is_read() -> None:
 def test_a_plain_row_has_no_names_and_the_advice_says_what_to_do(kind: type) -> None:
     assert keyed_row(kind) is None
     advice = advice_for(kind)
-    assert advice.startswith("a row has to name its columns: use sqlite3.Row as the row_factory")
+    assert advice.startswith("a row must name its columns: use sqlite3.Row as the row_factory")
     assert "dict(zip(names, row))" in advice
 
 
 @pytest.mark.parametrize("kind", [pandas.DataFrame, polars.DataFrame, pyarrow.Table])
 def test_a_table_is_no_row_and_the_advice_is_to_give_it_by_itself(kind: type) -> None:
     assert keyed_row(kind) is None
-    assert advice_for(kind).startswith("a table is given by itself, not in a list")
+    assert advice_for(kind).startswith("pass a table itself, not a list of tables")
 
 
 class Base(orm.DeclarativeBase):
@@ -333,7 +333,7 @@ def test_a_row_that_holds_one_entity_is_refused_with_the_same_advice(
         session.flush()
         whole, columns = (session.execute(sqlalchemy.select(each)).one() for each in (User, User.email))
         assert read(columns) == (("email",), ("ada@example.com",))
-        with pytest.raises(InvalidInput, match=r"^a Row holds one User: an entity of an ORM .*select\(User\.email"):
+        with pytest.raises(InvalidInput, match=r"^a Row holds one User: an ORM entity .*select\(User\.email"):
             read(whole)
 
 

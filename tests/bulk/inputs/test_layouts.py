@@ -287,9 +287,9 @@ async def test_an_option_that_says_otherwise_than_the_layout_is_refused(option: 
 @pytest.mark.parametrize("records", [[{"email": ANN}], pyarrow.table({"email": [ANN]})], ids=["objects", "a table"])
 async def test_rows_in_memory_have_no_layout(records: Any) -> None:
     await lint_records(written("a.csv", f"email\n{ANN}\n"), write_layout="l.toml")
-    with pytest.raises(InvalidInput, match="a layout is one of files: "):
+    with pytest.raises(InvalidInput, match="a layout describes files only: "):
         await uploaded(records, layout="l.toml")
-    with pytest.raises(InvalidInput, match="a layout is one of files: "):
+    with pytest.raises(InvalidInput, match="a layout describes files only: "):
         await lint_records(records, write_layout="m.toml")
 
 

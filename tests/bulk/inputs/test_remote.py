@@ -231,7 +231,7 @@ async def test_what_deletes_refuses_a_file_whose_end_cannot_be_told_from_a_broke
     path = address(server, Website(b"email\na@b.example\n", {}, gives_ranges=False, whole=until_the_end))
     assert values(await read(path)) == [["a@b.example"]]
     selection = IdentifierColumns.of(None, IDENTIFIER_KINDS, TableForm(guesses=False))
-    with pytest.raises(InvalidInput, match="the server does not say how long it is"):
+    with pytest.raises(InvalidInput, match="the server does not report the file's length"):
         async with open_records(path, selection) as reader:
             await reader.read_block()
 
@@ -405,7 +405,7 @@ async def test_an_encoding_that_is_not_read_is_named(server: Server) -> None:
 
 async def test_stores_whose_library_is_missing_name_it() -> None:
     _, error = await read_until_error("gs://bucket/crm.csv", InvalidInput)
-    assert str(error) == "gs://bucket/crm.csv: reading gs:// takes one more library: pip install gcsfs"
+    assert str(error) == "gs://bucket/crm.csv: reading gs:// needs another package: pip install gcsfs"
 
 
 async def test_without_the_extra_an_address_is_refused_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -413,9 +413,7 @@ async def test_without_the_extra_an_address_is_refused_with_its_name(monkeypatch
     monkeypatch.setitem(__import__("sys").modules, "fsspec.asyn", None)
     for path in ("https://host.example/crm.csv", "s3://bucket/crm.csv"):
         _, error = await read_until_error(path, InvalidInput)
-        assert str(error) == (
-            f"{path}: reading from addresses takes one more library: pip install 'aiosocialapi[remote]'"
-        )
+        assert str(error) == (f"{path}: reading remote files needs another package: pip install 'aiosocialapi[remote]'")
 
 
 @pytest.fixture

@@ -327,7 +327,7 @@ async def test_a_pipe_is_not_read_and_a_file_that_cannot_be_is_refused(tmp_path:
         assert str(caught.value) == f"{tmp_path / name}: there is no such file"
     with pytest.raises(InvalidInput) as caught:
         await fingerprint_of("ada@example.com")
-    assert str(caught.value) == "the path (not shown, for it looks like data): there is no such file"
+    assert str(caught.value) == "the path (hidden because it looks like data): there is no such file"
 
 
 # Disks that fail ---------------------------------------------------------------------------------------------------

@@ -353,7 +353,7 @@ async def test_rows_that_an_upload_rejects_for_their_operation_or_times_are_told
     assert report.has_errors
     assert (report.unusable_rows, report.match_risk) == (0, "medium")
     report = await lint_records(rows, now=now, kinds=DO_NOT_REACH_KINDS, takes_effective_at=False)
-    assert "1 of 4 rows: effective_at cannot be given for this target; an upload would reject them" in texts(report)
+    assert "1 of 4 rows: effective_at is not supported for this target; an upload would reject them" in texts(report)
     report = await lint_records(rows[:1])
     assert report.match_risk == "high"
 

@@ -50,7 +50,7 @@ async def test_a_column_that_is_given_is_read_and_its_field_is_not_looked_for_el
     ("columns", "says"),
     [
         ({"titel": "Name"}, '"titel" is not a field of a product; did you mean title?'),
-        ({"title": ["Name", "Titel"]}, "title comes from one column, and 2 are given"),
+        ({"title": ["Name", "Titel"]}, "title must come from one column, but 2 are given"),
     ],
 )
 def test_a_mapping_of_columns_that_makes_no_sense_is_refused_at_once(columns: Any, says: str) -> None:

@@ -114,7 +114,7 @@ async def test_a_rejects_file_has_the_whole_row_and_can_be_corrected_and_given_a
             '2,price,"must be a number with a decimal point, a space and an ISO 4217 currency code, for example 9.99 USD",'
             f"8,{line('b', price='cheap')},g"
         ),
-        f'4,,"line 5, column 12: has 12 cells where there are 11 columns: quote cells that have a delimiter",5,{line("d")},g,more',
+        f'4,,"line 5, column 12: has 12 cells where there are 11 columns: quote cells that contain a delimiter",5,{line("d")},g,more',
     ]
     corrected = rejects.read_text("utf-8").replace("cheap", "9.99 EUR").replace(",g,more", ",g")
     rejects.write_text(corrected, "utf-8")

@@ -265,10 +265,10 @@ async def test_two_names_for_one_field_are_a_fault_of_their_row() -> None:
 @pytest.mark.parametrize(
     ("source", "says"),
     [
-        (Product(**product("a")), "one Product is not an iterable of products: put it in a list"),
-        (product("a"), "one dict is not an iterable of products: put it in a list"),
-        (b"id,title", "records in bytes are not supported: give the path of a file, or io.BytesIO of them"),
-        (7, "int holds no products: give the path of a file, or an iterable of Product"),
+        (Product(**product("a")), "a single Product is not an iterable of products: put it in a list"),
+        (product("a"), "a single dict is not an iterable of products: put it in a list"),
+        (b"id,title", "records of type bytes are not supported: give the path of a file, or wrap them in io.BytesIO"),
+        (7, "int contains no products: give the path of a file, or an iterable of Product"),
     ],
 )
 def test_what_holds_no_products_is_said_at_once(source: Any, says: str) -> None:

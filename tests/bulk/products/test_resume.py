@@ -485,8 +485,8 @@ async def test_an_input_that_was_cut_off_makes_nothing_vanish_that_the_load_itse
     service.requests.clear()
     error = await stopped(service, feed[:70], **options)
     assert str(error.__cause__) == (
-        "the input is not what it was when the journal was written: it had at least 100 rows, and now "
-        "has 70; give the same input, or another journal"
+        "the input has changed since the journal was written: it had at least 100 rows, and now "
+        "has 70; give the same input or another journal"
     )
     assert isinstance(error.__cause__, InvalidInput)
     assert (service.requests, len(service.products)) == ([], 100)

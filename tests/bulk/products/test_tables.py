@@ -114,7 +114,7 @@ async def test_blank_lines_below_the_header_count_only_beside_others(tmp_path: P
     ("content", "says"),
     [
         (b"PK\x03\x04", "this looks like a binary file, an Excel workbook or a zip archive"),
-        (b"\x00\x01\x02\n" * 20, "this looks like a binary file: give CSV, JSON, XML or Parquet, text in UTF-8"),
+        (b"\x00\x01\x02\n" * 20, "this looks like a binary file: give CSV, JSON or XML in UTF-8, or Parquet"),
         (b"x" * 2 * MB, "line 1, column 1: a cell has more than 131,072 characters"),
         (b"id," + b"x" * 200_000, "line 1, column 2: a cell has more than 131,072 characters"),
     ],
@@ -135,7 +135,7 @@ async def test_a_file_that_is_no_feed_says_so(tmp_path: Path, content: bytes, sa
         (
             line("b") + ",more",
             "",
-            "line 3, column 10: has 10 cells where there are 9 columns: quote cells that have a delimiter",
+            "line 3, column 10: has 10 cells where there are 9 columns: quote cells that contain a delimiter",
         ),
         ("", "", "line 3: is blank"),
         (" , ,", "", "line 3: is blank"),
@@ -181,8 +181,8 @@ async def test_two_titles_that_begin_with_a_quotation_mark_do_not_become_one_pro
     rows, said = await read_until(csv_file(tmp_path / "feed.csv", line("a"), *quoted, line("d")), InvalidInput)
     assert [row.shape["id"] for row in rows] == ["a"]
     assert said == (
-        f"{tmp_path / 'feed.csv'}: line 3, column 2: text follows a quotation mark that closes the cell: "
-        "write a quotation mark within a cell twice"
+        f"{tmp_path / 'feed.csv'}: line 3, column 2: text follows the closing quotation mark of a cell: "
+        "double each quotation mark within a cell"
     )
 
 
@@ -195,7 +195,7 @@ async def test_text_after_a_quoted_cell_rejects_its_product_and_the_next_one_is_
 ) -> None:
     first, second, third = await read(csv_file(tmp_path / "feed.csv", line("a"), bad, line("c")))
     assert second.problem is not None
-    assert second.problem[1].startswith(f"line 3, column {column}: text follows a quotation mark that closes the cell")
+    assert second.problem[1].startswith(f"line 3, column {column}: text follows the closing quotation mark of a cell")
     assert [row.problem for row in (first, third)] == [None, None]
     assert (second.number, second.known_id, third.shape) == (2, "b", product("c"))
 
@@ -214,7 +214,7 @@ async def test_quotation_marks_within_cells_are_text(tmp_path: Path) -> None:
 async def test_names_that_break_quoting_are_said(tmp_path: Path) -> None:
     file = csv_file(tmp_path / "feed.csv", line("a"), header=f'\n"id"x,{HEADER}')
     _, said = await read_until(file, InvalidInput)
-    assert "line 2, column 1: text follows a quotation mark" in said
+    assert "line 2, column 1: text follows the closing quotation mark" in said
 
 
 @pytest.mark.parametrize("first", ["sep=;", "SEP=;\r", '"sep=;"', "\nsep=;\n"])

@@ -79,13 +79,11 @@ T = TypeVar("T")
 
 
 class Dispatcher(Generic[B]):
-    """A dispatcher that starts a task per batch while fewer than `limit()` run and the budget has
-    room.
+    """Starts a task for each batch while fewer than `limit()` are running and the budget has room.
 
-    There is no queue: `submit` waits until there is room, which slows down the reading. A batch
-    that must wait for earlier batches takes up room only once they are settled, and no later batch
-    starts before it. After the first failure, no new batch starts, and the batches in flight
-    finish.
+    There is no queue: `submit` waits until there is room, which slows down the reading. A batch that must wait for
+    earlier batches takes up room only once they are settled, and no later batch starts before it. After the first
+    failure, no new batch starts, and the batches in flight finish.
     """
 
     def __init__(

@@ -16,9 +16,8 @@ FILE_COLUMNS: Final = ("file", "file_row")
 class RejectsFile(OutputFile):
     """A CSV file with row, field and reason, followed by the additional `columns` of the job.
 
-    The file is meant to be corrected and loaded again, so cells are written unchanged. Bytes that
-    are not UTF-8 are rejected again if nobody corrects them, and cells that a spreadsheet takes for
-    formulas are not escaped.
+    The file is meant to be corrected and loaded again, so cells are written unchanged: bytes that are not UTF-8 stay
+    as they are, and cells that a spreadsheet reads as formulas are not escaped.
     """
 
     noun: ClassVar[str] = "rejects file"

@@ -12,12 +12,11 @@ C = TypeVar("C", bound=Sized)
 
 
 class TimedReading(Generic[C]):
-    """A reader for a job. `is_due` is true if the rows read so far have to be sent now.
+    """Reads the blocks of a job. `is_due` is true if the rows read so far must be sent now.
 
-    A row waits in the reader until its block is complete, and then in the open batch of the stage.
-    Once the first row has waited for `seconds` and another request may start, the reader returns
-    the rows that it has. Until a request may start, more rows can join. Without `seconds`, rows
-    wait as long as it takes.
+    A row waits in the reader until its block is complete, and then in the open batch of the stage. Once the first row
+    has waited for `seconds` and another request may start, the reader returns the rows that it has collected. Until
+    then, more rows can join. Without `seconds`, there is no limit.
     """
 
     def __init__(self, reader: Reader[C], dispatcher: Dispatcher[Any], clock: Clock, seconds: float | None) -> None:

@@ -120,7 +120,7 @@ class Journal(Protocol):
         """Returns the batch with this number if it was ever begun."""
 
     async def begin(self, batch: RecordedBatch) -> None:
-        """Records that the batch is about to be sent. A batch that was begun and not confirmed is begun anew."""
+        """Records that the batch is about to be sent. An unconfirmed batch may be begun again."""
 
     async def confirm(self, number: int, outcomes: Sequence[Outcome]) -> None:
         """Records that every row of a batch has its outcome; `outcomes` are the outcomes other than
@@ -142,7 +142,7 @@ class Journal(Protocol):
         """Returns the number stored under a name, or None."""
 
     async def last_row(self) -> int:
-        """Returns the highest row that has an outcome or is in a batch that was begun; 0 if there is none."""
+        """Returns the highest row that has an outcome or is in a recorded batch; 0 if there is none."""
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
         """Records that the run is over, with the counts of its report.

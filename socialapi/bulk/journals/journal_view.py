@@ -1,4 +1,4 @@
-"""Reads a journal outside of its job: the job and its progress."""
+"""Reads the state of a job from its journal while the job is not running."""
 
 import contextlib
 import os
@@ -69,7 +69,7 @@ def is_journal(path: Path) -> bool:
 
 
 def _read(path: Path, work: Callable[[sqlite3.Connection], T]) -> T | None:
-    """Returns what the work finds in a journal, in one transaction; None while a job uses it."""
+    """Returns the result of `work` for a journal, in one transaction; None while a job uses it."""
     if not path.is_file():
         raise ConfigurationError(f"there is no journal {path}")
     try:
@@ -82,8 +82,8 @@ def _read(path: Path, work: Callable[[sqlite3.Connection], T]) -> T | None:
 
 
 def _in_transaction(path: Path, work: Callable[[sqlite3.Connection], T]) -> T:
-    """Returns what `work` makes of a journal, in one transaction. Raises ConfigurationError if the
-    file is no journal of this version of the package, and sqlite3.Error if it cannot be read.
+    """Returns the result of `work`, in one transaction. Raises ConfigurationError if the file is not a journal of this
+    version of the package, and sqlite3.Error if it cannot be read.
     """
     # Opened without creating or changing the file, because it may not be a journal.
     address = f"{path.absolute().as_uri()}?mode=rw"

@@ -159,23 +159,21 @@ class JobLine:
 
 
 def inspect(connection: sqlite3.Connection) -> None:
-    """Raises sqlite3.DatabaseError when pages of the file do not fit together. To be called before
-    anything is read.
-    """
+    """Raises sqlite3.DatabaseError if the file is damaged. Call it before anything is read."""
     connection.text_factory = lambda text: text.decode("utf-8", "replace")  # the checksum detects changes
-    # The whole check: the quick one does not ask whether an index has the rows of its table.
+    # The complete check: the quick one does not compare indexes with their tables.
     if connection.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):
         raise damage("the pages do not fit together")
 
 
 def has_records(connection: sqlite3.Connection) -> bool:
-    """Returns whether anything was begun or noted."""
+    """Returns whether any batch or outcome was recorded."""
     query = "SELECT EXISTS (SELECT 1 FROM batches) OR EXISTS (SELECT 1 FROM outcomes)"
     return bool(connection.execute(query).fetchone()[0])
 
 
 def job_of(connection: sqlite3.Connection) -> JobLine | None:
-    """Returns the job of the file; None before the first one."""
+    """Returns the job of the file; None before the first job."""
     lines = _unsealed(connection.execute("SELECT * FROM job WHERE number = 1"))
     return JobLine(*lines[0][1:]) if lines else None
 
@@ -280,7 +278,7 @@ def _insert(connection: sqlite3.Connection, statement: str, lines: Iterable[Row]
 
 
 def _unsealed(lines: Iterable[Row]) -> list[Row]:
-    """Returns the lines without their seals. Raises sqlite3.DatabaseError if one was changed."""
+    """Returns the lines without their checksums. Raises sqlite3.DatabaseError if a line was changed."""
     found = []
     for *values, seal in lines:
         if seal != _seal(tuple(values)):

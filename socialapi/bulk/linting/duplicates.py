@@ -7,11 +7,11 @@ MAX_KEPT: Final = 200_000
 
 
 class DuplicateCounter:
-    """Counts duplicate rows: exactly up to `most` distinct rows, beyond that as an estimate.
+    """Counts duplicate rows: exactly up to `most` distinct rows, and approximately beyond that.
 
-    Then only rows whose hash ends in zeros are followed, the fewer the more rows there are, but
-    each with all its duplicates; the count is scaled up. This is accurate for few duplicates as
-    well as for many, unlike an estimate of the number of distinct rows.
+    The estimate counts the duplicates of a sample, the rows whose hash ends in a number of zero bits, and scales the
+    count up. The sample shrinks as rows are added. This is accurate for few and for many duplicates, unlike an
+    estimate of the number of distinct rows.
     """
 
     def __init__(self, most: int = MAX_KEPT) -> None:

@@ -13,7 +13,7 @@ from socialapi.reports import MAY_BE_FOREIGN, ColumnLint, Finding, KindLint, Lin
 Known = Literal["nothing", "placeholder", "twice"]
 
 WORDS: Final = NULL_WORDS | {"0", "no", "anonymous", "test", "xxx", "empty", "blank"}
-"""Texts, in lower case, that stand for nobody. The words for no value are skipped by an upload as well."""
+"""Placeholders in lower case. Uploads skip those that mean "no value", too."""
 
 _NAMES: Final = ("test", "none", "null", "na", "no", "noemail", "no-email", "email", "unknown", "example", "user", "a")
 _DOMAINS: Final = ("example.com", "test.com", "none.com", "email.com", "noemail.com", "null.com", "a.com")
@@ -35,7 +35,7 @@ OTHER_REASONS: Final = "other reasons"
 
 
 def count_reason(reasons: Counter[str], reason: str) -> None:
-    """Counts a reason by itself, or with others once there are too many."""
+    """Counts a reason separately, or together with others if there are too many."""
     reasons[reason if reason in reasons or len(reasons) < MAX_REASONS_KEPT else OTHER_REASONS] += 1
 
 
@@ -55,12 +55,12 @@ def _known(plain: Iterable[str]) -> dict[str, Known]:
 _DIGESTS: Final = _known((*_EMPTY, *_EMAILS, *WORDS))
 _PHONE_DIGESTS: Final = _known(_PHONES)
 WELL_KNOWN: Final = frozenset(_DIGESTS)
-"""The digests of nothing and of placeholders of any kind."""
+"""The digests of empty texts and of placeholders of any kind."""
 
 
 def known_as(kind: IdentifierKind, digest: str) -> Known | None:
-    """Returns whether a digest is of an empty text, of a placeholder, or of the digest of one of
-    these; None otherwise.
+    """Returns whether a digest is the digest of an empty text, of a placeholder, or of one of their digests; None
+    otherwise.
     """
     known = _DIGESTS.get(digest)
     return _PHONE_DIGESTS.get(digest) if known is None and kind == "phone_number" else known
@@ -110,7 +110,7 @@ def findings_of(
 
 
 def remarks_of(remarks: Iterable[RowIssue]) -> Iterator[Finding]:
-    """Yields a finding for each remark about the input as a whole or about an ignored column."""
+    """Yields a finding for each remark about the whole input or about an ignored column."""
     for each in remarks:
         file = f"{each.file}: " if each.file else ""
         column = f'the column "{each.field}" ' if each.field else ""
@@ -160,8 +160,7 @@ def _of_values(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
         yield Finding(text, _risk(kind.placeholders / kind.present, _MUCH, _LITTLE))
     for reason, count in kind.reasons.items():
         text = _text(kind, count, f"cannot be used: {reason}")
-        # Every export has a few bad values, but a column with only bad values was exported in a
-        # wrong way.
+        # Every export has a few bad values, but a column with only bad values was exported wrongly.
         yield Finding(text, _risk(count / kind.present, 2 * _MUCH, 2 * _SOME), is_error=not kind.usable)
     if kind.may_be_foreign:
         yield Finding(_text(kind, kind.may_be_foreign, f"each {MAY_BE_FOREIGN}"), "low")

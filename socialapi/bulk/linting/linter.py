@@ -53,7 +53,7 @@ from socialapi.session.network import Network
 
 _OVERRIDES: Final = frozenset(OVERRIDES)
 _OF_COLUMNS: Final = frozenset({MOJIBAKE, UNKNOWN_COUNTRY})
-"""The reasons of warnings of which a lint has a finding for each column."""
+"""The reasons of warnings that a lint reports once per column."""
 
 
 async def lint_records(
@@ -140,7 +140,7 @@ class _Counts:
 
 
 class Linter:
-    """Counts the rows that are prepared for an upload, and looks at their values."""
+    """Counts the rows that are prepared for an upload, and examines their values."""
 
     def __init__(self, selection: IdentifierColumns, *, has_region: bool) -> None:
         self.rows: int = 0
@@ -187,7 +187,7 @@ class Linter:
             count_reason(self._broken_rows, issue.reason)
 
     def _count_duplicates(self, block: RowBlock) -> None:
-        """Counts duplicates as an upload does, which remembers as many identifiers."""
+        """Counts duplicates as an upload does, with a window of the same size."""
         if self._recent.contradicts(block.action):
             self._recent.begin_to_differ()
         start = 0
@@ -202,7 +202,7 @@ class Linter:
         self._recent.turn()
 
     def saw_columns(self, block: UserBlock, columns: Sequence[Column]) -> None:
-        """Counts the plain values of a block, and looks closer at unusual ones."""
+        """Counts the plain values of a block, and examines unusual ones."""
         for (at, field, kind), (_, values) in zip(block.layout.identifiers, columns, strict=True):
             plain = len(block) - len(values.gaps())
             if not plain:
@@ -245,9 +245,7 @@ class Linter:
         return column
 
     def _look_closer(self, kind: IdentifierKind, text: str, value: str, remark: str, column: _Counts) -> None:
-        """Counts values that are useless although they can be sent, and the ways in which values
-        are written.
-        """
+        """Counts values that are useless although they can be sent, and the notations of values."""
         counts = self._kinds[kind]
         if kind == "partner_user_id":
             counts.placeholders += is_placeholder(kind, text)

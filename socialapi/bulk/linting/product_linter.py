@@ -1,6 +1,4 @@
-"""Lints a feed of products: counts what a load would reject, understand and ignore, in bounded
-memory.
-"""
+"""Lints a product feed: counts the products that a load would reject, convert and ignore, in bounded memory."""
 
 import datetime
 import os
@@ -96,7 +94,7 @@ class _Counts:
 
 
 class ProductLinter:
-    """Counts product by product."""
+    """Counts the products of a feed and their problems."""
 
     def __init__(self, selection: ProductColumns, now: datetime.datetime) -> None:
         self.rows: int = 0

@@ -26,7 +26,7 @@ MAX_HELD: Final = 500
 
 
 class ProductBatcher:
-    """A batcher that accepts products in order and submits batches until `stopped` returns True."""
+    """Accepts products in order, and submits them in batches until `stopped` returns True."""
 
     def __init__(self, submit: Callable[[ProductBatch], Awaitable[None]], stopped: Callable[[], bool]) -> None:
         self._submit = submit
@@ -130,7 +130,7 @@ IDS_SHOWN: Final = 5
 
 
 class RepeatedIds:
-    """A detector of ids that occur again within at least 100,000 products, in bounded memory."""
+    """Detects ids that occur again within at least 100,000 products, in bounded memory."""
 
     def __init__(self) -> None:
         self._young: IdentifierTable[bool] = IdentifierTable()

@@ -90,9 +90,7 @@ class _Reading:
         self._names: dict[str, list[str]] = {}
         """For each field, the name of the column that each row's value comes from."""
         self._problems: dict[int, tuple[str, str, str]] = {}
-        """For each row with a problem: its first unusable field, the location in the file, and the
-        reason.
-        """
+        """For each row with a problem, its first unusable field, the location in the file, and the reason."""
         self._warnings: dict[int, list[tuple[str, str]]] = {}
         self._converted: dict[int, list[str]] = {}
         self._has_gaps = False
@@ -224,16 +222,15 @@ class _Reading:
         return (str(cell) if isinstance(cell, uuid.UUID) else cell), None
 
     def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:
-        """Returns the value of an array: several images as one text, a value that is single or
-        repeated, the first of several values for fields where merchants often give more than one,
-        or else the array itself.
+        """Returns the value of an array: several images as one text, a single or repeated value once, or the first of
+        several values for fields where merchants often give more than one. Returns any other array unchanged.
         """
         if len(cell) > _MAX_VALUES or isinstance(cell[0], Mapping):
             return cell[0] if len(cell) == 1 else cell
         given = [each for each in cell if not _says_nothing(each)]
         try:
             texts = [str(each).strip() for each in given]
-        except Exception:  # noqa: BLE001 - of more digits than Python writes, nested deeply, or whatever an object raises
+        except Exception:  # noqa: BLE001 - too many digits, too deep nesting, or any error of a user's object
             return cell
         if field == IMAGES:
             return ",".join(texts)
@@ -388,10 +385,11 @@ def _sent(field: str, text: str) -> str | None:
 
 @attrs.frozen(eq=False, repr=False)
 class _Tests:
-    """The tests that show that a text of a field can be sent unchanged. `rules` are the rules of
-    `Product`, and `every` adds the tests that the text needs no conversion. In addition, the text
-    must not be in `left_out`, an identifier must not look like a rewritten number, and texts of
-    some fields must not contain HTML entities.
+    """The tests which show that a text of a field can be sent unchanged.
+
+    `rules` are the rules of `Product`, and `every` adds the tests that the text needs no conversion. In addition, the
+    text must not be in `left_out`, an identifier must not look like a rewritten number, and texts of some fields must
+    not contain HTML entities.
     """
 
     rules: tuple[Test, ...]
@@ -435,7 +433,7 @@ def _tests(field: str) -> _Tests:
 def _differ(one: Any, other: Any) -> bool:
     try:
         return bool(one != other)
-    except Exception:  # noqa: BLE001 - whatever a user's object raises
+    except Exception:  # noqa: BLE001 - any error of a user's object
         return True
 
 
@@ -460,7 +458,7 @@ def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
 def _written(value: Any) -> Any:
     try:
         return str(value)
-    except ValueError:  # of more digits than Python writes
+    except ValueError:  # Python limits how many digits it converts to text
         return value
 
 

@@ -36,9 +36,7 @@ class ProductCounters(RowCounters):
     deleted: int = 0
     unconfirmed: int = 0
     unreadable: int = 0
-    """The number of rejected rows whose id could not be read, so that nobody knows which product
-    they are.
-    """
+    """The number of rejected rows whose id could not be read, so that their products are unknown."""
     vanished_ids: list[str] = attrs.field(factory=list)
     foreseen_new: int = 0
     """The number of products that the digest file does not have."""
@@ -122,5 +120,5 @@ def _text(value: object) -> str:
     """
     try:
         return str(value)
-    except Exception:  # noqa: BLE001  # whatever a user's object raises
+    except Exception:  # noqa: BLE001  # any error of a user's object
         return ""

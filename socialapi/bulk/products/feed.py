@@ -50,7 +50,7 @@ _CURRENCY: Final = "currency"
 _NAMES_COMPARED: Final = 200
 _OFTEN_CONSTANT: Final = {"condition": "new", "availability": "in stock"}
 Constants = Mapping[str, str | int]
-"""The values that fields get in products without a value of their own."""
+"""The values for fields that a product does not have."""
 _is_link: Final = re.compile(r"(?:https?:)?//\S+", re.IGNORECASE).fullmatch
 _is_price: Final = re.compile(r"\D{0,5}\d[\d.,' ]*\D{0,5}").fullmatch
 
@@ -246,7 +246,7 @@ class ProductColumns:
         return ProductLayout(range(len(FIELDS)), columns, **self._defaults()), cells
 
     def unbundled(self, bundle: Any) -> Iterator[Any]:
-        """Yields the item itself, because no item holds several products."""
+        """Yields the item itself, because an item is always a single product."""
         yield bundle
 
     def why_not(self, item: object) -> str:

@@ -136,9 +136,7 @@ class UpsertOptions(JobOptions):
 
 
 class ProductStage:
-    """The stage of a load: it checks products, sends them in batches, and deletes vanished
-    products.
-    """
+    """Checks products, sends them in batches, and deletes vanished products."""
 
     def __init__(self, sender: ProductSender, catalog_id: str, options: UpsertOptions, session: Session) -> None:
         self._sender = sender
@@ -323,8 +321,8 @@ class ProductStage:
         batch.release()
 
     async def _delete(self, vanished: "VanishedProducts", gone: int, new: int) -> None:
-        """Deletes vanished products, but only once in all runs of a job: a later run would also
-        delete products that another load has added since.
+        """Deletes vanished products, but only once in all runs of a job, because a later run would also delete products
+        that another load has added since.
         """
         journal = self._load_journal
         if journal is not None and await journal.has_deleted():
@@ -339,7 +337,7 @@ class ProductStage:
 
 
 class UpsertJob:
-    """A product load that can be run once, composed of a reader, a stage and counters."""
+    """A product load that can be run once."""
 
     def __init__(
         self, session: Session, catalog_id: str, products: Records, options: UpsertOptions, call: CallOptions

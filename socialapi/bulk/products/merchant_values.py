@@ -1,10 +1,9 @@
-"""Understands names and values of product feeds as merchants and shop systems write them.
+"""Converts names and values of product feeds from the forms that merchants and shop systems use.
 
-Every conversion is documented by Google Merchant Center, Meta, schema.org or ISO, or is the only
-possible reading. A text that is not understood stays unchanged, so that the rules of `Product`
-reject it with their reason. A text that follows the rules is not changed, except if it is clearly
-an error: HTML entities in names and addresses, image addresses that are separated by `;` or `|`,
-repeated, or next to a word for "no value", floating-point noise after the cents of a price, and
+Every conversion is documented by Google Merchant Center, Meta, schema.org or ISO, or is the only possible reading. An
+unknown text stays unchanged, so that the rules of `Product` reject it with their reason. A text that follows the
+rules is changed only if it is clearly an error: HTML entities in names and addresses, image addresses that are
+repeated, separated by `;` or `|`, or next to a placeholder, floating-point noise after the cents of a price, and
 `1.299 JPY`.
 
 These conversions are missing on purpose, because they would be guesses:
@@ -430,7 +429,7 @@ def _without_brackets(text: str) -> str:
 
 
 def pieces_of_images(text: str) -> list[str]:
-    """Returns what stands between the signs that may divide addresses of images."""
+    """Returns the pieces between the separators of image addresses."""
     return _between_images.split(text)[::2]
 
 

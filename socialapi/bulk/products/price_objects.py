@@ -44,7 +44,7 @@ _LONG_UNITS: Final = "cents|micros|pence|penny|pennies|centimes?|c[eé]ntimos?|c
 _names_small_units: Final = re.compile(
     rf"¢|(?:^|[\W\d_])(?:{_SHORT_UNITS})(?![^\W\d_])|(?:{_LONG_UNITS})(?![^\W\d_])", re.IGNORECASE
 ).search
-"""Finds a word for cents or micros in a name; long ones also at the end of another word, as in `pricecents`."""
+"""Finds a word for cents or micros in a name. Long words also count at the end of another word, as in `pricecents`."""
 _between_words: Final = re.compile("(?<=[a-zà-ÿ])(?=[A-Z])")
 _TOO_LARGE: Final = 10**18
 _is_number: Final = re.compile(r"[0-9]{1,18}(?:\.[0-9]{1,18})?").fullmatch
@@ -119,8 +119,8 @@ def _exact_amount(
 
 
 def _amount_with_decimals(amount: Any, places: int) -> str | None:
-    """Returns the amount of an object that also has a number of decimals. A whole number counts as
-    cents, any other number as the amount itself. Returns None if it is ambiguous.
+    """Returns the amount of an object that also gives its number of decimals; None if it is ambiguous. A whole number
+    counts as cents, any other number as the amount itself.
     """
     number = _number(amount, 0)
     if number is None or number % 1:

@@ -24,15 +24,13 @@ ENVELOPE: Final = (b'{"products":[', b"]}")
 class ProductRow:
     """A product that was read. `shape` has the fields to send, and `number` counts products from 1.
 
-    `problem` is a (field, reason) pair if it could not be read. `values` are the cells of its line
-    in the order of the columns, or None without columns. `json` is the encoded shape, set when it
-    was validated. `is_blank` is true for an empty line. `warnings` are (field, reason) pairs about
-    values that are sent unchanged, and `converted` the fields whose values are sent otherwise than
-    they were written. `location` is the position of the row in its file, with which the reason of
-    the problem begins. `keeps_field_rules` is true if each value is known to follow the rules of
-    its field, so that only the rules about several fields must be checked. `digest` is the digest
-    of the content, set when it is compared with the last load. `is_repeated` is true if an earlier
-    product has the same id.
+    `problem` is a (field, reason) pair if the product could not be read. `values` are the cells of its line in the
+    order of the columns, or None without columns. `json` is the encoded shape, set once the product is validated.
+    `is_blank` is true for an empty line. `warnings` are (field, reason) pairs about values that are sent unchanged,
+    and `converted` are the fields whose values were converted. `location` is the position of the row in its file,
+    with which the reason of the problem begins. `keeps_field_rules` is true if every value is known to follow the
+    rules of its field, so that only the rules about several fields must be checked. `digest` is the digest of the
+    content, set for the comparison with the last load. `is_repeated` is true if an earlier product has the same id.
     """
 
     number: int
@@ -62,7 +60,7 @@ class ProductRow:
 
     @property
     def known_id(self) -> str | None:
-        """The id of any product, if it can be written in UTF-8."""
+        """The id of a product, valid or not, if it can be written in UTF-8."""
         found = self.shape.get("id")
         # UTF-8 cannot represent half a surrogate pair.
         is_text = isinstance(found, str) and found.encode("utf-8", "replace").decode() == found
@@ -70,7 +68,7 @@ class ProductRow:
 
     def has_sure_id(self, fields: str) -> bool:
         """Returns whether the id of a product that was rejected for these fields is reliable."""
-        # Without a title and a link, the id may be a whole line.
+        # Without a title and a link, the id may be an entire line.
         is_product = "title" in self.shape or "link" in self.shape
         return self.known_id is not None and is_product and "id" not in fields.split(", ")
 

@@ -32,7 +32,7 @@ Answered = tuple[ProductRow, ProductResult]
 
 @attrs.define(eq=False, repr=False)
 class ProductSender:
-    """A sender of batches. It updates the counters, the digests and the journal."""
+    """Sends batches, and updates the counters, the digests and the journal."""
 
     session: Session
     target: Target[ProductResults]
@@ -71,9 +71,8 @@ class ProductSender:
                 raise ApiError(200, summary=summary, attempts=fruitless + 1)
 
     async def _keep(self, batch: ProductBatch, answered: Sequence[Answered], *, is_settled: bool) -> None:
-        """Stores the answers before they are counted. If the process is killed in between, products
-        are sent once more, which does no harm. Digests are stored before the journal, because a
-        product that is in the journal is not checked again.
+        """Stores the answers before they are counted. If the process is killed in between, products are sent once more,
+        which does no harm. Digests are stored first, because a product in the journal is not checked again.
         """
         if self.digests is not None:
             taken: list[tuple[ProductRow, str | None]] = []

@@ -62,7 +62,7 @@ _NUMBERS: Final = PRICES | {"inventory", "mpn"}
 _is_formula: Final = re.compile(r'="([^"]*)"').fullmatch
 _is_guarded: Final = re.compile("'[=+@-]").match
 starts_marked: Final = re.compile("=\"|'").match
-"""Matches the beginning of texts that a spreadsheet may have marked."""
+"""Matches the beginning of a text that a spreadsheet may have marked."""
 _has_control: Final = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]").search
 _CONTROLS_TO: Final = {code: " " if code in b"\x0b\x0c" else None for code in CONTROLS}
 _is_rounded: Final = re.compile(r"[+-]?[0-9]+[.,][0-9]+[eE](?:[+-][0-9]+|[0-9]{2,})").fullmatch
@@ -98,13 +98,13 @@ def _left_out_of(field: str) -> frozenset[str]:
 
 
 LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {field: _left_out_of(field) for field in FIELDS}
-"""For each field, the texts that are not sent because they mean "no value"."""
+"""The texts of each field that are not sent because they mean "no value"."""
 
 
 @attrs.frozen
 class TextReading(FrozenRecord):
-    """The result of reading a text: the value to send, the problem with it if there is one, and the
-    warnings for the report. An empty value is not sent.
+    """The result of reading a text: the value to send, the problem with it or None, and the warnings for the report. An
+    empty value is not sent.
     """
 
     value: str | int

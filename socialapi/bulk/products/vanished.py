@@ -40,7 +40,7 @@ _says_it_is_gone: Final = re.compile(
 
 @attrs.frozen(eq=False)
 class VanishedProducts:
-    """A finder and deleter of the products of earlier loads that are not in this feed.
+    """Finds and deletes the products of earlier loads that are not in this feed.
 
     `stopped` returns whether the job has stopped, and `show` reports the progress.
     """
@@ -64,11 +64,11 @@ class VanishedProducts:
         return gone, new
 
     def check(self, new: int, max_share: float) -> None:
-        """Raises InvalidInput if the vanished products may not be deleted.
+        """Raises InvalidInput if the vanished products must not be deleted.
 
-        This is so if some rows could not be read, because they may be products that seem to have
-        vanished, or if the newly vanished products exceed `max_share` of the products known before
-        this load. Products that an earlier load wanted to delete were checked by that load.
+        This is the case if some rows could not be read, because they may be the products that seem to have vanished,
+        or if the newly vanished products exceed `max_share` of the products known before this load. Products that an
+        earlier load wanted to delete were checked by that load.
         """
         if unreadable := self.counters.unreadable:
             rows = "1 row" if unreadable == 1 else f"{unreadable:,} rows"
@@ -93,8 +93,8 @@ class VanishedProducts:
             is_patient = await self._delete_some(gone, is_patient=is_patient)
 
     async def _delete_some(self, gone: Sequence[Vanished], *, is_patient: bool) -> bool:
-        """Deletes some products. `is_patient` is true if the job still waits and asks again when
-        answers omit keys. Returns its new value.
+        """Deletes some products. If `is_patient`, waits and asks again for keys that an answer omits. Returns whether
+        later calls should still wait.
         """
         unknown = [each for each in gone if each.key is None]
         await self.digests.not_deleted([each.id for each in unknown])
@@ -117,9 +117,7 @@ class VanishedProducts:
         return is_patient
 
     async def _ask_for_all(self, waiting: dict[str, Vanished], maybe_deleted: set[str], *, is_first: bool) -> None:
-        """Asks for all keys in `waiting`, removes the answered keys, and adds the others to
-        `maybe_deleted`.
-        """
+        """Asks for all keys in `waiting`, removes the answered keys, and adds the others to `maybe_deleted`."""
         keys = list(waiting)
         for start in range(0, len(keys), KEYS_AT_ONCE):
             if self.stopped():
@@ -167,8 +165,8 @@ class VanishedProducts:
                 del some[key]
 
     async def _ask(self, waiting: Mapping[str, Vanished], maybe_deleted: set[str]) -> Sequence[ProductDeletion]:
-        """Sends the request and returns the answers of the service. Adds all keys to `maybe_deleted`
-        after an attempt with an unknown outcome.
+        """Sends the request and returns the answers of the service. After an attempt with an unknown outcome, adds all
+        keys to `maybe_deleted`.
         """
 
         def observe(attempt: Attempt) -> None:

@@ -1,9 +1,8 @@
-"""Compares the members of an audience with the desired rows, and applies what the service has
-accepted, one bucket at a time.
+"""Compares the members of an audience with the desired rows, and applies the outcomes of a sync, one bucket at a
+time.
 
-A member has two times: until when the service holds it (`held_until`; the column `sure`), and until
-when it may hold it (`maybe_held_until`; the column `perhaps`). Digests of a bucket with equal times
-are packed into one row of the table.
+A member has two times: the service certainly holds it until `held_until` (column `sure`), and may hold it until
+`maybe_held_until` (column `perhaps`). Digests of a bucket with equal times are packed into one row of the table.
 """
 
 import itertools
@@ -33,14 +32,12 @@ _COUNT: Final = f"SELECT coalesce(sum(length(digests)), 0) / {DIGEST_BYTES} FROM
 _SEGMENTS: Final = "SELECT rowid, sure, perhaps, digests FROM members"
 
 Times = tuple[int, int]
-"""Until when the service holds a digest, and until when it may hold it."""
+"""The times until which the service certainly holds a digest, and until which it may hold it."""
 
 
 @attrs.frozen(repr=False)
 class Segment:
-    """Packed digests with equal times, and the row id of the table row that holds them; None if
-    they are only a part of a row.
-    """
+    """Packed digests with equal times, and the row id of their table row; None if they are only a part of a row."""
 
     rowid: int | None
     held_until: int
@@ -162,7 +159,7 @@ def _mark(
 NOT_SENT: Final = 0
 IN_DOUBT: Final = 1
 ACCEPTED: Final = 2
-"""The outcome of a row that was due, or of a removal."""
+"""The service accepted the addition or removal."""
 
 
 @attrs.frozen(repr=False)

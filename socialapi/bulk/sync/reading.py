@@ -1,4 +1,4 @@
-"""The part of a sync that reads the desired rows, and puts the usable rows into the snapshot."""
+"""Reads the desired rows of a sync, and puts the usable rows into the snapshot."""
 
 import functools
 import os
@@ -60,9 +60,7 @@ class ReadingOptions(UploadOptions):
 
 
 class ReadingStage:
-    """The stage that reads the desired rows into a snapshot. Its report counts the staged rows as
-    accepted.
-    """
+    """Reads the desired rows into a snapshot. Its report counts the staged rows as accepted."""
 
     def __init__(self, snapshot: Snapshot, counters: RowCounters, preparer: Preparer, session: Session) -> None:
         now = session.now()
@@ -71,8 +69,8 @@ class ReadingStage:
         self._counters = counters
         self._staged: list[tuple[RowBlock, int]] = []
         self.unusable: int = 0
-        """The number of rows and values that could not be used. Each may be a member who only seems
-        to have left.
+        """The number of rows and values that could not be used. Each may belong to a member who only seems to have
+        left.
         """
         # The service counts from the time of the request, so this is slightly too early. Too late
         # would be worse.
@@ -173,8 +171,8 @@ class ReadingJob:
 
     @property
     def unusable(self) -> int:
-        """The number of rows and values that could not be used. Each may be a member who only seems
-        to have left.
+        """The number of rows and values that could not be used. Each may belong to a member who only seems to have
+        left.
         """
         return self._stage.unusable
 

@@ -24,7 +24,7 @@ from socialapi.bulk.sync.buckets import CODES, DIGEST_BYTES, BucketFile, Entries
 
 UNCHANGED: Final = 0
 DUE: Final = 1
-"""The state of a row: whether it has to be sent."""
+"""The state of a row that must be sent."""
 
 _BUFFER_BYTES: Final = 131_072
 
@@ -215,8 +215,8 @@ F = TypeVar("F", bound=ScratchFile)
 class Scratch:
     """The scratch files of one sync, in a folder next to its snapshot.
 
-    With `is_new`, the folder is created. Otherwise the files that `persist` has written are opened
-    again, without the file of rows. Raises OSError if a file cannot be used.
+    With `is_new`, the folder is created. Otherwise, opens the files that `persist` wrote, except the file of rows.
+    Raises OSError if a file cannot be used.
     """
 
     def __init__(self, folder: Path, *, is_new: bool) -> None:

@@ -70,9 +70,9 @@ class Difference:
 class _Announced:
     """The row of the table `announced`, which describes a sync that has begun to send.
 
-    `sizes` are the sizes of the scratch files. Positions of additions and removals count from 1;
-    anything after the last positions was never sent. `in_doubt` is true if the service may hold
-    additions without an answer, and `taken_over` is the number of units already applied.
+    `sizes` are the sizes of the scratch files. Positions of additions and removals count from 1; entries after the
+    last positions were never sent. `in_doubt` is true if the service may hold additions without an answer, and
+    `taken_over` is the number of units already applied.
     """
 
     sizes: str
@@ -118,10 +118,9 @@ class Snapshot:
         return self._opened
 
     async def open(self) -> None:
-        """Opens the file, or creates it, and applies what the service accepted from an earlier sync
-        that was killed.
+        """Opens the file, or creates it, and applies what the service accepted from an earlier sync that was killed.
 
-        Raises as well when it is of another audience.
+        Raises ConfigurationError also if the snapshot belongs to another audience.
         """
         self.normalizer = await self._database.open(self._begin)
         self._is_open = True

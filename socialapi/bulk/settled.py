@@ -10,11 +10,11 @@ OnSettled = Callable[[int], Awaitable[None] | None]
 
 
 class SettledCalls:
-    """A caller of the user's `on_settled`, a function or coroutine function.
+    """Calls the user's `on_settled`, a function or coroutine function.
 
-    It passes the largest n such that the rows 1 to n have their outcomes, once their lines are on
-    the disk. It makes one call at a time, always with the newest number. If a call fails, the error
-    goes to `stop`, and no further call is made.
+    Passes the largest n such that the rows 1 to n have their outcomes, once their lines are on the disk. Makes one
+    call at a time, always with the newest number. If a call fails, passes the error to `stop` and makes no further
+    call.
     """
 
     def __init__(self, call: OnSettled, ledger: Ledger, stop: Callable[[Exception], None]) -> None:

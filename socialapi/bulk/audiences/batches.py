@@ -154,9 +154,7 @@ class Packer:
         return count
 
     def operations(self, blocks: Iterable[RowBlock]) -> list[list[RowBlock]]:
-        """Returns the rows of each operation of the request. The index of an operation in an error is its index in this
-        list.
-        """
+        """Returns the rows of each operation of the request. An error refers to an operation by its index in this list."""
         if self._packing == "single":
             return [[block.part(index, index + 1)] for block in blocks for index in range(len(block))]
         grouped: dict[Action, list[RowBlock]] = {}

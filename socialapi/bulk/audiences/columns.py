@@ -121,8 +121,8 @@ class IdentifierLayout(FrozenRecord):
         return not self.operation_type is self.effective_at is self.expires_at is None
 
     def is_row(self, cells: Sequence[str]) -> bool | None:
-        """Returns whether one of these cells is a usable identifier of its column's kind; None if a cell may be one,
-        but also an ordinary word.
+        """Returns whether one of these cells is a usable identifier of its column's kind; None if a cell may be an
+        identifier or an ordinary word.
         """
         found = {is_identifier(kind, cells[self.positions[at]].strip(' \t"')) for at, _, kind in self.identifiers}
         return True if True in found else None if None in found else False

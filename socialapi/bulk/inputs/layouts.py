@@ -1,4 +1,4 @@
-"""Layouts: what was understood of a file, written down, so that no later run has to guess it again."""
+"""Layouts: files that record how an input was read, so that a later run need not guess it again."""
 
 import contextlib
 import csv
@@ -22,8 +22,8 @@ VERSION: Final = 1
 DELIMITERS: Final = (",", ";", "\t", "|")
 FORMATS: Final = ("csv", "jsonl", "json", "xml", "parquet")
 Escapes = Literal["nothing", "quotes", "everything", "unquoted"]
-"""What a backslash escapes: nothing, quotation marks alone, or any character. In a file that is `unquoted`, a
-backslash escapes any character and quotation marks are characters.
+"""What a backslash escapes: nothing, only quotation marks, or any character. In an `unquoted` file, a backslash escapes
+any character, and quotation marks are ordinary characters.
 """
 OPTIONS: Final[Mapping[str, Any]] = {
     "columns": None,
@@ -32,7 +32,7 @@ OPTIONS: Final[Mapping[str, Any]] = {
     "default_region": None,
     "phone_format": "auto",
 }
-"""The options of jobs that a layout decides, and what they are where they are not given."""
+"""The options of jobs that a layout decides, with their defaults."""
 MAX_LAYOUT_BYTES: Final = 4_194_304
 LINES_SEARCHED: Final = 40
 _LINE_CHARACTERS: Final = 100_000
@@ -43,7 +43,7 @@ _line_ends: Final = re.compile(r"\r\n|\r|\n").split
 
 
 class NamesChanged(Exception):
-    """The names of a file are not those of its layout. `changes` says what is different."""
+    """Raised if the column names of a file differ from its layout. `changes` lists the differences."""
 
     def __init__(self, changes: list[str]) -> None:
         super().__init__(changes)
@@ -52,34 +52,34 @@ class NamesChanged(Exception):
 
 @attrs.define(eq=False)
 class FoundFiles:
-    """What was understood of the files of an input: of the first one, and of the first that differs from it."""
+    """The properties of the files of an input: of the first file, and of the first that differs from it."""
 
     found: list[dict[str, Any]] = attrs.field(factory=list)
     current: dict[str, Any] = attrs.field(factory=dict)
 
     def begin(self, **facts: Any) -> None:
-        """Notes what was understood of the next file."""
+        """Records the properties of the next file."""
         self.found = self.different()
         self.current = facts
         if len(self.found) < 2:
             self.found.append(facts)
 
     def note(self, **facts: Any) -> None:
-        """Notes more about the current file."""
+        """Records more properties of the current file."""
         self.current.update(facts)
 
     def different(self) -> list[dict[str, Any]]:
-        """Returns the first file that has names, and the first one that is not like it."""
+        """Returns the first file with names, and the first file that differs from it."""
         named = [each for each in self.found if "names" in each]
         return named[:1] if len(named) > 1 and named[0] == named[1] else named
 
 
 @attrs.frozen(kw_only=True)
 class FileLayout(FrozenRecord):
-    """How a file is read. `columns` are the names of all columns, each with what it is read as.
+    """How a file is read. `columns` maps the names of all columns to the fields that they are read as.
 
-    A name is in `repeated` if several columns have it. A CSV file whose `header_line` is None names no
-    columns: then they are numbered. `rows` is the path to the array of a JSON document.
+    `repeated` are the names that several columns have. If `header_line` of a CSV file is None, the file has no column
+    names, and the columns are numbered. `rows` is the path to the array of a JSON document.
     """
 
     reads: str
@@ -94,7 +94,7 @@ class FileLayout(FrozenRecord):
     default_region: str | None = None
     phone_format: str = "auto"
     path: str | os.PathLike[str] = attrs.field(default="", eq=False)
-    """The file that it was read from."""
+    """The path of the layout file."""
 
     @property
     def header(self) -> bool:
@@ -103,15 +103,15 @@ class FileLayout(FrozenRecord):
 
     @property
     def paths(self) -> Sequence[str]:
-        """The columns that are read and may be paths into objects."""
+        """The names of columns that are read and may be paths into objects."""
         return tuple(name for name, roles in self.columns.items() if roles and "." in name)
 
     def names_of(self, role: str) -> list[str]:
-        """Returns the columns that are read as this."""
+        """Returns the columns that are read as this field."""
         return [name for name, roles in self.columns.items() if role in roles]
 
     def positions(self, names: Sequence[str]) -> Mapping[str, list[int]]:
-        """Returns the positions of what each column among these names is read as."""
+        """Returns the positions of the columns of each field among these names."""
         places, found = defaultdict[str, list[int]](list), defaultdict[str, list[int]](list)
         for at, name in enumerate(names):
             places[name].append(at)
@@ -121,7 +121,9 @@ class FileLayout(FrozenRecord):
         return found
 
     def changes(self, names: Sequence[str], read_as: Callable[[str], str]) -> list[str]:
-        """Returns how the names of a file differ from the layout; `read_as` is what a name is read as without one."""
+        """Returns how the names of a file differ from the layout. `read_as` returns the field of a name without a
+        layout.
+        """
         if not self.header:
             count, listed = len(names), len(self.columns)
             return [] if count == listed else [f"the number of columns is {count}, not {listed}"]
@@ -134,7 +136,9 @@ class FileLayout(FrozenRecord):
         return [f"{what}: {_listed(which)}" for what, which in found.items() if which]
 
     def explained(self, text: str, changes: Sequence[str], read_as: Callable[[str], str]) -> list[str]:
-        """Returns the changes of a table that begins so: where its columns are named now, and what is changed there."""
+        """Returns the differences of a table that begins with this text: where its columns are named, and how its names
+        differ.
+        """
         if self.format != "csv":
             return list(changes)
         listed, lines = set(self.columns), _line_ends(text)[:LINES_SEARCHED]
@@ -166,7 +170,7 @@ class FileLayout(FrozenRecord):
         return f"the delimiter is {delimiter!r}, not {self.delimiter!r}"
 
     def named_in(self, text: str, read_as: Callable[[str], str], is_row: Callable[[list[str]], bool]) -> list[str]:
-        """Returns that a table names its columns which did not, if it begins so."""
+        """Returns a difference if a table begins with column names although its layout has none."""
         first = next((line for line in _line_ends(text) if line.strip()), "")
         cells = _cells(first, self.delimiter or ",")
         cells += [""] * (len(self.columns) - len(cells))
@@ -214,7 +218,9 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 
 def layout_of(selection: Any, default_region: str | None, phone_format: str) -> FileLayout:
-    """Returns the layout of what was read. Raises InvalidInput if there is no single one, or it would hold data."""
+    """Returns the layout of the files that were read. Raises InvalidInput if they differ, or if the layout would
+    contain data.
+    """
     files = selection.files.different()
     if not files:
         raise InvalidInput("no layout is written: the input names no columns")
@@ -257,7 +263,7 @@ def _check_local(option: str, path: str | os.PathLike[str]) -> None:
 
 
 def check_place(path: str | os.PathLike[str]) -> None:
-    """Raises InvalidInput where no layout can be written, since another file is there or no folder."""
+    """Raises InvalidInput if no layout can be written to this path, because another file or no folder is there."""
     _check_local("write_layout", path)
     place = Path(path)
     if place.is_file():
@@ -273,8 +279,8 @@ def check_place(path: str | os.PathLike[str]) -> None:
 def write_layout_of(
     selection: Any, path: str | os.PathLike[str] | None, default_region: str | None = None, phone_format: str = "auto"
 ) -> None:
-    """Writes the layout of what was read (mode 0600) where there is no file yet, if there is a path; the same one may
-    be there.
+    """Writes the layout of the files that were read (mode 0600), if a path is given. An existing file is kept, and must
+    have the same content.
     """
     if path is None:
         return
@@ -299,7 +305,7 @@ def write_layout_of(
 
 
 def read_layout(path: str | os.PathLike[str], selection: Any) -> FileLayout:
-    """Reads a layout of what is selected. Raises InvalidInput, which names what is wrong with it."""
+    """Reads the layout of a selection. Raises InvalidInput, with the reason, if it cannot be used."""
     import tomllib  # most jobs have no layout
 
     _check_local("layout", path)
@@ -357,10 +363,10 @@ _VALID: Final[Mapping[str, Callable[[Any], bool]]] = {
 
 
 def with_layout(options: Mapping[str, Any], selection: Any) -> Mapping[str, Any]:
-    """Returns options of a job with what their layout says; `selection` is one without given columns.
+    """Returns the options of a job, completed from their layout. `selection` has no given columns.
 
-    The columns are those that would not be found by their names, so that a journal has what it has
-    without a layout. Raises InvalidInput for options that say otherwise.
+    The result lists only the columns that would not be found by their names, so that a journal has the same settings
+    as without a layout. Raises InvalidInput for options that contradict the layout.
     """
     if options["layout"] is None:
         return options

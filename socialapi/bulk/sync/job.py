@@ -156,7 +156,7 @@ class Page:
 
 
 class PageReader(Reader[Page]):
-    """A reader of the pages of a snapshot. The rows are digests already and need no normalising."""
+    """Reads the pages of a snapshot. The rows are digests already and need no normalising."""
 
     def __init__(self, next_page: NextPage) -> None:
         self._next_page = next_page

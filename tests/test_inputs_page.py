@@ -222,7 +222,7 @@ JOBS: Final = (
 REASONS: Final = {
     "this is XML, which is supported only for product feeds": "a feed of products",
     "Parquet can only be read from a file": "read from its end",
-    "what is desired has no operations": "a sync takes no operations",
+    "but a sync has no operations": "a sync takes no operations",
     "item 1 is (an AudienceUser|a DoNotReachUser): give Product": "a user is no product",
     "item 1 is (an Operation|a DoNotReachOperation): give Product": "an operation is no product",
     "item 1 is or holds a Product, where": "a product is no user",

@@ -413,9 +413,9 @@ class IdentifierColumns(FrozenRecord):
             if any(values):
                 columns[kind] = [value[0] if len(value) == 1 else value or None for value in values]
         for override in OVERRIDES:
-            values = [getattr(user, override, None) for user in items]
-            if any(each is not None for each in values):
-                columns[override] = values
+            given = [getattr(user, override, None) for user in items]
+            if any(each is not None for each in given):
+                columns[override] = given
         found: dict[str, Sequence[int]] = {name: (at,) for at, name in enumerate(columns)}
         found |= {override: () for override in OVERRIDES if override not in columns}
         return IdentifierLayout.of(tuple(columns), found, is_of_models=True), tuple(columns.values())

@@ -47,8 +47,9 @@ WITHOUT_MARKS: Final = (
 WITHOUT_CONTROLS: Final = f"{CLEANED}: control characters are left out"
 WITHOUT_POINT: Final = f"{CLEANED}: the .0 of a number is left out"
 NOT_BELOW_ZERO: Final = f"{CLEANED}: a number below 0 is sent as 0"
-NO_CODE: Final = "stands for no value: the product has no such code"
-KIND_OF_SHOP: Final = "is a kind of product of a shop system, and no category: it is not sent"
+NO_CODE: Final = "is a placeholder: the product has no such code"
+KIND_OF_SHOP: Final = "is not a category but a shop system's kind of product, and is not sent"
+
 
 SHOP_KINDS: Final = (
     *("simple", "configurable", "grouped", "bundle", "virtual", "downloadable", "giftcard"),  # Magento

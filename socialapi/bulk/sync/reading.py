@@ -209,7 +209,7 @@ def _refuse_operations(block: UserBlock) -> None:
     for number, operation_type in enumerate(overrides_of(block)[0], block.first_number):
         if operation_type is not None:
             raise InvalidInput(
-                f"row {number} has an operation_type, and what is desired has no operations: every row belongs to the "
-                'audience, and who is in none leaves it. Give rows without, ignore the column with columns={"operation_type": '
-                '""} or --column operation_type=, or use upload'
+                f"row {number} has an operation_type, but a sync has no operations: it adds every person in the input and "
+                'removes all others. Omit it, ignore the column with columns={"operation_type": ""} or --column '
+                "operation_type=, or use upload"
             )

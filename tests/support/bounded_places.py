@@ -277,6 +277,9 @@ values that are looked up once
     bulk/audiences/column_names.py countries_for lru_cache
     bulk/audiences/countries.py _by_alpha_3 cache
     bulk/audiences/countries.py _by_name cache
+    bulk/audiences/normalize.py add_null_words cache
+    bulk/inputs/null_words.py null_digests cache
+    bulk/inputs/null_words.py phone_digests cache
     bulk/audiences/countries.py _region_of lru_cache
     bulk/audiences/normalize.py Normalizers.__init__ lru_cache
     bulk/audiences/phone_numbers.py _dialled cache

@@ -62,7 +62,7 @@ Rejects = Annotated[
 def _with_digests(arguments: ArgumentCollection) -> None:
     given = {argument.name for argument in arguments if argument.has_tokens}
     if given == {"--delete-vanished"}:
-        raise InvalidInput("--delete-vanished needs --digests: without them nobody knows what was loaded before")
+        raise InvalidInput("--delete-vanished needs --digests, which record the products of earlier loads")
 
 
 VANISHED: Final = Group("Vanished products", validator=_with_digests, show=False)

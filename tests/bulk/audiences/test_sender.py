@@ -57,7 +57,7 @@ async def test_the_same_wrong_counts_twelve_times_are_an_error() -> None:
 async def test_counts_that_are_wrong_in_turns_are_sent_again_until_the_time_is_up() -> None:
     service = ModelService(counted(0, total) for total in itertools.cycle((1, 2)))
     clock = VirtualClock()
-    with pytest.raises(ApiError, match="where 1 user was sent"):
+    with pytest.raises(ApiError, match="but 1 user was sent"):
         await sent(session_of(service, clock))
     assert clock.monotonic() >= 90
     assert len(service.bodies) > 12

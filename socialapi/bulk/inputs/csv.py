@@ -484,7 +484,7 @@ class _Table:
         elif problem is None:
             problem = _MISQUOTED if row.misquoted else _NEVER_CLOSED
 
-        # In tab-separated text, the quotation mark is an ordinary character, unless it is not the cause.
+        # In tab-separated text, a misplaced quotation mark is an ordinary character.
         is_mark = not is_cut and (len(raw) > 1 or not is_long)
         if (
             self._dialect.delimiter == "\t"

@@ -106,7 +106,7 @@ def findings_of(
         yield from _of_column(column)
     for name in report.ignored_columns:
         if _SAYS_OTHER_DIGEST(name):
-            yield Finding(f'the column "{name}" is ignored: only SHA-256 is taken', "low")
+            yield Finding(f'the column "{name}" is ignored: only SHA-256 is accepted', "low")
 
 
 def remarks_of(remarks: Iterable[RowIssue]) -> Iterator[Finding]:
@@ -143,7 +143,9 @@ def _of_digests(kind: KindLint) -> Iterator[Finding]:
         what = "digests of digests of well-known values; probably the whole column is hashed twice, and matches nobody"
         yield Finding(_text(kind, kind.hashed_twice, what), "high", is_error=True)
     if kind.wrong_length:
-        yield _error(kind, kind.wrong_length, "digests of another kind (MD5, SHA-1), or cut off; only SHA-256 is taken")
+        yield _error(
+            kind, kind.wrong_length, "digests of another kind (MD5, SHA-1), or cut off; only SHA-256 is accepted"
+        )
     if kind.upper_case:
         yield Finding(_text(kind, kind.upper_case, "digests that are not in lower case, in which they are sent"), "low")
 

@@ -22,8 +22,8 @@ KEYS_AT_ONCE: Final = 25
 products.
 """
 NO_KEY: Final = "its product_key is not known"
-NO_ANSWER: Final = "the service did not say whether it was"
-NO_REASON: Final = "the service did not say why"
+NO_ANSWER: Final = "the service did not confirm the deletion"
+NO_REASON: Final = "the service gave no reason"
 
 _REPEATABLE: Final = attrs.evolve(routes.PRODUCTS_DELETE, repeatable=True, retry_undecodable=True)
 """The route as jobs use it: deleting a product twice does no harm, so requests may be retried."""
@@ -72,7 +72,9 @@ class VanishedProducts:
         """
         if unreadable := self.counters.unreadable:
             rows = "1 row" if unreadable == 1 else f"{unreadable:,} rows"
-            raise InvalidInput(f"{rows} could not be read, so nobody knows what has vanished; nothing was deleted")
+            raise InvalidInput(
+                f"{rows} could not be read and may be products that seem to have vanished; nothing was deleted"
+            )
         known = self.digests.known_before
         if new > max_share * known:
             raise InvalidInput(

@@ -463,7 +463,9 @@ class SyncJob:
             issues = [attrs.evolve(issue, row=numbers[issue.row]) for issue in refused]
         else:
             issues = [RowIssue(0, issue.field, f"was not removed: {issue.reason}") for issue in refused]
-        del self._refused[: len(refused)]  # not before: a job that stops cancels this, and it is done again at the end
+        del self._refused[
+            : len(refused)
+        ]  # only now, because a stopping job may cancel this method, and calls it again at the end
         self._counts.refuse(self._phase, issues)
         if (ledger := self._reading.ledger) is not None:
             for issue in issues if self._phase == "additions" else ():

@@ -91,7 +91,7 @@ async def test_digests_of_another_kind_have_the_wrong_length(algorithm: str) -> 
     other = hashlib.new(algorithm, b"a@b.example", usedforsecurity=False).hexdigest()
     report, emails = await look(other, digest("a@b.example")[:-1], "c@d.example")
     assert (emails.wrong_length, emails.usable) == (2, 1)
-    assert "email: 2 of 3 values: digests of another kind (MD5, SHA-1), or cut off; only SHA-256 is taken" in texts(
+    assert "email: 2 of 3 values: digests of another kind (MD5, SHA-1), or cut off; only SHA-256 is accepted" in texts(
         report
     )
     report = await lint_records([{"handle": other}, {"handle": "ada"}])
@@ -183,7 +183,7 @@ async def test_columns_whose_names_say_something_else_than_their_values(tmp_path
     assert texts(report) == [
         'the column "email_sha256" is called hashed, and 1 of its 2 values are not',
         'the column "email" mixes digests (1) and plain values (1)',
-        'the column "email_md5" is ignored: only SHA-256 is taken',
+        'the column "email_md5" is ignored: only SHA-256 is accepted',
     ]
     assert report.match_risk == "medium"
     assert not report.has_errors

@@ -18,13 +18,12 @@ def test_the_demo_proves_its_outcome(capfd: pytest.CaptureFixture[str]) -> None:
     assert app.run(["demo", "--rows", "2000", "--products", "600"]) == 0
     printed = capfd.readouterr()
     assert "Killed the upload (kill -9); requests that were answered by then: 1\n" in printed.out
-    assert re.search(r"^  of them before the kill +1,000$", printed.out, re.MULTILINE)
+    # The answer to the first request may not be in the journal yet when the kill comes.
+    assert re.search(r"^  of them before the kill +(0|1,000)$", printed.out, re.MULTILINE)
     assert "2,000 read = 1,850 accepted + 70 rejected + 80 duplicate: yes" in printed.out
     assert "emulator holds exactly the expected members: yes" in printed.out
-    assert [line.split() for line in printed.out.splitlines() if line.startswith("re")][:2] == [
-        ["requests", "4"],
-        ["retries", "3"],
-    ]
+    costs = [line.split() for line in printed.out.splitlines() if line.startswith("re")][:2]
+    assert costs in ([["requests", "4"], ["retries", "3"]], [["requests", "5"], ["retries", "3"]])
     rejected = re.findall(r"^  row \d+: (?:[\w, -]+: )?(.+)$", printed.out, re.MULTILINE)
     assert "3 of the 70 rejected rows, each with its reason:" in printed.out
     assert len(set(rejected)) == 3

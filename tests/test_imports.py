@@ -156,7 +156,7 @@ def test_entering_a_client_loads_what_every_call_needs_and_no_area() -> None:
     )
     assert {"socialapi.session.session", "socialapi.wire.response", "cattrs", "orjson"} <= modules
     areas = {name for name in modules if name.startswith(("socialapi.resources.", "socialapi.routes."))}
-    assert areas == {"socialapi.resources.resource", "socialapi.routes.route"}
+    assert areas == {"socialapi.resources.arguments", "socialapi.resources.resource", "socialapi.routes.route"}
     assert not below(modules, "socialapi.bulk", "socialapi.streams", "socialapi.models.audiences", "oauthlib", *WEB)
 
 

@@ -1,12 +1,24 @@
 """What stands in a public signature can be imported from a public module."""
 
 import ast
+import inspect
 import re
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
+from socialapi.internal.unset import UNSET
+from socialapi.models.products import ProductsQuery
+from socialapi.resources.audiences import CustomAudience, DoNotReachListResource
+from socialapi.resources.products import Products
+from socialapi.types import (
+    AudienceUploadKeywords,
+    LintKeywords,
+    SyncKeywords,
+    UploadKeywords,
+    UpsertKeywords,
+)
 from tests.support.signatures import (
     NOT_INSTALLED_HERE,
     PUBLIC,
@@ -134,3 +146,30 @@ def test_an_opaque_class_is_reached_and_not_entered(toy: Package) -> None:
 )
 def test_the_names_of_an_annotation_are_those_of_types(annotation: str, names: list[str]) -> None:
     assert list(named_in(ast.parse(annotation, mode="eval").body)) == names
+
+
+@pytest.mark.parametrize(
+    ("method", "declared", "default"),
+    [
+        (CustomAudience.upload, AudienceUploadKeywords, ("operation", "Update")),
+        (CustomAudience.sync, SyncKeywords, ("max_removal_share", 0.1)),
+        (CustomAudience.lint, LintKeywords, ("sample", UNSET)),
+        (DoNotReachListResource.upload, UploadKeywords, ("concurrency", "auto")),
+        (Products.upsert, UpsertKeywords, ("concurrency", 8)),
+        (Products.list, ProductsQuery, ("count", UNSET)),
+    ],
+    ids=lambda given: getattr(given, "__qualname__", None),
+)
+def test_help_shows_every_option_with_its_type_default_and_a_sentence(
+    method: Any, declared: Any, default: tuple[str, Any]
+) -> None:
+    shown = inspect.signature(method).parameters
+    assert set(shown) >= set(declared.__annotations__)
+    assert not any(each.kind is each.VAR_KEYWORD for each in shown.values())
+    assert shown[default[0]].default == default[1]
+    assert all(each.annotation is not each.empty for name, each in shown.items() if name != "self")
+    if method is not Products.list:
+        _, _, options = (inspect.getdoc(method) or "").partition("\nOptions:\n")
+        said = dict(line.split(": ", 1) for line in options.splitlines() if ": " in line)
+        assert set(said) == set(declared.__annotations__)
+        assert all(re.fullmatch(r"[A-Z`].{10,}[.`]", text) for text in said.values())

@@ -3,16 +3,23 @@
 Arguments that are sent are validated by the rules of the models.
 """
 
+import ast
 import datetime
 import functools
+import importlib
 import inspect
+import itertools
 import os
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+import attrs
+
 from socialapi.config import is_file_path
+from socialapi.internal.unset import UNSET
 from socialapi.models.spelling import near_name
 from socialapi.models.validation import Faults, invalid, printable_name
 
@@ -114,3 +121,97 @@ def _has_types(values: Sequence[object], kinds: Sequence[Any]) -> bool:
     return not kinds or all(
         any(_is_of(value, member) for member in _members(kind)) for value, kind in zip(values, kinds, strict=True)
     )
+
+
+# What `help()` shows ------------------------------------------------------------------------------
+
+_DEFAULTS: Final[Mapping[str, str]] = {
+    "UploadKeywords": "socialapi.bulk.audiences.job:UploadOptions",
+    "AudienceUploadKeywords": "socialapi.bulk.audiences.job:UploadOptions",
+    "SyncKeywords": "socialapi.bulk.sync.job:SyncOptions",
+    "UpsertKeywords": "socialapi.bulk.products.job:UpsertOptions",
+}
+"""The class with the defaults of the options that a TypedDict declares."""
+
+
+def show_options(function: Any) -> None:
+    """Has `help()`, IPython and editors show the keywords that a method takes as a TypedDict.
+
+    They are worked out when somebody looks, because that takes longer than importing the method.
+    """
+    code, flags = function.__code__, inspect.CO_VARKEYWORDS
+    if not code.co_flags & flags:
+        return
+    name = code.co_varnames[code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)]
+    declared = typing.get_args(function.__annotations__.get(name))
+    if declared and typing.is_typeddict(declared[0]):
+        plain = inspect.signature(function)
+        function.__signature__ = _OptionsSignature(plain, declared[0])
+        function.__doc__ = text = _OptionsText(function.__doc__ or "")
+        text.declared = declared[0]
+
+
+class _OptionsSignature(inspect.Signature):
+    """A signature with the keywords of a TypedDict in the place of `**`."""
+
+    __slots__ = ("_declared", "_plain")
+
+    def __init__(self, plain: inspect.Signature, declared: Any) -> None:
+        self._plain, self._declared = plain, declared
+        super().__init__(list(plain.parameters.values()), return_annotation=plain.return_annotation)
+
+    @property
+    def parameters(self) -> types.MappingProxyType[str, inspect.Parameter]:
+        """The parameters by name."""
+        defaults = _defaults_of(self._declared)
+        plain = [each for each in self._plain.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        named = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name, UNSET), annotation=kind)
+            for name, kind in typing.get_type_hints(self._declared).items()
+            if name.isidentifier() and name not in self._plain.parameters
+        ]
+        return inspect.Signature([*plain, *named]).parameters
+
+
+class _OptionsText(str):
+    """A docstring with a sentence about each keyword, which are read from the source when the text is cleaned."""
+
+    __slots__ = ("declared",)
+    declared: Any
+
+    def expandtabs(self, tabsize: typing.SupportsIndex = 8) -> str:
+        """Returns the docstring with the sentences below it: the first step of `inspect.getdoc`."""
+        plain = str.expandtabs(self, tabsize)
+        indent = " " * 8
+        said = [f"{indent}{name}: {' '.join(text.split())}" for name, text in _sentences(self.declared).items()]
+        return "\n".join([plain.rstrip(), "", f"{indent}Options:", "", *said, ""]) if said else plain
+
+
+def _defaults_of(declared: Any) -> Mapping[str, Any]:
+    if declared.__name__ not in _DEFAULTS:
+        return {}
+    module, _, name = _DEFAULTS[declared.__name__].partition(":")
+    fields = attrs.fields_dict(getattr(importlib.import_module(module), name))
+    return {
+        each: field.default for each, field in fields.items() if isinstance(field.default, str | int | float | None)
+    }
+
+
+@functools.cache
+def _sentences(declared: Any) -> Mapping[str, str]:
+    """Returns what is written below each key of a TypedDict and of those that it extends; nothing without its source."""
+    module = sys.modules[declared.__module__]
+    try:
+        tree = ast.parse(inspect.getsource(module))
+    except (OSError, SyntaxError):
+        return {}
+    made = next((node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == declared.__name__), None)
+    found = dict[str, str]()
+    if made is not None:
+        for base in made.bases:
+            extended = getattr(module, base.id, None) if isinstance(base, ast.Name) else None
+            found |= _sentences(extended) if typing.is_typeddict(extended) else {}
+        for key, text in itertools.pairwise(made.body):
+            if isinstance(key, ast.AnnAssign) and isinstance(key.target, ast.Name) and isinstance(text, ast.Expr):
+                found[key.target.id] = ast.literal_eval(text.value)
+    return found

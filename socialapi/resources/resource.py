@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from socialapi.models.pages import Page
 from socialapi.models.validation import Faults, is_several
+from socialapi.resources.arguments import show_options
 from socialapi.routes.route import Route, Target
 from socialapi.session.options import CallOptions
 from socialapi.session.pager import Pager
@@ -59,6 +60,8 @@ class Resource:
         for function in vars(cls).values():
             if inspect.iscoroutinefunction(function):
                 function.__qualname__ = f"socialapi.{function.__qualname__}"
+            if inspect.isfunction(function):
+                show_options(function)
 
     def __repr__(self) -> str:
         ids = "".join(f" {name}={value!r}" for name, value in self._path.items())

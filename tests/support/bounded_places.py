@@ -311,6 +311,7 @@ what is worked out once for each class
     wire/encode.py _sent cache
     wire/encode.py shaper cache
     wire/export.py _has_own_form cache
+    resources/arguments.py _sentences cache
     wire/paging.py _bounds_of cache
     wire/paging.py _id_filters cache
     wire/paging.py _key_name cache

@@ -110,12 +110,12 @@ def upload(service: Service, path: Path | str, **order: Any) -> dict[str, Any]:
 
 
 def load(service: Service, path: Path, catalog: str, **order: Any) -> dict[str, Any]:
-    """What `catalog_client.py` tells about a load of the file."""
-    return run_client("catalog_client.py", service, path, {**order, "catalog": catalog})
+    """What `upload_client.py` tells about a load of the file."""
+    return run_client("upload_client.py", service, path, {**order, "catalog": catalog})
 
 
 def upload_until(service: Service, path: Path, accepted: int | None, **order: Any) -> dict[str, Any] | None:
-    """Uploads or syncs the file, and kills the client when so much is accepted; what it tells if it came to its end."""
+    """Uploads, syncs or loads the file, and kills the client when so much is accepted; what it tells if it came to its end."""
     account, audience = service.audience
     told: dict[str, Any] = {}
     with telling("upload_client.py", service, path, {**order, "account": account, "audience": audience}) as process:
@@ -141,10 +141,10 @@ def sync_until(service: Service, path: Path, kill_at: tuple[str, int, str], **or
 
 def kill_load(service: Service, path: Path, catalog: str, *, after: int, **order: Any) -> None:
     """Loads the file, and kills the process after so many steps of its progress."""
-    with telling("catalog_client.py", service, path, {**order, "catalog": catalog}) as process:
+    with telling("upload_client.py", service, path, {**order, "catalog": catalog}) as process:
         assert process.stdout is not None
         for _ in range(after):
-            assert process.stdout.readline() == "\n"
+            assert "accepted" in json.loads(process.stdout.readline())
         process.kill()
 
 

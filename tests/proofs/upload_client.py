@@ -1,6 +1,7 @@
-"""A client in a process of its own, which uploads or syncs and tells what it took, memory included.
+"""A client in a process of its own, which uploads, syncs or loads and tells what it took, memory included.
 
-Standard input has one JSON object: `ready` (the emulator's ready line), `path`, and optionally
+Standard input has one JSON object: `ready` (the emulator's ready line), `path`, `catalog`, or `account` with
+`do_not_reach_list` or `audience`, and optionally
 `query` (for the database at `path`, the address of a PostgreSQL or a file of DuckDB) and `rows`
 (how many it returns) or `offset` (a file with how many lines of `path` are done: then the others come
 one after each pause of `pause_seconds`, as from a queue, and what is settled is committed there), `method` (`upload` or `sync`), `config` (settings of `Config`), `options` (of
@@ -174,6 +175,16 @@ def prepare(order: dict[str, Any], comparing: list[float], finishing: list[float
         replace(name, functools.partial(killing, calls_before, when))
 
 
+def work_of(client: Client, order: dict[str, Any]) -> Callable[..., Any]:
+    if "catalog" in order:
+        return client.catalog(order["catalog"]).products.upsert
+    account = client.ads.account(order["account"])
+    if "do_not_reach_list" in order:
+        return account.do_not_reach_list(order["do_not_reach_list"]).upload
+    work: Callable[..., Any] = getattr(account.custom_audience(order["audience"]), order.get("method", "upload"))
+    return work
+
+
 async def main(order: dict[str, Any]) -> dict[str, Any]:
     ready = order["ready"]
     resident: list[int] = []
@@ -199,8 +210,7 @@ async def main(order: dict[str, Any]) -> dict[str, Any]:
         records_of(order) as records,
     ):
         view = client.with_options(timeout_seconds=order.get("timeout_seconds"))
-        target = view.ads.account(order["account"]).custom_audience(order["audience"])
-        run = getattr(target, order.get("method", "upload"))
+        run = work_of(view, order)
         options = order.get("options", {})
         if "offset" in order:
             options["on_settled"] = committing(Path(order["offset"]))

@@ -50,23 +50,27 @@ _LARGEST: Final = 2**53
 """The bound of all settings. It excludes infinity, which is no valid bound of a wait."""
 
 _URL_TEXT: Final = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]*")
-_AUTHORITY: Final = re.compile(r"(?:[^@]*@)?(?:\[[^\[\]]+\]|[^\[\]:@]+)(?::\d*)?")
+_HOST_AND_PORT: Final = re.compile(r"(?:\[[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*(?:%[^\[\]]+)?\]|[^\[\]:]*)(?::\d*)?")
 _PATH_TEXT: Final = re.compile(r"(/(?!\.{0,2}(/|$))([A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2}|\{[a-z_]+\})*)+/?")
 """A path whose segments are not empty, . or .., with {parameters}."""
 _HEADER_NAME: Final = re.compile("[a-z0-9!#$%&'*+.^_`|~-]*")
 
 
-def _split_url(text: object) -> SplitResult | None:
-    if not isinstance(text, str) or not _URL_TEXT.fullmatch(text):
-        return None
+def split_address(text: str) -> SplitResult | None:
+    """Returns the parts of a URL, or None if it is invalid. Its host may be empty."""
     try:
         parts = urlsplit(text)
-        usable = parts.scheme in ("https", "http") and parts.port != 0
+        usable = parts.port != 0
     except ValueError:
         return None
-    # `urlsplit` forgets what stands around the brackets of an address.
-    usable = usable and _AUTHORITY.fullmatch(parts.netloc) is not None
-    return parts if usable and not parts.query and not parts.fragment else None
+    # `urlsplit` ignores text around the brackets of an IPv6 address.
+    return parts if usable and _HOST_AND_PORT.fullmatch(parts.netloc.rpartition("@")[2]) else None
+
+
+def _split_url(text: object) -> SplitResult | None:
+    parts = split_address(text) if isinstance(text, str) and _URL_TEXT.fullmatch(text) else None
+    usable = parts and parts.scheme in ("https", "http") and not parts.query and not parts.fragment
+    return parts if usable else None
 
 
 def _check_host(instance: object, attribute: "attrs.Attribute[str]", value: object) -> None:

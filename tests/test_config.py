@@ -55,6 +55,8 @@ def test_a_host_is_https_or_on_this_machine(url: str) -> None:
         ("https://[::1", "is not a URL of the form"),
         ("https://[::1]x", "is not a URL of the form"),
         ("https://x[::1]:80", "is not a URL of the form"),
+        ("https://[::1]x:80", "is not a URL of the form"),
+        ("https://[v1.evil]", "is not a URL of the form"),
         ("https://[v1.a:b]", "is not a URL of the form"),
         ("https://api.example.com/a b", "is not a URL of the form"),
         ("https://api.example.com/\r\nX: 1", "is not a URL of the form"),

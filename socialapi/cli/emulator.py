@@ -18,7 +18,6 @@ import time
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Annotated, Any, Final
-from urllib.parse import urlsplit
 
 import attrs
 import orjson
@@ -28,7 +27,7 @@ from cyclopts.argument import ArgumentCollection
 from socialapi.cli import output
 from socialapi.cli.jobs import command_line, state_folder
 from socialapi.cli.options import whole_number
-from socialapi.config import is_host
+from socialapi.config import is_host, split_address
 from socialapi.errors import ConfigurationError, InvalidInput, TransportError
 from socialapi.internal.file_lock import FileLock, Holder
 from socialapi.models.validation import broken_rules
@@ -224,14 +223,11 @@ def _place(base_url: str) -> tuple[str, int]:
 
     Raises ConfigurationError, which does not show it, for what is no URL.
     """
-    try:
-        where = urlsplit(base_url)
-        host, port = where.hostname or LOCAL_HOST, where.port or DEFAULT_FLAGS.port
-    except ValueError:
-        host, port = "", 0
-    if not (port and is_host(host)):
+    where = split_address(base_url)
+    host = where and (where.hostname or LOCAL_HOST)
+    if not (where and host and is_host(host)):
         raise ConfigurationError("SOCIALAPI_BASE_URL is not a URL of the form http://127.0.0.1:8080")
-    return host, port
+    return host, where.port or DEFAULT_FLAGS.port
 
 
 def _reason_of(answer: bytes) -> str:

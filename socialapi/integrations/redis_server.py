@@ -9,7 +9,6 @@ import re
 import ssl
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
-from urllib.parse import urlsplit
 
 try:
     import redis.asyncio as redis_asyncio
@@ -19,6 +18,7 @@ try:
 except ImportError:
     raise ImportError("sharing a quota needs redis: pip install 'aiosocialapi[redis]'") from None
 
+from socialapi.config import split_address
 from socialapi.errors import ConfigurationError, SocialApiError, TransportError
 
 if TYPE_CHECKING:
@@ -272,12 +272,18 @@ def named(problem: BaseException) -> str:
     return f"{type(problem).__name__}: {detail}" if detail else type(problem).__name__
 
 
+_loose_password: Final = re.compile("[^/?#]*://[^/?#]*[/?#].*@", re.DOTALL).match
+"""Finds a password of which a part would be taken for the host."""
+
+
 def _connected(url: str) -> "redis_asyncio.Redis":
-    if _has_loose_password(url):
+    if _loose_password(url):
         raise ConfigurationError(
             "the address of Redis has an @ behind its host: percent-encode the characters / ? # @ of the password"
         )
     with contextlib.suppress(ValueError, TypeError, RedisError):  # their texts may quote the address
+        if split_address(url) is None:
+            raise ValueError
         pool = redis_asyncio.BlockingConnectionPool.from_url(
             url,
             max_connections=MAX_CONNECTIONS,
@@ -295,12 +301,3 @@ def _connected(url: str) -> "redis_asyncio.Redis":
         "the address of Redis must be of the form redis://host:port/0, rediss://… or unix:///path, with a user name and "
         "password percent-encoded as in redis://user:password@host:port/0"
     )
-
-
-def _has_loose_password(url: str) -> bool:
-    """Returns whether a part of a password would be taken for the host."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False  # refused for its form
-    return "@" in parts.path + parts.query + parts.fragment

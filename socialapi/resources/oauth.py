@@ -7,10 +7,10 @@ import re
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
-from urllib.parse import urlsplit
 
 import attrs
 
+from socialapi.config import split_address
 from socialapi.errors import ApiError, DecodeError, InvalidInput
 from socialapi.internal.secret import hidden
 from socialapi.internal.unset import UNSET
@@ -290,10 +290,7 @@ class OAuth(Resource):
 
 
 def _check_url(name: str, text: object, or_else: str = "") -> None:
-    try:
-        is_absolute = isinstance(text, str) and text.isascii() and text.isprintable() and " " not in text
-        is_absolute = is_absolute and bool(urlsplit(str(text)).scheme)
-    except ValueError:
-        is_absolute = False
-    if not is_absolute:
+    is_text = isinstance(text, str) and text.isascii() and text.isprintable() and " " not in text
+    parts = split_address(str(text)) if is_text else None
+    if parts is None or not parts.scheme:
         raise InvalidInput(f"{name} must be a whole URL{or_else}")

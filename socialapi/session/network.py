@@ -12,12 +12,12 @@ import ssl as ssl_module
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, Self
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, unquote
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # typeshed leaves it out
 
 import attrs
 
-from socialapi.config import is_loopback
+from socialapi.config import is_loopback, split_address
 from socialapi.errors import ConfigurationError
 from socialapi.internal.secret import Secret
 
@@ -60,12 +60,9 @@ def _parse_proxy(text: object) -> SplitResult | None:
     """Returns the parts of a proxy's address; None if it is invalid."""
     if not isinstance(text, str) or not text.isascii() or not text.isprintable() or " " in text or "\\" in text:
         return None
-    try:
-        parts = urlsplit(text if "://" in text else f"http://{text}")
-        usable = parts.scheme in _DEFAULT_PORTS and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        return None
-    return parts if usable and parts.path in ("", "/") and not parts.query and not parts.fragment else None
+    parts = split_address(text if "://" in text else f"http://{text}")
+    usable = parts and parts.scheme in _DEFAULT_PORTS and parts.hostname and parts.path in ("", "/")
+    return parts if parts and usable and not parts.query and not parts.fragment else None
 
 
 @attrs.frozen(repr=False)

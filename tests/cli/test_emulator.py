@@ -85,7 +85,7 @@ async def test_a_target_is_added_to_an_emulator_that_runs(shell: Shell, monkeypa
             assert (done.status, says in done.err) == (2, True)
     done = await shell.run("emulator", "target", url, local, "--port", port)
     assert (done.status, done.err) == (3, f"socialapi: 127.0.0.1:{port}: no emulator answers\n")
-    for no_url in ("http://127.0.0.1:x", "http://[1", "http://a..b:1"):
+    for no_url in ("http://127.0.0.1:x", "http://[1", "http://[::1]x:80", "http://a..b:1"):
         monkeypatch.setenv("SOCIALAPI_BASE_URL", no_url)
         done = await shell.run("emulator", "target", url, local)
         says = "socialapi: SOCIALAPI_BASE_URL is not a URL of the form http://127.0.0.1:8080\n"

@@ -758,7 +758,10 @@ async def test_a_password_that_is_refused_is_no_reason_to_wait(shop: Shop) -> No
 
 @pytest.mark.parametrize(
     "url",
-    ["localhost:6379", "http://:secret@host", "redis://:secret@host:port/0", "redis://:secret@host/0?foo=bar", ""],
+    [
+        *("localhost:6379", "http://:secret@host", "redis://:secret@host:port/0", "redis://:secret@host/0?foo=bar", ""),
+        *("redis://:secret@[::1]evil.example:6379/0", "redis://[::1]secret/0", "rediss://secret[::1]:6379"),
+    ],
 )
 def test_an_address_of_another_form_is_refused_and_not_shown(url: str) -> None:
     with pytest.raises(ConfigurationError, match="must be of the form redis://host:port/0") as caught:

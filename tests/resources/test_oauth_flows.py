@@ -323,7 +323,7 @@ async def test_a_service_that_keeps_refresh_tokens_leaves_the_one_that_was_used(
     assert (token.access_token, token.refresh_token) == ("access-1", "refresh-0")
 
 
-@pytest.mark.parametrize("uri", ["", "app.example", "/callback"])
+@pytest.mark.parametrize("uri", ["", "app.example", "/callback", "https://[::1]evil.example/"])
 async def test_a_redirect_uri_that_is_no_address_is_refused(client: Client, uri: str) -> None:
     with pytest.raises(errors.InvalidInput, match="redirect_uri must be a whole URL"):
         client.oauth.authorization_url(client_id=CLIENT_ID, redirect_uri=uri)

@@ -118,6 +118,7 @@ async def test_silence_is_not_waited_for(clock: VirtualClock) -> None:
         ("https://", "of the form"),
         ("https://app.example:0/", "of the form"),
         ("https://app.example:x/", "of the form"),
+        ("http://[::1]evil.example/", "of the form"),
         ("https://app.example/a b", "of the form"),
         ("http://app.example/", "must be https"),
         ("http://10.0.0.1/", "must be https"),

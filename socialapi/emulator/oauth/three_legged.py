@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import SplitResult, urlencode, urlsplit, urlunsplit
 
+from socialapi.config import split_address
 from socialapi.emulator import oauth1
 from socialapi.emulator.auth import expired_token, signing_token, verified
 from socialapi.emulator.handlers import Call, serves
@@ -36,15 +37,10 @@ def _parts(url: str) -> SplitResult | None:
     """Returns the parts of an absolute web address, or None if it has a user, a fragment, or
     anything that could break a header.
     """
-    if not url.isascii() or not url.isprintable() or " " in url:
+    parts = split_address(url) if url.isascii() and url.isprintable() and " " not in url else None
+    if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:
         return None
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
-        return None
-    is_plain = parts.scheme in ("http", "https") and parts.hostname and not parts.fragment and "@" not in parts.netloc
-    return parts if is_plain else None
+    return None if parts.fragment or "@" in parts.netloc else parts
 
 
 def with_parameters(url: str, parameters: Mapping[str, str]) -> str:

@@ -348,7 +348,9 @@ async def test_a_misspelt_address_is_refused_without_its_query(path: Any) -> Non
     assert str(error).endswith("x.csv: an address is given as a text that begins with https://")
 
 
-@pytest.mark.parametrize("path", ["https://127.0.0.1:99999/x?key=1", "https://[::1/x?key=1"])
+@pytest.mark.parametrize(
+    "path", ["https://127.0.0.1:99999/x?key=1", "https://[::1/x?key=1", "https://[::1]evil/x?key=1"]
+)
 async def test_what_is_no_address_is_told_without_its_query(path: str) -> None:
     _, error = await read_until_error(path, InvalidInput)
     assert str(error) == f"{path.partition('?')[0]}: this is not an address"

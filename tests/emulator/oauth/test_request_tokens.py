@@ -43,7 +43,7 @@ async def test_registered_callbacks_and_loopback_ones_are_taken(app: App, callba
             "http://127.0.0.1/a b",
             "//127.0.0.1/",
         ),
-        *("http://127.0.0.1/\r\nX: y", "http://[::1/"),
+        *("http://127.0.0.1/\r\nX: y", "http://[::1/", "http://[::1]evil.example/", "http://[::1]x:80/"),
     ],
 )
 async def test_other_callbacks_are_not_approved(app: App, callback: str) -> None:

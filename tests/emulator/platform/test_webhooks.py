@@ -58,6 +58,7 @@ async def test_a_query_of_the_target_is_kept_and_every_challenge_is_another(ask:
         *("https://hooks.example.com\\@evil.example/in", "https://hooks%2eexample.com/in", "https://10。0。0。1/"),
         *("https://[fe80::1]/in", "https://[fc00::1]/in", "https://[2001:db8::1]/in", "https://[::ffff:10.0.0.1]/"),
         *("https://[2606:4700::1111]:8443/in", "https://[8.8.8.8]/in", "https://[2606:4700]/in", "https://[]/in"),
+        *("https://[2606:4700:4700::1111]evil.example/in", "https://x[2606:4700:4700::1111]/in"),
         *("https:hooks.example.com/in", "//hooks.example.com/in", f"https://{'a' * 64}.example/", None, True, {}, []),
     ],
 )

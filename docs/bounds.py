@@ -32,6 +32,7 @@ from socialapi.emulator import connections as emulator_connections
 from socialapi.emulator import control, exchanges, faults, ledger, oauth1, request, request_cycle, service, thread
 from socialapi.emulator.platform import challenges, deliveries, fan_out, state, streaming
 from socialapi.integrations import redis, redis_fence, redis_server, redis_window, spark_tasks
+from socialapi.internal import private_files
 from socialapi.internal import sqlite_file as _sqlite
 from socialapi.models.audiences import MAX_BATCH_BYTES, MAX_OPERATIONS
 from socialapi.models.products import MAX_PRODUCTS
@@ -347,6 +348,12 @@ FILES: Final = (
         *fixed(arrow.MAX_WORDS, of("values")),
         "its values are decoded one by one",
     ),
+    Bound(
+        "a file of settings, logins, a layout, or certificates",
+        *fixed(private_files.MAX_BYTES, size),
+        f"{_error(errors.ConfigurationError)}, {_error(errors.InvalidInput)} for a layout",
+    ),
+    Bound("a file of tokens", *fixed(token_cache.MAX_CACHE_BYTES, size), _error(errors.ConfigurationError)),
     Bound(
         "a snapshot of a sync",
         *measured("32 to 35 bytes an identifier"),

@@ -13,6 +13,7 @@ from urllib.parse import SplitResult, urlsplit
 import attrs
 
 from socialapi.errors import ConfigurationError
+from socialapi.internal.private_files import read_small
 
 HOSTS: Final = ("base_url", "ads_url", "ads_sandbox_url")
 ADS_VERSIONS: Final = ("12", "5")
@@ -390,7 +391,7 @@ def _read_file(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     settings, fault = {}, ""
     try:
-        settings = tomllib.loads(Path(path).read_text("utf-8"))
+        settings = tomllib.loads(read_small(path).decode())
     except OSError as problem:
         fault = problem.strerror or type(problem).__name__
     except UnicodeError:

@@ -21,7 +21,7 @@ FLOORS: Final[tuple[frozenset[str], ...]] = tuple(
     for floor in (
         "_speedups fairness internal lazy notebook pyinstaller secret shielded statuses unset version",
         "records",
-        "atomic_file file_lock problems reports",
+        "file_lock private_files problems reports",
         "errors",
         "config credentials logs sqlite_file",
         "models",

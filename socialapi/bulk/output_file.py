@@ -11,6 +11,7 @@ from typing import IO, Any, ClassVar, Final
 
 from socialapi.errors import InvalidInput
 from socialapi.internal.file_lock import SUFFIX, FileLock
+from socialapi.internal.private_files import open_in_place, sync_folder
 
 PART: Final = ".part"
 
@@ -20,8 +21,8 @@ class OutputFile:
     `close`.
 
     Until then, an earlier file of that name is kept. It is kept for good if `begin` is never called
-    or the disk is full. Devices and pipes are written directly. A lock keeps other jobs away until
-    `close`. Text that is not UTF-8 is written as the bytes that were read.
+    or the disk is full. Devices and pipes are written directly, and no link is followed. A lock keeps
+    other jobs away until `close`. Text that is not UTF-8 is written as the bytes that were read.
     """
 
     noun: ClassVar[str]
@@ -43,11 +44,12 @@ class OutputFile:
         """Whether a write has failed."""
         self._lock = FileLock(self.path)
         try:
-            self._is_direct: bool = self.path.exists() and not self.path.is_file()
-            self._part = self.path if self._is_direct else part_of(self.path)
-            holder = None if self._is_direct else self._lock.take()
+            direct = open_in_place(self.path)
+            self._is_direct: bool = direct is not None
+            self._part = part_of(self.path)
+            holder = None if direct is not None else self._lock.take()
             if holder is None:
-                self._file: IO[Any] = self._opened()
+                self._file: IO[Any] = direct or self._opened()
         except (OSError, ValueError) as problem:
             self._lock.release()
             raise self._unwritable(problem) from None
@@ -57,8 +59,6 @@ class OutputFile:
             )
 
     def _opened(self) -> IO[bytes]:
-        if self._is_direct:
-            return self.path.open("wb")
         if self.path.exists():
             self.path.open("r+b").close()  # fails now if the file may not be replaced
         if os.path.lexists(self._part):  # left by a job that was killed
@@ -122,7 +122,8 @@ class OutputFile:
                 if not self._begun and not self._is_direct:
                     self._part.unlink()
                 elif not (self._is_direct or was_incomplete):
-                    self._part.replace(os.path.realpath(self.path))
+                    self._part.replace(str(self._part).removesuffix(PART))
+                    sync_folder(self._part.parent)
         except InvalidInput:
             if not was_incomplete:  # Python 3.14 and later retry the failed write here
                 raise
@@ -136,10 +137,11 @@ class OutputFile:
 
 def part_of(path: str | os.PathLike[str]) -> Path:
     """Returns the path under which a file is written until it is renamed. It is the same for all
-    links to the file.
+    links to its folder.
     """
+    folder, name = os.path.split(os.fsdecode(path))
     try:
-        return Path(os.path.realpath(path) + PART)
+        return Path(os.path.realpath(folder), name + PART)
     except ValueError:  # not a valid path; opening it gives a better message
         return Path(path)
 

@@ -19,7 +19,7 @@ from socialapi.client import Client, redis_url
 from socialapi.config import SETTINGS_OF_ENVIRONMENT, Config, user_folder, variable
 from socialapi.credentials import PARTS_OF_ENVIRONMENT, AppOnly, Credentials, OAuth2User, credentials_from_env
 from socialapi.errors import ConfigurationError
-from socialapi.internal.atomic_file import replacement
+from socialapi.internal.private_files import make_private_folder, read_small, replacement
 from socialapi.models.spelling import near_name
 from socialapi.session.token_cache import FileTokenCache, TokenCache
 
@@ -169,7 +169,7 @@ class CredentialStore:
         from filelock import FileLock, Timeout
 
         try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self.path.parent)
             lock = FileLock(f"{self.path}.lock", timeout=LOCK_TIMEOUT_SECONDS, mode=0o600)
             with lock:
                 yield
@@ -182,7 +182,7 @@ class CredentialStore:
 
     def _read(self) -> dict[str, dict[str, Any]]:
         try:
-            stored = json.loads(self.path.read_text("utf-8"))
+            stored = json.loads(read_small(self.path))
             hosts = stored["hosts"]
         except (FileNotFoundError, NotADirectoryError):
             return {}

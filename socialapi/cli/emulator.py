@@ -30,6 +30,7 @@ from socialapi.cli.options import whole_number
 from socialapi.config import is_host, split_address
 from socialapi.errors import ConfigurationError, InvalidInput, TransportError
 from socialapi.internal.file_lock import FileLock, Holder
+from socialapi.internal.private_files import is_written_through, make_private_folder, read_small
 from socialapi.models.validation import broken_rules
 from socialapi.models.webhooks import WebhookUrl
 
@@ -293,7 +294,7 @@ _OWN_BEGINNING: Final = b"export SOCIALAPI_BASE_URL=http://"
 
 def _check_env_file(path: Path | None) -> None:
     """Raises InvalidInput for a file with content that is not of an emulator."""
-    if path is None or not path.is_file() or output.is_written_through(path):
+    if path is None or not path.is_file() or is_written_through(path):
         return
     with contextlib.suppress(OSError), path.open("rb") as file:
         if file.read(len(_OWN_BEGINNING)) in (b"", _OWN_BEGINNING):
@@ -363,7 +364,7 @@ class _Background:
     def note(self) -> Mapping[str, str]:
         """Returns the note; empty if there is none that can be read."""
         try:
-            found = json.loads(self.path.read_text("utf-8"))
+            found = json.loads(read_small(self.path))
         except (OSError, ValueError, RecursionError):
             return {}
         return {name: str(value) for name, value in found.items()} if isinstance(found, dict) else {}
@@ -385,7 +386,7 @@ def _detach(flags: EmulatorFlags) -> int:
             f"`socialapi emulator --stop --port {flags.port}` ends it"
         )
     folder = background.path.parent
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(folder)
     descriptor, log = tempfile.mkstemp(dir=folder, prefix="emulator-", suffix=".log")  # with mode 0600
     try:
         with os.fdopen(descriptor, "wb") as errors:

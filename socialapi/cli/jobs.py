@@ -26,6 +26,7 @@ from socialapi.cli.options import DATE_CODES, NOT_READ_AGAIN, STANDARD_INPUT, un
 from socialapi.cli.output import moment
 from socialapi.config import user_folder
 from socialapi.errors import ConfigurationError, InvalidInput
+from socialapi.internal.private_files import make_private_folder
 
 FORGET_HELP: Final = """Delete what a job has left: its journal and its rejects file, with everything
 beside them, and its line in the list.
@@ -116,7 +117,7 @@ class CommandJournal(SqliteJournal):
         try:
             unlink(self.path)
             folder = state_folder(os.environ) / "jobs"
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(folder)
             (folder / job).symlink_to(self.path.absolute())
         except (OSError, ConfigurationError) as problem:
             output.say(f"the job could not be added to the list of jobs: {output.sentence(problem)}")

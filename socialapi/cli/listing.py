@@ -15,6 +15,7 @@ from socialapi.cli.formats import ENDINGS, Format, ListKind, Writer, json_line, 
 from socialapi.cli.options import dated_path, whole_number
 from socialapi.cli.output import printable
 from socialapi.errors import ApiError, ConfigurationError, InvalidInput, SocialApiError
+from socialapi.internal.private_files import is_written_through
 from socialapi.models.pages import Page
 from socialapi.problems import InvalidRequest, ServiceError
 from socialapi.routes.route import FAMILIES
@@ -133,7 +134,7 @@ class PagedFlags(ListFlags):
         that would replace its first part.
         """
         path = self.output_file
-        if self.start is not None and path is not None and path.exists() and not output.is_written_through(path):
+        if self.start is not None and path is not None and path.exists() and not is_written_through(path):
             raise InvalidInput(f"--start writes what is left, and {path} exists already: name another file")
         return super().writing(kind)
 
@@ -230,7 +231,7 @@ class _Walk:
     def say_position(self, file: Path | None = None) -> None:
         """Prints how to continue behind what was written, to the file if one is given."""
         what = self._name if self.count == 1 else f"{self._name}s"
-        where = "" if file is None or output.is_written_through(file) else ", into another file"
+        where = "" if file is None or is_written_through(file) else ", into another file"
         output.say(f"stopped after {self.count:,} {what}; continue with --start {shlex.quote(self._position)}{where}")
 
 

@@ -17,8 +17,8 @@ from typing import IO, Final, TextIO
 from rich.console import Console
 
 from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, SocialApiError, Unauthorized
-from socialapi.internal.atomic_file import replacement
 from socialapi.internal.logs import LOGGER, ToStandardError, add_handler
+from socialapi.internal.private_files import open_in_place, replacement
 from socialapi.problems import Problem, ServiceError
 
 DONE: Final = 0
@@ -140,46 +140,15 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Yields a file that takes the place of the one at the path, for its owner alone, when the
     block ends.
 
-    If the block fails, the earlier file stays. What `is_written_through` is never replaced. Raises
-    OSError, which names the path.
+    If the block fails, the earlier file stays. What `is_written_through` is never replaced, and no
+    link is followed. Raises OSError, which names the path.
     """
-    descriptor = _own_descriptor(path)
     try:
-        with (
-            os.fdopen(os.dup(descriptor), "wb")  # opened by its path, a file would lose what it has
-            if descriptor is not None
-            else path.open("wb")
-            if is_written_through(path)
-            else replacement(path.resolve()) as file
-        ):
+        with open_in_place(path) or replacement(path) as file:
             yield file
     except OSError as problem:
         problem.filename = str(path)  # rather than that of the file beside it, or none
         raise
-
-
-def is_written_through(path: Path) -> bool:
-    """Returns whether the path is a device, a pipe or a socket, or leads to an open file of this
-    process, as /dev/stdout does.
-    """
-    return _own_descriptor(path) is not None or (path.exists() and not path.is_file())
-
-
-def _own_descriptor(path: Path) -> int | None:
-    """Returns the descriptor that a path such as /dev/stdout, or a link to it, leads to, if any."""
-    folders = ("/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd")
-    for _ in range(_MOST_LINKS):
-        path = path.parent.resolve() / path.name
-        if str(path.parent) in folders:
-            return int(path.name) if path.name.isdecimal() else None
-        if not path.is_symlink():
-            break
-        path = path.parent / path.readlink()
-    return None
-
-
-_MOST_LINKS: Final = 40
-"""How many links a path may lead through, as in Linux."""
 
 
 @contextlib.asynccontextmanager

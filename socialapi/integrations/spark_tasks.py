@@ -21,6 +21,7 @@ from socialapi.client import Client, redis_url
 from socialapi.config import Config
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
 from socialapi.integrations.spark_options import WriteSettings
+from socialapi.internal.private_files import make_private_folder
 from socialapi.internal.records import FrozenRecord
 from socialapi.reports import Progress, UploadReport
 from socialapi.routes.route import RateLimit
@@ -307,7 +308,7 @@ class _PartFile:
 def make_folder(folder: Path) -> None:
     """Makes a folder for its owner alone, if it is missing. Raises InvalidInput."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(folder)
     except OSError as problem:
         raise InvalidInput(f"the folder {folder} cannot be made: {problem.strerror}") from None
 

@@ -6,9 +6,12 @@ netrc files, and sends requests to this machine through the proxy.
 
 import asyncio
 import base64
+import errno
+import functools
 import ipaddress
 import os
 import ssl as ssl_module
+import stat
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, Self
@@ -19,6 +22,7 @@ import attrs
 
 from socialapi.config import is_loopback, split_address
 from socialapi.errors import ConfigurationError
+from socialapi.internal.private_files import MAX_BYTES, too_large
 from socialapi.internal.secret import Secret
 
 _DEFAULT_PORTS: Final[Mapping[str, int]] = {"http": 80, "https": 443}
@@ -186,6 +190,8 @@ class Certificates:
 
     def context(self) -> ssl_module.SSLContext:
         """Returns the TLS context, reading the files. Raises ConfigurationError, which names the variable."""
+        for each in filter(None, (self.authorities, self.client, self.key)):
+            _use(each[0], functools.partial(_check_size, each[1]))
         contexts: list[ssl_module.SSLContext] = []
         name, _ = self.authorities or ("", "")
         file, folder = self._trusted()
@@ -225,6 +231,15 @@ class Certificates:
     def __repr__(self) -> str:
         named = (self.authorities, self.directory, self.client, self.key)
         return f"Certificates({', '.join(each[0] for each in named if each)})"
+
+
+def _check_size(path: str) -> None:
+    """Raises OSError for a file that is too large, or a device. OpenSSL would read it to its end."""
+    found = Path(path).stat()
+    if stat.S_ISCHR(found.st_mode):
+        raise OSError(errno.EINVAL, "it is a device")
+    if found.st_size > MAX_BYTES:
+        raise too_large()
 
 
 def _use(name: str, load: Callable[[], None], asked_for_password: Sequence[bool] = ()) -> None:

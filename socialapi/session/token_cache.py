@@ -12,10 +12,13 @@ from weakref import WeakValueDictionary
 
 from socialapi.config import is_file_path, user_folder
 from socialapi.errors import ConfigurationError
+from socialapi.internal.private_files import make_private_folder, read_small, replacement
 from socialapi.internal.secret import Secret
 from socialapi.internal.shielded import shielded
 
 LOCK_TIMEOUT_SECONDS: Final = 180.0
+MAX_CACHE_BYTES: Final = 64_000_000
+"""The size of the largest file of tokens that is read: about 250,000 tokens."""
 
 
 class TokenCache(Protocol):
@@ -149,7 +152,7 @@ class FileTokenCache:
 
     def _make_folder(self) -> None:
         try:
-            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self.path.parent)
         except OSError as problem:
             raise self._cannot_be_written(problem) from None
 
@@ -158,7 +161,7 @@ class FileTokenCache:
 
     def _read(self) -> dict[str, str]:
         try:
-            tokens = json.loads(self.path.read_text("utf-8"))
+            tokens = json.loads(read_small(self.path, MAX_CACHE_BYTES))
         except FileNotFoundError:
             return {}
         except OSError as problem:
@@ -169,9 +172,6 @@ class FileTokenCache:
         return {k: Secret(v) for k, v in tokens.items() if isinstance(v, str)} if isinstance(tokens, dict) else {}
 
     def _replace(self, key: str, expected: str | None, token: str | None) -> None:
-        # It imports tempfile, which every client would load with this module and few write files.
-        from socialapi.internal.atomic_file import replacement
-
         tokens = self._read()
         if expected is not None and tokens.get(key) != expected:
             return

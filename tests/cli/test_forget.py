@@ -146,10 +146,9 @@ def test_what_links_lead_to_is_deleted_and_not_the_links_alone(
 ) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()
-    for name in ("load.journal", "rejects.csv"):
-        (kept / name).symlink_to(disk / name)
+    (kept / "load.journal").symlink_to(disk / "load.journal")
     assert upsert(feed_in(inputs), "--rejects", "rejects.csv") == 1
-    assert planted(in_folder=disk) >= {PLANTED_TITLE.encode()}
+    assert files_in(disk) == ["load.journal"]
     assert forget("load.journal") == 0
     assert (files_in(disk), files_in(kept)) == ([], [])
 

@@ -15,6 +15,7 @@ import attrs
 from socialapi.bulk.inputs.addresses import ONLY_HERE, is_address
 from socialapi.bulk.inputs.columns import looks_personal, names_given, quoted
 from socialapi.errors import InvalidInput, printable
+from socialapi.internal.private_files import MAX_BYTES, read_small
 from socialapi.internal.records import FrozenRecord
 from socialapi.models.validation import Faults, invalid
 
@@ -33,7 +34,6 @@ OPTIONS: Final[Mapping[str, Any]] = {
     "phone_format": "auto",
 }
 """The options of jobs that a layout decides, with their defaults."""
-MAX_LAYOUT_BYTES: Final = 4_194_304
 LINES_SEARCHED: Final = 40
 _LINE_CHARACTERS: Final = 100_000
 _LISTED: Final = 20
@@ -289,12 +289,16 @@ def write_layout_of(
         content = layout_of(selection, default_region, phone_format).text().encode()
     except UnicodeEncodeError:
         raise InvalidInput("no layout is written: the names of the columns are not UTF-8") from None
+    if len(content) > MAX_BYTES:
+        raise InvalidInput("no layout is written: the names of the columns have more than 1 MB")
     says = ""
     try:
         with open(place, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
             file.write(content)
     except FileExistsError:
-        if place.read_bytes() != content:
+        with place.open("rb") as file:
+            is_same = file.read(len(content) + 1) == content
+        if not is_same:
             says = "is another layout, which is kept: choose another path, or delete it"
     except OSError as problem:
         says = f"cannot be written ({problem.strerror})"
@@ -311,8 +315,7 @@ def read_layout(path: str | os.PathLike[str], selection: Any) -> FileLayout:
     _check_local("layout", path)
     place, found, says = _shown(path), dict[str, Any](), ""
     try:
-        with Path(path).open("rb") as file:
-            found = tomllib.loads(file.read(MAX_LAYOUT_BYTES).decode())
+        found = tomllib.loads(read_small(path).decode())
     except (OSError, ValueError) as problem:  # ValueErrors are those of TOML and of UTF-8
         says = str(problem.strerror) if isinstance(problem, OSError) else "it is not TOML"
     if says:  # out here, since an OSError holds the path, which may be data

@@ -21,6 +21,7 @@ import orjson
 from socialapi._speedups import Digests
 from socialapi.bulk.rows import Action, Column, RowBlock, Texts
 from socialapi.bulk.sync.buckets import CODES, DIGEST_BYTES, BucketFile, Entries, ScratchFile, digests_of
+from socialapi.internal.private_files import sync_folder
 
 UNCHANGED: Final = 0
 DUE: Final = 1
@@ -290,19 +291,9 @@ class Scratch:
         self.entries.sync()
         self.removals.sync()
         for folder in (self._folder, self._folder.parent):
-            _sync_folder(folder)
+            sync_folder(folder)
         return self.sizes
 
     def close(self) -> None:
         """Closes the files."""
         self._files.close()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Waits until the names in the folder are on the disk, on systems that support it."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)

@@ -1,0 +1,112 @@
+"""Files and folders that only their owner can read: bounded reading, and replacement as a whole."""
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Final
+
+MAX_BYTES: Final = 1_000_000
+"""The size of the largest file of settings, credentials or certificates that is read."""
+_MAX_LINKS: Final = 40
+"""How many links a path may lead through, as in Linux."""
+
+
+def read_small(path: str | os.PathLike[str], most: int = MAX_BYTES) -> bytes:
+    """Returns the content of a file. Raises OSError if it cannot be read or has more than `most`
+    bytes.
+    """
+    with Path(path).open("rb") as file:
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise too_large(most)
+    return content
+
+
+def too_large(most: int = MAX_BYTES) -> OSError:
+    """Returns the error for a file with more than `most` bytes."""
+    return OSError(errno.EFBIG, f"it has more than {most // 1_000_000} MB")
+
+
+def make_private_folder(folder: Path) -> None:
+    """Creates a folder and its missing parents with mode 0700, whatever the umask. Raises OSError."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    for each in reversed(missing):
+        with contextlib.suppress(FileExistsError):  # another process has just created it
+            each.mkdir(mode=0o700)
+            each.chmod(0o700)
+
+
+@contextlib.contextmanager
+def replacement(path: Path) -> Iterator[IO[bytes]]:
+    """Yields a file beside the one at the path, which takes its place when the block ends.
+
+    It is for its owner alone (mode 0600) before anything is written into it, and on the disk before
+    it is in its place. If the block fails, the earlier file stays. Raises OSError.
+    """
+    import tempfile  # few of the clients that load this module write files
+
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # with mode 0600
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Waits until the names in the folder are on the disk, on systems that support it."""
+    if os.name != "posix":
+        return
+    with contextlib.suppress(PermissionError):  # files may be created in it, but not listed
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        except OSError as problem:
+            if problem.errno not in (errno.EINVAL, errno.ENOTSUP):  # of file systems that cannot
+                raise
+        finally:
+            os.close(descriptor)
+
+
+def open_in_place(path: Path) -> IO[bytes] | None:
+    """Opens a device, a pipe, or an open file of this process, as /dev/stdout is. Returns None for
+    a path at which a file is to be created or replaced.
+
+    Raises OSError for a link to anything but an open file of this process: where several users write
+    into one folder, another one may have put it there.
+    """
+    descriptor = _own_descriptor(path)
+    if descriptor is not None:
+        return os.fdopen(os.dup(descriptor), "wb")  # opened by its path, a file would lose its content
+    if path.is_symlink():
+        raise OSError(errno.ELOOP, "it is a link, and links are not followed: give the path that it leads to")
+    if not is_written_through(path):
+        return None
+    return open(path, "wb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NOFOLLOW", 0)))
+
+
+def is_written_through(path: Path) -> bool:
+    """Returns whether the path is a device, a pipe or a socket, or leads to an open file of this
+    process, so that nothing can take its place.
+    """
+    return _own_descriptor(path) is not None or (path.exists() and not path.is_file())
+
+
+def _own_descriptor(path: Path) -> int | None:
+    """Returns the descriptor that a path such as /dev/stdout, or a link to it, leads to, if any."""
+    folders = ("/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd")
+    for _ in range(_MAX_LINKS):
+        path = path.parent.resolve() / path.name
+        if str(path.parent) in folders:
+            return int(path.name) if path.name.isdecimal() else None
+        if not path.is_symlink():
+            break
+        path = path.parent / path.readlink()
+    return None

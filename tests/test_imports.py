@@ -43,7 +43,7 @@ BASE: Final = frozenset(
 FRONT_DOOR: Final = BASE | {
     *("socialapi.client", "socialapi.config", "socialapi.credentials"),
     *("socialapi.session", "socialapi.session.clock", "socialapi.session.token_cache", "socialapi.internal.shielded"),
-    *("socialapi.internal.logs", "socialapi.internal.secret"),
+    *("socialapi.internal.logs", "socialapi.internal.private_files", "socialapi.internal.secret"),
 }
 CLIENT: Final = """
 from socialapi import AppOnly, Client, Config, OAuth1

@@ -21,7 +21,7 @@ from socialapi.cli.webhooks import _parameter
 from socialapi.config import Config, is_file_path
 from socialapi.credentials import OAuth1, credentials_from_env
 from socialapi.errors import ConfigurationError, InvalidInput, SocialApiError
-from socialapi.integrations.redis_server import _has_loose_password
+from socialapi.integrations.redis_server import _loose_password
 from socialapi.models.oauth import RequestToken
 from socialapi.models.products import Product
 from socialapi.models.validation import broken_rules
@@ -198,7 +198,7 @@ class Token:
     "resources.oauth:_check_url",
     "session.forwarder:_checked",
     "routes.undeclared:ad_hoc_target",
-    "integrations.redis_server:_has_loose_password",
+    "integrations.redis_server:_loose_password",
     "cli.emulator:_place",
     refusals=(),
 )
@@ -211,7 +211,7 @@ def _addresses(data: bytes) -> None:
         lambda: _checked(text),
         lambda: ad_hoc_target(method, text, "ads", None),
         lambda: ad_hoc_target(method, text, "platform", "user"),
-        lambda: _has_loose_password(text),
+        lambda: _loose_password(text),
         lambda: _place(text),
     ):
         try:

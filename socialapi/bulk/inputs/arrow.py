@@ -2,23 +2,36 @@
 first use.
 """
 
+import bisect
 import collections
 import contextlib
 import functools
 import re
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from io import BufferedReader
-from itertools import chain
-from typing import Any, Final, TypeVar
+from itertools import accumulate, chain
+from typing import Any, Final, NamedTuple, TypeVar
 
+from socialapi.bulk.inputs.arrow_cells import (
+    MAX_VALUES_PER_CELL,
+    Measure,
+    Size,
+    check_cells,
+    lengths_of,
+    measure_of,
+    measure_words,
+)
 from socialapi.bulk.inputs.columns import positions_of, quoted
+from socialapi.bulk.inputs.csv import LONG_CELL, LONG_ROW, MAX_ROW_CHARACTERS
 from socialapi.bulk.inputs.numbers import ShortFloat, Unreadable
 from socialapi.bulk.inputs.objects import advice_on_paths, value_at
 from socialapi.bulk.inputs.reader import (
+    BYTES_PER_BLOCK,
     COLUMNS_LOOKED_AT,
     ROWS_PER_BLOCK,
     ArrowStream,
     Block,
+    RowProblem,
     Layout,
     NoRows,
     Selection,
@@ -30,11 +43,8 @@ from socialapi.errors import InvalidInput
 L = TypeVar("L", bound=Layout)
 
 MAX_WORDS: Final = 100_000
+MAX_WORD_CHARACTERS: Final = 16_777_216
 """The size of the largest column dictionary whose decoded values are kept."""
-
-MAX_VALUES_PER_CELL: Final = 10_000
-"""The most values of a list that are read from one cell."""
-
 Values = Callable[[Any], Sequence[Any]]
 """A function that returns the cells of an array as Python values, with None for each null."""
 
@@ -57,7 +67,6 @@ class ArrowBlocks:
     """
 
     def __init__(self, schema: Any, layout: Layout, names: Sequence[str] = ()) -> None:
-        is_dictionary = pyarrow_for("a table").types.is_dictionary
         self._layout = layout
         self._columns = [
             (at, _values_of(schema.types[at]))
@@ -65,48 +74,115 @@ class ArrowBlocks:
             else (_root_of(schema, names[at]), functools.partial(_at_path, names[at].partition(".")[2]))
             for at in layout.positions
         ]
-        self._measured = [at for at, _ in self._columns if not is_dictionary(schema.types[at])]
+        self._measures: dict[int, Measure] = {}
+        for at, values in self._columns:
+            measure = values.measure if isinstance(values, _Words) else measure_of(schema.types[at])
+            if measure is not None:
+                self._measures[at] = measure
+
+    def check(self, batch: Any) -> None:
+        """Raises InvalidInput for a batch with offsets or indexes that lead out of its memory."""
+        with _explained():
+            for at, values in dict(self._columns).items():
+                column = batch.column(at)
+                # A dictionary comes again with each batch, and `_Words` checks it once.
+                check_cells(column.indices if isinstance(values, _Words) else column)
 
     def blocks(self, batch: Any, first_number: int) -> Iterator[Block[Any]]:
         """Yields the rows of a batch in blocks, numbered from `first_number`, without copying the
         batch.
         """
-        for start in range(0, batch.num_rows, ROWS_PER_BLOCK):
-            size = min(ROWS_PER_BLOCK, batch.num_rows - start)
-            yield Block(first_number + start, size, self._layout, self._cells(batch.slice(start, size)))
+        for part in self._parts(batch):
+            yield Block(first_number, part.rows, self._layout, part.columns, part.faults)
+            first_number += part.rows
 
     def gathered(self, batches: Iterator[Any]) -> Iterator[Block[Any]]:
         """Yields the rows of small batches, several batches in one block. If a batch cannot be
         read, yields the rows before it and then raises InvalidInput.
         """
-        number, size_bytes = 1, 0
+        number, rows, characters = 1, 0, 0
         columns: list[list[Any]] = [[] for _ in self._columns]
-        rows, failure = 0, None
-        while failure is None:
-            batch = None
+        faults, error = dict[int, RowProblem](), None
+        parts = (part for batch in batches for part in self._parts(batch))
+        while error is None:
+            part = None
             try:
-                if (batch := next(batches, None)) is not None:
-                    for cells, more in zip(columns, self._cells(batch), strict=True):
-                        cells.extend(more)
-                    rows += batch.num_rows
-                    size_bytes += sum(batch.column(at).nbytes for at in self._measured)
-            except InvalidInput as error:
-                failure = error
-            if rows and (
-                batch is None or rows >= ROWS_PER_BLOCK or size_bytes > _GATHERED_BYTES or failure is not None
-            ):
-                yield Block(number, rows, self._layout, columns)
-                number, rows, size_bytes = number + rows, 0, 0
-                columns = [[] for _ in self._columns]
-            if batch is None and failure is None:
+                part = next(parts, None)
+            except InvalidInput as fault:
+                error = fault
+            is_full = part is not None and (
+                rows + part.rows > ROWS_PER_BLOCK or characters + part.characters > BYTES_PER_BLOCK
+            )
+            if rows and (part is None or is_full):
+                yield Block(number, rows, self._layout, columns, faults)
+                number, rows, characters = number + rows, 0, 0
+                columns, faults = [[] for _ in self._columns], {}
+            if part is not None:
+                for cells, more in zip(columns, part.columns, strict=True):
+                    cells.extend(more)
+                faults |= {rows + index: fault for index, fault in part.faults.items()}
+                rows, characters = rows + part.rows, characters + part.characters
+            elif error is None:
                 return
-        raise failure
+        raise error
 
-    def _cells(self, batch: Any) -> list[Sequence[Any]]:
-        try:
-            return [values(batch.column(at)) for at, values in self._columns]
-        except Exception as error:  # noqa: BLE001 - any error of pyarrow, whose message may quote values
-            raise InvalidInput(f"the table cannot be read any further: {_why(error)}") from None
+    def _parts(self, batch: Any) -> Iterator["_Part"]:
+        """Yields the rows of a batch in parts of at most `ROWS_PER_BLOCK` rows and, if they have
+        more than one row, about `BYTES_PER_BLOCK` characters.
+        """
+        for start in range(0, batch.num_rows, ROWS_PER_BLOCK):
+            waiting = [batch.slice(start, ROWS_PER_BLOCK)]
+            while waiting:
+                rows = waiting.pop()
+                with _explained():
+                    part = self._part(rows)
+                if part is None:
+                    half = rows.num_rows // 2
+                    waiting += [rows.slice(half), rows.slice(0, half)]
+                else:
+                    yield part
+
+    def _part(self, batch: Any) -> "_Part | None":
+        """Returns the rows of a batch, or None if they have too many characters for one part."""
+        faults, characters = dict[int, RowProblem](), 0
+        for at, measure in self._measures.items():
+            size = measure(batch.column(at))
+            characters += size.characters
+            for index in size.long:
+                faults.setdefault(index, RowProblem(LONG_CELL, at + 1))
+        if characters > BYTES_PER_BLOCK and batch.num_rows > 1:
+            return None
+        if characters > MAX_ROW_CHARACTERS:
+            faults.setdefault(0, RowProblem(LONG_ROW))
+        columns = [_without(faults, values, batch.column(at)) for at, values in self._columns]
+        return _Part(batch.num_rows, columns, faults, characters)
+
+
+class _Part(NamedTuple):
+    rows: int
+    columns: list[Sequence[Any]]
+    faults: Mapping[int, RowProblem]
+    characters: int
+
+
+def _without(rows: Collection[int], values: Values, array: Any) -> Sequence[Any]:
+    """Returns the cells of an array, with None for each of these rows."""
+    if not rows:
+        return values(array)
+    cells, start = list[Any](), 0
+    for row in (*sorted(rows), len(array)):
+        cells += [*values(array.slice(start, row - start)), None]
+        start = row + 1
+    return cells[:-1]
+
+
+@contextlib.contextmanager
+def _explained() -> Iterator[None]:
+    """Raises InvalidInput in place of any error of a library, whose message may quote values."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001
+        raise InvalidInput(f"the table cannot be read any further: {_why(error)}") from None
 
 
 def _names_of(schema: Any, selection: Selection[Any]) -> Sequence[str]:
@@ -177,16 +253,34 @@ class _Words:
         self._values = values
         self._dictionary: Any = None
         self._key: object = None
-        self._words: Mapping[int | None, Any] = {}
+        self._lengths: Any = None
+        self._longest = self._characters = 0
+        self._words: Mapping[int | None, Any] | None = None
+
+    def measure(self, array: Any) -> Size:
+        """Returns the size of the cells."""
+        self._note(array.dictionary)
+        return measure_words(self._lengths, self._longest, array.indices)
+
+    def _note(self, dictionary: Any) -> None:
+        """Checks and measures a dictionary, if it is another one than before."""
+        from pyarrow import compute
+
+        key = (len(dictionary), dictionary.offset, *(each and each.address for each in dictionary.buffers()))
+        if key != self._key:
+            check_cells(dictionary)
+            self._lengths = lengths_of(dictionary)
+            self._longest = compute.max(self._lengths).as_py() or 0
+            self._characters = compute.sum(self._lengths).as_py() or 0
+            # Keeping the dictionary prevents another one from getting the same memory addresses.
+            self._key, self._dictionary, self._words = key, dictionary, None
 
     def __call__(self, array: Any) -> Sequence[Any]:
         dictionary = array.dictionary
-        if len(dictionary) > MAX_WORDS:
+        self._note(dictionary)
+        if len(dictionary) > MAX_WORDS or self._characters > MAX_WORD_CHARACTERS:
             return self._values(array.dictionary_decode())
-        key = (len(dictionary), dictionary.offset, *(each and each.address for each in dictionary.buffers()))
-        if key != self._key:
-            # Keeping the dictionary prevents another one from getting the same memory addresses.
-            self._key, self._dictionary = key, dictionary
+        if self._words is None:
             # In a damaged table an index may be negative, and a sequence would then count from its
             # end. A mapping raises KeyError instead.
             self._words = {None: None, **dict(enumerate(self._values(dictionary)))}
@@ -273,6 +367,7 @@ class ArrowReader(ThreadedReader[L]):
             names, layout = _layout_of(stream.schema, self._selection)
             rows = ArrowBlocks(stream.schema, layout, names)
             for batch in _batches(stream):
+                rows.check(batch)
                 if not self._rows_read:
                     _look_at(batch, self._selection)
                 for block in rows.blocks(batch, self._rows_read + 1):
@@ -333,11 +428,20 @@ def _look_at(batch: Any, selection: Selection[Any]) -> None:
     """Passes the first values of the text columns of a batch to the selection. Ignores errors,
     since a damaged column may be one that the job does not read.
     """
+    count = len(batch.columns)
     with contextlib.suppress(Exception):  # a damaged column may raise any error
         selection.look_at(
-            (field.name, _texts(column.slice(0, rows_looked_at(len(batch.columns)))) if _is_text(field.type) else ())
+            (field.name, _first_texts(column.slice(0, rows_looked_at(count)), _LOOKED_AT_BYTES // count))
             for field, column in zip(batch.schema, batch.columns, strict=True)
         )
+
+
+def _first_texts(array: Any, most: int) -> Sequence[str | None]:
+    """Returns the first texts of a column, of this many characters together at most."""
+    if not _is_text(array.type):
+        return ()
+    check_cells(array)
+    return _texts(array.slice(0, bisect.bisect(list(accumulate(lengths_of(array).to_pylist())), most)))
 
 
 def _is_text(kind: Any) -> bool:

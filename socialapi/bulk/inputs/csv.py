@@ -88,9 +88,9 @@ _OTHER_WIDTH: Final = (
     "the row spans several lines and does not have one cell for each name: look for a misplaced quotation mark or "
     "backslash"
 )
-_LONG_CELL: Final = f"a cell has more than {MAX_CELL_CHARACTERS:,} characters"
+LONG_CELL: Final = f"a cell has more than {MAX_CELL_CHARACTERS:,} characters"
 _LONG_LINE: Final = f"the line has more than {MAX_LINE_CHARACTERS:,} characters"
-_LONG_ROW: Final = f"the row has more than {MAX_ROW_CHARACTERS:,} characters"
+LONG_ROW: Final = f"the row has more than {MAX_ROW_CHARACTERS:,} characters"
 _PROBABLY: Final = "; probably a quotation mark is not closed"
 _QUOTE_CELL: Final = "quote cells that contain a delimiter"
 _OTHER_NAMES: Final = (
@@ -470,7 +470,7 @@ class _Table:
         begins on the next line.
         """
         if problem is None and sum(map(len, raw)) > MAX_ROW_CHARACTERS:
-            raise InvalidInput(f"line {self.line}: {_LONG_ROW}{_PROBABLY}")
+            raise InvalidInput(f"line {self.line}: {LONG_ROW}{_PROBABLY}")
         lines = self._dialect.continued(raw)
         first = lines[0].rstrip('"\n')  # `_Lines` adds these at the end of a line that it cuts off
         is_cut = len(raw[0]) > MAX_LINE_CHARACTERS + MAX_CELL_CHARACTERS and first.endswith(_FILLER)
@@ -480,7 +480,7 @@ class _Table:
             row = self._dialect.scan(lines[0] if problem else "".join(raw))
         is_long = is_cut or row.too_long is not None
         if problem is None and is_long:
-            problem = _LONG_LINE if row.too_long is None else _LONG_CELL
+            problem = _LONG_LINE if row.too_long is None else LONG_CELL
         elif problem is None:
             problem = _MISQUOTED if row.misquoted else _NEVER_CLOSED
 
@@ -498,7 +498,7 @@ class _Table:
         column = row.misquoted[0] if row.misquoted and not is_long else len(row.cells)
         if rows is None or shape is None or len(lines) > 1 or not is_complete:
             location = "" if problem == _LONG_LINE else f", column {column}"
-            raise InvalidInput(f"line {self.line}{location}: {problem}{_PROBABLY if problem == _LONG_CELL else ''}")
+            raise InvalidInput(f"line {self.line}{location}: {problem}{_PROBABLY if problem == LONG_CELL else ''}")
 
         # If the number of cells is wrong, the cells after the mark may be in the wrong columns.
         is_unreadable = is_long or width_of(row.cells, shape.width) not in shape.widths

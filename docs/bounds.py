@@ -18,7 +18,7 @@ from socialapi import Config, errors
 from socialapi.bulk import job, outcomes
 from socialapi.bulk.audiences import dedup
 from socialapi.bulk.audiences.job import MAX_WAITING_DUPLICATES
-from socialapi.bulk.inputs import arrow, csv, dialect, feed_xml, json, objects, remote
+from socialapi.bulk.inputs import arrow, arrow_cells, csv, dialect, feed_xml, json, objects, remote
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT
 from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, ROWS_PER_BLOCK
 from socialapi.bulk.ledger import PAGES_IN_MEMORY
@@ -342,7 +342,7 @@ FILES: Final = (
     Bound("names of an object", *fixed(objects.MAX_NAMES_PER_OBJECT), "the row is rejected"),
     Bound("an item of a feed", *fixed(feed_xml.MAX_ITEM_BYTES, size), "the row is rejected"),
     Bound("levels of a feed", *fixed(feed_xml.MAX_DEPTH), _error(errors.InvalidInput)),
-    Bound("a list in a cell of Parquet", *fixed(arrow.MAX_VALUES_PER_CELL, of("values")), "the row is rejected"),
+    Bound("a list in a cell of Parquet", *fixed(arrow_cells.MAX_VALUES_PER_CELL, of("values")), "the row is rejected"),
     Bound(
         "a dictionary of Parquet that is decoded",
         *fixed(arrow.MAX_WORDS, of("values")),

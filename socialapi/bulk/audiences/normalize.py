@@ -59,6 +59,8 @@ NOT_DECIMAL: Final = "is not a decimal number"
 LONG_FLOAT: Final = (
     "ends in .0 like a number from a spreadsheet, and has more digits than spreadsheets keep: export the column as text"
 )
+MAX_IDENTIFIER_CHARACTERS: Final = 1_000
+TOO_LONG: Final = f"has more than {MAX_IDENTIFIER_CHARACTERS:,} characters"
 NOT_TAKEN: Final = "is of a kind that is not accepted here"
 NOT_HASHED: Final = "is not a SHA-256 digest, but require_hashed (--require-hashed) accepts nothing else"
 
@@ -258,7 +260,8 @@ def partner_user_id_of_model(text: str) -> Normalized:
     text = trimmed(text)
     if _find_surrogate(text):
         raise Unusable(NOT_UTF8)
-    return text, LOOKS_LIKE_FLOAT if looks_like_float(text) else ""
+    is_float = len(text) <= MAX_IDENTIFIER_CHARACTERS and looks_like_float(text)
+    return text, LOOKS_LIKE_FLOAT if is_float else ""
 
 
 def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normalized:
@@ -278,6 +281,13 @@ def _digest_or(text: str, reason: str, removed: tuple[str, ...] = ()) -> Normali
     if _find_surrogate(text):
         raise Unusable(NOT_UTF8)
     raise Unusable(BLANK_INSIDE if _find_invisible(text) else why_no_digest(text) or reason)
+
+
+def _bounded(normalize: Normalizer, text: str) -> Normalized:
+    """Normalises a text that is not too long. Searching a long one would hold up the event loop."""
+    if len(text) > MAX_IDENTIFIER_CHARACTERS and len(text := trimmed(text)) > MAX_IDENTIFIER_CHARACTERS:
+        raise Unusable(TOO_LONG)
+    return normalize(text)
 
 
 def _not_taken(text: str) -> Normalized:
@@ -333,7 +343,10 @@ def normalizers(
     def phone_number_in(of_row: str | None) -> Normalizer:
         is_known = of_row != UNKNOWN
         return functools.partial(
-            phone_number, region=of_row if is_known else region, phone_format=phone_format, is_region_sure=is_known
+            _bounded,
+            functools.partial(
+                phone_number, region=of_row if is_known else region, phone_format=phone_format, is_region_sure=is_known
+            ),
         )
 
     every: dict[IdentifierKind, Normalizer] = {
@@ -341,10 +354,11 @@ def normalizers(
         "device_id": device_id,
         "handle": handle,
         "service_id": service_id,
-        "phone_number": phone_number_in(region),
+        "phone_number": functools.partial(phone_number, region=region, phone_format=phone_format),
     }
     if require_hashed:
         every = dict.fromkeys(every, _digest_only)
+    every = {kind: functools.partial(_bounded, normalize) for kind, normalize in every.items()}
     every["partner_user_id"] = partner_user_id_of_model if of_models else partner_user_id
     found = {kind: every[kind] if kind in taken else _not_taken for kind in IDENTIFIER_KINDS}
     return Normalizers(found, phone_number_in if "phone_number" in taken and not require_hashed else None)

@@ -13,6 +13,8 @@ MAX_VALUES_PER_CELL: Final = 10_000
 """The most values of a list that are read from one cell."""
 _VALUE_CHARACTERS: Final = 8
 """What a number or a time counts."""
+_CONTINUATION: Final = bytes(range(0x80, 0xC0))
+"""The bytes of UTF-8 that begin no character."""
 
 
 class Size(NamedTuple):
@@ -39,7 +41,7 @@ def measure_of(kind: Any) -> Measure | None:
         return _measure if _is_flat(kind) else _measure_each
     if types.is_string_view(kind) or types.is_binary_view(kind):
         return _measure_views
-    return _measure_each if types.is_run_end_encoded(kind) else None
+    return _measure_runs if types.is_run_end_encoded(kind) else None
 
 
 def measure_words(lengths: Any, longest: int, indices: Any) -> Size:
@@ -114,6 +116,14 @@ def _measure_views(array: Any) -> Size:
     return Size(size.characters, [index for index in size.long if _size(array[index]) > MAX_CELL_CHARACTERS])
 
 
+def _measure_runs(array: Any) -> Size:
+    """Measures an array of repeated values, each of them once."""
+    from pyarrow import RunEndEncodedArray, compute
+
+    lengths = RunEndEncodedArray.from_arrays(array.run_ends, lengths_of(array.values))
+    return _of_lengths(compute.run_end_decode(lengths).slice(array.offset, len(array)).fill_null(0))
+
+
 def _measure_each(array: Any) -> Size:
     sizes = [0 if _is_never_read(scalar) else _size(scalar) for scalar in array]
     long = [index for index, size in enumerate(sizes) if size > MAX_CELL_CHARACTERS]
@@ -147,7 +157,7 @@ def _size(scalar: Any) -> int:
         size = int(scalar.as_buffer().size)
         if not MAX_CELL_CHARACTERS < size <= 4 * MAX_CELL_CHARACTERS or "string" not in str(scalar.type):
             return size
-        return sum(byte & 0xC0 != 0x80 for byte in scalar.as_buffer().to_pybytes())
+        return len(scalar.as_buffer().to_pybytes().translate(None, _CONTINUATION))
     if isinstance(scalar, ListScalar):
         values = scalar.values
         return len(values) if len(values) > MAX_CELL_CHARACTERS else sum(map(_size, values))

@@ -1,21 +1,25 @@
 """Files of the user's own: how much is read of them, who may read them, and when a new one is on the disk."""
 
+import asyncio
 import os
 import stat
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
+from unittest import mock
 
 import pytest
 
 from socialapi import Config
 from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.inputs.layouts import read_layout
+from socialapi.bulk.journals.journal import JobIdentity
 from socialapi.bulk.outcomes import OutcomesFile
 from socialapi.bulk.output_file import OutputFile
 from socialapi.bulk.rejects import RejectsFile
 from socialapi.cli.credential_store import CredentialStore, Login
-from socialapi.cli.jobs import Registration, Registry
+from socialapi.cli.jobs import CommandJournal
 from socialapi.cli.output import replacing
 from socialapi.errors import ConfigurationError, InvalidInput
 from socialapi.internal.private_files import make_private_folder
@@ -38,11 +42,13 @@ def tokens_at(path: Path) -> None:
 
 
 def job_at(path: Path) -> None:
-    Registry(path.parent).save(
-        Registration(
-            id=path.stem, journal="a.journal", arguments=(), kind="upload", target="t", started_at="2026-01-01"
-        )
-    )
+    async def begin() -> None:
+        journal = CommandJournal(path.parents[3] / "a.journal", ())
+        await journal.open(JobIdentity(kind="upload", target={}, source={}, settings={}), datetime.now(UTC))
+        await journal.aclose()
+
+    with mock.patch.dict(os.environ, SOCIALAPI_STATE_DIR=str(path.parents[1])):
+        asyncio.run(begin())
 
 
 def text_at(path: Path) -> None:
@@ -96,7 +102,7 @@ def test_a_folder_that_is_there_stays_as_it_is(tmp_path: Path) -> None:
 # Replacing ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("write", [login_at, tokens_at, job_at, text_at, outcomes_at, rejects_at])
+@pytest.mark.parametrize("write", [login_at, tokens_at, text_at, outcomes_at, rejects_at])
 def test_a_file_is_in_its_place_on_the_disk_together_with_its_name(
     tmp_path: Path, write: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,12 +232,3 @@ def test_of_a_small_file_no_more_than_a_megabyte_is_read(tmp_path: Path, name: s
 def test_a_device_that_never_ends_is_no_small_file(name: str) -> None:
     with pytest.raises((ConfigurationError, InvalidInput), match=r"more than 1 MB|it is a device"):
         READERS[name][0](Path("/dev/zero"))
-
-
-def test_a_job_whose_file_is_too_large_is_not_listed(tmp_path: Path) -> None:
-    job_at(tmp_path / "jobs" / "a.json")
-    job_at(tmp_path / "jobs" / "b.json")
-    assert len(Registry(tmp_path / "jobs").all()) == 1  # of the same journal
-    with (tmp_path / "jobs" / "b.json").open("ab") as file:
-        file.write(b" " * MB)
-    assert Registry(tmp_path / "jobs").all() == []

@@ -137,7 +137,6 @@ tokens in a token cache
     session/authenticators.py Authenticators.__init__ _apps
     session/authenticators.py Authenticators.__init__ _by_kind
     session/authenticators.py Authenticators.__init__ _renewing
-    session/token_cache.py FileTokenCache._read read_text
     session/token_cache.py MemoryTokenCache.__init__ _tokens
 the lock of a token, in memory, in a file or in Redis
     session/token_cache.py FileTokenCache._locked AsyncFileLock
@@ -238,8 +237,8 @@ an item of a feed
     bulk/inputs/feed_xml.py _Feed.__init__ _google
     bulk/inputs/feed_xml.py _Feed.__init__ _plain
     bulk/inputs/feed_xml.py _Feed.__init__ _texts
-a dictionary of Parquet that is decoded
-    bulk/inputs/arrow.py _Words.__init__ _words
+a file of settings, logins, a layout, or certificates
+    internal/private_files.py read_small read
 names of columns that are noted
     bulk/audiences/columns.py IdentifierColumns noted
     bulk/audiences/columns.py IdentifierColumns remarks
@@ -458,6 +457,7 @@ It has an entry for each event loop, or for each task, file or connection that l
     session/transport.py Transport.begin_anew WeakSet
     webhooks/receiver.py Receiver.__init__ WeakKeyDictionary
 It has the names of the columns of two files at most.
+    bulk/inputs/arrow.py ArrowBlocks.__init__ _measures
     bulk/inputs/layouts.py FileLayout.positions defaultdict
     bulk/inputs/layouts.py FoundFiles current
     bulk/inputs/layouts.py FoundFiles found
@@ -469,15 +469,11 @@ It reads a file of this package.
     emulator/dashboard.py page read_text
     emulator/seed/records.py contents read_bytes
     integrations/redis_server.py RedisServer.script read_text
-It reads a file of the user's own, which is no larger than what they wrote there: settings, logins, the list of jobs.
+It reads the beginning of a file, or what an emulator has just written.
     bulk/inputs/layouts.py check_place read
-    bulk/inputs/layouts.py read_layout read
-    bulk/inputs/layouts.py write_layout_of read_bytes
-    cli/credential_store.py CredentialStore._read read_text
-    cli/emulator.py _Background.note read_text
+    bulk/inputs/layouts.py write_layout_of read
     cli/emulator.py _check_env_file read
     cli/emulator.py _detach read_text
-    config.py _read_file read_text
 It reads so many bytes, or as much of its own file as was asked for.
     bulk/inputs/files.py _text_format read
     bulk/ledger.py _KeptKeys.get readline

@@ -22,6 +22,8 @@ NOT_UNDERSTOOD: Final = "?"
 """Replaces an override of an unsupported type, so that it is rejected as an invalid operation type or time."""
 SEPARATOR: Final = ":::"
 """The separator that Google Contacts puts between several addresses or numbers."""
+MAX_TEXTS_PER_CELL: Final = 100
+"""The most addresses or numbers into which the text of a cell is split."""
 SEVERAL_ADDRESSES: Final = re.compile(r"additional[ _]email[ _]addresses|hs_additional_emails", re.IGNORECASE).fullmatch
 """Matches the name of the column in which HubSpot lists several addresses, separated by semicolons."""
 _TEXTS: Final = frozenset({str, type(None)})
@@ -81,7 +83,8 @@ def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str,
     """
     separator = ";" if SEVERAL_ADDRESSES(field) else SEPARATOR
     for text, reason in texts_of(cell):
-        if separator in text and kind in ("email", "phone_number"):
+        # A cell of thousands, each normalised on the event loop, stays whole and is refused for its length.
+        if 0 < text.count(separator) < MAX_TEXTS_PER_CELL and kind in ("email", "phone_number"):
             yield from ((part, "") for part in text.split(separator))
         else:
             yield text, reason

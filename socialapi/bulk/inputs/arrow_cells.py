@@ -4,6 +4,7 @@ Arrow reads the memory to which offsets and indexes point without checking them,
 bytes may stand for gigabytes. pyarrow is imported by the callers.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -37,11 +38,10 @@ def measure_of(kind: Any) -> Measure | None:
     if isinstance(kind, BaseExtensionType):
         measure = measure_of(kind.storage_type)
         return None if measure is None else lambda array: measure(array.storage)
-    if _is_text(kind) or types.is_nested(kind):
-        return _measure if _is_flat(kind) else _measure_each
     if types.is_string_view(kind) or types.is_binary_view(kind):
         return _measure_views
-    return _measure_runs if types.is_run_end_encoded(kind) else None
+    is_long = _is_text(kind) or types.is_nested(kind) or types.is_dictionary(kind) or types.is_run_end_encoded(kind)
+    return functools.partial(_measure, is_flat=_is_flat(kind)) if is_long else None
 
 
 def measure_words(lengths: Any, longest: int, indices: Any) -> Size:
@@ -54,26 +54,48 @@ def measure_words(lengths: Any, longest: int, indices: Any) -> Size:
 
 
 def lengths_of(array: Any) -> Any:
-    """Returns the characters of each cell, as an array of integers."""
+    """Returns the characters of each cell, as an array of integers. No value is looked at as often as
+    it is repeated.
+    """
     import pyarrow
     from pyarrow import compute, types
 
     kind = array.type
     if types.is_string(kind) or types.is_large_string(kind):
-        return compute.utf8_length(array).fill_null(0)
-    if _is_text(kind):
-        return compute.binary_length(array).fill_null(0)
-    if types.is_string_view(kind) or types.is_binary_view(kind):
+        lengths = compute.utf8_length(array)
+    elif _is_text(kind):
+        lengths = compute.binary_length(array)
+    elif types.is_string_view(kind) or types.is_binary_view(kind):
         # Each view begins with the length, in the first of four integers.
         integers = pyarrow.Array.from_buffers(
             pyarrow.int32(), 4 * (array.offset + len(array)), [None, array.buffers()[1]]
         )
         views = pyarrow.FixedSizeListArray.from_arrays(integers, 4).slice(array.offset)
-        lengths = compute.list_element(views, 0)
-        return compute.if_else(array.is_valid(), lengths, 0) if array.null_count else lengths
-    if measure_of(kind) is None:
-        return pyarrow.repeat(_VALUE_CHARACTERS, len(array))
-    return pyarrow.array(map(_size, array), pyarrow.int64())
+        lengths = compute.if_else(array.is_valid(), compute.list_element(views, 0), 0)
+    elif types.is_dictionary(kind):
+        words, indices = array.dictionary, array.indices
+        if len(words) > len(array):  # the rest is not used
+            used = compute.unique(indices.drop_null())
+            words, indices = words.take(used), compute.index_in(indices, used)
+        lengths = compute.take(lengths_of(words), indices)
+    elif types.is_run_end_encoded(kind):
+        first, count = array.find_physical_offset(), array.find_physical_length()
+        ends = compute.subtract(array.run_ends.slice(first, count).cast(pyarrow.int64()), array.offset)
+        runs = compute.min_element_wise(ends, len(array)), lengths_of(array.values.slice(first, count))
+        lengths = compute.run_end_decode(pyarrow.RunEndEncodedArray.from_arrays(*runs))
+    elif types.is_struct(kind):
+        lengths = functools.reduce(compute.add, map(lengths_of, array.flatten()), pyarrow.repeat(0, len(array)))
+    elif types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind):
+        first = array.offsets[0].as_py()
+        inner = lengths_of(array.values.slice(first, array.offsets[-1].as_py() - first)).cast(pyarrow.int64())
+        sums = pyarrow.concat_arrays([pyarrow.array([0]), compute.cumulative_sum(inner)])
+        ends = compute.take(sums, compute.subtract(array.offsets, first))
+        lengths = compute.if_else(array.is_valid(), compute.subtract(ends[1:], ends[:-1]), 0)
+    elif isinstance(array, pyarrow.ExtensionArray):
+        lengths = lengths_of(array.storage)
+    else:
+        lengths = pyarrow.array(map(_size, array), pyarrow.int64()) if types.is_nested(kind) else None
+    return pyarrow.repeat(_VALUE_CHARACTERS, len(array)) if lengths is None else lengths.fill_null(0)
 
 
 def _is_text(kind: Any) -> bool:
@@ -97,16 +119,16 @@ def _is_flat(kind: Any) -> bool:
     return _is_text(kind) or bool(types.is_primitive(kind) or types.is_decimal(kind) or types.is_null(kind))
 
 
-def _measure(array: Any) -> Size:
-    """Measures an array that is flat. Only halves with enough bytes for a long cell are looked into."""
-    size = array.nbytes
-    if size <= MAX_CELL_CHARACTERS:
-        return Size(size)
-    if len(array) == 1:
-        return _measure_each(array)
-    half = len(array) // 2
-    first, second = _measure(array.slice(0, half)), _measure(array.slice(half))
-    return Size(first.characters + second.characters, [*first.long, *(half + index for index in second.long)])
+def _measure(array: Any, *, is_flat: bool) -> Size:
+    from pyarrow import compute, types
+
+    if is_flat and array.nbytes <= MAX_CELL_CHARACTERS:
+        return Size(array.nbytes)
+    lengths = lengths_of(array)
+    if types.is_nested(array.type) and hasattr(array, "flatten") and hasattr(array.type, "value_type"):
+        is_never_read = compute.greater(compute.list_value_length(array), MAX_VALUES_PER_CELL)
+        lengths = compute.if_else(is_never_read.fill_null(False), 0, lengths)
+    return _of_lengths(lengths)
 
 
 def _measure_views(array: Any) -> Size:
@@ -114,20 +136,6 @@ def _measure_views(array: Any) -> Size:
         return Size(array.nbytes)
     size = _of_lengths(lengths_of(array))
     return Size(size.characters, [index for index in size.long if _size(array[index]) > MAX_CELL_CHARACTERS])
-
-
-def _measure_runs(array: Any) -> Size:
-    """Measures an array of repeated values, each of them once."""
-    from pyarrow import RunEndEncodedArray, compute
-
-    lengths = RunEndEncodedArray.from_arrays(array.run_ends, lengths_of(array.values))
-    return _of_lengths(compute.run_end_decode(lengths).slice(array.offset, len(array)).fill_null(0))
-
-
-def _measure_each(array: Any) -> Size:
-    sizes = [0 if _is_never_read(scalar) else _size(scalar) for scalar in array]
-    long = [index for index, size in enumerate(sizes) if size > MAX_CELL_CHARACTERS]
-    return Size(sum(size for size in sizes if size <= MAX_CELL_CHARACTERS), long)
 
 
 def _of_lengths(lengths: Any) -> Size:
@@ -140,16 +148,9 @@ def _of_lengths(lengths: Any) -> Size:
     return Size(fitting, compute.indices_nonzero(is_long).to_pylist())
 
 
-def _is_never_read(scalar: Any) -> bool:
-    from pyarrow import ListScalar, MapScalar
-
-    is_list = isinstance(scalar, ListScalar) and not isinstance(scalar, MapScalar)
-    return is_list and scalar.is_valid and len(scalar.values) > MAX_VALUES_PER_CELL
-
-
 def _size(scalar: Any) -> int:
     """Returns the characters of a cell, or any larger number if there are too many."""
-    from pyarrow import ListScalar, StructScalar
+    from pyarrow import ListScalar, compute
 
     if not scalar.is_valid:
         return 0
@@ -158,12 +159,10 @@ def _size(scalar: Any) -> int:
         if not MAX_CELL_CHARACTERS < size <= 4 * MAX_CELL_CHARACTERS or "string" not in str(scalar.type):
             return size
         return len(scalar.as_buffer().to_pybytes().translate(None, _CONTINUATION))
-    if isinstance(scalar, ListScalar):
+    if isinstance(scalar, ListScalar):  # a view, or of fixed size
         values = scalar.values
-        return len(values) if len(values) > MAX_CELL_CHARACTERS else sum(map(_size, values))
-    if isinstance(scalar, StructScalar):
-        return sum(map(_size, scalar.values()))
-    inner = getattr(scalar, "value", None)  # of a dictionary, a union, an extension or a repeated value
+        return len(values) if len(values) > MAX_CELL_CHARACTERS else compute.sum(lengths_of(values)).as_py() or 0
+    inner = getattr(scalar, "value", None)  # of a union
     return _size(inner) if hasattr(inner, "is_valid") else _VALUE_CHARACTERS
 
 

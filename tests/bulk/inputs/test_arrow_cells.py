@@ -66,6 +66,14 @@ NO_PARQUET: Final = ("list_view", "run ends")
 PATHS: Final = ("struct", "map")
 
 
+def repeated(text: str, times: int) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.repeat(0, times).cast(pa.int32()), [text])
+
+
+def run_of(text: str) -> pa.Array:
+    return pa.RunEndEncodedArray.from_arrays(pa.array([2_000], pa.int32()), pa.array([text]))
+
+
 def in_parquet(table: pa.Table) -> io.BytesIO:
     file = io.BytesIO()
     parquet.write_table(table, file)
@@ -90,7 +98,7 @@ async def test_a_row_with_a_cell_that_is_too_long_is_rejected_as_in_a_table_of_t
     assert values(await rows_of(name, fitting, as_file)) == [[GOOD], [fitting], [], ["c@d.example"]]
 
 
-@pytest.mark.parametrize("name", ["string", "large_string", "string_view", "dictionary", "list", "list of views"])
+@pytest.mark.parametrize("name", ["string", "large_string", "string_view", "dictionary", "list"])
 async def test_texts_are_measured_in_characters(name: str) -> None:
     fitting = "\N{GREEK SMALL LETTER ALPHA}" * LIMIT
     assert values(await rows_of(name, fitting, lambda table: table))[1] == [fitting]
@@ -100,9 +108,14 @@ async def test_texts_are_measured_in_characters(name: str) -> None:
 @pytest.mark.parametrize(
     "array",
     [
-        pa.DictionaryArray.from_arrays(pa.array([0] * 2_000, pa.int32()), ["x" * 130_000]),
-        pa.DictionaryArray.from_arrays(pa.array([0] * 2_000, pa.int32()), ["x" * 50_000_000]),
+        repeated("x" * 130_000, 2_000),
+        repeated("x" * 50_000_000, 2_000),
         pa.array([[GOOD]] * 3 + [["x" * 50_000_000]]),
+        run_of("x" * 130_000),
+        run_of("x" * 50_000_000),
+        pa.ListArray.from_arrays(
+            pa.array(range(0, 2_000_001, 1_000), pa.int32()), repeated("x" * 50_000_000, 2_000_000)
+        ),
     ],
 )
 async def test_what_a_few_bytes_stand_for_is_never_in_memory_together(array: Any) -> None:
@@ -138,10 +151,17 @@ async def test_a_long_identifier_is_unusable_before_it_is_searched() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", ["x" * 131_000, "1" * 131_000, "a@" * 65_000, "é" * 131_000, " " * 131_000 + "@"])
+@pytest.mark.parametrize(
+    "text", ["x" * 131_000, "1" * 131_000, "a@" * 65_000, "é" * 131_000, " " * 131_000 + "@", "a@b.example:::" * 9_000]
+)
 @pytest.mark.parametrize("column", ["email", "phone", "handle", "partner_user_id", "customer_name"])
 async def test_long_cells_do_not_hold_up_the_event_loop(column: str, text: str) -> None:
-    """Counted in time of the processor that this thread used between two turns of another task."""
+    """Counts the time of the processor that this thread used between two turns of another task.
+
+    Proves that no step but one takes 20 ms with 40 such cells, where one regular expression that is not
+    linear takes seconds. Does not prove the 2 ms that a step takes on an idle machine: the largest
+    turn is that of the garbage collector or of a first import, and the bound leaves room for a busy machine.
+    """
     turns = list[float]()
 
     async def tick() -> None:
@@ -154,7 +174,7 @@ async def test_long_cells_do_not_hold_up_the_event_loop(column: str, text: str) 
     await job_of(ModelService(), pa.table({column: [text] * 40, "device_id": ["0" * 31 + "1"] * 40})).run()
     ticking.cancel()
     longest = sorted(after - before for before, after in itertools.pairwise(turns))
-    assert longest[-2] < 0.02, longest[-5:]  # 2 ms where the machine has nothing else to do
+    assert longest[-2] < 0.02, longest[-5:]
 
 
 # Damaged ---------------------------------------------------------------------------------------------

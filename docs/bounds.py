@@ -17,8 +17,10 @@ import attrs
 from socialapi import Config, errors
 from socialapi.bulk import job, outcomes
 from socialapi.bulk.audiences import dedup
+from socialapi.bulk.audiences.cells import MAX_TEXTS_PER_CELL
 from socialapi.bulk.audiences.job import MAX_WAITING_DUPLICATES
-from socialapi.bulk.inputs import arrow, arrow_cells, csv, dialect, feed_xml, json, objects, remote
+from socialapi.bulk.audiences.normalize import MAX_IDENTIFIER_CHARACTERS
+from socialapi.bulk.inputs import arrow, arrow_cells, csv, dialect, feed_xml, files, json, objects, remote
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT
 from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, ROWS_PER_BLOCK
 from socialapi.bulk.ledger import PAGES_IN_MEMORY
@@ -342,10 +344,21 @@ FILES: Final = (
     Bound("names of an object", *fixed(objects.MAX_NAMES_PER_OBJECT), "the row is rejected"),
     Bound("an item of a feed", *fixed(feed_xml.MAX_ITEM_BYTES, size), "the row is rejected"),
     Bound("levels of a feed", *fixed(feed_xml.MAX_DEPTH), _error(errors.InvalidInput)),
+    Bound(
+        "a cell of a table or of Parquet", *fixed(dialect.MAX_CELL_CHARACTERS, of("characters")), "the row is rejected"
+    ),
+    Bound("a row of a table or of Parquet", *fixed(csv.MAX_ROW_CHARACTERS, of("characters")), "the row is rejected"),
+    Bound("an identifier", *fixed(MAX_IDENTIFIER_CHARACTERS, of("characters")), "the value is rejected"),
+    Bound("addresses or numbers in the text of a cell", *fixed(MAX_TEXTS_PER_CELL), "the value is rejected"),
+    Bound(
+        "an archive, for the next byte of its content",
+        *fixed(files.MAX_BYTES_WITHOUT_CONTENT, size),
+        f"{_error(errors.InvalidInput)}, after the rows before",
+    ),
     Bound("a list in a cell of Parquet", *fixed(arrow_cells.MAX_VALUES_PER_CELL, of("values")), "the row is rejected"),
     Bound(
         "a dictionary of Parquet that is decoded",
-        *fixed(arrow.MAX_WORDS, of("values")),
+        *both(fixed(arrow.MAX_WORDS, of("values")), fixed(arrow.MAX_WORD_CHARACTERS, of("characters"))),
         "its values are decoded one by one",
     ),
     Bound(

@@ -239,6 +239,8 @@ an item of a feed
     bulk/inputs/feed_xml.py _Feed.__init__ _texts
 a file of settings, logins, a layout, or certificates
     internal/private_files.py read_small read
+an archive, for the next byte of its content
+    bulk/inputs/files.py _Packed.read read
 names of columns that are noted
     bulk/audiences/columns.py IdentifierColumns noted
     bulk/audiences/columns.py IdentifierColumns remarks

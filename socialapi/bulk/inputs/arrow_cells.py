@@ -13,7 +13,7 @@ from socialapi.bulk.inputs.dialect import MAX_CELL_CHARACTERS
 MAX_VALUES_PER_CELL: Final = 10_000
 """The most values of a list that are read from one cell."""
 _VALUE_CHARACTERS: Final = 8
-"""What a number or a time counts."""
+"""What a number or a time counts, and any value of a list at least."""
 _CONTINUATION: Final = bytes(range(0x80, 0xC0))
 """The bytes of UTF-8 that begin no character."""
 
@@ -88,6 +88,7 @@ def lengths_of(array: Any) -> Any:
     elif types.is_list(kind) or types.is_large_list(kind) or types.is_map(kind):
         first = array.offsets[0].as_py()
         inner = lengths_of(array.values.slice(first, array.offsets[-1].as_py() - first)).cast(pyarrow.int64())
+        inner = compute.max_element_wise(inner, _VALUE_CHARACTERS)  # none is free, as a Python value
         sums = pyarrow.concat_arrays([pyarrow.array([0]), compute.cumulative_sum(inner)])
         ends = compute.take(sums, compute.subtract(array.offsets, first))
         lengths = compute.if_else(array.is_valid(), compute.subtract(ends[1:], ends[:-1]), 0)

@@ -59,19 +59,46 @@ _CUT_OFF: Final = "the archive is incomplete: writing or copying it was interrup
 _DAMAGED: Final = "the archive is damaged and cannot be unpacked any further"
 
 
+MAX_BYTES_WITHOUT_CONTENT: Final = 1_000_000
+"""The most bytes of an archive that are read for the next byte of its content. The largest blocks of
+Zstandard have 128 KiB; padding, long names and empty members are slow to read.
+"""
+_NO_CONTENT: Final = f"the archive holds more than {MAX_BYTES_WITHOUT_CONTENT // 1_000_000} MB without any content"
+
+
+class _Packed:
+    """The bytes of an archive."""
+
+    def __init__(self, stored: BufferedReader) -> None:
+        self._stored = stored
+        self.room = MAX_BYTES_WITHOUT_CONTENT
+
+    def read(self, size: int = -1) -> bytes:
+        """Returns the next bytes. Raises InvalidInput if too many were read without any content."""
+        data = self._stored.read(size)
+        self.room -= len(data)
+        if self.room < 0:
+            raise InvalidInput(_NO_CONTENT)
+        return data
+
+
 class _Unpacked(io.RawIOBase):
     """The content of an archive. If the archive is damaged, returns the content before the damage
     and then raises InvalidInput.
     """
 
-    def __init__(self, archive: io.BufferedIOBase, errors: tuple[type[Exception], ...]) -> None:
-        self._archive = archive
+    def __init__(
+        self, stored: BufferedReader, unpack: Callable[[Any], io.BufferedIOBase], *errors: type[Exception]
+    ) -> None:
+        self._packed = _Packed(stored)
+        self._archive = unpack(self._packed)
         self._errors = errors
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: "WriteableBuffer") -> int:
+        self._packed.room = MAX_BYTES_WITHOUT_CONTENT
         try:
             return self._archive.readinto1(buffer)
         except EOFError:
@@ -81,7 +108,7 @@ class _Unpacked(io.RawIOBase):
 
 
 def _gzip(stored: BufferedReader) -> _Unpacked:
-    return _Unpacked(gzip.GzipFile(fileobj=stored), (gzip.BadGzipFile, zlib.error))
+    return _Unpacked(stored, lambda packed: gzip.GzipFile(fileobj=packed), gzip.BadGzipFile, zlib.error)
 
 
 def _zstd(stored: BufferedReader) -> _Unpacked:
@@ -94,7 +121,7 @@ def _zstd(stored: BufferedReader) -> _Unpacked:
         raise InvalidInput(
             "reading a Zstandard archive needs another package: pip install 'aiosocialapi[zstd]'"
         ) from None
-    return _Unpacked(ZstdFile(stored), (ZstdError,))
+    return _Unpacked(stored, ZstdFile, ZstdError)
 
 
 _KINDS: Final[Mapping[bytes, Callable[[BufferedReader], _Unpacked]]] = {

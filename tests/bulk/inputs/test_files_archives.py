@@ -105,6 +105,37 @@ async def test_an_archive_that_is_damaged_gives_the_rows_before(tmp_path: Path, 
     assert str(error) in (f"{path}: {DAMAGED}", f"{path}: {CUT_OFF}")
 
 
+ROWS = b"email\na@b.example\n"
+HEAD = b"\x1f\x8b\x08%c" + bytes(6)
+
+
+@pytest.mark.parametrize(
+    ("pack", "piece"),
+    [
+        pytest.param(gzip.compress, gzip.compress(b""), id="empty members"),
+        pytest.param(gzip.compress, bytes(20), id="padding"),
+        pytest.param(compress_zstd, compress_zstd(b""), id="empty frames"),
+        pytest.param(compress_zstd, b"\x50\x2a\x4d\x18\x04\0\0\0skip", id="skippable frames"),
+    ],
+)
+async def test_an_archive_that_goes_on_without_content_ends_after_1_mb(
+    tmp_path: Path, pack: Pack, piece: bytes
+) -> None:
+    path = tmp_path / "crm.csv"
+    write(path, pack(ROWS) + piece * (500_000 // len(piece)))
+    assert values(await read(path)) == [["a@b.example"]]
+    write(path, pack(ROWS) + piece * (1_500_000 // len(piece)))
+    rows, error = await read_until_error(path, InvalidInput)
+    assert error.message.endswith("the archive holds more than 1 MB without any content")
+    assert len(rows) < 2
+
+
+async def test_a_file_name_in_an_archive_has_a_bound(tmp_path: Path) -> None:
+    write(tmp_path / "crm.csv", HEAD % 8 + b"n" * 1_500_000)
+    with pytest.raises(InvalidInput, match="1 MB without any content"):
+        await read(tmp_path / "crm.csv")
+
+
 async def test_a_checksum_that_is_wrong_is_said(tmp_path: Path) -> None:
     packed = bytearray(gzip.compress(b"email\na@b.example\n"))
     packed[-8] ^= 1

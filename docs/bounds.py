@@ -353,7 +353,7 @@ FILES: Final = (
     Bound(
         "an archive, for the next byte of its content",
         *fixed(files.MAX_BYTES_WITHOUT_CONTENT, size),
-        f"{_error(errors.InvalidInput)}, after the rows before",
+        _error(errors.InvalidInput),
     ),
     Bound("a list in a cell of Parquet", *fixed(arrow_cells.MAX_VALUES_PER_CELL, of("values")), "the row is rejected"),
     Bound(

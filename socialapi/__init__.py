@@ -1,6 +1,4 @@
-"""An async-first SDK for a social platform's core, advertising and catalog APIs, and an
-emulator.
-"""
+"""An async-first SDK for a social platform's core, advertising and catalog APIs, and an emulator."""
 
 from typing import TYPE_CHECKING
 

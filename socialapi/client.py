@@ -133,9 +133,7 @@ class Client:
 
     @functools.cached_property
     def _session(self) -> "Session":
-        """The session of all calls, created on first use, when the modules it needs are
-        imported.
-        """
+        """The session of all calls, created on first use, when the modules it needs are imported."""
         return self._open(*self._environment())
 
     @functools.cached_property
@@ -627,9 +625,7 @@ def _with_certificates(url: str, environ: Mapping[str, str]) -> str:
 
 
 def _made_on_use(cls: type) -> frozenset[str]:
-    """Returns the cached properties of a client, which a view of it creates anew with its own
-    options.
-    """
+    """Returns the cached properties of a client, which a view of it creates anew with its own options."""
     found = ((name, value) for base in cls.__mro__ for name, value in vars(base).items())
     return frozenset(name for name, value in found if isinstance(value, functools.cached_property))
 

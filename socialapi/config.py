@@ -208,22 +208,16 @@ class Config:
     ads_sandbox_url: str = attrs.field(default="", converter=_without_slash, validator=_check_host)
     """Host of the advertising sandbox, without the version segment."""
     problem_base_url: str = attrs.field(default="", converter=_without_slash, validator=_check_text)
-    """The base URL of problem types. Not needed to recognise them: only their last segment is
-    compared.
-    """
+    """The base URL of problem types. Not needed to recognise them: only their last segment is compared."""
 
     timeout_seconds: float = attrs.field(default=60.0, validator=_positive)
     """The timeout of one attempt, from connecting to the last byte of the answer."""
     connect_timeout_seconds: float = attrs.field(default=10.0, validator=_positive)
     """The timeout for opening a connection."""
     max_wait_seconds: float = attrs.field(default=120.0, validator=_not_negative)
-    """The longest that an interactive call waits in all: for rate limits, between attempts, and for
-    tokens.
-    """
+    """The longest that an interactive call waits in all: for rate limits, between attempts, and for tokens."""
     retries: int = attrs.field(default=4, validator=_not_negative)
-    """How often an interactive call is repeated after its first attempt, where repeating is
-    safe.
-    """
+    """How often an interactive call is repeated after its first attempt, where repeating is safe."""
 
     max_elapsed_seconds: float = attrs.field(default=90.0, validator=_positive)
     """How long a bulk job keeps retrying one failing batch, with at least 12 attempts."""
@@ -253,19 +247,13 @@ class Config:
     slow_reader_seconds: float = attrs.field(default=10.0, validator=_positive)
     """How long a stream may be read more slowly than items arrive before a warning is logged."""
     gap_margin_seconds: float = attrs.field(default=1.0, validator=_not_negative)
-    """How long an item of a stream may be in transit. A gap is assumed to start this much earlier
-    than is known.
-    """
+    """How long an item of a stream may be in transit. A gap is assumed to start this much earlier than is known."""
     page_growth: bool = attrs.field(default=True, validator=_boolean)
     """Whether walks ask for larger pages than the service's default, as `Pager` describes it."""
     retry_budget: int = attrs.field(default=100, validator=_positive)
-    """How many retries per host are available before calls stop retrying. Each success earns one
-    back.
-    """
+    """How many retries per host are available before calls stop retrying. Each success earns one back."""
     interactive_reserve: float = attrs.field(default=0.02, validator=_share)
-    """The share of every rate limit (at least one request) that bulk jobs leave to interactive
-    calls.
-    """
+    """The share of every rate limit (at least one request) that bulk jobs leave to interactive calls."""
     redis_fallback_share: float | None = attrs.field(default=None, validator=_share_above_zero)
     """The share of every rate limit that the interactive calls of each process use while the Redis
     of a `RedisPacer` does not answer; None to wait for it.
@@ -286,13 +274,9 @@ class Config:
     max_batch_bytes: int | None = attrs.field(default=None, validator=_positive)
     """The most bytes in one upload request, if the service differs from its documentation."""
     ads_versions: Mapping[str, str] = attrs.field(factory=dict, validator=_check_versions)
-    """Version segments of the advertising API that differ from the documented ones: `{"12":
-    "13"}`.
-    """
+    """Version segments of the advertising API that differ from the documented ones: `{"12": "13"}`."""
     paths: Mapping[str, str] = attrs.field(factory=dict, validator=_check_paths)
-    """Paths that differ from the documented ones: documented path with its {parameters} to actual
-    path.
-    """
+    """Paths that differ from the documented ones: documented path with its {parameters} to actual path."""
 
     @property
     def addresses(self) -> str:

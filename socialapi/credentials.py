@@ -70,9 +70,7 @@ class Bearer:
 
 @attrs.frozen
 class OAuth1:
-    """A user of an app (OAuth 1.0a, platform section 5.3). Every attempt is signed with
-    HMAC-SHA1.
-    """
+    """A user of an app (OAuth 1.0a, platform section 5.3). Every attempt is signed with HMAC-SHA1."""
 
     api_key: str = _secret()
     api_key_secret: str = _secret()

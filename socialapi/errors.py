@@ -210,9 +210,7 @@ class TransportError(SocialApiError):
 
 
 class OutcomeUnknown(TransportError):
-    """The connection was lost after the request was sent. The service may have executed it
-    or not.
-    """
+    """The connection was lost after the request was sent. The service may have executed it or not."""
 
     may_be_executed = True
 
@@ -319,15 +317,11 @@ class Unauthorized(ApiError):
 
 
 class Forbidden(ApiError):
-    """HTTP 403: the credentials are not sufficient, or a token was requested too often
-    (code 99).
-    """
+    """HTTP 403: the credentials are not sufficient, or a token was requested too often (code 99)."""
 
 
 class NotFound(ApiError):
-    """The object does not exist or was deleted: HTTP 404, or an answer all of whose errors
-    say so.
-    """
+    """The object does not exist or was deleted: HTTP 404, or an answer all of whose errors say so."""
 
 
 class Conflict(ApiError):

@@ -78,9 +78,7 @@ class Forecast(FrozenRecord):
 
 @attrs.frozen(kw_only=True)
 class LoadForecast(Forecast):
-    """The result of a dry run of a catalog load with a digest file, compared with what was loaded
-    last.
-    """
+    """The result of a dry run of a catalog load with a digest file, compared with what was loaded last."""
 
     new: int
     """Products that were never loaded."""
@@ -116,9 +114,7 @@ class UploadReport(FrozenRecord):
     bytes_sent: int = 0
     elapsed_seconds: float = 0.0
     quota_used: float = 0.0
-    """Requests sent, as a share of those that the rate limit allows in the job's time (at least one
-    window).
-    """
+    """Requests sent, as a share of those that the rate limit allows in the job's time (at least one window)."""
     rejects: tuple[RowIssue, ...] = attrs.field(default=(), repr=False)
     """The first rejected rows, at most 1,000. The rejects file has all of them."""
     warning_details: tuple[RowIssue, ...] = attrs.field(default=(), repr=False)
@@ -230,9 +226,7 @@ class SyncReport(UploadReport):
     additions: UploadReport = UploadReport()
     removals: UploadReport = UploadReport()
     held_back: int = 0
-    """Identifiers that are no longer desired but were kept, because rows were rejected or their
-    share is too large.
-    """
+    """Identifiers that are no longer desired but were kept, because rows were rejected or their share is too large."""
     identifiers_before: int = 0
     """Identifiers in the snapshot that had not expired."""
     identifiers_after: int = 0
@@ -312,9 +306,7 @@ class KindLint(FrozenRecord):
     usable: int = 0
     """Values that an upload would send, whether or not they can match anybody."""
     cleaned: int = 0
-    """Usable values with leftovers of exports that an upload would remove, such as quotation marks
-    or `mailto:`.
-    """
+    """Usable values with leftovers of exports that an upload would remove, such as quotation marks or `mailto:`."""
     like_floats: int = 0
     """Usable values of `partner_user_id` that look like numbers rewritten by a spreadsheet."""
     digests: int = 0
@@ -322,15 +314,11 @@ class KindLint(FrozenRecord):
     upper_case: int = 0
     """Digests with upper-case letters."""
     wrong_length: int = 0
-    """Hexadecimal strings as long as other digests (MD5, SHA-1, …), or nearly as long as
-    SHA-256.
-    """
+    """Hexadecimal strings as long as other digests (MD5, SHA-1, …), or nearly as long as SHA-256."""
     of_nothing: int = 0
     """Digests of an empty string."""
     hashed_twice: int = 0
-    """Digests of digests of an empty string or of a placeholder. Other double hashes cannot be
-    detected.
-    """
+    """Digests of digests of an empty string or of a placeholder. Other double hashes cannot be detected."""
     placeholders: int = 0
     """Values that stand for none, such as `n/a` or `test@example.com`, hashed or not. Words such as `n/a`
     are not usable.
@@ -357,9 +345,7 @@ class LintReport(FrozenRecord):
     duplicates: int
     """Rows that an upload would count as duplicates; of products, those whose id came before."""
     duplicates_are_exact: bool
-    """False if there are too many distinct products to remember; then `duplicates` is an estimate from
-    a sample.
-    """
+    """False if there are too many distinct products to remember; then `duplicates` is an estimate from a sample."""
     kinds: tuple[KindLint, ...]
     columns: tuple[ColumnLint, ...]
     ignored_columns: tuple[str, ...]

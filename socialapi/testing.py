@@ -183,9 +183,7 @@ class FollowingClock:
         return time.time()
 
     def monotonic(self) -> float:
-        """Returns seconds since a fixed moment, with all advances. A reset of the emulator takes
-        none of them back.
-        """
+        """Returns seconds since a fixed moment, with all advances. A reset of the emulator takes none of them back."""
         now = self._emulator.advanced_seconds
         self._passed += max(0.0, now - self._seen)
         self._seen = now

@@ -1,6 +1,4 @@
-"""The types in public signatures: models, reports, problems and options. Each is imported on first
-use.
-"""
+"""The types in public signatures: models, reports, problems and options. Each is imported on first use."""
 
 from typing import TYPE_CHECKING
 

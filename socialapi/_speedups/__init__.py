@@ -21,13 +21,9 @@ from typing import TYPE_CHECKING, Any, Final
 SWITCH: Final = "SOCIALAPI_NO_SPEEDUPS"
 HASHING: Final = "SOCIALAPI_HASHING"
 INTERFACE: Final = 8
-"""The number of the interface in C. An extension with another one was built from other sources, and
-is not used.
-"""
+"""The number of the interface in C. An extension with another one was built from other sources, and is not used."""
 _TESTED_BYTES: Final = (5, 55, 56, 64, 119, 120, 183, 184, 247)
-"""Of the texts of the self-test: the shortest and longest of each number of blocks, hashed in pairs
-and alone.
-"""
+"""Of the texts of the self-test: the shortest and longest of each number of blocks, hashed in pairs and alone."""
 
 
 def _why_disabled() -> str:

@@ -174,9 +174,7 @@ class Digests(list[str | None]):
 
     @classmethod
     def unpacked(cls, packed: bytes, gaps: list[int], /) -> "Digests":
-        """Returns a column of digests of 32 bytes each, with empty cells at the ascending indexes
-        `gaps`.
-        """
+        """Returns a column of digests of 32 bytes each, with empty cells at the ascending indexes `gaps`."""
         starts = range(0, len(packed), DIGEST_BYTES)
         column = _column(packed[start : start + DIGEST_BYTES].hex() for start in starts)
         for gap in gaps:
@@ -260,9 +258,7 @@ class Users(tuple[str, ...]):
         return rows, taken
 
     def render(self, between: bytes, before: bytes, /) -> bytes:
-        """Returns the texts of all rows, with `between` between each two, and `before` before the
-        first one.
-        """
+        """Returns the texts of all rows, with `between` between each two, and `before` before the first one."""
         return before + between.join(map(str.encode, self))
 
 

@@ -25,9 +25,7 @@ from socialapi.wire.retry import Attempt
 P = TypeVar("P", bound=UploadReport)
 
 OnSettle = Callable[[Sequence[int], str, Sequence[RowIssue]], None]
-"""A callback that takes the ascending numbers of rows, their outcome, and an issue for each
-rejected row.
-"""
+"""A callback that takes the ascending numbers of rows, their outcome, and an issue for each rejected row."""
 MAX_GROUPS: Final = 100
 _GROUPED: Final = (MAY_BE_FOREIGN, UNKNOWN_COUNTRY, MOJIBAKE, NULL_WORD, NULL_DIGEST, EMPTY_KEY)
 """The reasons for which a report has one warning per column, with the number of rows."""
@@ -66,22 +64,16 @@ class RowCounters:
     notes: Callable[[], Sequence[RowIssue]] = tuple
     """Returns the warnings about the input as a whole and about whole columns."""
     grouped: dict[tuple[str, str], tuple[int, int]] = attrs.field(factory=dict)
-    """For each field and reason reported in one warning: the first row, and how many rows it
-    concerns.
-    """
+    """For each field and reason reported in one warning: the first row, and how many rows it concerns."""
     on_settle: OnSettle | None = None
     """Called for rows that get an outcome, before they are counted."""
     ledger: Ledger | None = None
     file_row_of: Callable[[int], tuple[str, int] | None] = lambda _: None
-    """Returns the file that a row comes from, and its number there; None if there is only one
-    input.
-    """
+    """Returns the file that a row comes from, and its number there; None if there is only one input."""
     repeats_are: Literal["duplicate", "accepted", "pending"] = "duplicate"
 
     def take_in(self, rows: int) -> None:
-        """Counts rows that were read, and begins the rejects file. Raises InvalidInput if that
-        fails.
-        """
+        """Counts rows that were read, and begins the rejects file. Raises InvalidInput if that fails."""
         if self.rejects_file is not None:
             self.rejects_file.columns = self.columns()
             self.rejects_file.begin()  # an earlier file is replaced only once there is input
@@ -89,9 +81,7 @@ class RowCounters:
         self.pending += rows
 
     def columns(self) -> Sequence[str]:
-        """Returns the additional columns of the rejects file, which are known once the first rows
-        are read.
-        """
+        """Returns the additional columns of the rejects file, which are known once the first rows are read."""
         return FILE_COLUMNS if self.file_row_of(1) is not None else ()
 
     def outcomes(self) -> Mapping[str, int]:
@@ -99,9 +89,7 @@ class RowCounters:
         return {name: getattr(self, name) for name in self.OUTCOMES}
 
     def accept(self, numbers: Sequence[int], outcome: str = "accepted") -> None:
-        """Counts pending rows as accepted and gives them this outcome; with an empty outcome, they
-        get it later.
-        """
+        """Counts pending rows as accepted and gives them this outcome; with an empty outcome, they get it later."""
         self._settle(numbers, outcome)
         self.pending -= len(numbers)
         self.accepted += len(numbers)
@@ -148,9 +136,7 @@ class RowCounters:
         self.warning_details.extend(self._placed(single[:room]))
 
     def _placed(self, issues: Sequence[RowIssue]) -> Sequence[RowIssue]:
-        """Returns the issues, each with its file and row number there if the input has several
-        files.
-        """
+        """Returns the issues, each with its file and row number there if the input has several files."""
         if not issues or self.file_row_of(issues[0].row) is None:
             return issues
         file_rows = [self.file_row_of(issue.row) or (None, None) for issue in issues]

@@ -123,9 +123,7 @@ class Dispatcher(Generic[B]):
             await self._freed.wait()
 
     async def submit(self, batch: B) -> None:
-        """Starts the batch once there is room; after a failure, marks it as failed and does not
-        send it.
-        """
+        """Starts the batch once there is room; after a failure, marks it as failed and does not send it."""
         await self.until_room()
         room = self._next = Room(self._budget, self, batch.row_count, batch.size_bytes)
         must_wait = any(not earlier.settled.is_set() for earlier in batch.after)
@@ -194,8 +192,7 @@ class Dispatcher(Generic[B]):
 
         Call it only while there is no failure, and for one awaitable at a time.
         """
-        # A timeout without a deadline needs no extra task, and this runs for every block that is
-        # read.
+        # A timeout without a deadline needs no extra task, and this runs for every block that is read.
         self._outside = asyncio.timeout(None)
         try:
             async with self._outside:

@@ -1,6 +1,4 @@
-"""Runs bulk jobs, each composed of a reader, a stage and counters, and defines the options that all
-jobs share.
-"""
+"""Runs bulk jobs, each composed of a reader, a stage and counters, and defines the options that all jobs share."""
 
 import asyncio
 import functools
@@ -71,17 +69,13 @@ class JobOptions(FrozenRecord):
     """The path of a layout file; once the job runs, the layout that was read from it."""
 
     def laid_out(self, selection: Any) -> Self:
-        """Returns the options completed from their layout file; `selection` is a selection without
-        given columns.
-        """
+        """Returns the options completed from their layout file; `selection` is a selection without given columns."""
         names = attrs.fields_dict(type(self)).keys() & {*OPTIONS, "layout"}
         return attrs.evolve(self, **with_layout({name: getattr(self, name) for name in names}, selection))
 
     @property
     def form(self) -> TableForm:
-        """How the names of the columns are found in a CSV or TSV file. A job that deletes does not
-        guess.
-        """
+        """How the names of the columns are found in a CSV or TSV file. A job that deletes does not guess."""
         return TableForm.of(
             header=self.header,
             header_line=self.header_line,
@@ -91,9 +85,7 @@ class JobOptions(FrozenRecord):
 
     @property
     def form_settings(self) -> Mapping[str, Setting]:
-        """The header options for a journal; empty for the defaults, because earlier versions did
-        not record them.
-        """
+        """The header options for a journal; empty for the defaults, because earlier versions did not record them."""
         is_default = self.header and self.header_line is None
         return {} if is_default else {"header": self.header, "header_line": self.header_line}
 
@@ -221,18 +213,14 @@ P = TypeVar("P", bound=UploadReport)
 C = TypeVar("C", bound=Sized)
 
 JUDGED_FROM_ROWS: Final = 10_000
-"""The number of rows read before the share of rejected rows is checked; with fewer rows it is
-checked at the end.
-"""
+"""The number of rows read before the share of rejected rows is checked; with fewer rows it is checked at the end."""
 OURS: Final = (InvalidInput, ConfigurationError)
 """The errors that stop a job when one of its files cannot be written any more."""
 
 
 @attrs.frozen(kw_only=True)
 class JobDescription(FrozenRecord):
-    """The names of a job, the data that identifies it, and how its share of rejected rows is
-    checked.
-    """
+    """The names of a job, the data that identifies it, and how its share of rejected rows is checked."""
 
     noun: str = "upload"
     """The name of the job in messages."""
@@ -252,9 +240,7 @@ class JobDescription(FrozenRecord):
     computed from all rows of the larger job.
     """
     keeps_files_open: bool = False
-    """Whether the caller closes the rejects file and the ledger, because more rows are settled
-    after this job.
-    """
+    """Whether the caller closes the rejects file and the ledger, because more rows are settled after this job."""
     refuses_key: Callable[[str], bool] | None = None
     """Returns whether a key must not be written to a file; None if every key may be."""
 
@@ -284,9 +270,7 @@ class Stage(Protocol[C, B, P]):
         """Sends the batch until every row has its outcome. Raises the error that stops the job."""
 
     async def finish(self) -> None:
-        """Does the work that remains after the last row is settled. Not called if the job has
-        stopped.
-        """
+        """Does the work that remains after the last row is settled. Not called if the job has stopped."""
 
     async def aclose(self) -> None:
         """Closes what `open` has opened. Called even if `open` has failed."""
@@ -437,8 +421,7 @@ class JobRun(Generic[C, B, P]):
         state: State = "stopped"
         try:
             if self._options.rejects is not None:
-                # Opened before the journal, so that the journal records no run if the path cannot
-                # be written.
+                # Opened before the journal, so that the journal records no run if the path cannot be written.
                 self._counters.rejects_file = RejectsFile(self._options.rejects, sources=self._sources)
             self._open_ledger()
             if self._options.journal is not None and not self._options.dry_run:

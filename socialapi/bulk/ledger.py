@@ -42,9 +42,7 @@ class _Page:
 
 
 class Ledger:
-    """A record of all rows read, which writes a line to the outcomes file once a row has its
-    outcome.
-    """
+    """A record of all rows read, which writes a line to the outcomes file once a row has its outcome."""
 
     def __init__(
         self,
@@ -126,9 +124,7 @@ class Ledger:
             start = stop
 
     def settled_rows(self) -> int:
-        """Returns the largest n such that the rows 1 to n have their outcomes, and the journal has
-        them too.
-        """
+        """Returns the largest n such that the rows 1 to n have their outcomes, and the journal has them too."""
         while self._first_page not in self._pages and self._first_page < self._rows // ROWS_PER_BLOCK:
             self._first_page += 1
         page, found = self._pages.get(self._first_page), self._first_page * ROWS_PER_BLOCK

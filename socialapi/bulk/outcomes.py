@@ -37,9 +37,7 @@ class OutcomesFile(OutputFile):
     heads: ClassVar[tuple[bytes, ...]] = (",".join(NAMES).encode(), b'{"row":', b"PAR1")
 
     def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = ()) -> None:
-        """Opens the file as `OutputFile` does. Raises InvalidInput also if the library for Parquet
-        is missing.
-        """
+        """Opens the file as `OutputFile` does. Raises InvalidInput also if the library for Parquet is missing."""
         ending = ending_of(path)
         if ending == ".parquet":
             _pyarrow()
@@ -49,9 +47,7 @@ class OutcomesFile(OutputFile):
         self._parquet: _ParquetLines | None = _ParquetLines(self._file) if ending == ".parquet" else None
 
     def begin(self, *, has_places: bool) -> None:
-        """Writes the names of the columns on the first call. Raises InvalidInput if the disk is
-        full.
-        """
+        """Writes the names of the columns on the first call. Raises InvalidInput if the disk is full."""
         if self._begun:
             return
         self._begun = True

@@ -1,6 +1,4 @@
-"""Output files of a job with one line per row, written to `<name>.part` and renamed when the job
-ends.
-"""
+"""Output files of a job with one line per row, written to `<name>.part` and renamed when the job ends."""
 
 import contextlib
 import io
@@ -69,9 +67,7 @@ class OutputFile:
 
     @classmethod
     def is_like(cls, path: str | os.PathLike[str]) -> bool:
-        """Returns whether an earlier job may have written the file: it is empty, or begins with one
-        of `heads`.
-        """
+        """Returns whether an earlier job may have written the file: it is empty, or begins with one of `heads`."""
         return _head_of(path, cls.heads) in (b"", *cls.heads)
 
     @classmethod
@@ -147,9 +143,7 @@ def part_of(path: str | os.PathLike[str]) -> Path:
 
 
 def same_file(one: object, other: object) -> bool:
-    """Returns whether two paths lead to the same file, which need not exist yet; False if one is
-    not a path.
-    """
+    """Returns whether two paths lead to the same file, which need not exist yet; False if one is not a path."""
     if not (isinstance(one, str | os.PathLike) and isinstance(other, str | os.PathLike)):
         return False
     with contextlib.suppress(OSError, ValueError):

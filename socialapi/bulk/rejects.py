@@ -29,18 +29,14 @@ class RejectsFile(OutputFile):
         self._writer = csv.writer(self._as_text())
 
     def begin(self) -> None:
-        """Writes the names of the columns on the first call. Raises InvalidInput if the disk is
-        full.
-        """
+        """Writes the names of the columns on the first call. Raises InvalidInput if the disk is full."""
         if not self._begun:
             self._begun = True
             with self._writing():
                 self._writer.writerow((*HEADER, *map(_writable, self.columns)))
 
     def write(self, issues: Sequence[RowIssue], values: Sequence[Sequence[object]] = ()) -> None:
-        """Appends a line per issue, with its values for `columns`. Raises InvalidInput if the disk
-        is full.
-        """
+        """Appends a line per issue, with its values for `columns`. Raises InvalidInput if the disk is full."""
         beside = values or [()] * len(issues)
         with self._writing():
             self._writer.writerows(

@@ -62,9 +62,7 @@ Identifier = tuple[IdentifierKind, str]
 """The kind and the normalised value, in the form that is sent."""
 Values = Digests | Texts
 Column = tuple[IdentifierKind, Values]
-"""A kind, and the normalised value of each row: empty if the row has none, None until the value is
-decided.
-"""
+"""A kind, and the normalised value of each row: empty if the row has none, None until the value is decided."""
 
 _as_json: Final = json.JSONEncoder(ensure_ascii=True).encode
 
@@ -100,9 +98,7 @@ class RowBlock:
 
     @property
     def users(self) -> Users:
-        """The user objects in ASCII JSON, encoded on first use because a sync sends only a few of
-        its rows.
-        """
+        """The user objects in ASCII JSON, encoded on first use because a sync sends only a few of its rows."""
         if self._users is None:
             columns: dict[IdentifierKind, list[Digests | tuple[str, ...]]] = {}
             for kind, values in self.columns:

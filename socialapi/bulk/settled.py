@@ -26,9 +26,7 @@ class SettledCalls:
         self._task: asyncio.Task[None] | None = None
 
     def look(self) -> None:
-        """Starts a call if more rows have their outcomes. A call that is already running is
-        followed by another.
-        """
+        """Starts a call if more rows have their outcomes. A call that is already running is followed by another."""
         if self._task is None and not self._has_failed and self._ledger.settled_rows() > self._told:
             self._task = asyncio.create_task(self._run(), name="socialapi on_settled")
 

@@ -39,9 +39,7 @@ class TimedReading(Generic[C]):
             reader.on_first_row = self._note_first_row
 
     async def read_block(self) -> C | None:
-        """Returns the next block; None at the end, or if waiting rows are due and no new row has
-        arrived.
-        """
+        """Returns the next block; None at the end, or if waiting rows are due and no new row has arrived."""
         if self._seconds is None:
             return await self._reader.read_block()
         self._watching = self._watching or asyncio.create_task(self._watch(self._seconds), name="socialapi flush")

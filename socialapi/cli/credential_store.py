@@ -59,9 +59,7 @@ KNOWN_VARIABLES: Final = tuple(
 
 
 def misspelled_variables(environ: Mapping[str, str]) -> dict[str, str]:
-    """Returns the variables that are almost the name of a known one that is not set, with that
-    name.
-    """
+    """Returns the variables that are almost the name of a known one that is not set, with that name."""
     found: dict[str, str] = {}
     for name in sorted(environ):
         if name.startswith(variable("")) and name not in KNOWN_VARIABLES:
@@ -135,9 +133,7 @@ class CredentialStore:
         )
 
     def prepare(self) -> None:
-        """Raises ConfigurationError if a login could not be saved. Called before the user
-        signs in.
-        """
+        """Raises ConfigurationError if a login could not be saved. Called before the user signs in."""
         with self._locked():
             self._read()
 
@@ -294,17 +290,13 @@ def _token_cache(store: CredentialStore, credentials: Sequence[Credentials]) -> 
 
 
 def _is_writable(folder: Path) -> bool:
-    """Returns whether a file can be created in the folder, or in the first of its parents that
-    exists.
-    """
+    """Returns whether a file can be created in the folder, or in the first of its parents that exists."""
     nearest = next((each for each in (folder, *folder.parents) if each.exists()), folder)
     return nearest.is_dir() and os.access(nearest, os.W_OK)
 
 
 def with_logins(environ: Mapping[str, str], store: CredentialStore, base_url: str) -> Mapping[str, str]:
-    """Returns the environment with the variables of the stored logins added. Existing ones take
-    precedence.
-    """
+    """Returns the environment with the variables of the stored logins added. Existing ones take precedence."""
     merged: dict[str, str] = {}
     for login in store.logins() if base_url else ():
         if login.unused_because(environ, base_url) is None:

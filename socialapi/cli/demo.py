@@ -1,6 +1,4 @@
-"""`socialapi demo`: an upload and a catalog load against a private emulator, with a proof at the
-end.
-"""
+"""`socialapi demo`: an upload and a catalog load against a private emulator, with a proof at the end."""
 
 import asyncio
 import os

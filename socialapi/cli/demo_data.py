@@ -1,6 +1,4 @@
-"""Generates the CRM export and the product feed of `socialapi demo`, with their expected
-outcomes.
-"""
+"""Generates the CRM export and the product feed of `socialapi demo`, with their expected outcomes."""
 
 import csv
 import os

@@ -370,9 +370,7 @@ class _Background:
         return {name: str(value) for name, value in found.items()} if isinstance(found, dict) else {}
 
     def _earlier_log(self) -> Path | None:
-        """Returns the log of the emulator before, which ended without removing it; None if none is
-        noted.
-        """
+        """Returns the log of the emulator before, which ended without removing it; None if none is noted."""
         name = Path(self.note().get("log", "")).name
         return self.path.with_name(name) if _LOG_NAME(name) else None
 
@@ -432,9 +430,7 @@ def _started(flags: EmulatorFlags, log: str, errors: IO[bytes]) -> "subprocess.P
 
 
 def _ready_line_within(process: "subprocess.Popen[bytes]", seconds: float) -> bytes:
-    """Returns the ready line of an emulator. It is empty if the process ended, or had to be
-    ended, without one.
-    """
+    """Returns the ready line of an emulator. It is empty if the process ended, or had to be ended, without one."""
     assert process.stdout is not None
     ceiling = threading.Timer(seconds, process.kill)
     ceiling.start()

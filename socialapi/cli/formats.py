@@ -303,9 +303,7 @@ def _escaped(letter: str) -> str:
 
 
 def json_line(shape: Any) -> str:
-    """Returns JSON-shaped data as a line, in which no control character moves the cursor of a
-    terminal.
-    """
+    """Returns JSON-shaped data as a line, in which no control character moves the cursor of a terminal."""
     return _ODD_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", json_text(shape))
 
 

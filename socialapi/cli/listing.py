@@ -207,9 +207,7 @@ class _Walk:
         self.is_over = True
 
     async def write(self, writer: Writer[T], join: Callable[[Any, Page[Any]], T], limit: int | None) -> None:
-        """Writes the items, at most `limit`, and what the service says about each page on standard
-        error.
-        """
+        """Writes the items, at most `limit`, and what the service says about each page on standard error."""
         seen: Page[Any] | None = None
         async with contextlib.aclosing(self._pager.with_pages()) as walk:
             async for item, page in walk:

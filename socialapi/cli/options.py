@@ -239,9 +239,7 @@ def telling_how_to_allow_nothing() -> Iterator[None]:
 _PARAMETER: Final = re.compile(r"[a-z]+(_[a-z]+)+|^[a-z]+")
 """Matches parameters of the service; one without an underscore only at the start of a path."""
 DATE_CODES: Final = "YymdFjGVuHMS"
-"""The codes of `date` and strftime that the name of a file may have: numbers alone, and none with a
-slash.
-"""
+"""The codes of `date` and strftime that the name of a file may have: numbers alone, and none with a slash."""
 
 
 @functools.cache

@@ -34,9 +34,7 @@ CHECK_CREDENTIALS: Final = (
 )
 
 EXPECTED: Final = (SocialApiError, OSError)
-"""Errors that are no bugs. An OSError concerns an output, because inputs have errors of
-their own.
-"""
+"""Errors that are no bugs. An OSError concerns an output, because inputs have errors of their own."""
 
 
 def status_of(problem: BaseException) -> int:

@@ -1,6 +1,4 @@
-"""Runs a job with its progress on standard error: a bar on a terminal, otherwise occasional
-lines.
-"""
+"""Runs a job with its progress on standard error: a bar on a terminal, otherwise occasional lines."""
 
 import asyncio
 import re
@@ -43,9 +41,7 @@ COLUMNS_SHOWN: Final = 50
 
 
 class ProgressDisplay:
-    """Shows the progress of a job; pass it as `on_progress`. `last` is the last progress
-    received.
-    """
+    """Shows the progress of a job; pass it as `on_progress`. `last` is the last progress received."""
 
     def __init__(self, title: str) -> None:
         self.last: JobProgress | None = None

@@ -236,8 +236,7 @@ def _code_of(state: str) -> Judge:
         if not equal_in_constant_time(parameters.get("state", ""), state):
             return None
         if "error" in parameters:
-            # Only the documented error is repeated, because anybody can write the text (RFC 6749,
-            # section 4.1.2.1).
+            # Only the documented error is repeated, because anybody can write the text (RFC 6749, section 4.1.2.1).
             raise _denied() if parameters["error"] == "access_denied" else SocialApiError("the page reports an error")
         return parameters.get("code") or None
 

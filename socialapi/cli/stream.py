@@ -45,9 +45,7 @@ def say_notice(notice: StreamNotice) -> None:
 
 
 def json_line(event: Event) -> str:
-    """Returns the event as sent, on one line; for one that could not be decoded, base64 and the
-    reason.
-    """
+    """Returns the event as sent, on one line; for one that could not be decoded, base64 and the reason."""
     if isinstance(event, Undecoded):
         return orjson.dumps({"undecoded": base64.b64encode(event.content).decode(), "reason": event.reason}).decode()
     # In JSON, line breaks are only whitespace. A byte order mark is not part of it.
@@ -173,9 +171,7 @@ async def _print_all(stream: Stream[Any], limit: int | None, *, as_json: bool) -
 
 
 def _say_gap(gap: Gap) -> None:
-    """Prints the times of a gap. The reason was printed when the connection was lost, or is the
-    error.
-    """
+    """Prints the times of a gap. The reason was printed when the connection was lost, or is the error."""
     if gap.ended_at is None:
         output.say(f"nothing could arrive from {gap.started_at:%H:%M:%S} UTC on")
         return

@@ -35,9 +35,7 @@ ITEM: Final = "item"
 
 
 def arrow_schema(item_type: Any) -> Any:
-    """Returns the `pyarrow.Schema` of tables of this class. Raises InvalidInput if pyarrow is not
-    installed.
-    """
+    """Returns the `pyarrow.Schema` of tables of this class. Raises InvalidInput if pyarrow is not installed."""
     pa = _pyarrow()
     return pa.schema([pa.field(column.name, column.type) for column in _columns(item_type)])
 
@@ -155,8 +153,7 @@ def _cell(field: FieldPlan, outer: tuple[Any, ...]) -> tuple[Any, Convert | None
         return pa.timestamp("us", tz="UTC"), _aware
     if kind in _SCALARS:
         return _SCALARS[kind](pa), None
-    # An object that is not read by its fields alone may be of a subclass, and a class within itself
-    # would have no end.
+    # An object that is not read by its fields alone may be of a subclass, and a class within itself would have no end.
     if field.nested is None or kind in outer:
         return pa.string(), _as_json
     columns = _columns_within(kind, outer)

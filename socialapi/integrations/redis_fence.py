@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 FENCE_KEPT_SECONDS: Final = 7 * 86_400
 """How long Redis remembers a fence after the last request that asked for it."""
 FENCE_MARGIN_SECONDS: Final = 1.0
-"""How much longer than the timeout of a request a successor waits: it begins a moment after the
-fence was asked.
-"""
+"""How much longer than the timeout of a request a successor waits: it begins a moment after the fence was asked."""
 
 _WHY_SUPERSEDED: Final[Mapping[str, str]] = {
     "run": "another run of the job has begun",

@@ -151,9 +151,7 @@ class RedisServer:
             raise _WrongServer("speaks TLS: its address begins with rediss://")
 
     def refusal(self, problem: BaseException) -> ConfigurationError | None:
-        """Returns the error for a failure that lasts, such as a password that is wrong; None for one
-        that may pass.
-        """
+        """Returns the error for a failure that lasts, such as a password that is wrong; None for one that may pass."""
         # While it connects, the library makes another error of it.
         for each in _causes(problem):
             if (says := _lasting(each)) is not None:

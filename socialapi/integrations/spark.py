@@ -43,9 +43,7 @@ class SocialApiDataSource(DataSource):  # type: ignore[misc]  # PySpark is an ex
         return "socialapi"
 
     def writer(self, schema: Any, overwrite: bool) -> "SocialApiWriter":
-        """Fixes, on the driver, what this write does: one operation and one pair of times. Raises
-        InvalidInput.
-        """
+        """Fixes, on the driver, what this write does: one operation and one pair of times. Raises InvalidInput."""
         now = datetime.datetime.now(datetime.UTC)
         return SocialApiWriter(read_settings(dict(self.options), schema.fieldNames(), now=now, overwrite=overwrite))
 
@@ -58,9 +56,7 @@ class PartWritten(WriterCommitMessage):  # type: ignore[misc]  # as above
 
 
 class SocialApiWriter(DataSourceArrowWriter):  # type: ignore[misc]  # as above
-    """One write: made on the driver, run in the tasks, and ended on the driver, each in a process of
-    its own.
-    """
+    """One write: made on the driver, run in the tasks, and ended on the driver, each in a process of its own."""
 
     def __init__(self, settings: WriteSettings) -> None:
         self.settings = settings

@@ -246,9 +246,7 @@ async def _release(fence: "RedisFence") -> None:
 
 
 def _refuse_repeated(settings: WriteSettings, attempt: Attempt) -> None:
-    """Raises ConfigurationError where an earlier attempt may still be sending, and nobody can stop
-    it.
-    """
+    """Raises ConfigurationError where an earlier attempt may still be sending, and nobody can stop it."""
     own = attempt.path(settings.report, settings.write, "json")
     others = [] if own is None else own.parent.glob(f"part-{settings.write}-{attempt.partition:05}-*.json")
     if attempt.number > 0 or any(each != own for each in others):
@@ -389,9 +387,7 @@ class Summary(FrozenRecord):
 
 
 def finish(settings: WriteSettings, parts: Sequence[PartReport | None]) -> None:
-    """Sums up a write all of whose tasks succeeded. Raises InvalidInput if too many rows were
-    rejected.
-    """
+    """Sums up a write all of whose tasks succeeded. Raises InvalidInput if too many rows were rejected."""
     summary = Summary.of(settings, parts)
     if (why := summary.why_refused()) is not None:
         raise InvalidInput(f"{settings.title}: {why}")

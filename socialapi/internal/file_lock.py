@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 SUFFIX: Final = ".lock"
 
 _MARK: Final = b' {"socialapi_lock": '
-"""How a lock file begins. The blank is the byte that Windows locks, which no other process can
-read.
-"""
+"""How a lock file begins. The blank is the byte that Windows locks, which no other process can read."""
 _MAX_BYTES: Final = 512
 _NOTED_WITHIN_SECONDS: Final = 0.1
 """How long to wait until a process that has just taken the lock has written its note."""
@@ -53,9 +51,7 @@ class Holder(FrozenRecord):
 
 
 class FileLock:
-    """The lock of one file. `take` never waits for the holder. Forked processes do not
-    inherit it.
-    """
+    """The lock of one file. `take` never waits for the holder. Forked processes do not inherit it."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._locked = Path(path)

@@ -14,9 +14,7 @@ _MAX_LINKS: Final = 40
 
 
 def read_small(path: str | os.PathLike[str], most: int = MAX_BYTES) -> bytes:
-    """Returns the content of a file. Raises OSError if it cannot be read or has more than `most`
-    bytes.
-    """
+    """Returns the content of a file. Raises OSError if it cannot be read or has more than `most` bytes."""
     with Path(path).open("rb") as file:
         content = file.read(most + 1)
     if len(content) > most:

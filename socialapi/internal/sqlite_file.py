@@ -21,9 +21,7 @@ from socialapi.internal.shielded import shielded
 T = TypeVar("T")
 
 EXCLUSIVE_WAIT_SECONDS: Final = 2.0
-"""How long opening waits while another process reads an exclusive file, as `socialapi jobs`
-does.
-"""
+"""How long opening waits while another process reads an exclusive file, as `socialapi jobs` does."""
 _POLL_SECONDS: Final = 0.01
 
 USE_THAT_VERSION: Final = "use that version, or choose another path"
@@ -38,9 +36,7 @@ _HEAD_BYTES: Final = 72
 """Where the application id ends, with which a file says what it is."""
 _COMPANION_SUFFIXES: Final = ("-wal", "-shm", "-journal")
 _PRIMARY_CODE: Final = 0xFF
-"""The part of a result code that says what kind of failure it is. The rest says where it
-happened.
-"""
+"""The part of a result code that says what kind of failure it is. The rest says where it happened."""
 
 
 @attrs.frozen(kw_only=True)
@@ -151,8 +147,7 @@ class SqliteFile:
     # The methods below run on the thread.
 
     def _open(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
-        # SQLite takes its own lock in steps: of two processes that try at once, perhaps neither
-        # gets it.
+        # SQLite takes its own lock in steps: of two processes that try at once, perhaps neither gets it.
         if self._lock is not None and (holder := self._lock.take()) is not None:
             raise self._error(f"is in use by another process: wait for that one, or end it ({holder})")
         until = time.monotonic() + (SHARED_WAIT_SECONDS if self._shared else EXCLUSIVE_WAIT_SECONDS)
@@ -160,8 +155,7 @@ class SqliteFile:
             try:
                 return self._connect(prepare)
             except sqlite3.Error as problem:
-                # Two processes that create a shared file at once conflict, and SQLite does not wait
-                # then.
+                # Two processes that create a shared file at once conflict, and SQLite does not wait then.
                 if not is_in_use(problem) or time.monotonic() >= until:
                     raise
             self._disconnect()
@@ -348,9 +342,7 @@ def remove_files(path: Path) -> None:
 
 
 def remove_file(path: Path) -> None:
-    """Deletes a file, and the link to it if the path is one, which alone would leave the content.
-    Raises OSError.
-    """
+    """Deletes a file, and the link to it if the path is one, which alone would leave the content. Raises OSError."""
     Path(os.path.realpath(path)).unlink(missing_ok=True)
     path.unlink(missing_ok=True)
 
@@ -363,9 +355,7 @@ def other_version(version: int, schema: Schema) -> str:
 
 
 def damage(what: str) -> sqlite3.DatabaseError:
-    """Returns the error for content that cannot be what was written, like SQLite's for a damaged
-    file.
-    """
+    """Returns the error for content that cannot be what was written, like SQLite's for a damaged file."""
     problem = sqlite3.DatabaseError(what)
     problem.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
     return problem

@@ -130,9 +130,7 @@ class Packer:
         return BRACKETS + self._frame(block.action).size + len(block.users[index]) <= self._max_bytes
 
     def add(self, batch: Batch, block: RowBlock) -> int:
-        """Adds the first rows of the block to the batch, as many as fit. Returns how many were
-        added.
-        """
+        """Adds the first rows of the block to the batch, as many as fit. Returns how many were added."""
         frame, single = self._frame(block.action).size, self._packing == "single"
         if single:
             most = min(len(block), self._max_operations - batch.row_count)

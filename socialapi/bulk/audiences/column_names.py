@@ -207,9 +207,7 @@ def countries_for(phone: str, countries: tuple[tuple[int, str], ...]) -> Sequenc
 
 
 def words_in(name: str) -> str:
-    """Returns the words of a name, separated by blanks and without case, accents and
-    punctuation.
-    """
+    """Returns the words of a name, separated by blanks and without case, accents and punctuation."""
     letters = unicodedata.normalize("NFKD", name.translate(_LETTERS))
     return _NO_WORD.sub(" ", "".join(each for each in letters if not unicodedata.combining(each)).casefold()).strip()
 

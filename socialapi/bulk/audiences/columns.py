@@ -154,9 +154,7 @@ class IdentifierLayout(FrozenRecord):
 
 @attrs.define(repr=False)
 class BundledUser:
-    """A user from an operation: the values of each kind, and the type and times of the
-    operation.
-    """
+    """A user from an operation: the values of each kind, and the type and times of the operation."""
 
     operation_type: Any
     effective_at: Any

@@ -150,8 +150,7 @@ class RecentIdentifiers:
                 if before.batches[-1] is batch:
                     placement = before
                 elif others := [each for each in before.unsettled if each is not batch]:
-                    # A later row with another action on this identifier has to wait for all these
-                    # batches.
+                    # A later row with another action on this identifier has to wait for all these batches.
                     placement = _Placement(row.action, (*others, batch))
             self._young[kind].put(value, placement)
 

@@ -79,9 +79,7 @@ class UploadOptions(JobOptions):
 
 
 def default_expiry(destination: Destination, now: datetime.datetime) -> str | None:
-    """Returns the expiry to send for rows without one; None if the service applies its own
-    default.
-    """
+    """Returns the expiry to send for rows without one; None if the service applies its own default."""
     if destination.default_expiry_months is None:
         return None
     return format_timestamp(months_later(now, destination.default_expiry_months).replace(microsecond=0))

@@ -66,9 +66,7 @@ NOT_HASHED: Final = "is not a SHA-256 digest, but require_hashed (--require-hash
 
 
 class Unusable(Exception):
-    """Raised for a text that is not an identifier of its kind. `reason` explains why, without
-    quoting the text.
-    """
+    """Raised for a text that is not an identifier of its kind. `reason` explains why, without quoting the text."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -297,9 +295,7 @@ def _not_taken(text: str) -> Normalized:
 
 
 def _digest_only(text: str) -> Normalized:
-    """Returns the digest in a text, or an empty value for a blank text. Raises Unusable for any
-    other text.
-    """
+    """Returns the digest in a text, or an empty value for a blank text. Raises Unusable for any other text."""
     cleaned = unwrapped(trimmed(text))
     return _digest_or(cleaned.text, NOT_HASHED, cleaned.removed)
 

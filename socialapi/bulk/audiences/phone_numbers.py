@@ -47,8 +47,7 @@ _ABROAD: Final = "(?:00|011(?=[1-9][0-9]{9}))"
 _starts_abroad: Final = re.compile(_ABROAD).match
 _PUNCTUATION: Final = str.maketrans("", "", " -.()/")
 _PLUS_SIGNS: Final = ("+", "\uff0b")
-# The library decides shorter texts, which have special rules, and longer texts, which are not phone
-# numbers.
+# The library decides shorter texts, which have special rules, and longer texts, which are not phone numbers.
 _SHORTEST_PLAIN: Final = 5
 _LONGEST_PLAIN: Final = 32
 # A number from a spreadsheet: with .0 or ,0 at the end, depending on the language, or rounded with an exponent.
@@ -133,8 +132,7 @@ def _plan(region: str, calling_code: int) -> _Plan:
     from phonenumbers import PhoneMetadata, region_code_for_country_code
 
     dialled = PhoneMetadata.metadata_for_region_or_calling_code(calling_code, region)
-    # Like the library, use the main region of the calling code to decide which lengths are
-    # possible.
+    # Like the library, use the main region of the calling code to decide which lengths are possible.
     main = PhoneMetadata.metadata_for_region_or_calling_code(calling_code, region_code_for_country_code(calling_code))
     assert dialled is not None
     assert main is not None

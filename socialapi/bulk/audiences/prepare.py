@@ -136,9 +136,7 @@ class Preparer:
             self._reads_national = phone_format != "international"
             if default_region is not None and self._reads_national:
                 self._region = phone_numbers.check_region(default_region)
-        """The region of national numbers; None if there is none or `phone_format` is
-        "international".
-        """
+        """The region of national numbers; None if there is none or `phone_format` is "international"."""
         self._require_hashed = require_hashed
         self._hashed_kinds = frozenset(kinds) - {"partner_user_id"}
         self._now = now
@@ -336,9 +334,7 @@ class Preparer:
 
 
 def _note_unknown_country(block: UserBlock, index: int, phone: str, text: str, done: PreparedBlock) -> None:
-    """Adds a warning if a phone number has no plus sign and the country cell of its row names no
-    known country.
-    """
+    """Adds a warning if a phone number has no plus sign and the country cell of its row names no known country."""
     name, country = country_of(block, index, phone)
     if country and text and "+" not in text and region_of(country) is None:
         done.cleaned.append(RowIssue(block.first_number + index, name, UNKNOWN_COUNTRY))
@@ -392,9 +388,7 @@ def _issue(number: int, problems: Sequence[Problem]) -> RowIssue:
 
 
 def _normalized(normalize: Normalizer, text: str) -> Normalized:
-    """Returns the normalised value and a remark about it, or an empty text and the reason if the
-    text is unusable.
-    """
+    """Returns the normalised value and a remark about it, or an empty text and the reason if the text is unusable."""
     try:
         return normalize(text)
     except Unusable as unusable:
@@ -402,9 +396,7 @@ def _normalized(normalize: Normalizer, text: str) -> Normalized:
 
 
 def _moment(field: str, value: When, problems: list[Problem]) -> datetime.datetime | None:
-    """Returns the time in UTC; None if the value is empty or invalid. Adds a problem if it is
-    invalid.
-    """
+    """Returns the time in UTC; None if the value is empty or invalid. Adds a problem if it is invalid."""
     if value is None or value == "":
         return None
     try:

@@ -1,6 +1,4 @@
-"""Recognises file addresses such as `s3://bucket/crm.csv`, and removes secrets from them for
-messages.
-"""
+"""Recognises file addresses such as `s3://bucket/crm.csv`, and removes secrets from them for messages."""
 
 import os
 import re

@@ -1,6 +1,4 @@
-"""Reads rows from Arrow tables and Parquet files. pyarrow is an optional dependency and imported on
-first use.
-"""
+"""Reads rows from Arrow tables and Parquet files. pyarrow is an optional dependency and imported on first use."""
 
 import bisect
 import collections
@@ -50,9 +48,7 @@ Values = Callable[[Any], Sequence[Any]]
 
 
 def pyarrow_for(what: str) -> Any:
-    """Returns the pyarrow module. Raises InvalidInput, with the command that installs pyarrow, if
-    it is missing.
-    """
+    """Returns the pyarrow module. Raises InvalidInput, with the command that installs pyarrow, if it is missing."""
     try:
         import pyarrow
         import pyarrow.types
@@ -62,9 +58,7 @@ def pyarrow_for(what: str) -> Any:
 
 
 class ArrowBlocks:
-    """Converts record batches that share one schema into blocks with the columns that the layout
-    selects.
-    """
+    """Converts record batches that share one schema into blocks with the columns that the layout selects."""
 
     def __init__(self, schema: Any, layout: Layout, names: Sequence[str] = ()) -> None:
         self._layout = layout
@@ -89,9 +83,7 @@ class ArrowBlocks:
                 check_cells(column.indices if isinstance(values, _Words) else column)
 
     def blocks(self, batch: Any, first_number: int) -> Iterator[Block[Any]]:
-        """Yields the rows of a batch in blocks, numbered from `first_number`, without copying the
-        batch.
-        """
+        """Yields the rows of a batch in blocks, numbered from `first_number`, without copying the batch."""
         for part in self._parts(batch):
             yield Block(first_number, part.rows, self._layout, part.columns, part.faults)
             first_number += part.rows
@@ -186,9 +178,7 @@ def _explained() -> Iterator[None]:
 
 
 def _names_of(schema: Any, selection: Selection[Any]) -> Sequence[str]:
-    """Returns the column names, followed by the selection's paths that lead into columns of
-    structs, lists or maps.
-    """
+    """Returns the column names, followed by the selection's paths that lead into columns of structs, lists or maps."""
     is_nested = pyarrow_for("a table").types.is_nested
     nested = {field.name for field in schema if is_nested(field.type)}
     paths = (path for path in selection.paths if not positions_of((path,), schema.names))
@@ -298,9 +288,7 @@ def _texts(array: Any) -> Sequence[str | None]:
 
 
 def _times(array: Any) -> Sequence[Any]:
-    """Returns the times of a column, in UTC if the column has a time zone and without a zone
-    otherwise.
-    """
+    """Returns the times of a column, in UTC if the column has a time zone and without a zone otherwise."""
     pyarrow = pyarrow_for("a table")
     # Python's times have no nanoseconds. The cast to UTC works without a time zone database.
     unit = "us" if array.type.unit == "ns" else array.type.unit
@@ -332,9 +320,7 @@ _FEWEST_ROWS: Final = 4
 _GATHERED_BYTES: Final = 4_194_304
 """The size in bytes at which decoded rows are returned as a block."""
 _LOOKED_AT_BYTES: Final = 1_048_576
-"""The most bytes of text, in all columns together, that are searched for columns that should have
-been read.
-"""
+"""The most bytes of text, in all columns together, that are searched for columns that should have been read."""
 _BUFFER_BYTES: Final = 65_536
 _ONE_COLUMN: Final = "non-struct type"
 """A part of pyarrow's message about an object that has no columns."""
@@ -385,8 +371,7 @@ def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Blo
     from pyarrow.parquet import ParquetFile
 
     try:
-        # These options read page by page in this thread: pyarrow's defaults hold several row
-        # groups in memory.
+        # These options read page by page in this thread: pyarrow's defaults hold several row groups in memory.
         parquet = ParquetFile(file, memory_map=False, pre_buffer=False, buffer_size=_BUFFER_BYTES)
         schema = parquet.schema_arrow
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -484,9 +469,7 @@ def _why_not_opened(table: Any, error: Exception) -> str:
 
 
 def _why(error: Exception) -> str:
-    """Returns the reason for an error without the library's own message, which may quote values of
-    the table.
-    """
+    """Returns the reason for an error without the library's own message, which may quote values of the table."""
     if isinstance(error, InvalidInput):  # raised while the file is downloaded
         return error.message
     mixed = _MIXED.search(" ".join(map(str, error.args)))

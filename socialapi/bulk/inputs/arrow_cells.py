@@ -168,9 +168,7 @@ def _size(scalar: Any) -> int:
 
 
 def check_cells(array: Any) -> None:
-    """Raises ArrowInvalid if offsets, indexes or buffers of the array are wrong. Texts need not be
-    UTF-8.
-    """
+    """Raises ArrowInvalid if offsets, indexes or buffers of the array are wrong. Texts need not be UTF-8."""
     import pyarrow
 
     try:

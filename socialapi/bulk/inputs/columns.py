@@ -15,9 +15,7 @@ OVERRIDES: Final[tuple[Override, ...]] = ("operation_type", "effective_at", "exp
 MAX_NAMES_KEPT: Final = 1_000
 """The most column names that are stored for the report, because every JSON object may have new ones."""
 MAX_NAME_LENGTH: Final = 256
-"""The longest name that is searched for numbers and words: the search takes time quadratic in the
-length.
-"""
+"""The longest name that is searched for numbers and words: the search takes time quadratic in the length."""
 _LONGEST_SHOWN: Final = 60
 
 
@@ -25,9 +23,7 @@ _SEPARATORS: Final = re.compile(r"[\s_.\-\ufeff\u200b]+")
 
 
 def folded_name(name: str) -> str:
-    """Returns a name without separators and in one case, so that two spellings of the same name are
-    equal.
-    """
+    """Returns a name without separators and in one case, so that two spellings of the same name are equal."""
     return _SEPARATORS.sub("", name).casefold()
 
 
@@ -84,9 +80,7 @@ _is_value: Final = re.compile(
 
 
 def is_value(text: str) -> bool:
-    """Returns whether a text is an e-mail address, a number or a digest, which a column name never
-    is.
-    """
+    """Returns whether a text is an e-mail address, a number or a digest, which a column name never is."""
     text = text.strip(" \t\r\n'\"<>=;,")
     return len(text) <= MAX_NAME_LENGTH and _is_value(text) is not None
 

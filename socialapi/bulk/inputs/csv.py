@@ -217,9 +217,7 @@ def _refuse_rows_of_other_columns(
 
 @attrs.define(eq=False)
 class _Rows:
-    """Parsed rows, the line number on which each begins, and the problems of single rows by their
-    index.
-    """
+    """Parsed rows, the line number on which each begins, and the problems of single rows by their index."""
 
     records: list[list[str]] = attrs.field(factory=list)
     lines: list[int] = attrs.field(factory=list)
@@ -334,9 +332,7 @@ class _RowShape:
         return (is_pair or not is_tab) and False not in (*inner, *edges)
 
     def _is_row(self, cells: Sequence[str]) -> bool | None:
-        """Returns whether a line with these cells is a row by itself, or None if
-        that is unclear.
-        """
+        """Returns whether a line with these cells is a row by itself, or None if that is unclear."""
         if not is_blank_row(cells[self.width :]):
             return False
         found = self.layout.is_row(self._padded(cells))
@@ -619,9 +615,7 @@ class _Lines:
         """The number of the line that `first` or `line_of_names` returned last."""
 
     def take(self, wanted: int) -> list[str]:
-        """Returns the next `wanted` lines, or fewer at the end of the file or after about
-        `BYTES_PER_BLOCK`.
-        """
+        """Returns the next `wanted` lines, or fewer at the end of the file or after about `BYTES_PER_BLOCK`."""
         lines, end = list(islice(self._lines, wanted)), self.taken + BYTES_PER_BLOCK
         while len(lines) < wanted and self.taken < end and (part := next(self._parts, None)) is not None:
             self.taken += len(part)
@@ -650,9 +644,7 @@ class _Lines:
         return lines[0]
 
     def head(self, text: str) -> list[str]:
-        """Returns the line `text` and the lines after it, up to `HEAD_LINES` lines that are not
-        comments.
-        """
+        """Returns the line `text` and the lines after it, up to `HEAD_LINES` lines that are not comments."""
         lines, found, characters = [text], 0, HEAD_CHARACTERS
         while (characters := characters - len(lines[-1])) > 0:
             found += not lines[-1].startswith("#")

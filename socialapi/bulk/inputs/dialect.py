@@ -1,6 +1,4 @@
-"""Detects how a CSV or TSV file is written: its delimiter, the line that names its columns, and its
-escapes.
-"""
+"""Detects how a CSV or TSV file is written: its delimiter, the line that names its columns, and its escapes."""
 
 import csv
 import functools
@@ -24,21 +22,15 @@ NAMES_COMPARED: Final = 500
 SAMPLE_BYTES: Final = 1_048_576
 """The size of the sample that decides whether backslashes are escapes."""
 LINES_READ_AGAIN: Final = 50_000
-"""The most lines of the sample that are parsed a second time after a row with the wrong number of
-cells.
-"""
+"""The most lines of the sample that are parsed a second time after a row with the wrong number of cells."""
 FEW_MARKS: Final = 2
-"""The most quotation marks without a backslash that a file may have before its cells count as
-quoted.
-"""
+"""The most quotation marks without a backslash that a file may have before its cells count as quoted."""
 
 
 _OPTIONS: Final[Sequence[Escapes]] = ("quotes", "unquoted", "everything")
 _find_escape: Final = re.compile(rb"\\[\"\r\n,;\t|]").search
 _find_doubled: Final = re.compile(r'(?<=[^\\",;\t|\r\n])""|(?<![^,;\t|\r\n])"""').findall
-"""Finds doubled quotation marks, within a cell or at its beginning, that are not escaped by a
-backslash.
-"""
+"""Finds doubled quotation marks, within a cell or at its beginning, that are not escaped by a backslash."""
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED_QUOTE: Final = re.compile(r'\\([\\"])')
 _ends_escaped: Final = re.compile(r"(?<!\\)(?:\\\\)*\\\r\Z").search
@@ -69,9 +61,7 @@ class ScannedRow:
     """The columns in which text follows a closing quotation mark."""
     too_long: int | None = None
     is_open: bool = False
-    """Whether the row continues on the next line, because a quotation mark is not closed or the
-    line end is escaped.
-    """
+    """Whether the row continues on the next line, because a quotation mark is not closed or the line end is escaped."""
 
 
 @attrs.frozen
@@ -212,9 +202,7 @@ def is_blank_row(cells: Sequence[str]) -> bool:
 
 
 def width_of(cells: Sequence[str], width: int) -> int:
-    """Returns the number of cells of a row, not counting blank cells after the last
-    named column.
-    """
+    """Returns the number of cells of a row, not counting blank cells after the last named column."""
     return width if len(cells) > width and is_blank_row(cells[width:]) else len(cells)
 
 
@@ -275,9 +263,7 @@ def read_head(lines: Sequence[str], separator: str | None, selection: Selection[
 
 
 def _with_names_below(head: Head, lines: list[str], selection: Selection[Any]) -> Head:
-    """Returns the head with the first line that names the columns, or the same head if none of the
-    lower lines does.
-    """
+    """Returns the head with the first line that names the columns, or the same head if none of the lower lines does."""
     cells = list(map(head.dialect.cells_of, lines))
     if not (index := _line_of_names(cells, selection)):
         return head

@@ -41,9 +41,7 @@ Item = dict[str, str | list[str]]
 
 MAX_ITEM_BYTES: Final = 1_048_576
 MAX_TAG_BYTES: Final = 1_048_576
-"""The longest tag, comment or processing instruction, since the parser holds all of
-it in memory.
-"""
+"""The longest tag, comment or processing instruction, since the parser holds all of it in memory."""
 MAX_DEPTH: Final = 100
 MAX_NAME_LENGTH: Final = 256
 MAX_NAMES_LENGTH: Final = 262_144
@@ -225,9 +223,7 @@ class _Feed:
         self._listen_for_items()
 
     def parse(self, chunk: bytes) -> None:
-        """Parses the next bytes; no bytes mark the end of the file. Raises InvalidInput if the feed
-        cannot be read.
-        """
+        """Parses the next bytes; no bytes mark the end of the file. Raises InvalidInput if the feed cannot be read."""
         self._begins = (self._begins + chunk[:2])[:2]
         self._recent = self._recent[-READ_BYTES:] + chunk  # an error may be reported at the beginning of a long tag
         self._bytes += len(chunk)
@@ -254,9 +250,7 @@ class _Feed:
         return NoRows(NO_ITEMS) if is_empty else InvalidInput(NO_FEED)
 
     def target(self, name: str) -> tuple[Item, str]:
-        """Returns the mapping and the key under which the text of an element with this name is
-        stored.
-        """
+        """Returns the mapping and the key under which the text of an element with this name is stored."""
         if len(name) > MAX_NAME_LENGTH:
             raise self._error(_LONG_NAME)
         prefix, _, local = name.rpartition(":")
@@ -365,9 +359,7 @@ class _Feed:
                 _add(self._plain, f"{key}@{self._names[name][1]}", value.strip())
 
     def _declare(self, attributes: list[str]) -> None:
-        """Stores the declared prefixes of Google's namespace, which apply to the
-        rest of the feed.
-        """
+        """Stores the declared prefixes of Google's namespace, which apply to the rest of the feed."""
         for name, value in zip(attributes[::2], attributes[1::2], strict=True):
             if name.startswith("xmlns:") and _is_google(value) and name[6:] not in self._google_prefixes:
                 self._google_prefixes.add(name[6:])

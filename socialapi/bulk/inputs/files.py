@@ -133,9 +133,7 @@ EXTENSIONS: Final = (".gz", ".zst", ".zstd")
 
 
 def unpacked(stored: BufferedReader) -> BufferedReader:
-    """Returns the content of an archive, which is recognised by its first bytes. Returns any other
-    file unchanged.
-    """
+    """Returns the content of an archive, which is recognised by its first bytes. Returns any other file unchanged."""
     head = stored.peek(max(map(len, _KINDS)))
     for magic, unpack in _KINDS.items():
         if head.startswith(magic):
@@ -151,9 +149,7 @@ Input = str | os.PathLike[str] | BinaryFile
 
 
 def why_not_binary(file: object) -> str | None:
-    """Returns why bytes cannot be read from an object that has a method `read`, or None if they
-    can.
-    """
+    """Returns why bytes cannot be read from an object that has a method `read`, or None if they can."""
     kind = type(file).__name__
     if isinstance(file, io.TextIOBase):
         return f"{kind} is open for text: give the path of the file, or open it in binary mode, as in open(path, 'rb')"
@@ -221,9 +217,7 @@ class _FromUtf16(io.RawIOBase):
 
 @attrs.frozen(eq=False)
 class InputFile:
-    """An open file. `extension` is the lower-case extension of its name, and `size` is None if
-    unknown.
-    """
+    """An open file. `extension` is the lower-case extension of its name, and `size` is None if unknown."""
 
     content: BufferedReader
     extension: str
@@ -269,8 +263,7 @@ def _open(source: Input, open_file: Open) -> BufferedReader:
     if not isinstance(source, str | os.PathLike):
         return BufferedReader(_Given(source), _BUFFER_BYTES)
     with contextlib.suppress(ValueError):  # it holds the path, so it must not become the context of another error
-        # The cast is needed because, with a custom buffer size, type checkers only know that the
-        # file is binary.
+        # The cast is needed because, with a custom buffer size, type checkers only know that the file is binary.
         return cast("BufferedReader", Path(os.fsdecode(source)).open("rb", buffering=_BUFFER_BYTES))
     raise InvalidInput("this is not a path")
 
@@ -583,9 +576,7 @@ NO_ROWS: Final = "none of the files has any rows"
 
 
 def is_pattern(records: Any) -> TypeGuard[str | os.PathLike[str]]:
-    """Returns whether a path is a pattern for other paths. A path that exists is
-    never a pattern.
-    """
+    """Returns whether a path is a pattern for other paths. A path that exists is never a pattern."""
     if not isinstance(records, str | os.PathLike):
         return False
     text = os.fsdecode(records)
@@ -712,9 +703,7 @@ class FilesReader(_FileReader[L]):
             raise InvalidInput("; ".join(changed))
 
     def _bytes_of(self, path: str) -> int:
-        """Returns the size of a file, or 0 if it is unknown. Raises InvalidInput if the file does
-        not exist.
-        """
+        """Returns the size of a file, or 0 if it is unknown. Raises InvalidInput if the file does not exist."""
         if is_address(path):
             return self.version_of(path).size or 0
         try:

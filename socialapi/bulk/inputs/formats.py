@@ -70,9 +70,7 @@ def are_files(records: Any) -> bool:
 
 
 def check_layout_place(path: str | os.PathLike[str] | None, records: Any) -> None:
-    """Raises InvalidInput if the records are not files, or if their layout cannot be written to
-    this path.
-    """
+    """Raises InvalidInput if the records are not files, or if their layout cannot be written to this path."""
     if path is not None:
         if not are_files(records):
             raise InvalidInput(ONLY_FILES)

@@ -96,9 +96,7 @@ def without_zero_width(text: str) -> tuple[str, str]:
 
 
 def is_quote(text: str) -> bool:
-    """Returns whether a character is a quotation mark of any kind, or a backslash, which may escape
-    one.
-    """
+    """Returns whether a character is a quotation mark of any kind, or a backslash, which may escape one."""
     return compiled(ANY_QUOTE).fullmatch(text) is not None
 
 

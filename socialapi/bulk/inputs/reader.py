@@ -70,9 +70,7 @@ class BinaryFile(Protocol):
 
 
 class ArrowStream(Protocol):
-    """A table that can be read through Arrow: a DataFrame, a table, a relation or a stream of
-    batches.
-    """
+    """A table that can be read through Arrow: a DataFrame, a table, a relation or a stream of batches."""
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """Returns a capsule with the stream, as Arrow's PyCapsule interface defines it."""

@@ -28,9 +28,7 @@ State = Literal["finished", "stopped", "interrupted"]
 
 @attrs.frozen(kw_only=True)
 class JobIdentity(FrozenRecord):
-    """The identity of a job, equal for a repeated call. It contains no personal data and no
-    secrets.
-    """
+    """The identity of a job, equal for a repeated call. It contains no personal data and no secrets."""
 
     kind: str
     """For example `catalog load`."""
@@ -112,9 +110,7 @@ class Journal(Protocol):
     """
 
     async def open(self, identity: JobIdentity, now: datetime) -> Opened:
-        """Begins a run. Raises InvalidInput, which lists the differences, if the journal belongs to
-        another job.
-        """
+        """Begins a run. Raises InvalidInput, which lists the differences, if the journal belongs to another job."""
 
     async def recall(self, number: int) -> RecordedBatch | None:
         """Returns the batch with this number if it was ever begun."""
@@ -123,17 +119,13 @@ class Journal(Protocol):
         """Records that the batch is about to be sent. An unconfirmed batch may be begun again."""
 
     async def confirm(self, number: int, outcomes: Sequence[Outcome]) -> None:
-        """Records that every row of a batch has its outcome; `outcomes` are the outcomes other than
-        `accepted`.
-        """
+        """Records that every row of a batch has its outcome; `outcomes` are the outcomes other than `accepted`."""
 
     async def outcomes(self, first_row: int, last_row: int) -> Mapping[int, Outcome]:
         """Returns the recorded outcomes of rows from one number to another, by row."""
 
     async def note(self, outcomes: Sequence[Outcome]) -> None:
-        """Records outcomes of rows outside of batches, or before all rows of a batch have an
-        outcome.
-        """
+        """Records outcomes of rows outside of batches, or before all rows of a batch have an outcome."""
 
     async def keep(self, name: str, number: int) -> int:
         """Stores a number under a name. Returns the number that was stored first."""
@@ -190,9 +182,7 @@ def columns_setting(columns: ColumnMapping) -> str:
 
 
 def _listed(setting: Setting) -> object:
-    """Returns a setting of columns with a list of names for each kind; any other setting
-    unchanged.
-    """
+    """Returns a setting of columns with a list of names for each kind; any other setting unchanged."""
     if not (isinstance(setting, str) and setting.startswith("{")):
         return setting
     found = orjson.loads(setting)
@@ -276,9 +266,7 @@ def _shown(name: str, value: Setting) -> str:
 
 
 def _without_persons(settings: Mapping[str, Setting]) -> dict[str, Setting]:
-    """Returns the settings for a message. A text with an @ may be an address and is hidden, unless
-    it is a path.
-    """
+    """Returns the settings for a message. A text with an @ may be an address and is hidden, unless it is a path."""
     return {name: "<hidden>" if _names_somebody(value) else value for name, value in settings.items()}
 
 

@@ -48,9 +48,7 @@ class SqliteJournal:
         self._database = SqliteFile(path, SCHEMA, purpose="journal")
 
     async def open(self, identity: JobIdentity, now: datetime) -> Opened:
-        """Opens the file, or creates it. Any job may use a journal in which nothing is recorded
-        yet.
-        """
+        """Opens the file, or creates it. Any job may use a journal in which nothing is recorded yet."""
         return await self._database.open(lambda connection: self._begin_run(connection, identity, now))
 
     async def recall(self, number: int) -> RecordedBatch | None:
@@ -91,9 +89,7 @@ class SqliteJournal:
         return found[0][1] if found else None
 
     async def remember(self, name: str, text: str) -> None:
-        """Stores a text under a name, in place of an earlier one. Until there are records, another
-        job removes it.
-        """
+        """Stores a text under a name, in place of an earlier one. Until there are records, another job removes it."""
         statement = "INSERT OR REPLACE INTO kept VALUES (?, ?, ?)"
         await self._database.write(lambda connection: _insert(connection, statement, [(name, text)]))
 
@@ -271,9 +267,7 @@ def _outcome(line: Row) -> Outcome:
 
 
 def _insert(connection: sqlite3.Connection, statement: str, lines: Iterable[Row]) -> None:
-    """Inserts lines, each with its checksum. Returns None and not the cursor, which must not leave
-    its thread.
-    """
+    """Inserts lines, each with its checksum. Returns None and not the cursor, which must not leave its thread."""
     connection.executemany(statement, ((*values, _seal(values)) for values in lines))
 
 

@@ -67,9 +67,7 @@ def known_as(kind: IdentifierKind, digest: str) -> Known | None:
 
 
 def is_placeholder(kind: IdentifierKind, text: str) -> bool:
-    """Returns whether a trimmed text stands for no value. Addresses are recognised by their
-    digests.
-    """
+    """Returns whether a trimmed text stands for no value. Addresses are recognised by their digests."""
     if text.lower() in WORDS or is_null_word(text):
         return True
     return (

@@ -1,6 +1,4 @@
-"""Lints the records of an upload: counts usable, suspicious and duplicate values in bounded
-memory.
-"""
+"""Lints the records of an upload: counts usable, suspicious and duplicate values in bounded memory."""
 
 import datetime
 import os

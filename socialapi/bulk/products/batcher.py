@@ -41,9 +41,7 @@ class ProductBatcher:
         self._freed = asyncio.Event()
 
     async def add(self, rows: Iterable[ProductRow]) -> None:
-        """Puts the products into batches, or holds them back until the products that they depend on
-        are settled.
-        """
+        """Puts the products into batches, or holds them back until the products that they depend on are settled."""
         for row in rows:
             if self._stopped():
                 return
@@ -58,9 +56,7 @@ class ProductBatcher:
 
     @property
     def first_waiting(self) -> int | None:
-        """The number of the first product that is not in a submitted batch; None if there is
-        none.
-        """
+        """The number of the first product that is not in a submitted batch; None if there is none."""
         return min((row.number for row in (*self._open.rows, *self._held[:1])), default=None)
 
     async def flush(self) -> None:
@@ -98,9 +94,7 @@ class ProductBatcher:
             self._held_groups[row.group] += 1
 
     async def _release(self) -> None:
-        """Puts the held products that no longer have to wait into batches, in order; keeps holding
-        the others.
-        """
+        """Puts the held products that no longer have to wait into batches, in order; keeps holding the others."""
         self._freed.clear()
         held, self._held = self._held, []
         self._held_ids.clear()

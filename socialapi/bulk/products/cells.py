@@ -80,9 +80,7 @@ def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
 
 
 class _Reading:
-    """The values of a block's products while its columns are being read. An empty text is not
-    sent.
-    """
+    """The values of a block's products while its columns are being read. An empty text is not sent."""
 
     def __init__(self, block: Block[ProductLayout]) -> None:
         self._block = block
@@ -343,9 +341,7 @@ def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Col
 
 
 def _text_of(field: str, cell: Any) -> str | None:
-    """Returns the text of a cell, empty if it has no value; None if the cell must be read
-    individually.
-    """
+    """Returns the text of a cell, empty if it has no value; None if the cell must be read individually."""
     if cell.__class__ is str:
         text: str = cell
         return text
@@ -360,9 +356,7 @@ def _text_of(field: str, cell: Any) -> str | None:
 
 
 def _count_of(cell: Any) -> int | Literal[""] | None:
-    """Returns the count in a cell, empty if it has no value; None if the cell must be read
-    individually.
-    """
+    """Returns the count in a cell, empty if it has no value; None if the cell must be read individually."""
     if cell.__class__ is str:
         text = cell.strip()
         return int(text) if _is_count(text) is not None else None if text else ""
@@ -467,9 +461,7 @@ def _is_null_word(cell: Any) -> bool:
 
 
 def _says_nothing(value: Any, depth: int = 0) -> bool:
-    """Returns whether a value is empty or has only empty values in it. Deeply nested values never
-    count as empty.
-    """
+    """Returns whether a value is empty or has only empty values in it. Deeply nested values never count as empty."""
     if isinstance(value, str):
         return not value or value.isspace()
     if isinstance(value, list | tuple):

@@ -57,9 +57,7 @@ _is_price: Final = re.compile(r"\D{0,5}\d[\d.,' ]*\D{0,5}").fullmatch
 
 @attrs.frozen
 class ProductColumn(FrozenRecord):
-    """A column of a block that holds a field: its index in the block, and its number and name in
-    the table.
-    """
+    """A column of a block that holds a field: its index in the block, and its number and name in the table."""
 
     index: int
     number: int
@@ -93,9 +91,7 @@ class ProductLayout(FrozenRecord):
         return fields if self.currency is None else fields | {(self.currency_name, _CURRENCY)}
 
     def is_row(self, cells: Sequence[str]) -> bool:
-        """Returns whether these cells are a complete product: they have an id, and a link or a
-        price.
-        """
+        """Returns whether these cells are a complete product: they have an id, and a link or a price."""
         values = {column.field: cells[column.number - 1].strip(' \t"') for column in self.columns}
         is_usable = _is_link(values.get("link", "")) or _is_price(values.get("price", ""))
         return bool(values.get("id")) and is_usable is not None
@@ -206,9 +202,7 @@ class ProductColumns:
         return self._layout(names, self._fields_of(names))
 
     def role_of(self, name: str) -> str:
-        """Returns the field that a column of this name is read as, if it is the only column; empty
-        if it is ignored.
-        """
+        """Returns the field that a column of this name is read as, if it is the only column; empty if it is ignored."""
         return self._find((name,))[0] or ""
 
     def knows_any(self, names: Sequence[str]) -> bool:
@@ -255,9 +249,7 @@ class ProductColumns:
         return f"is {kind}: give Product, mappings of its fields, or rows that have them as names"
 
     def _fields_of(self, names: Sequence[str]) -> list[str | None]:
-        """Returns the field of each column, or None, and records it in `noted`. The currency counts
-        as a field.
-        """
+        """Returns the field of each column, or None, and records it in `noted`. The currency counts as a field."""
         fields, key_at = self._find(names), key_position(self.key, names)
         for at, (name, field) in enumerate(zip(names, fields, strict=True)):
             taken = field or (KEY if at == key_at else None)
@@ -342,9 +334,7 @@ def _with_attributes(item: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 
 def _constant(field: str, value: str | int) -> str | int:
-    """Returns the value to send for a constant. Raises InvalidInput if no product can have this
-    value.
-    """
+    """Returns the value to send for a constant. Raises InvalidInput if no product can have this value."""
     if field == _CURRENCY:
         if (code := known_currency(str(value))) is None:
             raise InvalidInput("the constant currency must be an ISO 4217 currency code, for example USD")

@@ -169,9 +169,7 @@ class ProductStage:
         return self._dispatcher.failure is not None
 
     async def take(self, block: Block[ProductLayout]) -> None:
-        """Puts the valid products of a block into batches, or into a file if all rows must be read
-        first.
-        """
+        """Puts the valid products of a block into batches, or into a file if all rows must be read first."""
         first, known = block.first_number, dict[int, Outcome]()
         if self._load_journal is not None:
             known.update(await self._load_journal.recall(first, first + len(block) - 1))
@@ -185,9 +183,7 @@ class ProductStage:
 
     @property
     def first_waiting(self) -> int | None:
-        """The number of the first product that is not in a submitted batch; None if there is
-        none.
-        """
+        """The number of the first product that is not in a submitted batch; None if there is none."""
         return self._batcher.first_waiting
 
     async def flush(self) -> None:
@@ -199,18 +195,14 @@ class ProductStage:
         await self._batcher.flush()
 
     async def settle(self, batch: ProductBatch) -> None:
-        """Sends the batch until every product has its outcome. Then products that depend on them
-        may be sent.
-        """
+        """Sends the batch until every product has its outcome. Then products that depend on them may be sent."""
         try:
             await self._sender.settle(batch)
         finally:
             self._batcher.settled(batch)
 
     async def finish(self) -> None:
-        """Counts the products that are no longer in the feed, and deletes them if `delete_vanished`
-        is set.
-        """
+        """Counts the products that are no longer in the feed, and deletes them if `delete_vanished` is set."""
         if self._load_journal is not None:
             # If the input were cut off, products that an earlier run of this job has loaded would
             # seem to have vanished.
@@ -282,9 +274,7 @@ class ProductStage:
         return good
 
     async def _changed(self, rows: Sequence[ProductRow]) -> Sequence[ProductRow]:
-        """Returns the products that have changed since the last load, and counts the others as
-        skipped.
-        """
+        """Returns the products that have changed since the last load, and counts the others as skipped."""
         if self._digests is None:
             self._counters.foresee(new=self._counters.foreseen_new + len(rows), changed=0)
             return rows
@@ -293,16 +283,13 @@ class ProductStage:
         sent = {row.number for row in changed}
         skipped = [row for row in rows if row.number not in sent]
         if self._load_journal is not None:
-            # A later run must not send a skipped product, because it would replace products that
-            # came after it.
+            # A later run must not send a skipped product, because it would replace products that came after it.
             await self._load_journal.set_aside(skipped, SKIPPED)
         self._counters.skip(skipped)
         return changed
 
     async def _add_waiting(self, waiting: WaitingProducts) -> None:
-        """Puts the waiting products into batches once all rows are read, unless too many rows were
-        rejected.
-        """
+        """Puts the waiting products into batches once all rows are read, unless too many rows were rejected."""
         self._waiting = None
         try:
             self._run.judge_rejects(at_end=True)

@@ -58,9 +58,7 @@ OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "color": ("colour",),
     "size": ("sizes",),
 }
-"""Other names that exporters use for the fields. Case, blanks, `_`, `-` and the prefix `g:` are
-ignored.
-"""
+"""Other names that exporters use for the fields. Case, blanks, `_`, `-` and the prefix `g:` are ignored."""
 ONLY_WITHOUT_ID: Final = "sku"
 """The id of a product in a feed that has no other."""
 OFFER_ID: Final = "offerid"
@@ -87,9 +85,7 @@ OTHER_VALUES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     "gender": dict.fromkeys(("female", "male", "unisex"), ()),
     "age_group": dict.fromkeys(("adult", "all ages", "teen", "kids", "toddler", "infant", "newborn"), ()),
 }
-"""Other texts that mean a value of a field. Case, blanks, `_`, `-` and the prefix of schema.org are
-ignored.
-"""
+"""Other texts that mean a value of a field. Case, blanks, `_`, `-` and the prefix of schema.org are ignored."""
 
 
 def _codes(text: str) -> frozenset[str]:
@@ -105,9 +101,7 @@ SHARED_SIGNS: Final[Mapping[str, frozenset[str]]] = {
     "¥": _codes("JPY CNY"),
     **dict.fromkeys(("Rs", "Rs."), _codes("INR PKR LKR NPR MUR SCR")),
 }
-"""Signs that several currencies share, and the codes that may be on the other side of the
-number.
-"""
+"""Signs that several currencies share, and the codes that may be on the other side of the number."""
 WITHOUT_DECIMALS: Final = _codes("BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX VND VUV XAF XOF XPF")
 PRICES: Final = frozenset({"price", "sale_price"})
 PLAIN_TEXTS: Final = ("title", "brand", "color", "size", *(f"custom_label_{number}" for number in range(5)))
@@ -128,9 +122,7 @@ _schema_org: Final = re.compile(r"\s*(?:https?://)?(?:www\.)?schema\.org/", re.I
 
 
 def comparable(text: str) -> str:
-    """Returns a name or value in the form used for comparison, without case, blanks, `_` and
-    `-`.
-    """
+    """Returns a name or value in the form used for comparison, without case, blanks, `_` and `-`."""
     return _not_in_names.sub("", text).casefold().removeprefix("g:")
 
 
@@ -171,9 +163,7 @@ def fields_of(names: Sequence[str]) -> list[str | None]:
 
 
 def preferring_own(names: Sequence[str], fields: Sequence[str | None]) -> list[str | None]:
-    """Returns the fields, with None for each synonym if another column has the name of the
-    field.
-    """
+    """Returns the fields, with None for each synonym if another column has the name of the field."""
     own = {field for name, field in zip(names, fields, strict=True) if field is not None and _is_own(name, field)}
     return [
         field if field not in own or _is_own(name, field) else None for name, field in zip(names, fields, strict=True)
@@ -190,9 +180,7 @@ def _is_own(name: str, field: str) -> bool:
 
 
 def understood(field: str, text: str) -> str:
-    """Returns the text in the form that the service accepts, or unchanged if it is not
-    understood.
-    """
+    """Returns the text in the form that the service accepts, or unchanged if it is not understood."""
     convert = _CONVERSIONS.get(field)
     return text if convert is None else convert(text)
 
@@ -345,9 +333,7 @@ def _code_of(before: str | None, after: str | None) -> str | None:
 
 
 def plain_amount(number: str, *, has_decimals: bool = True) -> str | None:
-    """Returns a number with a decimal point and without group separators; None if it is ambiguous
-    or not a number.
-    """
+    """Returns a number with a decimal point and without group separators; None if it is ambiguous or not a number."""
     if number.isdecimal():
         return number
     if is_undecided(number) is not None:

@@ -26,9 +26,7 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "decimals": ("fractionDigits", "precision", "exponent", "scale", "decimals", "minorUnits", "currency_minor_unit"),
     "": ("type", "object", "__typename", "id", "product", "created", "billing_scheme", "tax_behavior", "formatted"),
 }
-"""The names of the known members, by their role. Members under the empty role do not affect the
-amount.
-"""
+"""The names of the known members, by their role. Members under the empty role do not affect the amount."""
 _ROLES: Final = {comparable(name): role for role, names in _NAMES.items() for name in names}
 _EXACT: Final = frozenset({"cents", "precise", "micros", "units", "nanos"})
 """The roles of members whose unit is known."""
@@ -59,17 +57,13 @@ def has_currency(price: Any) -> bool:
 
 
 def is_in_small_units(name: str) -> bool:
-    """Returns whether the name or path of a column shows that its amounts are in cents or
-    micros.
-    """
+    """Returns whether the name or path of a column shows that its amounts are in cents or micros."""
     is_known = _ROLES.get(comparable(name.rpartition(".")[2])) in ("cents", "precise")
     return is_known or _names_small_units(_between_words.sub(" ", name)) is not None
 
 
 def price_of(given: Mapping[Any, Any]) -> str | None:
-    """Returns the price in an object: empty if the object has no amount, None if the price is
-    ambiguous.
-    """
+    """Returns the price in an object: empty if the object has no amount, None if the price is ambiguous."""
     found: dict[str, list[Any]] = {}
     for name, member in given.items():
         if isinstance(member, Mapping) and "code" in member:  # the currency of dinero.js
@@ -130,8 +124,6 @@ def _amount_with_decimals(amount: Any, places: int) -> str | None:
 
 
 def _number(member: Any, places: int | None) -> Decimal | None:
-    """Returns a number divided by 10 to the power of `places`; None if it is not a number or
-    `places` is None.
-    """
+    """Returns a number divided by 10 to the power of `places`; None if it is not a number or `places` is None."""
     text = str(member)
     return None if places is None or _is_number(text) is None else Decimal(text) / 10**places

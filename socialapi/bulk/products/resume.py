@@ -24,16 +24,12 @@ SKIPPED: Final = "skipped"
 KNOWN_BEFORE: Final = "products known before"
 """The name under which the number of products in the digest file before the first run is kept."""
 DELETED: Final = "vanished products deleted"
-"""The name under which the number of deleted products is kept once all vanished products were
-handled.
-"""
+"""The name under which the number of deleted products is kept once all vanished products were handled."""
 
 
 @attrs.frozen(eq=False, repr=False)
 class LoadJournal:
-    """The journal of a load. Every method raises ConfigurationError if the journal cannot be read
-    or written.
-    """
+    """The journal of a load. Every method raises ConfigurationError if the journal cannot be read or written."""
 
     journal: Journal
     batches_before: int
@@ -56,18 +52,14 @@ class LoadJournal:
         await self.journal.begin(RecordedBatch(number, min(numbers), max(numbers), len(numbers), digest))
 
     async def answered(self, batch: ProductBatch, outcomes: Sequence[Outcome], *, is_settled: bool) -> None:
-        """Records outcomes of products in the batch. `is_settled` is true for the last outcomes of
-        the batch.
-        """
+        """Records outcomes of products in the batch. `is_settled` is true for the last outcomes of the batch."""
         if is_settled:
             await self.journal.confirm(self.batches_before + batch.number, outcomes)
         else:
             await self.journal.note(outcomes)
 
     async def check_end(self, rows: int) -> None:
-        """Raises InvalidInput if the complete input has fewer rows than earlier runs have
-        processed.
-        """
+        """Raises InvalidInput if the complete input has fewer rows than earlier runs have processed."""
         last = await self.journal.last_row()
         if rows < last:
             raise InvalidInput(
@@ -76,9 +68,7 @@ class LoadJournal:
             )
 
     async def known_before(self, products: int) -> int:
-        """Returns how many products the digest file had before the first run, which may be this
-        one.
-        """
+        """Returns how many products the digest file had before the first run, which may be this one."""
         return await self.journal.keep(KNOWN_BEFORE, products)
 
     async def has_deleted(self) -> bool:
@@ -91,9 +81,7 @@ class LoadJournal:
 
 
 def recalled(row: ProductRow, known: Mapping[int, Outcome], *, is_good: bool) -> Outcome | None:
-    """Returns the outcome of the row in an earlier run, or None. Raises InvalidInput if the row has
-    changed.
-    """
+    """Returns the outcome of the row in an earlier run, or None. Raises InvalidInput if the row has changed."""
     outcome = known.get(row.number)
     if outcome is None:
         return None

@@ -1,6 +1,4 @@
-"""The digest file of a catalog: a digest of each product at the last load, so that unchanged
-products are skipped.
-"""
+"""The digest file of a catalog: a digest of each product at the last load, so that unchanged products are skipped."""
 
 import hashlib
 import os
@@ -44,8 +42,7 @@ run = excluded.run, deletion = {_NONE}
 _AT_ONCE: Final = 500
 VANISHED_AT_ONCE: Final = 5_000
 """The number of vanished products that are in memory at once."""
-# SQLite keeps 2 MB of this table in memory and the rest in a temporary file, which it deletes with
-# the connection.
+# SQLite keeps 2 MB of this table in memory and the rest in a temporary file, which it deletes with the connection.
 _CREATE_SENT: Final = "CREATE TEMP TABLE sent (id TEXT PRIMARY KEY) WITHOUT ROWID"
 
 
@@ -93,9 +90,7 @@ class Digests:
         """The number of products in the file when it was opened."""
 
     async def open(self) -> None:
-        """Opens the file, or creates it. Raises ConfigurationError also if the file belongs to
-        another catalog.
-        """
+        """Opens the file, or creates it. Raises ConfigurationError also if the file belongs to another catalog."""
         self._run, self.known_before = await self._database.open(self._begin)
 
     async def aclose(self) -> None:
@@ -143,9 +138,7 @@ class Digests:
             await self._database.run(lambda connection: self._mark(connection, ids))
 
     async def count_vanished(self) -> tuple[int, int]:
-        """Returns the number of vanished products, and the number of them whose deletion was never
-        requested.
-        """
+        """Returns the number of vanished products, and the number of them whose deletion was never requested."""
         query = f"SELECT count(*), count(CASE WHEN deletion = {_NONE} THEN 1 END) FROM products WHERE run <> ?"  # noqa: S608  # of constants
         gone, new = await self._database.run(lambda connection: connection.execute(query, (self._run,)).fetchone())
         return gone, new
@@ -193,9 +186,7 @@ class Digests:
         return run, known
 
     def _compare(self, connection: sqlite3.Connection, rows: Sequence[ProductRow]) -> "_Comparison":
-        """Returns which products of the feed have to be sent, and removes their digests unless all
-        are kept.
-        """
+        """Returns which products of the feed have to be sent, and removes their digests unless all are kept."""
         ids = [row.id for row in rows]
         known: dict[str, bytes | None] = dict(_among(connection, "SELECT id, digest FROM products WHERE id IN", ids))
         sent = {product_id for (product_id,) in _among(connection, "SELECT id FROM sent WHERE id IN", ids)}

@@ -18,9 +18,7 @@ from socialapi.session.session import Session
 from socialapi.wire.retry import Attempt, Observer
 
 KEYS_AT_ONCE: Final = 25
-"""The number of keys in a request. The service documents no limit, so this is the limit for
-products.
-"""
+"""The number of keys in a request. The service documents no limit, so this is the limit for products."""
 NO_KEY: Final = "its product_key is not known"
 NO_ANSWER: Final = "the service did not confirm the deletion"
 NO_REASON: Final = "the service gave no reason"
@@ -103,8 +101,7 @@ class VanishedProducts:
         self._not_deleted((each, NO_KEY) for each in unknown)
         waiting = {each.key: each for each in gone if each.key is not None}
         maybe_deleted = {key for key, each in waiting.items() if each.may_be_deleted}
-        # A load waits less long for keys that answers omit again and again than for a service that
-        # cannot be reached.
+        # A load waits less long for keys that answers omit again and again than for a service that cannot be reached.
         options = attrs.evolve(self.options, policy=attrs.evolve(self.options.policy, max_elapsed_seconds=None))
         rounds = fruitless = 0
         while waiting and not self.stopped():
@@ -194,8 +191,7 @@ class VanishedProducts:
         await self.digests.forget([each.id for key, each in found.items() if key in deleted])
         self.counters.deleted += sum(key in deleted for key in found)
         left = [(each, failed[key]) for key, each in found.items() if key not in deleted]
-        # A refusal after a lost answer does not prove that the product exists: the earlier request
-        # may have deleted it.
+        # A refusal after a lost answer does not prove that the product exists: the earlier request may have deleted it.
         await self.digests.not_deleted([each.id for key, each in found.items() if key not in deleted | maybe_deleted])
         self._not_deleted(left)
 

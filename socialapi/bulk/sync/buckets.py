@@ -24,9 +24,7 @@ CODES: Final[Mapping[IdentifierKind, int]] = {
     "service_id": 4,
     "phone_number": 5,
 }
-"""The number of each hashed kind in files. A number must never get another meaning, because files
-outlive versions.
-"""
+"""The number of each hashed kind in files. A number must never get another meaning, because files outlive versions."""
 KINDS: Final[Mapping[int, IdentifierKind]] = {code: kind for kind, code in CODES.items()}
 
 DIGEST_BYTES: Final = 32
@@ -45,9 +43,7 @@ def digests_of(packed: bytes) -> list[bytes]:
 
 
 class ScratchFile:
-    """A file that only its owner can read. A new file must not exist yet, and an old file is only
-    read.
-    """
+    """A file that only its owner can read. A new file must not exist yet, and an old file is only read."""
 
     def __init__(self, path: Path, *, is_new: bool, buffering: int = 0) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL if is_new else os.O_RDONLY
@@ -77,9 +73,7 @@ class ScratchFile:
 
 @attrs.define(eq=False, repr=False)
 class Entries:
-    """Packed digests, with the row and the expiry of each. If `expiries` is None, all have
-    `expiry`.
-    """
+    """Packed digests, with the row and the expiry of each. If `expiries` is None, all have `expiry`."""
 
     packed: bytes
     rows: "array[int]"
@@ -125,9 +119,7 @@ class _Region:
 
 
 class BucketFile(ScratchFile):
-    """A file of digests that are added in any order and read by bucket. Their byte at `position` is
-    the bucket.
-    """
+    """A file of digests that are added in any order and read by bucket. Their byte at `position` is the bucket."""
 
     _HEAD: Final = struct.Struct(f"<B?q{BUCKETS}I")
     """The head of a region: the kind, whether each digest has a separate expiry, the common expiry

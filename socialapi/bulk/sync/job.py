@@ -40,9 +40,7 @@ from socialapi.session.session import Session
 
 
 class SyncCounts:
-    """The counters of a sync. Desired rows are pending until they are unchanged, added or
-    rejected.
-    """
+    """The counters of a sync. Desired rows are pending until they are unchanged, added or rejected."""
 
     def __init__(self, session: Session, limit: RateLimit | None, *, dry_run: bool) -> None:
         self._clock = session.clock
@@ -136,9 +134,7 @@ class SyncCounts:
 
 DEFAULT_REMOVAL_SHARE: Final = 0.1
 RENEWED_AHEAD_SECONDS: Final = 7 * 24 * 3_600
-"""How long before its expiry a member is sent again, because nobody runs a sync at exactly the
-right second.
-"""
+"""How long before its expiry a member is sent again, because nobody runs a sync at exactly the right second."""
 
 Phase = Literal["reading", "additions", "removals"]
 NextPage = Callable[[], Awaitable[Sequence[RowBlock]]]
@@ -265,9 +261,7 @@ class SyncJob:
         self._phase: Phase = "reading"
         self._refused: list[RowIssue] = []
         self._added = bytearray()
-        """For each addition, by position, whether it was accepted. Used only if there is a
-        ledger.
-        """
+        """For each addition, by position, whether it was accepted. Used only if there is a ledger."""
         self._is_compared = self._is_settled = False
         self._reading = ReadingJob(session, destination, desired, snapshot, self._reading_options())
 
@@ -416,9 +410,7 @@ class SyncJob:
                 self._added[first - 1 : last] = b"\1" * (last + 1 - first)
 
     async def _settle_rows(self) -> None:
-        """Writes the outcomes of the staged rows, and closes the ledger. Only the first call has an
-        effect.
-        """
+        """Writes the outcomes of the staged rows, and closes the ledger. Only the first call has an effect."""
         ledger, is_settled, self._is_settled = self._reading.ledger, self._is_settled, True
         if ledger is None or is_settled:
             return
@@ -452,9 +444,7 @@ class SyncJob:
             await yield_if_due()
 
     async def _note_refused(self) -> None:
-        """Records the rows that the service refused, with their numbers in the input; removals have
-        no number.
-        """
+        """Records the rows that the service refused, with their numbers in the input; removals have no number."""
         refused = list(self._refused)
         if not refused:
             return

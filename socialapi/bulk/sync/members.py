@@ -66,9 +66,7 @@ def kinds(connection: sqlite3.Connection, scratch: Scratch) -> set[int]:
 
 
 def buckets_of(connection: sqlite3.Connection, scratch: Scratch, kind: int, first: int) -> Iterator[Bucket]:
-    """Yields the bucket of a first byte, or a bucket for each second byte if the first one would be
-    too large.
-    """
+    """Yields the bucket of a first byte, or a bucket for each second byte if the first one would be too large."""
     where = (kind, _key(bytes((first,))), _key(bytes((first, BUCKETS - 1))))
     members = int(connection.execute(f"{_COUNT} WHERE {_OF_BUCKETS}", where).fetchone()[0])
     desired = scratch.entries.count(kind, first)

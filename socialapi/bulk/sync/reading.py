@@ -72,8 +72,7 @@ class ReadingStage:
         """The number of rows and values that could not be used. Each may belong to a member who only seems to have
         left.
         """
-        # The service counts from the time of the request, so this is slightly too early. Too late
-        # would be worse.
+        # The service counts from the time of the request, so this is slightly too early. Too late would be worse.
         default = int(months_later(now, DEFAULT_EXPIRY_MONTHS).timestamp())
         self._expiry = functools.lru_cache(EXPIRIES_KEPT)(functools.partial(_epoch_seconds, default=default))
 
@@ -132,8 +131,7 @@ class ReadingJob:
     def __init__(
         self, session: Session, destination: Destination, desired: Records, snapshot: Snapshot, options: ReadingOptions
     ) -> None:
-        # Columns of all kinds are detected, so that values that cannot be synced are reported, not
-        # ignored.
+        # Columns of all kinds are detected, so that values that cannot be synced are reported, not ignored.
         faults = Faults(options.problems())
         with faults:
             options = options.laid_out(IdentifierColumns.of(None, destination.kinds))
@@ -156,8 +154,7 @@ class ReadingJob:
         )
         self._stage = ReadingStage(snapshot, self._counters, preparer, session)
         self._reader = open_records(desired, selection, session.network)
-        # Nothing is sent before all rows are read, so the share of rejected rows can be checked for
-        # the whole input.
+        # Nothing is sent before all rows are read, so the share of rejected rows can be checked for the whole input.
         self._description = JobDescription(
             noun="sync",
             telemetry_kind="sync.reading",

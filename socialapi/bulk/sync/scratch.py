@@ -49,23 +49,17 @@ def ranges_of(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 @attrs.frozen
 class RowPosition:
-    """The position at which a block of rows begins: the offset in the file, and the index of its
-    first row.
-    """
+    """The position at which a block of rows begins: the offset in the file, and the index of its first row."""
 
     offset: int = 0
     row: int = 0
 
 
 class RowFile(ScratchFile):
-    """A file of blocks of rows in the order of the input, with their row numbers, times, and
-    digests by column.
-    """
+    """A file of blocks of rows in the order of the input, with their row numbers, times, and digests by column."""
 
     _SIZES: Final = struct.Struct("<III")
-    """The head of a block: the number of rows, and the sizes of its description and its digests in
-    bytes.
-    """
+    """The head of a block: the number of rows, and the sizes of its description and its digests in bytes."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, is_new=True, buffering=_BUFFER_BYTES)
@@ -83,9 +77,7 @@ class RowFile(ScratchFile):
         self.write(b"".join((sizes, description, *columns)))
 
     def numbers(self, position: RowPosition) -> tuple[list[int], RowPosition]:
-        """Returns the row numbers of the block at a position, and the position of the next
-        block.
-        """
+        """Returns the row numbers of the block at a position, and the position of the next block."""
         self._file.seek(position.offset)
         count, *sizes = self._SIZES.unpack(self._file.read(self._SIZES.size))
         after = RowPosition(position.offset + self._SIZES.size + sum(sizes), position.row + count)
@@ -134,9 +126,7 @@ def _block(description: bytes, packed: bytes, rows: int) -> RowBlock:
 
 
 class RemovalFile(ScratchFile):
-    """A file of the digests to be removed, each after its kind and sorted by both. Positions count
-    from 0.
-    """
+    """A file of the digests to be removed, each after its kind and sorted by both. Positions count from 0."""
 
     RECORD_BYTES: Final = 1 + DIGEST_BYTES
 
@@ -241,9 +231,7 @@ class Scratch:
         return file
 
     def add(self, block: RowBlock, expiry: int) -> None:
-        """Writes the next rows. `expiry` is the time (epoch seconds) at which the service removes
-        them.
-        """
+        """Writes the next rows. `expiry` is the time (epoch seconds) at which the service removes them."""
         start, stop = len(self.state), len(self.state) + len(block)
         columns, digests = list[Column](), list[bytes]()
         for kind, values in block.columns:

@@ -46,9 +46,7 @@ SCHEMA: Final = Schema(
 ROWS_PER_PAGE: Final = 2_500
 """The number of rows read from the scratch files at a time, which takes a few milliseconds."""
 BYTES_PER_TRANSACTION: Final = 16_000_000
-"""The number of bytes of digests, or a little more, that are applied to the members in one
-transaction.
-"""
+"""The number of bytes of digests, or a little more, that are applied to the members in one transaction."""
 UNITS: Final = (max(KINDS) + 1) * BUCKETS
 """The number of units. A unit is all digests of one kind that begin with the same byte."""
 BUCKETS_PER_STEP: Final = 32
@@ -96,18 +94,14 @@ class Snapshot:
     def __init__(self, path: str | os.PathLike[str], account_id: str, custom_audience_id: str) -> None:
         self._target = (account_id, custom_audience_id)
         self.normalizer: int = NORMALIZER_VERSION
-        """The version of the normaliser that made the members' digests, known once the file is
-        open.
-        """
+        """The version of the normaliser that made the members' digests, known once the file is open."""
         self._database = SqliteFile(path, SCHEMA, purpose="snapshot")
         self._folder = scratch_folder(path)
         self._is_open = False
         self._opened: Scratch | None = None
         self._outcomes: Outcomes | None = None
         self._pages = [(0, RowPosition())]
-        """For each page of additions: how many rows come before it, and the position at which it
-        begins.
-        """
+        """For each page of additions: how many rows come before it, and the position at which it begins."""
         self._removals_handed_out = 0
 
     @property
@@ -195,9 +189,7 @@ class Snapshot:
         await self._database.read(lambda _: self._scratch.removals.clear())
 
     async def announce(self, *, now: int) -> None:
-        """Records that the additions and removals are about to be sent, and deletes expired
-        members.
-        """
+        """Records that the additions and removals are about to be sent, and deletes expired members."""
 
         def announce(connection: sqlite3.Connection) -> None:
             connection.execute("DELETE FROM members WHERE perhaps <= ?", (now,))
@@ -340,9 +332,7 @@ class Snapshot:
         )
 
     def _remove_scratch(self, connection: sqlite3.Connection) -> None:
-        """Removes the scratch files, unless the outcomes of an announced sync must still be
-        applied.
-        """
+        """Removes the scratch files, unless the outcomes of an announced sync must still be applied."""
         scratch, self._opened = self._opened, None
         if scratch is not None:
             scratch.close()

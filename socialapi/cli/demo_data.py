@@ -125,7 +125,7 @@ PHONE_NOTATIONS: Final = (
     *("+{code} {a} {b} {c}", "+{code}-{a}-{b}-{c}", "+{code} ({a}) {b}-{c}", " +{code}{a}{b}{c}  "),
     f"+{{code}}{_NBSP}{{a}}{_NBSP}{{b}}{{c}}",
 )
-NATIONAL_NOTATIONS: Final = {
+NATIONAL_NOTATIONS: Final[Mapping[str, Sequence[str]]] = {
     "US": ("({a}) {b}-{c}", "{a}-{b}-{c}", "{a}.{b}.{c}", "1 {a} {b} {c}", "{a}{b}{c}"),
     "GB": ("+44 (0){a}{b} {c}",),
 }

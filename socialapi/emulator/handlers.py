@@ -192,7 +192,7 @@ async def is_implemented(method: str, path: str) -> bool:
 
 def stub_of(stubs: Stubs, method: str, path: str, query: str) -> Match[Endpoint] | None:
     """Returns the endpoint that answers a request with the latest stub for it. It checks credentials as others do."""
-    mount = next(each for each in sorted(MOUNTS.values(), reverse=True) if path.startswith(f"{each}/"))
+    mount = next((each for each in sorted(MOUNTS.values(), reverse=True) if path.startswith(f"{each}/")), "")
     stub = stubs.find(method, path.removeprefix(mount), query)
     if stub is None:
         return None

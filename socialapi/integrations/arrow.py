@@ -88,7 +88,7 @@ def check_pandas() -> Any:
     try:
         import pandas as pd
     except ImportError:
-        raise InvalidInput("a DataFrame takes one more library: pip install 'aiosocialapi[pandas]'") from None
+        raise InvalidInput("a DataFrame needs another package: pip install 'aiosocialapi[pandas]'") from None
     return pd
 
 
@@ -96,7 +96,7 @@ def _pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError:
-        raise InvalidInput("a table takes one more library: pip install 'aiosocialapi[arrow]'") from None
+        raise InvalidInput("a table needs another package: pip install 'aiosocialapi[arrow]'") from None
     return pyarrow
 
 

@@ -163,7 +163,8 @@ class _OptionsSignature(inspect.Signature):
     @property
     def parameters(self) -> types.MappingProxyType[str, inspect.Parameter]:
         """The parameters by name."""
-        defaults = _defaults_of(self._declared)
+        defaults = dict.fromkeys(self._declared.__required_keys__, inspect.Parameter.empty)
+        defaults |= _defaults_of(self._declared)
         plain = [each for each in self._plain.parameters.values() if each.kind is not each.VAR_KEYWORD]
         named = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name, UNSET), annotation=kind)
@@ -171,6 +172,12 @@ class _OptionsSignature(inspect.Signature):
             if name.isidentifier() and name not in self._plain.parameters
         ]
         return inspect.Signature([*plain, *named]).parameters
+
+    def replace(self, **changes: Any) -> inspect.Signature:  # type: ignore[override]
+        """Returns a signature with other parameters, such as that of a bound method."""
+        return inspect.Signature(list(self.parameters.values()), return_annotation=self.return_annotation).replace(
+            **changes
+        )
 
 
 class _OptionsText(str):

@@ -116,7 +116,7 @@ class Route(Generic[R]):
     body_in: BodyPlace = "query"
     query: Any = None
     path_rules: Mapping[str, Any] = attrs.field(factory=dict)
-    repeatable: bool = attrs.field()
+    repeatable: bool = attrs.field(default=attrs.Factory(lambda route: route.method in ("GET", "PUT"), takes_self=True))
     created: bool = False
     open_answer: bool = False
     retry_undecodable: bool = False
@@ -130,10 +130,6 @@ class Route(Generic[R]):
     def shown(self) -> str:
         """The path in logs and limit keys: the template, because the values in it may be personal data."""
         return self.label or self.path
-
-    @repeatable.default
-    def _is_repeatable(self) -> bool:
-        return self.method in ("GET", "PUT")
 
     is_paged: bool = attrs.field(init=False)
     """Whether the answer is a page of a collection."""

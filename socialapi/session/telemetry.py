@@ -319,7 +319,7 @@ def _api() -> _Api:
         return _Api()
     except ImportError:
         pass
-    raise ConfigurationError("telemetry takes one more library: pip install 'aiosocialapi[otel]'")
+    raise ConfigurationError("telemetry needs another package: pip install 'aiosocialapi[otel]'")
 
 
 def _fail(api: _Api, span: "Span", problem: BaseException) -> None:

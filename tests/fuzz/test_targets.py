@@ -71,6 +71,9 @@ WITHOUT_TARGET: Final[dict[str, str]] = {
     "emulator.platform.posts:_filter": "reads times that keep the rule of their parameters",
     "emulator.platform.state:PostStore.time_of": "reads the time of a post, or does without one that is none",
     "session.call:Call.located": "takes the address of its own request apart, which has been sent",
+    "config:Config.addresses": "takes the addresses of hosts apart, which Config has checked",
+    "emulator.stubs:Stubs.find": "reads the query of a request, as aiohttp has for its URL",
+    "session.session:Session._tell": "takes the address of its own request apart, which has been sent",
     "session.telemetry:Telemetry._attributes_of": "takes the address of a host apart, which Config has checked",
     "wire.response:Reply.body": "decodes what it returns as bytes if it is no JSON",
 }

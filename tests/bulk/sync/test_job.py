@@ -351,7 +351,7 @@ async def test_refused_rows_are_told_by_their_numbers_and_are_not_in_the_snapsho
     assert (report.accepted, report.rejected, report.identifiers_after) == (3, 2, 3)
     assert rejects.read_text("utf-8").splitlines() == [
         "row,field,reason",
-        "1,handle,is not a handle (at most 15 letters A to Z, digits and _)",
+        '1,handle,"is not a handle (at most 15 letters A to Z, digits and _)"',
         "4,params.users,INVALID_PARAMETER: a scripted fault",
     ]
     report = await audience.sync(desired[1:], snapshot=path)

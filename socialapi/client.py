@@ -441,6 +441,7 @@ class Client:
         Raises InvalidInput for arguments that are not possible, and from the walk what `request` raises.
         """
         from socialapi.models.pages import Page
+        from socialapi.resources.arguments import check_argument
         from socialapi.resources.resource import Resource
         from socialapi.routes.undeclared import ad_hoc_target
         from socialapi.wire.decode import check_model
@@ -448,6 +449,8 @@ class Client:
         if str(method).upper() != "GET":
             raise InvalidInput("pages are read by GET: for another method use client.request")
         check_model("item", item)
+        check_argument("token_parameter", str | None, token_parameter)
+        check_argument("key", str, key)
         kind: Any = Page
         route = ad_hoc_target(method, path, api, auth, kind[item], token_parameter)
         return Resource(self._session, self._options, **route.path_parameters)._pages(  # noqa: SLF001  # the client is the resource of undeclared routes

@@ -198,7 +198,6 @@ class Token:
     "resources.oauth:_check_url",
     "session.forwarder:_checked",
     "routes.undeclared:ad_hoc_target",
-    "integrations.redis_server:_loose_password",
     "cli.emulator:_place",
     refusals=(),
 )

@@ -20,7 +20,7 @@ PATTERN: Final = "s3://crm/part-*.csv.gz"
 
 
 def part(*numbers: int) -> bytes:
-    return gzip.compress(b"email\n" + b"".join(b"%d@example.com\n" % number for number in numbers))
+    return gzip.compress(b"email\n" + b"".join(b"%d@example.com\n" % number for number in numbers), mtime=0)
 
 
 @pytest.fixture

@@ -139,16 +139,13 @@ def show_options(function: Any) -> None:
 
     They are worked out when somebody looks, because that takes longer than importing the method.
     """
-    code, flags = function.__code__, inspect.CO_VARKEYWORDS
-    if not code.co_flags & flags:
-        return
-    name = code.co_varnames[code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)]
-    declared = typing.get_args(function.__annotations__.get(name))
-    if declared and typing.is_typeddict(declared[0]):
-        plain = inspect.signature(function)
-        function.__signature__ = _OptionsSignature(plain, declared[0])
-        function.__doc__ = text = _OptionsText(function.__doc__ or "")
-        text.declared = declared[0]
+    for kind in function.__annotations__.values():
+        if typing.get_origin(kind) is typing.Unpack:
+            (declared,) = typing.get_args(kind)
+            function.__signature__ = _OptionsSignature(inspect.signature(function), declared)
+            function.__doc__ = text = _OptionsText(function.__doc__ or "")
+            text.declared = declared
+            return
 
 
 class _OptionsSignature(inspect.Signature):

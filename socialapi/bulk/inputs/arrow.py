@@ -85,7 +85,7 @@ class ArrowBlocks:
     def blocks(self, batch: Any, first_number: int) -> Iterator[Block[Any]]:
         """Yields the rows of a batch in blocks, numbered from `first_number`, without copying the batch."""
         for part in self._parts(batch):
-            yield Block(first_number, part.rows, self._layout, part.columns, part.faults)
+            yield Block(first_number, part.rows, self._layout, part.columns, part.unreadable)
             first_number += part.rows
 
     def gathered(self, batches: Iterator[Any]) -> Iterator[Block[Any]]:
@@ -94,25 +94,25 @@ class ArrowBlocks:
         """
         number, rows, characters = 1, 0, 0
         columns: list[list[Any]] = [[] for _ in self._columns]
-        faults, error = dict[int, RowProblem](), None
+        unreadable, error = dict[int, RowProblem](), None
         parts = (part for batch in batches for part in self._parts(batch))
         while error is None:
             part = None
             try:
                 part = next(parts, None)
-            except InvalidInput as fault:
-                error = fault
+            except InvalidInput as problem:
+                error = problem
             is_full = part is not None and (
                 rows + part.rows > ROWS_PER_BLOCK or characters + part.characters > BYTES_PER_BLOCK
             )
             if rows and (part is None or is_full):
-                yield Block(number, rows, self._layout, columns, faults)
+                yield Block(number, rows, self._layout, columns, unreadable)
                 number, rows, characters = number + rows, 0, 0
-                columns, faults = [[] for _ in self._columns], {}
+                columns, unreadable = [[] for _ in self._columns], {}
             if part is not None:
                 for cells, more in zip(columns, part.columns, strict=True):
                     cells.extend(more)
-                faults |= {rows + index: fault for index, fault in part.faults.items()}
+                unreadable |= {rows + index: problem for index, problem in part.unreadable.items()}
                 rows, characters = rows + part.rows, characters + part.characters
             elif error is None:
                 return
@@ -136,24 +136,24 @@ class ArrowBlocks:
 
     def _part(self, batch: Any) -> "_Part | None":
         """Returns the rows of a batch, or None if they have too many characters for one part."""
-        faults, characters = dict[int, RowProblem](), 0
+        unreadable, characters = dict[int, RowProblem](), 0
         for at, measure in self._measures.items():
             size = measure(batch.column(at))
             characters += size.characters
             for index in size.long:
-                faults.setdefault(index, RowProblem(LONG_CELL, at + 1))
+                unreadable.setdefault(index, RowProblem(LONG_CELL, at + 1))
         if characters > BYTES_PER_BLOCK and batch.num_rows > 1:
             return None
         if characters > MAX_ROW_CHARACTERS:
-            faults.setdefault(0, RowProblem(LONG_ROW))
-        columns = [_without(faults, values, batch.column(at)) for at, values in self._columns]
-        return _Part(batch.num_rows, columns, faults, characters)
+            unreadable.setdefault(0, RowProblem(LONG_ROW))
+        columns = [_without(unreadable, values, batch.column(at)) for at, values in self._columns]
+        return _Part(batch.num_rows, columns, unreadable, characters)
 
 
 class _Part(NamedTuple):
     rows: int
     columns: list[Sequence[Any]]
-    faults: Mapping[int, RowProblem]
+    unreadable: Mapping[int, RowProblem]
     characters: int
 
 
@@ -173,7 +173,7 @@ def _explained() -> Iterator[None]:
     """Raises InvalidInput in place of any error of a library, whose message may quote values."""
     try:
         yield
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:  # noqa: BLE001 - any error of pyarrow, whose message may quote values
         raise InvalidInput(f"the table cannot be read any further: {_why(error)}") from None
 
 

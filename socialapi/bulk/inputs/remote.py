@@ -41,7 +41,7 @@ READ_SECONDS: Final = 60.0
 """How long a server may take to send the next bytes."""
 RETRIES: Final = RetryPolicy(max_attempts=5, max_wait_seconds=60.0)
 _headers: Final = LimitHeaders(())
-_sleep: Final = time.sleep
+_sleep: Final = time.sleep  # in the thread that reads; tests replace it
 logger: Final = logging.getLogger("socialapi")
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _ETAGS: Final = ("ETag", "etag")

@@ -318,7 +318,7 @@ decoded again for each row.
 _FEWEST_ROWS: Final = 4
 """The rows decoded at once if the first rows are large."""
 _GATHERED_BYTES: Final = 4_194_304
-"""The size in bytes at which decoded rows are returned as a block."""
+"""The most bytes of a Parquet file that are decoded at once, judged by the first rows."""
 _LOOKED_AT_BYTES: Final = 1_048_576
 """The most bytes of text, in all columns together, that are searched for columns that should have been read."""
 _BUFFER_BYTES: Final = 65_536

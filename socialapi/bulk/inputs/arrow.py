@@ -426,6 +426,8 @@ def _first_texts(array: Any, most: int) -> Sequence[str | None]:
     if not _is_text(array.type):
         return ()
     check_cells(array)
+    if array.nbytes <= most:  # measuring cells makes pyarrow import pandas, where it is installed: 45 MB
+        return _texts(array)
     return _texts(array.slice(0, bisect.bisect(list(accumulate(lengths_of(array).to_pylist())), most)))
 
 

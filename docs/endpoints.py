@@ -54,8 +54,30 @@ GROUPS: Final = dict(_groups(Client, "client"))
 BY_THE_SESSION: Final = {("socialapi.routes.oauth", "APP_ONLY_TOKEN"): ["`client.oauth.app_only_token`"]}
 """Routes that the session calls where a method needs what they give."""
 
-SHAPES_OF_OURS: Final = ("4.4", "5.4")
-"""Sections of the platform documentation that name endpoints without their shapes."""
+CHOSEN_SHAPES: Final = frozenset(
+    {
+        "POST_CREATE",
+        "WEBHOOK_REPLAY",
+        "POWERSTREAM_RULES",
+        "ACTIVITY_STREAM",
+        "CONNECTIONS",
+        "CONNECTIONS_END",
+        "CONNECTIONS_END_ENDPOINT",
+        "CONNECTIONS_END_ALL",
+        "ARTICLE_DRAFT",
+        "ARTICLE_PUBLISH",
+        "NEWS_SEARCH",
+        "NEWS_STORY",
+        "NOTE_EVALUATE",
+        "NOTE_SUBMIT",
+        "NOTES_ELIGIBLE_POSTS",
+        "NOTES_WRITTEN",
+        "SUBSCRIPTION_CREATE",
+        "OAUTH2_AUTHORIZE",
+        "OAUTH2_TOKEN",
+    }
+)
+"""Routes of endpoints that the service's documentation names without their shapes."""
 
 
 _CREDENTIALS: Final = {
@@ -81,13 +103,12 @@ class Row:
 
     @property
     def shape(self) -> str:
-        """Whether the documentation says what goes out and comes back."""
-        is_platform = self.route.family.host == "base_url"
-        return "ours" if is_platform and self.route.section in SHAPES_OF_OURS else "specified"
+        """Whether the service's documentation says what is sent and returned."""
+        return "chosen" if self.name in CHOSEN_SHAPES else "specified"
 
     def line(self) -> str:
         """The row in Markdown."""
-        cells = (self.route.method, f"`{self.route.path}`", self.route.section, "; ".join(self.methods))
+        cells = (self.route.method, f"`{self.route.path}`", "; ".join(self.methods))
         return f"| {' | '.join(cells)} | {self.result} | {self.credential} | {self.shape} |"
 
     @property
@@ -185,13 +206,13 @@ def markdown() -> str:
     lines = [
         "# Endpoints",
         "",
-        "Every endpoint, made from the code by `docs/endpoints.py`. The emulator serves all of them.",
-        "*Section* is that of the service's documentation. *SDK* is the method with its arguments; those in",
-        "brackets are optional. An answer in the plural is a [collection](calls.md#collections). *Credential*",
-        "says whose it is: the app's app-only token, or a user's OAuth 1.0a or OAuth 2.0 token, with the",
-        "scopes that an OAuth 2.0 token needs. Activity subscriptions also need the scope of the event, such",
-        "as `dm.read`. *Shape* says where the shape of requests and answers comes from: `specified` is the",
-        "documentation, `ours` is a [choice](choices.md) where it is silent.",
+        "Every endpoint, made from the code by `docs/endpoints.py`. The emulator serves all of them. *SDK* is",
+        "the method with its arguments; those in brackets are optional. An answer in the plural is a",
+        "[collection](calls.md#collections). *Credential* says whose token is sent: the app's app-only token,",
+        "or a user's OAuth 1.0a or OAuth 2.0 token, with the scopes that an OAuth 2.0 token needs. Activity",
+        "subscriptions also need the scope of the event, such as `dm.read`. *Shape* says whether the",
+        "service's documentation has the shape of requests and answers (`specified`), or only names the",
+        "endpoint (`chosen`: see [choices](choices.md)).",
     ]
     area = ""
     for row in rows():
@@ -201,8 +222,8 @@ def markdown() -> str:
                 "",
                 f"## {area}",
                 "",
-                "| Method | Path | Section | SDK | Answers | Credential | Shape |",
-                "|---|---|---|---|---|---|---|",
+                "| Method | Path | SDK | Answers | Credential | Shape |",
+                "|---|---|---|---|---|---|",
             ]
         lines.append(row.line())
     return "\n".join(lines) + "\n"

@@ -126,9 +126,7 @@ RESOURCES: Final = (
     ),
     _resource("product set", types.ProductSet, "id name description type product_ids filters processing_status"),
 )
-"""Section 2 of the advertising documentation, and sections 2 and 4.7 of that of creatives and
-catalogs.
-"""
+"""The resources of the advertising API, of creatives and of catalogs, with their documented fields."""
 
 PUBLIC_TYPES: Final[Sequence[str]] = types.__all__  # type: ignore[attr-defined]  # made at run time
 NAMED: Final[Mapping[Any, str]] = {

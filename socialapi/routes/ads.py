@@ -17,21 +17,19 @@ from socialapi.models.pages import Page
 from socialapi.models.queries import RecordQuery
 from socialapi.routes.route import ADS, ADS_SANDBOX, Route
 
-# Accounts (section 4.2)
-ACCOUNTS: Final = Route("GET", ADS, "/12/accounts", Page[Account], query=AccountsQuery, section="4.2")
-ACCOUNT: Final = Route("GET", ADS, "/12/accounts/{account_id}", Account, query=RecordQuery, section="4.2")
-SANDBOX_ACCOUNT_CREATE: Final = Route("POST", ADS_SANDBOX, "/12/accounts", Account, section="4.2")
-ACCOUNT_UPDATE: Final = Route("PUT", ADS, "/12/accounts/{account_id}", Account, AccountChanges, section="4.2")
-SANDBOX_ACCOUNT_DELETE: Final = Route("DELETE", ADS_SANDBOX, "/12/accounts/{account_id}", Account, section="4.2")
+# Accounts
+ACCOUNTS: Final = Route("GET", ADS, "/12/accounts", Page[Account], query=AccountsQuery)
+ACCOUNT: Final = Route("GET", ADS, "/12/accounts/{account_id}", Account, query=RecordQuery)
+SANDBOX_ACCOUNT_CREATE: Final = Route("POST", ADS_SANDBOX, "/12/accounts", Account)
+ACCOUNT_UPDATE: Final = Route("PUT", ADS, "/12/accounts/{account_id}", Account, AccountChanges)
+SANDBOX_ACCOUNT_DELETE: Final = Route("DELETE", ADS_SANDBOX, "/12/accounts/{account_id}", Account)
 ACCOUNT_APPS: Final = Route(
-    "GET", ADS, "/12/accounts/{account_id}/account_apps", Page[AccountApp], query=AccountAppsQuery, section="4.2"
+    "GET", ADS, "/12/accounts/{account_id}/account_apps", Page[AccountApp], query=AccountAppsQuery
 )
 ACCOUNT_HISTORY: Final = Route(
-    "GET", ADS, "/12/accounts/{account_id}/account_history", Page[HistoryEntry], query=HistoryQuery, section="4.2"
+    "GET", ADS, "/12/accounts/{account_id}/account_history", Page[HistoryEntry], query=HistoryQuery
 )
-FEATURES: Final = Route(
-    "GET", ADS, "/12/accounts/{account_id}/features", tuple[str, ...], query=FeaturesQuery, section="4.2"
-)
+FEATURES: Final = Route("GET", ADS, "/12/accounts/{account_id}/features", tuple[str, ...], query=FeaturesQuery)
 SANDBOX_FEATURES_ADD: Final = Route(
-    "POST", ADS_SANDBOX, "/12/accounts/{account_id}/features", tuple[str, ...], FeaturesAdded, section="4.2"
+    "POST", ADS_SANDBOX, "/12/accounts/{account_id}/features", tuple[str, ...], FeaturesAdded
 )

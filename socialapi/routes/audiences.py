@@ -17,14 +17,13 @@ from socialapi.models.audiences import (
 from socialapi.models.pages import Page
 from socialapi.routes.route import ADS, RateLimit, Route
 
-# Permissions of audiences, and campaigns that target one (sections 4.7 and 4.8)
+# Permissions of audiences, and campaigns that target one
 AUDIENCE_PERMISSIONS: Final = Route(
     "GET",
     ADS,
     "/5/accounts/{account_id}/tailored_audiences/{tailored_audience_id}/permissions",
     Page[AudiencePermission],
     query=AudiencePermissionsQuery,
-    section="4.7",
 )
 AUDIENCE_PERMISSION_CREATE: Final = Route(
     "POST",
@@ -32,14 +31,12 @@ AUDIENCE_PERMISSION_CREATE: Final = Route(
     "/5/accounts/{account_id}/tailored_audiences/{tailored_audience_id}/permissions",
     AudiencePermission,
     AudiencePermissionDraft,
-    section="4.7",
 )
 AUDIENCE_PERMISSION_DELETE: Final = Route(
     "DELETE",
     ADS,
     "/5/accounts/{account_id}/tailored_audiences/{tailored_audience_id}/permissions/{tailored_audience_permission_id}",
     AudiencePermission,
-    section="4.7",
 )
 TARGETED: Final = Route(
     "GET",
@@ -47,10 +44,9 @@ TARGETED: Final = Route(
     "/12/accounts/{account_id}/custom_audiences/{custom_audience_id}/targeted",
     Page[TargetingCampaign],
     query=TargetedQuery,
-    section="4.8",
 )
 
-# Uploads (sections 4.9 and 4.10)
+# Uploads
 CUSTOM_AUDIENCE_UPLOADS: Final = RateLimit("custom_audience_uploads", 1_500, 60.0, per=("account_id",))
 # No limit is documented for do-not-reach lists. The same one as for audiences is assumed, counted separately.
 DO_NOT_REACH_UPLOADS: Final = RateLimit("do_not_reach_uploads", 1_500, 60.0, per=("account_id",))
@@ -66,7 +62,6 @@ CUSTOM_AUDIENCE_USERS: Final = Route(
     retry_undecodable=True,
     rate_limit=CUSTOM_AUDIENCE_UPLOADS,
     max_body_bytes=MAX_BATCH_BYTES,
-    section="4.9",
 )
 DO_NOT_REACH_USERS: Final = Route(
     "POST",
@@ -79,8 +74,7 @@ DO_NOT_REACH_USERS: Final = Route(
     retry_undecodable=True,
     rate_limit=DO_NOT_REACH_UPLOADS,
     max_body_bytes=MAX_BATCH_BYTES,
-    section="4.10",
 )
 DO_NOT_REACH_LIST_DELETE: Final = Route(
-    "DELETE", ADS, "/12/accounts/{account_id}/do_not_reach_lists/{do_not_reach_list_id}", DoNotReachList, section="4.10"
+    "DELETE", ADS, "/12/accounts/{account_id}/do_not_reach_lists/{do_not_reach_list_id}", DoNotReachList
 )

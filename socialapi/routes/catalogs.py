@@ -1,4 +1,4 @@
-"""Routes of product catalogs, products and product sets (catalogs documentation, sections 4.6 to 4.8)."""
+"""Routes of product catalogs, products and product sets."""
 
 from typing import Final
 
@@ -21,22 +21,15 @@ from socialapi.models.products import (
 )
 from socialapi.routes.route import ADS, Route
 
-# Catalogs (section 4.6)
-CATALOGS: Final = Route("GET", ADS, "/12/product_catalogs", Page[ProductCatalog], query=CatalogsQuery, section="4.6")
-CATALOG_CREATE: Final = Route("POST", ADS, "/12/product_catalogs", ProductCatalog, CatalogFields, section="4.6")
-CATALOG_RENAME: Final = Route(
-    "PUT", ADS, "/12/product_catalogs/{product_catalog_id}", ProductCatalog, CatalogName, section="4.6"
-)
-CATALOG_DELETE: Final = Route("DELETE", ADS, "/12/product_catalogs/{product_catalog_id}", ProductCatalog, section="4.6")
+# Catalogs
+CATALOGS: Final = Route("GET", ADS, "/12/product_catalogs", Page[ProductCatalog], query=CatalogsQuery)
+CATALOG_CREATE: Final = Route("POST", ADS, "/12/product_catalogs", ProductCatalog, CatalogFields)
+CATALOG_RENAME: Final = Route("PUT", ADS, "/12/product_catalogs/{product_catalog_id}", ProductCatalog, CatalogName)
+CATALOG_DELETE: Final = Route("DELETE", ADS, "/12/product_catalogs/{product_catalog_id}", ProductCatalog)
 
-# Products (section 4.7)
+# Products
 PRODUCTS: Final = Route(
-    "GET",
-    ADS,
-    "/12/product_catalogs/{product_catalog_id}/products",
-    Page[StoredProduct],
-    query=ProductsQuery,
-    section="4.7",
+    "GET", ADS, "/12/product_catalogs/{product_catalog_id}/products", Page[StoredProduct], query=ProductsQuery
 )
 PRODUCTS_PUT: Final = Route(
     "PUT",
@@ -46,28 +39,15 @@ PRODUCTS_PUT: Final = Route(
     ProductsBody,
     "json",
     retry_undecodable=True,
-    section="4.7",
 )
 PRODUCTS_DELETE: Final = Route(
-    "DELETE",
-    ADS,
-    "/12/product_catalogs/{product_catalog_id}/products",
-    ProductDeletions,
-    ProductKeys,
-    "json",
-    section="4.7",
+    "DELETE", ADS, "/12/product_catalogs/{product_catalog_id}/products", ProductDeletions, ProductKeys, "json"
 )
 
-# Product sets (section 4.8)
+# Product sets
 PRODUCT_SET: Final = Route(
-    "GET", ADS, "/12/product_catalogs/{product_catalog_id}/product_sets/{product_set_id}", ProductSet, section="4.8"
+    "GET", ADS, "/12/product_catalogs/{product_catalog_id}/product_sets/{product_set_id}", ProductSet
 )
 PRODUCT_SET_CREATE: Final = Route(
-    "POST",
-    ADS,
-    "/12/product_catalogs/{product_catalog_id}/product_sets",
-    ProductSet,
-    ProductSetDraft,
-    "json",
-    section="4.8",
+    "POST", ADS, "/12/product_catalogs/{product_catalog_id}/product_sets", ProductSet, ProductSetDraft, "json"
 )

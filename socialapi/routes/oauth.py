@@ -1,4 +1,4 @@
-"""Routes of the token endpoints (platform documentation, sections 5.2 to 5.4)."""
+"""Routes of the token endpoints."""
 
 from typing import Final
 
@@ -27,23 +27,20 @@ APP_ONLY_TOKEN: Final = Route(
     AppOnlyTokenRequest,
     "form",
     repeatable=True,
-    section="5.2",
 )
 INVALIDATE_APP_ONLY_TOKEN: Final = Route(
-    "POST", OAUTH, "/oauth2/invalidate_token", InvalidatedToken, InvalidateTokenRequest, "form", section="5.2"
+    "POST", OAUTH, "/oauth2/invalidate_token", InvalidatedToken, InvalidateTokenRequest, "form"
 )
 
-# OAuth 1.0a in three steps (section 5.3). An unused request token is harmless, so the first step is repeatable.
+# OAuth 1.0a in three steps. An unused request token is harmless, so the first step is repeatable.
 REQUEST_TOKEN: Final = Route(
-    "POST", OAUTH, "/oauth/request_token", RequestToken, RequestTokenQuery, "query", repeatable=True, section="5.3"
+    "POST", OAUTH, "/oauth/request_token", RequestToken, RequestTokenQuery, "query", repeatable=True
 )
-AUTHORIZE: Final = Route("GET", OAUTH, "/oauth/authorize", object, query=AuthorizeQuery, section="5.3")
-AUTHENTICATE: Final = Route("GET", OAUTH, "/oauth/authenticate", object, query=AuthorizeQuery, section="5.3")
-ACCESS_TOKEN: Final = Route(
-    "POST", OAUTH, "/oauth/access_token", AccessToken, AccessTokenRequest, "query", section="5.3"
-)
-INVALIDATE_TOKEN: Final = Route("POST", OAUTH, "/1.1/oauth/invalidate_token", InvalidatedToken, section="5.3")
+AUTHORIZE: Final = Route("GET", OAUTH, "/oauth/authorize", object, query=AuthorizeQuery)
+AUTHENTICATE: Final = Route("GET", OAUTH, "/oauth/authenticate", object, query=AuthorizeQuery)
+ACCESS_TOKEN: Final = Route("POST", OAUTH, "/oauth/access_token", AccessToken, AccessTokenRequest, "query")
+INVALIDATE_TOKEN: Final = Route("POST", OAUTH, "/1.1/oauth/invalidate_token", InvalidatedToken)
 
-# OAuth 2.0 with PKCE (section 5.4). The paths are assumed; `Config.paths` can replace them.
-OAUTH2_AUTHORIZE: Final = Route("GET", OAUTH, "/2/oauth2/authorize", object, query=OAuth2AuthorizeQuery, section="5.4")
-OAUTH2_TOKEN: Final = Route("POST", OAUTH, "/2/oauth2/token", OAuth2Token, OAuth2TokenRequest, "form", section="5.4")
+# OAuth 2.0 with PKCE. The paths are assumed; `Config.paths` can replace them.
+OAUTH2_AUTHORIZE: Final = Route("GET", OAUTH, "/2/oauth2/authorize", object, query=OAuth2AuthorizeQuery)
+OAUTH2_TOKEN: Final = Route("POST", OAUTH, "/2/oauth2/token", OAuth2Token, OAuth2TokenRequest, "form")

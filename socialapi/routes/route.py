@@ -40,7 +40,7 @@ class RateLimit(Exported):
 
 
 TOTAL_COUNT_READS: Final = RateLimit("total_count_reads", 200, 900.0)
-"""All reads that ask for a total count share this limit (advertising section 4.1)."""
+"""All reads that ask for a total count share this limit."""
 
 
 @attrs.frozen
@@ -76,7 +76,7 @@ PLATFORM_APP: Final = Family("platform_app", "base_url", APP_CREDENTIALS, "pagin
 PLATFORM_CALLER: Final = Family(
     "platform_caller", "base_url", ("OAuth2User", "OAuth1", "AppOnly", "Bearer"), "pagination_token"
 )
-# Permissions of OAuth 1.0a override the scopes of OAuth 2.0 here (platform section 5.4).
+# Permissions of OAuth 1.0a override the scopes of OAuth 2.0 here.
 PLATFORM_SUBSCRIBER: Final = Family(
     "platform_subscriber", "base_url", ("OAuth1", "OAuth2User", "AppOnly", "Bearer"), "pagination_token"
 )
@@ -105,7 +105,7 @@ class Route(Generic[R]):
     documented, so that any object or array is accepted. `retry_undecodable` says that the request is also
     sent again if its answer cannot be decoded, where other routes raise. `max_body_bytes` bounds
     the request body. `scopes` are those that a user's OAuth 2.0 token needs. `label` replaces a
-    path written out by the caller in logs. `section` is the section of the service's documentation.
+    path written out by the caller in logs.
     """
 
     method: Method
@@ -123,7 +123,6 @@ class Route(Generic[R]):
     rate_limit: RateLimit | None = None
     max_body_bytes: int | None = None
     scopes: tuple[str, ...] = ()
-    section: str = ""
     label: str = ""
 
     @property

@@ -32,7 +32,6 @@ def test_whatever_is_no_write_may_be_repeated(route: Route[Any]) -> None:
     assert route.repeatable == (kinds.get(route) != "write"), (
         f"{name_of(route)}: `repeatable` of the route contradicts `kind` of its row in tests/support/endpoint_table.py"
     )
-    assert route.section
 
 
 def test_no_two_rows_are_the_same_endpoint() -> None:

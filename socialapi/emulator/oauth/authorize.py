@@ -144,7 +144,7 @@ def _who(user: User) -> str:
     )
 
 
-DECISION: Final = Route("POST", OAUTH, routes.AUTHORIZE.path, object, section="5.3")
+DECISION: Final = Route("POST", OAUTH, routes.AUTHORIZE.path, object)
 """The target of the page's form. Clients never call it, so it is declared here."""
 
 _MAY_READ: Final = "See your profile, your posts and your ad accounts"

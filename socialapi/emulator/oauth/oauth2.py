@@ -74,7 +74,7 @@ def _parameter(call: Call, name: str) -> str:
     return value
 
 
-DECISION: Final = Route("POST", OAUTH, routes.OAUTH2_AUTHORIZE.path, object, section="5.4")
+DECISION: Final = Route("POST", OAUTH, routes.OAUTH2_AUTHORIZE.path, object)
 """The target of the page's form. Clients never call it, so it is declared here."""
 
 _AUTHORIZE_PARAMETERS: Final = frozenset(routes.OAUTH2_AUTHORIZE.query.__annotations__)

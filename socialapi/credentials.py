@@ -52,7 +52,7 @@ def _optional_secret() -> str | None:
 
 @attrs.frozen
 class AppOnly:
-    """The app itself (OAuth 2.0 app-only, platform section 5.2).
+    """The app itself (OAuth 2.0 app-only).
 
     The client fetches a bearer token with it, caches it and renews it.
     """
@@ -63,14 +63,14 @@ class AppOnly:
 
 @attrs.frozen
 class Bearer:
-    """A ready app-only bearer token (platform section 5.1). It cannot be renewed."""
+    """A ready app-only bearer token. It cannot be renewed."""
 
     token: str = _bearer_token()
 
 
 @attrs.frozen
 class OAuth1:
-    """A user of an app (OAuth 1.0a, platform section 5.3). Every attempt is signed with HMAC-SHA1."""
+    """A user of an app (OAuth 1.0a). Every attempt is signed with HMAC-SHA1."""
 
     api_key: str = _secret()
     api_key_secret: str = _secret()
@@ -80,7 +80,7 @@ class OAuth1:
 
 @attrs.frozen
 class OAuth2User:
-    """A user's OAuth 2.0 access token (platform section 5.4), sent as a bearer token.
+    """A user's OAuth 2.0 access token, sent as a bearer token.
 
     With a `refresh_token` and the app's `client_id` (and `client_secret`, if the app has one) it is
     renewed when it expires. The service replaces the refresh token at each use. Give the client a

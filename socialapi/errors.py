@@ -344,8 +344,7 @@ class ServerError(ApiError):
 class WebhookRejected(ApiError):
     """A webhook cannot be registered, validated or deleted.
 
-    `reason` is one of platform section 7.2, such as `CrcValidationFailed`, or a word unknown to
-    this version.
+    `reason` is a documented one, such as `CrcValidationFailed`, or a word unknown to this version.
     """
 
     reason: str = ""

@@ -1,4 +1,4 @@
-"""Problems and coded errors of the service, as plain data (platform documentation, section 7.1).
+"""Problems and coded errors of the service, as plain data.
 
 A problem is an RFC 7807 object whose `type` selects the subtype. Only the last path segment of
 `type` (the *slug*) is compared, so the base URL of problem types does not matter. All fields but
@@ -14,7 +14,7 @@ import attrs
 from socialapi.internal.records import FrozenRecord
 
 ResourceType = Literal["user", "tweet", "media", "list", "space"]
-"""The kinds of objects that a problem can name (platform section 7.1)."""
+"""The kinds of objects that a problem can name."""
 
 
 @attrs.frozen(kw_only=True)
@@ -48,7 +48,7 @@ class ServiceError(FrozenRecord):
 
 @attrs.frozen(kw_only=True)
 class OperationError(FrozenRecord):
-    """An error of one operation in a batch (advertising section 4.9).
+    """An error of one operation in a batch.
 
     `index` is its position in the request. It is None if the service gave none; then `position` is
     the index in its list of errors and `listed` the length of that list.

@@ -59,10 +59,6 @@ def test_bases_are_shown_where_they_have_an_entry_of_their_own() -> None:
     assert "::: socialapi.types.Post\n    options:\n      show_bases: false\n" in posts
 
 
-def test_the_reference_says_which_document_its_sections_are_of() -> None:
-    assert "one of the service's own documentation" in api.pages()["index.md"]
-
-
 # The pages
 
 

@@ -28,10 +28,9 @@ MODULES: Final = {
 first of them. The integrations are found by themselves.
 """
 ABOUT: Final = (
-    "Every public name. All other modules may change without notice. Where an entry names a section (*platform section "
-    "6.2*, *advertising section 4.9*, *catalogs section 4.7*), that is one of the service's own documentation of this API, "
-    "which is not part of this site. What models, pages and reports have in common (`to_dict`, `to_json`, `from_dict`) is "
-    "described [on a page of its own](../export.md)."
+    "Every public name. All other modules may change without notice. Methods name the endpoints that they call, which "
+    "[a page of its own](../endpoints.md) lists. What models, pages and reports have in common (`to_dict`, `to_json`, "
+    "`from_dict`) is described [on another](../export.md)."
 )
 LARGE: Final = "socialapi.types"
 """The module that has a page for each subject."""

@@ -279,8 +279,7 @@ def _token_cache(store: CredentialStore, credentials: Sequence[Credentials]) -> 
     """Returns a token cache in a file if tokens have to be kept; None otherwise.
 
     A renewed pair must be kept, because a refresh token can be used once. An app-only token is kept
-    if possible, because requesting one for every command would soon be refused (platform section
-    5.2).
+    if possible, because requesting one for every command would soon be refused.
     """
     renewed = any(isinstance(each, OAuth2User) and each.refresh_token for each in credentials)
     fetched = any(isinstance(each, AppOnly) for each in credentials)

@@ -184,7 +184,7 @@ class Page:
 
 
 async def by_pin(client: Client, page: Page) -> AccessToken:
-    """Signs in by OAuth 1.0a with a PIN that the user types (platform section 5.3)."""
+    """Signs in by OAuth 1.0a with a PIN that the user types."""
     token = await client.oauth.request_token("oob", access_type=page.access_type)
     _show(client.oauth.authorize_url(token, force_login=page.force_login, screen_name=page.screen_name), page)
     print("Type the PIN that it shows: ", end="", flush=True)
@@ -195,7 +195,7 @@ async def by_pin(client: Client, page: Page) -> AccessToken:
 
 
 async def by_callback(client: Client, page: Page, port: int) -> AccessToken:
-    """Signs in by OAuth 1.0a with a callback to this machine (platform section 5.3)."""
+    """Signs in by OAuth 1.0a with a callback to this machine."""
     async with Loopback(port) as listener:
         token = await client.oauth.request_token(listener.url, access_type=page.access_type)
         _show(client.oauth.authorize_url(token, force_login=page.force_login, screen_name=page.screen_name), page)
@@ -206,7 +206,7 @@ async def by_callback(client: Client, page: Page, port: int) -> AccessToken:
 async def by_oauth2(
     client: Client, page: Page, port: int, *, client_id: str, client_secret: str | None, scopes: tuple[str, ...]
 ) -> OAuth2Token:
-    """Signs in by OAuth 2.0 with PKCE and a callback to this machine (platform section 5.4)."""
+    """Signs in by OAuth 2.0 with PKCE and a callback to this machine."""
     async with Loopback(port) as listener:
         begun = client.oauth.authorization_url(client_id=client_id, redirect_uri=listener.url, scopes=scopes)
         _show(begun.url, page)

@@ -201,9 +201,7 @@ class NoParameters(typing.TypedDict):
 
 
 def parameter_pairs(route: Route[Any], received: Received) -> list[tuple[str, str]]:
-    """Returns the query; for a write whose parameters travel in the query, also those of a form
-    (advertising section 4.4).
-    """
+    """Returns the query; for a write whose parameters travel in the query, also those of a form ."""
     pairs = parse_qsl(received.query, keep_blank_values=True)
     if route.method != "GET" and not takes_json(route) and received.content_type == FORM:
         pairs += parse_qsl(received.body.decode("utf-8", "replace"), keep_blank_values=True)

@@ -52,7 +52,7 @@ def require_scopes(caller: Caller, scopes: Collection[str]) -> None:
 
 def require_permission(state: State, caller: Caller, scopes: Collection[str]) -> None:
     """Refuses an OAuth 2.0 token of a user that lacks any of the scopes, unless the user has granted
-    the app OAuth 1.0a permissions: these override the scopes (platform section 5.4).
+    the app OAuth 1.0a permissions: these override the scopes.
     """
     tokens = [token.caller for token in state.access_tokens.values()]
     granted = {each.access for each in tokens if each.app is caller.app and each.user is caller.user}
@@ -78,7 +78,7 @@ def _unsupported(message: str) -> Refusal:
 
 
 def account_user(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns the user who calls about an ad account, which must be associated with them (advertising section 5).
+    """Returns the user who calls about an ad account, which must be associated with them.
 
     The scheme is not documented: OAuth 1.0a is taken, and the OAuth 2.0 bearer token of a user.
     """
@@ -110,7 +110,7 @@ def _associated(state: State, received: Received, path_parameters: Mapping[str, 
 
 
 def any_caller(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns an app or a user, by a bearer token of either or by an OAuth 1.0a signature (platform section 5)."""
+    """Returns an app or a user, by a bearer token of either or by an OAuth 1.0a signature."""
     header = received.headers.get("Authorization", "")
     scheme, _, credentials = header.partition(" ")
     if scheme.lower() == "bearer":
@@ -131,7 +131,7 @@ def any_caller(state: State, received: Received, path_parameters: Mapping[str, s
 
 
 def app_by_key(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns the app whose key and secret are given by HTTP Basic authentication (platform section 5.2)."""
+    """Returns the app whose key and secret are given by HTTP Basic authentication."""
     pair = basic_pair(received)
     if pair is None:
         raise Refusal(401, 215, "the app's key and secret are needed, by HTTP Basic authentication")
@@ -172,12 +172,12 @@ def has_secret(app: App, secret: str) -> bool:
 
 
 def expired_token(cause: str = "") -> Refusal:
-    """Returns the refusal of a token that is unknown or no longer valid (platform section 7.3)."""
+    """Returns the refusal of a token that is unknown or no longer valid."""
     return Refusal(401, 89, f"Invalid or expired token.{cause}")
 
 
 def signing_token(state: State, received: Received) -> AccessToken:
-    """Returns the access token that the request is signed with (platform section 5.3)."""
+    """Returns the access token that the request is signed with."""
 
     def secret_of(app: App, protocol: Mapping[str, str]) -> str:
         token = state.access_tokens.get(protocol.get("oauth_token", ""))

@@ -47,5 +47,5 @@ def timestamp(at: float) -> str:
 
 
 def milliseconds(at: float) -> str:
-    """Returns the time as ISO 8601 UTC with milliseconds, as the platform API writes it (platform section 2.1)."""
+    """Returns the time as ISO 8601 UTC with milliseconds, as the platform API writes it."""
     return datetime.datetime.fromtimestamp(at, datetime.UTC).isoformat(timespec="milliseconds")[:-6] + "Z"

@@ -126,7 +126,7 @@ PROBLEM_FIELDS: Final[Mapping[str, Mapping[str, Any]]] = {
     "streaming-connection": {"connection_issue": "TooManyConnections"},
     "usage-capped": {"period": "Monthly", "scope": "Product"},
 }
-"""The documented types of problems (platform section 7.1), each with its fields as a fault sets them."""
+"""The documented types of problems, each with its fields as a fault sets them."""
 _PROBLEM_STATUSES: Final[Mapping[str, int]] = {
     "client-disconnected": 503,
     "operational-disconnect": 503,

@@ -1,4 +1,4 @@
-"""Verifies OAuth 1.0a signatures, independently of the SDK (RFC 5849; platform section 5.3).
+"""Verifies OAuth 1.0a signatures, independently of the SDK (RFC 5849).
 
 The base string is built from the request line and the `Host` header as they arrived. A client that
 signs an address other than the one it requests is refused, as by the service.

@@ -238,7 +238,7 @@ _REQUIRED_BY_SLUG: Final[Mapping[str, Sequence[str]]] = {
     "resource-not-found": ("parameter", "value", "resource_id", "resource_type"),
     "resource-unavailable": ("parameter", "resource_id", "resource_type"),
 }
-"""The fields that a problem of a type must have (platform section 7.1)."""
+"""The fields that a problem of a type must have."""
 
 _GENERIC: Final = "about:blank"
 

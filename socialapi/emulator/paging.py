@@ -81,7 +81,7 @@ class Page:
 
     @property
     def meta(self) -> dict[str, Any]:
-        """The `meta` of a page in the platform API (platform section 2.3)."""
+        """The `meta` of a page in the platform API."""
         tokens = {"next_token": self.next_token, "previous_token": self.previous_token}
         return {"result_count": len(self.positions)} | {name: token for name, token in tokens.items() if token}
 

@@ -12,8 +12,8 @@ from socialapi.routes.oauth import APP_ONLY_TOKEN
 from socialapi.routes.route import OAUTH, RateLimit, Route
 
 ASSUMED_OF_OAUTH: Final = (300, 900.0)
-"""The limit of each OAuth endpoint: they are said to be rate limited, without a number (platform
-section 8). That of app-only tokens has another one, with a special code.
+"""The limit of each OAuth endpoint: they are said to be rate limited, without a number. That of
+app-only tokens has another one, with a special code.
 """
 
 

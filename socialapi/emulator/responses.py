@@ -109,21 +109,17 @@ def answer(data: Any, status: int = 200) -> Answer:
 
 
 def data(value: Any, status: int = 200, **beside: Any) -> Answer:
-    """Returns a result of the platform API, with `data` and the fields `beside` it that are not
-    empty (platform section 2.6).
-    """
+    """Returns a result of the platform API, with `data` and the fields `beside` it that are not empty."""
     return answer({"data": value} | {name: each for name, each in beside.items() if each}, status)
 
 
 def ads_data(data: Any, parameters: Mapping[str, Any], **beside: Any) -> Answer:
-    """Returns a result of the advertising API, with the echo of the parameters (section 1) and the
-    fields `beside` it.
-    """
+    """Returns a result of the advertising API, with the echo of the parameters and the fields `beside` it."""
     return answer({"request": {"params": dict(parameters)}, "data": data, **beside})
 
 
 def problem(problem_base_url: str, slug: str, title: str, detail: str, **extra: Any) -> dict[str, Any]:
-    """Returns a problem to be listed next to data or sent in a stream (platform section 7.1)."""
+    """Returns a problem to be listed next to data or sent in a stream."""
     kind = f"{problem_base_url}/{slug}" if slug else "about:blank"
     return {"type": kind, "title": title, "detail": detail, **extra}
 
@@ -193,9 +189,7 @@ _OTHER_TOKEN_CODE: Final = 131
 
 
 def _token_error(refusal: Refusal) -> dict[str, Any]:
-    """Returns the body of a token error. Its codes are integers (platform section 7.1); those other
-    than 89 and 99 are not documented.
-    """
+    """Returns the body of a token error. Its codes are integers; those other than 89 and 99 are not documented."""
     code = refusal.code
     if not isinstance(code, int):
         code = _TOKEN_CODES.get(refusal.status, _OTHER_TOKEN_CODE)

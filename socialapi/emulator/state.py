@@ -23,14 +23,13 @@ REGISTERED_CALLBACK: Final = "https://app.example/callback"
 
 @attrs.define
 class App:
-    """A client app. `bearer_token` is its app-only token (platform section 8).
+    """A client app. `bearer_token` is its app-only token.
 
-    `signs_in` is its sign-in setting: users who granted access before are not asked again (platform
-    section 5.3). `access` bounds what the tokens of its users permit. Programmatic replies are
-    restricted on the self-serve `tier` (platform section 8), and so are stream links unless
-    `stream_webhooks` is on; an app that is not enrolled may use
-    nothing of the platform API but the token endpoints. `names_advertisers` says whether it is one
-    of the apps that may set the `advertiser_user_id` of line items (advertising section 4.4).
+    `signs_in` is its sign-in setting: users who granted access before are not asked again. `access` bounds
+    what the tokens of its users permit. Programmatic replies are restricted on the self-serve `tier`,
+    and so are stream links unless `stream_webhooks` is on; an app that is not enrolled may use nothing
+    of the platform API but the token endpoints. `names_advertisers` says whether it is one of the apps
+    that may set the `advertiser_user_id` of line items.
     """
 
     api_key: str
@@ -96,7 +95,7 @@ class Audience:
 
 @attrs.define
 class DoNotReach:
-    """A do-not-reach list (advertising section 2)."""
+    """A do-not-reach list."""
 
     id: str
     name: str
@@ -157,7 +156,7 @@ class State:
         return next((user for user in self.users.values() if user.username.lower() == wanted), None)
 
     def app_only_token(self, app: App) -> str:
-        """Returns the outstanding app-only token of the app; makes one if there is none (platform section 3.2)."""
+        """Returns the outstanding app-only token of the app; makes one if there is none."""
         if app.bearer_token is None:
             app.tokens_made += 1
             app.bearer_token = derived(f"bearer token {app.api_key} {app.tokens_made}", 104)

@@ -1,4 +1,4 @@
-"""Ad accounts, their apps, features and history (advertising documentation, sections 2 and 4.2)."""
+"""Ad accounts, their apps, features and history."""
 
 import datetime
 from collections.abc import Callable, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Custom audiences, audience permissions and do-not-reach lists (advertising sections 4.7 to 4.10)."""
+"""Custom audiences, audience permissions and do-not-reach lists."""
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -242,7 +242,7 @@ class UploadCounts(Model):
 
 @attrs.define(kw_only=True)
 class DoNotReachList(Model):
-    """A list of people whom no campaign of the account reaches (advertising section 2)."""
+    """A list of people whom no campaign of the account reaches."""
 
     id: str
     name: str | None = None

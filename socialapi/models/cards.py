@@ -1,4 +1,4 @@
-"""Cards: media with a destination, composed of components (creatives sections 2 and 4.2)."""
+"""Cards: media with a destination, composed of components."""
 
 import datetime
 from collections.abc import Iterable, Iterator, Mapping, Sequence

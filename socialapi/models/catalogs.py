@@ -1,4 +1,4 @@
-"""Product catalogs and product sets (catalogs documentation, sections 2, 4.6 and 4.8)."""
+"""Product catalogs and product sets."""
 
 import datetime
 from collections.abc import Iterator, Mapping

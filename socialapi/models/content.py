@@ -1,4 +1,4 @@
-"""Articles, news, community notes and powerstream rules (platform section 4.4).
+"""Articles, news, community notes and powerstream rules.
 
 The documentation gives few details of these. Documented parameters are typed; any others go into
 `extra`. Results keep every field, undocumented ones in `extra`.

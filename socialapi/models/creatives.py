@@ -1,7 +1,4 @@
-"""Account media, the media library, poll and conversation cards, and advertiser posts.
-
-Creatives documentation, section 4.
-"""
+"""Account media, the media library, poll and conversation cards, and advertiser posts."""
 
 import datetime
 from collections.abc import Iterator, Mapping

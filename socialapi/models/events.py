@@ -1,4 +1,4 @@
-"""Events of streams and webhooks, and activity subscriptions (platform sections 4.1, 6 and 7.1)."""
+"""Events of streams and webhooks, and activity subscriptions."""
 
 import datetime
 import warnings
@@ -84,8 +84,9 @@ _SCOPES: Final[Mapping[str, str]] = {
 
 
 def scope_of_event(event_type: str) -> str | None:
-    """Returns the OAuth 2.0 scope that a subscription to an event type needs (platform section 5.4,
-    which names none but `follow.read`); None for types of other groups.
+    """Returns the OAuth 2.0 scope that a subscription to an event type needs; None for types of other groups.
+
+    Only `follow.read` is documented.
     """
     return _SCOPES.get(canonical_event_type(event_type).partition(".")[0])
 
@@ -184,7 +185,7 @@ class DirectMessage(Model):
 
 @attrs.define(kw_only=True)
 class ActivityEvent(Model):
-    """An activity event (platform section 6.2).
+    """An activity event.
 
     `event_type` is the current name of the type, and `wire_type` the name as sent, which may be an
     alias, deprecated or unknown. `event_id` is the first id found at `data.event_uuid`,

@@ -1,4 +1,4 @@
-"""Keyword insights (advertising documentation, section 4.6)."""
+"""Keyword insights."""
 
 import datetime
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Line items, curated categories and the rules about them (advertising sections 4.3 to 4.5)."""
+"""Line items, curated categories and the rules about them."""
 
 import datetime
 from collections.abc import Iterator, Mapping

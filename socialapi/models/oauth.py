@@ -1,4 +1,4 @@
-"""Requests and answers of the token endpoints (platform sections 2.7 and 5.2 to 5.4)."""
+"""Requests and answers of the token endpoints."""
 
 import datetime
 from collections.abc import Iterator, Mapping
@@ -67,7 +67,7 @@ class InvalidatedToken(HoldsSecret, Model):
     access_token: str = attrs.field(repr=False)
 
 
-# OAuth 1.0a in three steps (section 5.3)
+# OAuth 1.0a in three steps
 
 
 @attrs.define(kw_only=True)
@@ -112,7 +112,7 @@ class AccessToken(HoldsSecret, Model):
     screen_name: str | None = None
 
 
-# OAuth 2.0 with PKCE (section 5.4; the shapes are those of RFC 6749 and RFC 7636)
+# OAuth 2.0 with PKCE (the shapes are those of RFC 6749 and RFC 7636)
 
 
 class OAuth2AuthorizeQuery(TypedDict, total=False):

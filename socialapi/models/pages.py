@@ -1,4 +1,4 @@
-"""Pages of collections (platform sections 2.3 and 2.6, advertising section 4.11)."""
+"""Pages of collections."""
 
 import base64
 import json
@@ -206,7 +206,7 @@ class Page(Record, Generic[T]):
 
     @property
     def next_cursor(self) -> str | None:
-        """The same as `next_token`, under its name in the advertising API (section 4.11)."""
+        """The same as `next_token`, under its name in the advertising API."""
         return self.next_token
 
     def arrived_before(self, index: int) -> int:

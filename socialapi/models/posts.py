@@ -1,4 +1,4 @@
-"""Posts, as returned and as created (platform sections 2.4, 2.5 and 4.4)."""
+"""Posts, as returned and as created."""
 
 import datetime
 from collections.abc import Iterator, Mapping

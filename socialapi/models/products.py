@@ -1,4 +1,4 @@
-"""Products of a catalog and their rules (catalogs documentation, section 4.7)."""
+"""Products of a catalog and their rules."""
 
 import datetime
 import re

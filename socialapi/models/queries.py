@@ -1,7 +1,4 @@
-"""Query parameters: fields to select, paging and filters.
-
-Platform documentation, sections 2.6 and 4.3; advertising documentation, section 4.1.
-"""
+"""Query parameters: fields to select, paging and filters."""
 
 import datetime
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -186,7 +183,7 @@ def names_of(argument: str, given: object, listed: Collection[str] = ()) -> tupl
 
 
 MAX_IDS: Final = 200
-"""The most ids of a filter (advertising section 8)."""
+"""The most ids of a filter."""
 
 Count = Annotated[int, Ge(1), Le(1_000)]
 SortBy = Annotated[str, Pattern(r"[a-z_]+-(asc|desc)", "must be an attribute with -asc or -desc, as created_at-desc")]
@@ -236,7 +233,7 @@ class RecordQuery(TypedDict, total=False):
 
 
 def total_or_cursor(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
-    """Yields a broken rule for a total count together with a cursor (advertising section 4.1)."""
+    """Yields a broken rule for a total count together with a cursor."""
     if data.get("with_total_count") and "cursor" in data:
         yield BrokenRule(path="with_total_count", reason="cannot go with cursor", code="EXCLUSIVE_PARAMETERS")
 

@@ -1,4 +1,4 @@
-"""Filtered-stream rules and streaming connections (platform documentation, sections 4.1, 4.4 and 8)."""
+"""Filtered-stream rules and streaming connections."""
 
 import datetime
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ from socialapi.problems import Problem, ServiceError
 
 MAX_RULE_LENGTH: Final = 2_048
 MAX_RULES: Final = 25_000
-"""The most rules of a project (platform section 8)."""
+"""The most rules of a project."""
 
 
 @attrs.define(kw_only=True)
@@ -127,7 +127,7 @@ class EndedConnections(Model):
 
     @classmethod
     def _from_wire(cls, data: Any, read: Callable[..., Any]) -> "EndedConnections":
-        """The answer comes with or without a result per connection (platform section 4.4)."""
+        """The answer comes with or without a result per connection."""
         ended: EndedConnections = read(data, cls)
         if ended.ended_count is None:
             ended.ended_count = ended.successful_kills

@@ -1,4 +1,4 @@
-"""Users (platform documentation, section 2.5)."""
+"""Users."""
 
 import datetime
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Webhook configurations and stream links (platform documentation, sections 2.1 and 2.2)."""
+"""Webhook configurations and stream links."""
 
 import datetime
 from typing import Annotated, Final, Literal, TypedDict, get_args
@@ -59,7 +59,7 @@ class StreamLink(Model):
 
     @property
     def errors(self) -> tuple[Problem | ServiceError, ...]:
-        """The problems in the answer (platform section 2.2); the same as `partial_errors`."""
+        """The problems in the answer; the same as `partial_errors`."""
         return self.partial_errors
 
 
@@ -71,6 +71,6 @@ WebhooksQuery = TypedDict("WebhooksQuery", {"webhook_config.fields": tuple[str, 
 WebhookFailure = Literal[
     "CrcValidationFailed", "UrlValidationFailed", "DuplicateUrlFailed", "WebhookLimitExceeded", "WebhookIdInvalid"
 ]
-"""Why a webhook operation failed (platform section 7.2)."""
+"""Why a webhook operation failed."""
 
 WEBHOOK_FAILURES: Final[tuple[WebhookFailure, ...]] = get_args(WebhookFailure)

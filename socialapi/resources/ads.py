@@ -37,7 +37,7 @@ class Accounts(Resource):
     """The ad accounts that the user can access."""
 
     def list(self, *, start: str | None = None, **query: Unpack[AccountsFilter]) -> Pager[Account]:
-        """Returns the accounts associated with the user (section 4.2).
+        """Returns the accounts associated with the user (`GET accounts`).
 
         `account_ids` selects accounts by id and `q` by the start of their name. `sort_by` is an
         attribute with a direction (`name-asc`), `with_deleted` includes deleted accounts,
@@ -49,14 +49,16 @@ class Accounts(Resource):
         return self._pages(routes.ACCOUNTS, query=query, start=start)
 
     async def get(self, account_id: str | int, **query: Unpack[RecordQuery]) -> Account:
-        """Returns one account, with its `industry_type` (section 4.2).
+        """Returns one account, with its `industry_type` (`GET accounts/:account_id`).
 
         Raises NotFound for a deleted account, unless `with_deleted` is true.
         """
         return await self._call(routes.ACCOUNT, query=query, account_id=account_id)
 
     async def update(self, account_id: str | int, **changes: Unpack[AccountChanges]) -> Account:
-        """Changes the `name` or the `industry_type` of an account. Returns the new record (section 4.2)."""
+        """Changes the `name` or the `industry_type` of an account (`PUT accounts/:account_id`). Returns the
+        new record.
+        """
         return await self._call(routes.ACCOUNT_UPDATE, body=changes, account_id=account_id)
 
 
@@ -64,17 +66,17 @@ class Sandbox(Resource):
     """Test accounts, which exist only on the sandbox host (`Config.ads_sandbox_url`)."""
 
     async def create_account(self) -> Account:
-        """Creates a test account and returns its record (section 4.2). Not repeated if its outcome is unknown."""
+        """Creates a test account and returns its record (`POST accounts`). Not retried if its outcome is unknown."""
         return await self._call(routes.SANDBOX_ACCOUNT_CREATE)
 
     async def delete_account(self, account_id: str | int) -> Account:
-        """Deletes a test account and returns its record, with `deleted` true (section 4.2)."""
+        """Deletes a test account and returns its record, with `deleted` true (`DELETE accounts/:account_id`)."""
         return await self._call(routes.SANDBOX_ACCOUNT_DELETE, account_id=account_id)
 
     async def add_features(
         self, account_id: str | int, feature_keys: FeatureKey | str | Sequence[FeatureKey | str]
     ) -> tuple[str, ...]:
-        """Adds features to a test account. Returns all features it has (section 4.2).
+        """Adds features to a test account (`POST accounts/:account_id/features`). Returns all features it has.
 
         The complete list of keys is not documented, so unknown keys are sent as given.
         """
@@ -85,7 +87,7 @@ class AccountResource(Resource):
     """One account, by id."""
 
     def apps(self, *, start: str | None = None, **query: Unpack[CollectionQuery]) -> Pager[AccountApp]:
-        """Returns the mobile apps of the account (section 4.2).
+        """Returns the mobile apps of the account (`GET accounts/:account_id/account_apps`).
 
         `sort_by` is an attribute with a direction (`os_type-asc`), `with_deleted` includes deleted
         apps, `with_total_count` adds the total to the first page, `count` is the page size (1 to
@@ -94,7 +96,8 @@ class AccountResource(Resource):
         return self._pages(routes.ACCOUNT_APPS, query=query, start=start)
 
     def history(self, *, start: str | None = None, **query: Unpack[HistoryFilter]) -> Pager[HistoryEntry]:
-        """Returns the changes of one entity in a time range: what changed and who changed it (section 4.2).
+        """Returns the changes of one entity in a time range (`GET accounts/:account_id/account_history`):
+        what changed and who changed it.
 
         `entity_type`, `entity_id`, `start_time` and `end_time` are required. The times are aware
         datetimes on a whole hour in UTC; InvalidInput is raised otherwise. `user_id` selects the
@@ -107,7 +110,9 @@ class AccountResource(Resource):
         return self._pages(routes.ACCOUNT_HISTORY, query=query, start=start)
 
     async def features(self, feature_keys: FeatureKey | Sequence[FeatureKey] = ()) -> tuple[str, ...]:
-        """Returns the features that the account has, or those of the given ones that it has (section 4.2)."""
+        """Returns the features that the account has, or those of the given ones that it has
+        (`GET accounts/:account_id/features`).
+        """
         return await self._call(routes.FEATURES, query={"feature_keys": unless_empty(feature_keys)})
 
     @property
@@ -212,7 +217,7 @@ class Ads(Resource):
         return AccountResource(self._session, self._options, account_id=account_id)
 
     def business_categories(self) -> "Pager[BusinessCategory]":
-        """Returns the business categories of advertisers (section 4.3).
+        """Returns the business categories of advertisers (`GET advertiser_business_categories`).
 
         A line item with the objective PREROLL_VIEWS needs one or two of them: pass their
         `iab_categories` as its `categories`.
@@ -231,7 +236,8 @@ class Ads(Resource):
         location: str | None = None,
         negative_keywords: str | Sequence[str] = (),
     ) -> "KeywordInsights":
-        """Returns how many posts contained any of the keywords per DAY or HOUR, and related keywords (section 4.6).
+        """Returns how many posts contained any of the keywords per DAY or HOUR, and related keywords
+        (`GET insights/keywords/search`).
 
         Without `end_time` the range ends now; it spans at most seven days. `location` is the
         targeting value of one country. Posts with any of the `negative_keywords` do not count. Both

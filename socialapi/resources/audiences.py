@@ -1,7 +1,4 @@
-"""Custom audiences, tailored audiences and do-not-reach lists: requests, uploads and syncs.
-
-Advertising documentation, sections 4.7 to 4.10.
-"""
+"""Custom audiences, tailored audiences and do-not-reach lists: requests, uploads and syncs."""
 
 import datetime
 import os
@@ -318,8 +315,8 @@ class CustomAudience(Resource):
         phone_format: PhoneFormat = "auto",
         require_hashed: bool = False,
     ) -> UploadCounts:
-        """Sends up to 2,500 operations in one request, which succeeds or fails as a whole (section
-        4.9).
+        """Sends up to 2,500 operations in one request, which succeeds or fails as a whole
+        (`POST accounts/:account_id/custom_audiences/:custom_audience_id/users`).
 
         Identifiers may be raw or hashed; raw ones are normalised and hashed here. Returns the
         counts, both equal to the number of users sent; a request with other counts is sent again.
@@ -337,7 +334,9 @@ class CustomAudience(Resource):
         )
 
     async def upload(self, records: Records, **options: Unpack[AudienceUploadKeywords]) -> UploadReport:
-        """Uploads any number of rows as a job. Returns a report that accounts for every row (section 4.9).
+        """Uploads any number of rows as a job
+        (`POST accounts/:account_id/custom_audiences/:custom_audience_id/users`). Returns a report that
+        accounts for every row.
 
         `records` is the path of a file (CSV, TSV, JSON Lines, a JSON array or Parquet, optionally
         compressed), a pattern or a list of paths, an open binary file, a table (pandas, Polars,
@@ -360,7 +359,8 @@ class CustomAudience(Resource):
     async def sync(
         self, desired: Records, *, snapshot: str | os.PathLike[str], **options: Unpack[SyncKeywords]
     ) -> SyncReport:
-        """Makes the audience match the desired rows, by additions and removals (section 4.9).
+        """Makes the audience match the desired rows, by additions and removals
+        (`POST accounts/:account_id/custom_audiences/:custom_audience_id/users`).
 
         `desired` is what `upload` accepts, except for operations: every row belongs to the
         audience. `snapshot` is the file of this audience, created by the first sync. It holds a
@@ -393,7 +393,8 @@ class CustomAudience(Resource):
         return await run_lint(self._session, self._destination, records, options)
 
     def targeted(self, *, with_active: bool | None = None, start: str | None = None) -> Pager[TargetingCampaign]:
-        """Returns the campaigns and line items that target the audience (section 4.8).
+        """Returns the campaigns and line items that target the audience
+        (`GET accounts/:account_id/custom_audiences/:custom_audience_id/targeted`).
 
         `with_active=False` also lists line items that cannot be served; they are left out by
         default. `start` is a stored `Pager.position`.
@@ -425,8 +426,8 @@ class DoNotReachListResource(Resource):
         phone_format: PhoneFormat = "auto",
         require_hashed: bool = False,
     ) -> UploadCounts:
-        """Sends up to 2,500 operations in one request, which succeeds or fails as a whole (section
-        4.10).
+        """Sends up to 2,500 operations in one request, which succeeds or fails as a whole
+        (`POST batch/accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id/users`).
 
         Works like `CustomAudience.send`, with e-mail addresses and phone numbers only and without
         `effective_at`. Returns the sums of the counts of all operations.
@@ -442,7 +443,9 @@ class DoNotReachListResource(Resource):
         )
 
     async def upload(self, records: Records, **options: Unpack[UploadKeywords]) -> UploadReport:
-        """Uploads any number of rows as a job. Returns a report that accounts for every row (section 4.10).
+        """Uploads any number of rows as a job
+        (`POST batch/accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id/users`). Returns a report
+        that accounts for every row.
 
         Works like `CustomAudience.upload`, with e-mail addresses and phone numbers only and without
         `effective_at`. `expires_at` is always sent: 13 months after the start of the job by
@@ -457,9 +460,10 @@ class DoNotReachListResource(Resource):
         return await run_lint(self._session, self._destination, records, options)
 
     async def delete(self) -> DoNotReachList:
-        """Deletes the list. Returns its last record, with `deleted` true (section 4.10).
+        """Deletes the list (`DELETE accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id`).
+        Returns its last record, with `deleted` true.
 
-        Raises NotFound if it does not exist or was deleted before. Not repeated if its outcome is
+        Raises NotFound if it does not exist or was deleted before. Not retried if its outcome is
         unknown.
         """
         return await self._call(routes.DO_NOT_REACH_LIST_DELETE)
@@ -480,7 +484,8 @@ class AudiencePermissions(Resource):
     def list(
         self, *, start: str | None = None, **query: Unpack[AudiencePermissionsFilter]
     ) -> Pager[AudiencePermission]:
-        """Returns the permissions of the audience (section 4.7).
+        """Returns the permissions of the audience
+        (`GET accounts/:account_id/tailored_audiences/:tailored_audience_id/permissions`).
 
         `granted_account_ids` or `tailored_audience_permission_ids` select some of them. `sort_by`
         is an attribute with a direction (`created_at-desc`), `with_total_count` adds the total to
@@ -491,17 +496,20 @@ class AudiencePermissions(Resource):
         return self._pages(routes.AUDIENCE_PERMISSIONS, query=query, start=start)
 
     async def create(self, granted_account_id: str | int, permission_level: PermissionLevel) -> AudiencePermission:
-        """Grants another account READ_ONLY or READ_WRITE access. Returns the permission (section
-        4.7).
+        """Grants another account READ_ONLY or READ_WRITE access
+        (`POST accounts/:account_id/tailored_audiences/:tailored_audience_id/permissions`). Returns the
+        permission.
 
         The account must own the audience. Both accounts must belong to one business, or the feature
-        SHARE_AUDIENCE_OUTSIDE_BUSINESS is needed. Not repeated if its outcome is unknown.
+        SHARE_AUDIENCE_OUTSIDE_BUSINESS is needed. Not retried if its outcome is unknown.
         """
         body = {"granted_account_id": granted_account_id, "permission_level": permission_level}
         return await self._call(routes.AUDIENCE_PERMISSION_CREATE, body=body)
 
     async def delete(self, tailored_audience_permission_id: str | int) -> AudiencePermission:
-        """Revokes a permission. Returns its record, with `deleted` true (section 4.7).
+        """Revokes a permission
+        (`DELETE accounts/:account_id/tailored_audiences/:tailored_audience_id/permissions/:tailored_audience_permission_id`).
+        Returns its record, with `deleted` true.
 
         The other account can no longer target the audience in new campaigns. Its running campaigns
         keep the audience but cannot be copied.

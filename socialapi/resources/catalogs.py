@@ -1,4 +1,4 @@
-"""Product catalogs and product sets (catalogs documentation, sections 4.6 and 4.8)."""
+"""Product catalogs and product sets."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ class ProductSets(Resource):
     """The product sets of a catalog: groups of products for ads."""
 
     async def get(self, product_set_id: str | int) -> ProductSet:
-        """Returns one product set (section 4.8).
+        """Returns one product set (`GET product_catalogs/:product_catalog_id/product_sets/:product_set_id`).
 
         `processing_status` says whether the products of a FILTERED set have been determined. `wait`
         returns when they have.
@@ -75,8 +75,8 @@ class ProductSets(Resource):
         filters: AnyFilter | Sequence[AnyFilter] | None = None,
         product_keys: str | int | Sequence[str | int] | None = None,
     ) -> ProductSet:
-        """Creates a MANUAL set of the products with the given keys, or a FILTERED one (section
-        4.8).
+        """Creates a MANUAL set of the products with the given keys, or a FILTERED one
+        (`POST product_catalogs/:product_catalog_id/product_sets`).
 
             await sets.create("Cheap", "FILTERED", filters=[ProductFilter("price", "LESS_THAN", "20 USD")])
 
@@ -107,24 +107,26 @@ class Catalogs(Resource):
     """The product catalogs of users, at most one per user. In early access."""
 
     def list(self, *, user_id: str | int | None = None, start: str | None = None) -> Pager[ProductCatalog]:
-        """Returns the catalogs of the calling user or of `user_id` (section 4.6). `start` is a
+        """Returns the catalogs of the calling user or of `user_id` (`GET product_catalogs`). `start` is a
         stored `Pager.position`.
         """
         query = {"user_id": user_id}
         return self._pages(routes.CATALOGS, query=query, start=start)
 
     async def create(self, name: str, *, user_id: str | int | None = None) -> ProductCatalog:
-        """Creates the catalog of the calling user or of `user_id` (section 4.6). Returns its record.
+        """Creates the catalog of the calling user or of `user_id` (`POST product_catalogs`). Returns its record.
 
-        Not repeated if its outcome is unknown.
+        Not retried if its outcome is unknown.
         """
         body = without_none(name=name, user_id=user_id)
         return await self._call(routes.CATALOG_CREATE, body=body)
 
     async def rename(self, product_catalog_id: str | int, name: str) -> ProductCatalog:
-        """Renames a catalog. Returns the new record (section 4.6)."""
+        """Renames a catalog (`PUT product_catalogs/:product_catalog_id`). Returns the new record."""
         return await self._call(routes.CATALOG_RENAME, body={"name": name}, product_catalog_id=product_catalog_id)
 
     async def delete(self, product_catalog_id: str | int) -> ProductCatalog:
-        """Deletes a catalog and all its products for good. Returns its record (section 4.6)."""
+        """Deletes a catalog and all its products for good (`DELETE product_catalogs/:product_catalog_id`).
+        Returns its record.
+        """
         return await self._call(routes.CATALOG_DELETE, product_catalog_id=product_catalog_id)

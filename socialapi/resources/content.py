@@ -1,4 +1,4 @@
-"""Articles, news, community notes and powerstream rules (platform section 4.4).
+"""Articles, news, community notes and powerstream rules.
 
 The documentation gives few details of these endpoints. Documented parameters are typed. Other
 keywords are sent as given, unless their name is nearly a documented one. Results keep every field.
@@ -37,8 +37,7 @@ class Articles(Resource):
         cover_media: Mapping[str, Any] | None = None,
         **further: Any,
     ) -> Article:
-        """Creates a draft from a title, a rich-text content state and optional cover media (section
-        4.4).
+        """Creates a draft from a title, a rich-text content state and optional cover media (`POST /2/articles/draft`).
 
         Returns the article. Raises InvalidInput for arguments of another type.
         """
@@ -53,7 +52,7 @@ class Articles(Resource):
         return await self._call(routes.ARTICLE_DRAFT, body=body, faults=faults)
 
     async def publish(self, article_id: str | int) -> PublishedArticle:
-        """Publishes a draft. Returns the `post_id` of the resulting post (section 4.4)."""
+        """Publishes a draft (`POST /2/articles/:article_id/publish`). Returns the `post_id` of the resulting post."""
         return await self._call(routes.ARTICLE_PUBLISH, article_id=article_id)
 
 
@@ -63,7 +62,7 @@ class News(Resource):
     def search(
         self, query: str, *, news_fields: Sequence[NewsField | str] = (), start: str | None = None, **further: Any
     ) -> Pager[NewsStory]:
-        """Returns the stories that match a query (section 4.4).
+        """Returns the stories that match a query (`GET /2/news/search`).
 
         `start` is a stored `Pager.position`.
         """
@@ -75,7 +74,7 @@ class News(Resource):
     async def get(
         self, story_id: str | int, *, news_fields: Sequence[NewsField | str] = (), **further: Any
     ) -> NewsStory:
-        """Returns one story (section 4.4)."""
+        """Returns one story (`GET /2/news/:id`)."""
         faults, parameters = _checked(self.get, further, news_fields)
         return await self._call(routes.NEWS_STORY, query=parameters, id=path_id("story_id", story_id), faults=faults)
 
@@ -94,7 +93,7 @@ class Notes(Resource):
     """Community notes."""
 
     async def evaluate(self, *, post_id: str | int | None = None, note_text: str | None = None, **fields: Any) -> Note:
-        """Returns the evaluation of a draft note about a post (section 4.4).
+        """Returns the evaluation of a draft note about a post (`POST /2/evaluate_note`).
 
         The fields are published and not documented. Others are sent as given.
         """
@@ -110,7 +109,7 @@ class Notes(Resource):
         test_mode: bool | None = None,
         **fields: Any,
     ) -> Note:
-        """Submits a note about a post and returns it (section 4.4).
+        """Submits a note about a post and returns it (`POST /2/notes`).
 
         The fields are published and not documented. Others are sent as given. Not repeated if its
         outcome is unknown.
@@ -120,13 +119,13 @@ class Notes(Resource):
         return await self._call(routes.NOTE_SUBMIT, body=body)
 
     def eligible_posts(self, *, fields: Fields | None = None, start: str | None = None, **further: Any) -> Pager[Post]:
-        """Returns the posts on which a note can be written (section 4.4)."""
+        """Returns the posts on which a note can be written (`GET /2/notes/search/posts_eligible_for_notes`)."""
         check_further(self.eligible_posts, further)
         query = {**selected_by(fields), **further}
         return self._pages(routes.NOTES_ELIGIBLE_POSTS, query=query, start=start)
 
     def written(self, *, start: str | None = None, **further: Any) -> Pager[Note]:
-        """Returns the notes that the caller has written (section 4.4)."""
+        """Returns the notes that the caller has written (`GET /2/notes/search/notes_written`)."""
         check_further(self.written, further)
         return self._pages(routes.NOTES_WRITTEN, query=further, start=start)
 
@@ -135,6 +134,6 @@ class Powerstream(Resource):
     """Powerstream, a dedicated stream instance."""
 
     def rules(self, *, start: str | None = None, **further: Any) -> Pager[PowerstreamRule]:
-        """Returns the rules of the instance (section 4.4)."""
+        """Returns the rules of the instance (`GET /2/powerstream/rules`)."""
         check_further(self.rules, further)
         return self._pages(routes.POWERSTREAM_RULES, query=further, start=start)

@@ -1,4 +1,4 @@
-"""Account media, the media library, cards and advertiser posts (creatives documentation, section 4)."""
+"""Account media, the media library, cards and advertiser posts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
@@ -31,18 +31,22 @@ class AccountMediaResource(Resource):
     """The account media of an account."""
 
     def list(self, *, start: str | None = None, **query: Unpack[AccountMediaFilter]) -> Pager[AccountMedia]:
-        """Returns the account media, all or those selected by ids or types (section 4.1).
+        """Returns the account media, all or those selected by ids or types (`GET accounts/:account_id/account_media`).
 
         `start` is a stored `Pager.position`.
         """
         return self._pages(routes.ACCOUNT_MEDIA, query=query, start=start)
 
     async def get(self, account_media_id: str | int, **query: Unpack[RecordQuery]) -> AccountMedia:
-        """Returns one account media object (section 4.1). Raises NotFound if it does not exist."""
+        """Returns one account media object (`GET accounts/:account_id/account_media/:account_media_id`).
+        Raises NotFound if it does not exist.
+        """
         return await self._call(routes.ACCOUNT_MEDIUM, query=query, account_media_id=account_media_id)
 
     async def delete(self, account_media_id: str | int) -> AccountMedia:
-        """Deletes an account media object. Returns its record, with `deleted` true (section 4.1)."""
+        """Deletes an account media object (`DELETE accounts/:account_id/account_media/:account_media_id`).
+        Returns its record, with `deleted` true.
+        """
         return await self._call(routes.ACCOUNT_MEDIUM_DELETE, account_media_id=account_media_id)
 
 
@@ -50,7 +54,8 @@ class MediaLibrary(Resource):
     """The media library of an account."""
 
     def list(self, *, start: str | None = None, **query: Unpack[MediaLibraryQuery]) -> Pager[LibraryMedia]:
-        """Returns the media, all or those of a type, or those with a term in one of their texts (section 4.3).
+        """Returns the media, all or those of a type, or those with a term in one of their texts
+        (`GET accounts/:account_id/media_library`).
 
         The term is looked for in name, title, file name and description. `start` is a stored
         `Pager.position`.
@@ -58,20 +63,23 @@ class MediaLibrary(Resource):
         return self._pages(routes.MEDIA_LIBRARY, query=query, start=start)
 
     async def get(self, media_key: str) -> LibraryMedia:
-        """Returns one media object (section 4.3). Raises NotFound if it does not exist."""
+        """Returns one media object (`GET accounts/:account_id/media_library/:media_key`). Raises NotFound
+        if it does not exist.
+        """
         return await self._call(routes.LIBRARY_MEDIA, media_key=media_key)
 
     async def add(self, media_key: str, **about: Unpack[LibraryMediaChanges]) -> LibraryMedia:
-        """Adds a media object that was uploaded with a media category. Returns its record (section
-        4.3).
+        """Adds a media object that was uploaded with a media category
+        (`POST accounts/:account_id/media_library`). Returns its record.
 
         An object of the category AMPLIFY_VIDEO then also appears among the account media, as
-        PREROLL. Not repeated if its outcome is unknown.
+        PREROLL. Not retried if its outcome is unknown.
         """
         return await self._call(routes.LIBRARY_MEDIA_ADD, body={"media_key": media_key, **about})
 
     async def update(self, media_key: str, **changes: Unpack[LibraryMediaChanges]) -> LibraryMedia:
-        """Changes the metadata of a media object. Returns the new record (section 4.3).
+        """Changes the metadata of a media object (`PUT accounts/:account_id/media_library/:media_key`).
+        Returns the new record.
 
         Title and description are shown under a video only if a post is created with `video_title`
         and `video_description`.
@@ -79,7 +87,9 @@ class MediaLibrary(Resource):
         return await self._call(routes.LIBRARY_MEDIA_UPDATE, body=changes, media_key=media_key)
 
     async def delete(self, media_key: str) -> LibraryMedia:
-        """Deletes a media object. Returns its record, with `deleted` true (section 4.3)."""
+        """Deletes a media object (`DELETE accounts/:account_id/media_library/:media_key`). Returns its
+        record, with `deleted` true.
+        """
         return await self._call(routes.LIBRARY_MEDIA_DELETE, media_key=media_key)
 
 
@@ -92,14 +102,14 @@ class Cards(Resource):
     """The cards of an account, composed of components."""
 
     def list(self, *, start: str | None = None, **query: Unpack[CardsQuery]) -> Pager[Card]:
-        """Returns the cards made by `create` (section 4.2).
+        """Returns the cards made by `create` (`GET accounts/:account_id/cards`).
 
         `include_legacy_cards` adds cards of older kinds. `start` is a stored `Pager.position`.
         """
         return self._pages(routes.CARDS, query=query, start=start)
 
     async def get(self, card_id: str | int, **query: Unpack[RecordQuery]) -> Card:
-        """Returns one card (section 4.2). Raises NotFound if it does not exist."""
+        """Returns one card (`GET accounts/:account_id/cards/:card_id`). Raises NotFound if it does not exist."""
         return await self._call(routes.CARD, query=query, card_id=card_id)
 
     async def create(
@@ -109,14 +119,14 @@ class Cards(Resource):
         components: Components | None = None,
         slides: Sequence[Components] | None = None,
     ) -> Card:
-        """Creates a card from components, in the order in which they are shown (section 4.2).
+        """Creates a card from components, in the order in which they are shown (`POST accounts/:account_id/cards`).
 
             await cards.create("Boots", components=[CardMedia("3_17"), Details("All boots", Website("https://…"))])
 
         A carousel whose slides lead to different places is made of `slides`, each with its own
         components. A card has one component with media (`CardMedia`, `SwipeableMedia`) and one with
         a destination (`Details` for a website, `Button` for an app). Returns the card. Raises
-        InvalidInput with every broken rule. Not repeated if its outcome is unknown.
+        InvalidInput with every broken rule. Not retried if its outcome is unknown.
         """
         body = without_none(name=name, components=components, slides=slides)
         return await self._call(routes.CARD_CREATE, body=body)
@@ -129,12 +139,15 @@ class Cards(Resource):
         components: Components | Unset = UNSET,
         slides: Sequence[Components] | Unset = UNSET,
     ) -> Card:
-        """Replaces the given parts of a card, each as a whole. Returns the new record (section 4.2)."""
+        """Replaces the given parts of a card, each as a whole (`PUT accounts/:account_id/cards/:card_id`).
+        Returns the new record.
+        """
         body = {"name": name, "components": components, "slides": slides}
         return await self._call(routes.CARD_UPDATE, body=body, card_id=card_id)
 
     async def delete_image_conversation(self, card_id: str | int) -> Card:
-        """Deletes an image conversation card and returns its record (section 4.2).
+        """Deletes an image conversation card and returns its record
+        (`DELETE accounts/:account_id/cards/image_conversation/:card_id`).
 
         Cards of other kinds cannot be deleted.
         """
@@ -145,21 +158,24 @@ class PollCards(Resource):
     """The poll cards of an account. They cannot be changed after creation."""
 
     def list(self, *, start: str | None = None, **query: Unpack[PollCardsFilter]) -> Pager[PollCard]:
-        """Returns the poll cards, all or those with the given ids or names that begin with `q` (section 4.4).
+        """Returns the poll cards, all or those with the given ids or names that begin with `q`
+        (`GET accounts/:account_id/cards/poll`).
 
         `start` is a stored `Pager.position`.
         """
         return self._pages(routes.POLL_CARDS, query=query, start=start)
 
     async def get(self, card_id: str | int, **query: Unpack[RecordQuery]) -> PollCard:
-        """Returns one poll card (section 4.4). Raises NotFound if it does not exist."""
+        """Returns one poll card (`GET accounts/:account_id/cards/poll/:card_id`). Raises NotFound if it
+        does not exist.
+        """
         return await self._call(routes.POLL_CARD, query=query, card_id=card_id)
 
     async def create(self, **poll: Unpack[PollCardFields]) -> PollCard:
-        """Creates a poll of two to four choices, open for `duration_in_minutes` from now (section
-        4.4).
+        """Creates a poll of two to four choices, open for `duration_in_minutes` from now
+        (`POST accounts/:account_id/cards/poll`).
 
-        Returns the card. Raises InvalidInput with every broken rule. Not repeated if its outcome is
+        Returns the card. Raises InvalidInput with every broken rule. Not retried if its outcome is
         unknown.
         """
         return await self._call(routes.POLL_CARD_CREATE, body=poll)
@@ -171,19 +187,22 @@ class VideoConversationCards(Resource):
     def list(
         self, *, start: str | None = None, **query: Unpack[VideoConversationCardsFilter]
     ) -> Pager[VideoConversationCard]:
-        """Returns the cards, all or those with the given ids or names that begin with `q` (section
-        4.5).
+        """Returns the cards, all or those with the given ids or names that begin with `q`
+        (`GET accounts/:account_id/cards/video_conversation`).
 
         `start` is a stored `Pager.position`.
         """
         return self._pages(routes.VIDEO_CONVERSATION_CARDS, query=query, start=start)
 
     async def get(self, card_id: str | int, **query: Unpack[RecordQuery]) -> VideoConversationCard:
-        """Returns one card (section 4.5). Raises NotFound if it does not exist."""
+        """Returns one card (`GET accounts/:account_id/cards/video_conversation/:card_id`). Raises NotFound
+        if it does not exist.
+        """
         return await self._call(routes.VIDEO_CONVERSATION_CARD, query=query, card_id=card_id)
 
     async def create(self, **card: Unpack[VideoConversationCardFields]) -> VideoConversationCard:
-        """Creates a card with a title, a second call to action, or both (section 4.5).
+        """Creates a card with a title, a second call to action, or both
+        (`POST accounts/:account_id/cards/video_conversation`).
 
         Every call to action but the first needs its text. Returns the card. Not repeated if its
         outcome is unknown.
@@ -193,7 +212,7 @@ class VideoConversationCards(Resource):
     async def update(
         self, card_id: str | int, **changes: Unpack[VideoConversationCardChanges]
     ) -> VideoConversationCard:
-        """Changes a card. Returns the new record (section 4.5)."""
+        """Changes a card (`PUT accounts/:account_id/cards/video_conversation/:card_id`). Returns the new record."""
         return await self._call(routes.VIDEO_CONVERSATION_CARD_UPDATE, body=changes, card_id=card_id)
 
 
@@ -201,8 +220,8 @@ class AdvertiserPosts(Resource):
     """Posts that belong to an ad account."""
 
     async def create(self, **post: Unpack[AdvertiserPostFields]) -> AdvertiserPost:
-        """Creates a post in the name of an advertiser, by default one shown only as an ad (section
-        4.5).
+        """Creates a post in the name of an advertiser, by default one shown only as an ad
+        (`POST accounts/:account_id/tweet`).
 
         `as_user_id` is a user who has granted the caller access to the account. The post has a
         text, media, or both: up to four images, one GIF, or one video. Returns the post. Not
@@ -211,5 +230,7 @@ class AdvertiserPosts(Resource):
         return await self._call(routes.ADVERTISER_POST_CREATE, body=post)
 
     async def rename(self, tweet_id: str | int, name: str) -> AdvertiserPost:
-        """Renames a post in the account; a name has up to 80 characters. Returns the post (section 4.5)."""
+        """Renames a post in the account; a name has up to 80 characters
+        (`PUT accounts/:account_id/tweets/:tweet_id/name`). Returns the post.
+        """
         return await self._call(routes.ADVERTISER_POST_RENAME, body={"name": name}, tweet_id=tweet_id)

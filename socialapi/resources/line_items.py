@@ -1,4 +1,4 @@
-"""Line items and curated categories (advertising documentation, sections 4.3 to 4.5)."""
+"""Line items and curated categories."""
 
 import itertools
 import re
@@ -40,7 +40,7 @@ class LineItems(Resource):
         budget_optimization: BudgetOptimization | None = None,
         **further: Unpack[LineItemChanges],
     ) -> LineItem:
-        """Changes a line item and returns its new record (section 4.4).
+        """Changes a line item and returns its new record (`PUT accounts/:account_id/line_items/:line_item_id`).
 
         No endpoint reads a line item: a call without changes returns its record. Changes are
         keywords, or a `LineItemChanges`; None clears a value. A bid is ignored with the strategy
@@ -85,10 +85,11 @@ class LineItems(Resource):
         path_id("line_item_id", line_item_id)
 
     async def delete(self, line_item_id: str | int) -> LineItem:
-        """Deletes a line item for good. Returns its record, with `deleted` true (section 4.4).
+        """Deletes a line item for good (`DELETE accounts/:account_id/line_items/:line_item_id`). Returns
+        its record, with `deleted` true.
 
         Its promoted posts are not deleted, but appear only in reads with `with_deleted` afterwards.
-        Raises NotFound if it was deleted before. Not repeated if its outcome is unknown.
+        Raises NotFound if it was deleted before. Not retried if its outcome is unknown.
         """
         return await self._call(routes.LINE_ITEM_DELETE, line_item_id=line_item_id)
 
@@ -103,8 +104,8 @@ class CuratedCategories(Resource):
         count: int | None = None,
         start: str | None = None,
     ) -> Pager[CuratedCategory]:
-        """Returns the curated categories, all or those available in one of `country_codes` (section
-        4.3).
+        """Returns the curated categories, all or those available in one of `country_codes`
+        (`GET accounts/:account_id/curated_categories`).
 
         Every page has the `total_count`. `count` is the page size (1 to 1,000), and `start` is a
         stored `Pager.position`. The documentation describes no request parameter other than
@@ -114,7 +115,10 @@ class CuratedCategories(Resource):
         return self._pages(routes.CURATED_CATEGORIES, query=query, start=start)
 
     async def get(self, curated_category_id: str | int) -> CuratedCategory:
-        """Returns one curated category (section 4.3). Raises NotFound if it does not exist."""
+        """Returns one curated category
+        (`GET accounts/:account_id/curated_categories/:curated_category_id`). Raises NotFound if it does not
+        exist.
+        """
         return await self._call(routes.CURATED_CATEGORY, curated_category_id=curated_category_id)
 
 
@@ -122,7 +126,7 @@ class LineItemCuratedCategories(Resource):
     """The pairs of a line item and a curated category beside which it runs."""
 
     def list(self, *, start: str | None = None, **query: Unpack[CollectionQuery]) -> Pager[LineItemCuratedCategory]:
-        """Returns all pairs of the account (section 4.5).
+        """Returns all pairs of the account (`GET accounts/:account_id/line_item_curated_categories`).
 
         `sort_by` is an attribute with a direction (`created_at-desc`), `with_deleted` includes
         deleted pairs, `with_total_count` adds the total to the first page, `count` is the page size
@@ -133,14 +137,17 @@ class LineItemCuratedCategories(Resource):
     async def get(
         self, line_item_curated_category_id: str | int, **query: Unpack[RecordQuery]
     ) -> LineItemCuratedCategory:
-        """Returns one pair (section 4.5). Raises NotFound for a deleted one, unless `with_deleted` is true."""
+        """Returns one pair
+        (`GET accounts/:account_id/line_item_curated_categories/:line_item_curated_category_id`). Raises
+        NotFound for a deleted one, unless `with_deleted` is true.
+        """
         return await self._call(
             routes.LINE_ITEM_CURATED_CATEGORY, query=query, line_item_curated_category_id=line_item_curated_category_id
         )
 
     async def create(self, line_item_id: str | int, curated_category_id: str | int) -> LineItemCuratedCategory:
-        """Pairs a line item with a curated category and returns the pair (section 4.5). Not
-        repeated if its outcome is unknown.
+        """Pairs a line item with a curated category and returns the pair
+        (`POST accounts/:account_id/line_item_curated_categories`). Not retried if its outcome is unknown.
         """
         body = {"line_item_id": line_item_id, "curated_category_id": curated_category_id}
         return await self._call(routes.LINE_ITEM_CURATED_CATEGORY_CREATE, body=body)
@@ -148,7 +155,10 @@ class LineItemCuratedCategories(Resource):
     async def update(
         self, line_item_curated_category_id: str | int, **changes: Unpack[LineItemCuratedCategoryChanges]
     ) -> LineItemCuratedCategory:
-        """Changes the `line_item_id` or `curated_category_id` of a pair. Returns the new record (section 4.5)."""
+        """Changes the `line_item_id` or `curated_category_id` of a pair
+        (`PUT accounts/:account_id/line_item_curated_categories/:line_item_curated_category_id`). Returns
+        the new record.
+        """
         return await self._call(
             routes.LINE_ITEM_CURATED_CATEGORY_UPDATE,
             body=changes,
@@ -156,7 +166,10 @@ class LineItemCuratedCategories(Resource):
         )
 
     async def delete(self, line_item_curated_category_id: str | int) -> LineItemCuratedCategory:
-        """Deletes a pair. Returns its record, with `deleted` true (section 4.5)."""
+        """Deletes a pair
+        (`DELETE accounts/:account_id/line_item_curated_categories/:line_item_curated_category_id`). Returns
+        its record, with `deleted` true.
+        """
         return await self._call(
             routes.LINE_ITEM_CURATED_CATEGORY_DELETE, line_item_curated_category_id=line_item_curated_category_id
         )

@@ -1,4 +1,4 @@
-"""Sign-in by OAuth 1.0a and OAuth 2.0, and app-only tokens (platform documentation, section 5)."""
+"""Sign-in by OAuth 1.0a and OAuth 2.0, and app-only tokens."""
 
 import base64
 import hashlib
@@ -82,11 +82,11 @@ OUT_OF_BAND: Final = "oob"
 """The callback value for PIN mode."""
 
 DOCUMENTED_SCOPES: Final = ("tweet.read", "tweet.write", "users.read")
-"""The scopes needed to write (section 5.4). The full list of scopes is not documented."""
+"""The scopes needed to write. The full list of scopes is not documented."""
 
 
 class OAuth(Resource):
-    """The token endpoints (platform section 5).
+    """The token endpoints.
 
     Calls fetch the tokens they need by themselves. These methods manage tokens and sign users in:
     by OAuth 1.0a with `request_token`, `authorize_url` and `access_token`, by OAuth 2.0 with
@@ -94,7 +94,7 @@ class OAuth(Resource):
     """
 
     async def app_only_token(self) -> AppOnlyToken:
-        """Returns the app's bearer token, from the cache or the service (section 5.2).
+        """Returns the app's bearer token, from the cache or the service (`POST /oauth2/token`).
 
         Raises Forbidden with code 99 if it was requested too often; for the next minute it is
         raised again without a request.
@@ -103,9 +103,10 @@ class OAuth(Resource):
         return AppOnlyToken(access_token=token, token_type="bearer")  # noqa: S106  # a kind, no secret
 
     async def invalidate_app_only_token(self) -> InvalidatedToken:
-        """Invalidates the app's token, here and at the service. The next call fetches another one (section 5.2).
+        """Invalidates the app's token, here and at the service (`POST /oauth2/invalidate_token`). The next
+        call fetches another one.
 
-        Returns the token that was invalidated. Not repeated if its outcome is unknown: a second
+        Returns the token that was invalidated. Not retried if its outcome is unknown: a second
         request could invalidate the token's replacement.
         """
         app = self._session.authenticators.app()
@@ -121,12 +122,12 @@ class OAuth(Resource):
             # the service returns it again.
             await app.forget(token)
 
-    # OAuth 1.0a in three steps (section 5.3)
+    # OAuth 1.0a in three steps
 
     async def request_token(
         self, callback: str, *, access_type: Literal["read", "write"] | None = None
     ) -> RequestToken:
-        """Starts a sign-in: the first step of OAuth 1.0a (section 5.3). Returns the request token.
+        """Starts a sign-in (`POST /oauth/request_token`): the first step of OAuth 1.0a. Returns the request token.
 
         Needs the app's key (AppOnly or OAuth1). `callback` is a URL registered for the app, or
         `oob` to show the user a PIN. `access_type` lowers the access that the app requests. Raises
@@ -151,7 +152,7 @@ class OAuth(Resource):
         force_login: bool | None = None,
         screen_name: str | None = None,
     ) -> str:
-        """Returns the URL of the page on which the user allows access (section 5.3).
+        """Returns the URL of the page on which the user allows access (`GET /oauth/authorize`).
 
         This is the second step, and the one required for desktop apps. `force_login` asks for the
         password even if the user is signed in; `screen_name` prefills the user name. Sends nothing.
@@ -165,7 +166,7 @@ class OAuth(Resource):
         force_login: bool | None = None,
         screen_name: str | None = None,
     ) -> str:
-        """Returns the URL of the page on which the user signs in with the service (section 5.3).
+        """Returns the URL of the page on which the user signs in with the service (`GET /oauth/authenticate`).
 
         Works like `authorize_url`, except that users who allowed access before are not asked again
         if the app has its sign-in setting enabled. Sends nothing.
@@ -173,7 +174,8 @@ class OAuth(Resource):
         return self._sign_in_url(routes.AUTHENTICATE, request_token, force_login, screen_name)
 
     async def access_token(self, token: RequestToken | str, verifier: str) -> AccessToken:
-        """Returns the user's token and secret: the third step (section 5.3). Not repeated if its outcome is unknown.
+        """Returns the user's token and secret (`POST /oauth/access_token`): the third step. Not repeated if
+        its outcome is unknown.
 
         `token` is the result of `request_token`, or the `oauth_token` in the callback. `verifier`
         comes with the callback, or is the PIN. If another process started the sign-in, pass its
@@ -194,10 +196,10 @@ class OAuth(Resource):
         return result
 
     async def invalidate_token(self) -> InvalidatedToken:
-        """Invalidates the user's OAuth 1.0a token of this client (section 5.3).
+        """Invalidates the user's OAuth 1.0a token of this client (`POST /1.1/oauth/invalidate_token`).
 
         Returns the token that was invalidated. Later calls with it raise Unauthorized with code 89.
-        Not repeated if its outcome is unknown.
+        Not retried if its outcome is unknown.
         """
         user = self._session.authenticators.user()
         return await self._call(routes.INVALIDATE_TOKEN, authenticator=user)
@@ -216,7 +218,7 @@ class OAuth(Resource):
     def _url(self, route: Route[Any], query: Mapping[str, Any]) -> str:
         return self._session.plan(route).request(route.at(), query, None, self._session.now).url
 
-    # OAuth 2.0 with PKCE (section 5.4)
+    # OAuth 2.0 with PKCE
 
     def authorization_url(
         self,
@@ -226,7 +228,7 @@ class OAuth(Resource):
         scopes: Sequence[str] = DOCUMENTED_SCOPES,
         state: str | None = None,
     ) -> OAuth2SignIn:
-        """Starts a sign-in by OAuth 2.0 with PKCE (section 5.4).
+        """Starts a sign-in by OAuth 2.0 with PKCE (`GET /2/oauth2/authorize`).
 
         Returns the URL of the page to open and the values to keep. `redirect_uri` must be
         registered for the app. `state` is random unless given; the page sends it back. Sends
@@ -250,10 +252,10 @@ class OAuth(Resource):
     async def exchange_code(
         self, code: str, *, client_id: str, redirect_uri: str, code_verifier: str, client_secret: str | None = None
     ) -> OAuth2Token:
-        """Returns the user's tokens for the code that the page sent back (section 5.4).
+        """Returns the user's tokens for the code that the page sent back (`POST /2/oauth2/token`).
 
         `expires_in` is in seconds. Use the code only if the `state` beside it is the one of the
-        sign-in. Not repeated if its outcome is unknown, because a code can be used once. Raises
+        sign-in. Not retried if its outcome is unknown, because a code can be used once. Raises
         Unauthorized if it was used, has expired, or belongs to another sign-in.
         """
         code, code_verifier, client_secret = hidden(code), hidden(code_verifier), hidden(client_secret)
@@ -267,10 +269,10 @@ class OAuth(Resource):
         return await self._user_tokens(body, client_secret, CODE_ADVICE)
 
     async def refresh(self, refresh_token: str, *, client_id: str, client_secret: str | None = None) -> OAuth2Token:
-        """Returns new tokens for a refresh token (section 5.4).
+        """Returns new tokens for a refresh token (`POST /2/oauth2/token`).
 
         The service may replace the refresh token: store both before using them. An `OAuth2User`
-        credential with a refresh token does this by itself. Not repeated if its outcome is unknown.
+        credential with a refresh token does this by itself. Not retried if its outcome is unknown.
         Raises Unauthorized if the refresh token is no longer valid.
         """
         refresh_token, client_secret = hidden(refresh_token), hidden(client_secret)

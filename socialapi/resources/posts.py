@@ -1,4 +1,4 @@
-"""Posts (platform documentation, sections 4.3 and 4.4)."""
+"""Posts."""
 
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ class Posts(Resource):
     """Reading and creating posts."""
 
     async def lookup(self, ids: str | int | Iterable[str | int], *, fields: Fields | None = None) -> Page[Post]:
-        """Returns posts by id, in the order of the ids and without repetitions (section 4.3).
+        """Returns posts by id, in the order of the ids and without repetitions (`GET /2/tweets`).
 
         Ids that do not exist are in `errors`. More than 100 ids are split into several requests,
         whose answers are merged. Raises InvalidInput if no id is given, and ApiError with the
@@ -69,7 +69,7 @@ class Posts(Resource):
         fields: Fields | None = None,
         start: str | None = None,
     ) -> Pager[Post]:
-        """Returns a user's posts, newest first (section 4.3).
+        """Returns a user's posts, newest first (`GET /2/users/:id/tweets`).
 
         `max_results` (5 to 100) is the page size. `pagination_token` starts at the page of that
         token, and `start` after the item of a stored `Pager.position`. Posts are those from
@@ -97,13 +97,13 @@ class Posts(Resource):
         return self._pages(routes.USER_POSTS, query=query, start=start, faults=faults, id=known_id or "0")
 
     async def create(self, draft: PostDraft | Mapping[str, Any] | str) -> Post:
-        """Creates a post in the name of the user and returns it with its id (section 4.4).
+        """Creates a post in the name of the user and returns it with its id (`POST /2/tweets`).
 
         `draft` is a `PostDraft`, a mapping with its fields, or the text. Raises InvalidInput for a
         text of more than 25,000 characters, and for a key of a mapping that is nearly a known field;
         other unknown fields are sent as given. Raises Forbidden if the user may not reply (the author
         of the other post must have mentioned or quoted them) or may not edit (own posts of the last
-        hour, premium authors only). Not repeated if its outcome is unknown.
+        hour, premium authors only). Not retried if its outcome is unknown.
         """
         check_argument("draft", PostDraft | Mapping | str, draft)
         body = {"text": draft} if isinstance(draft, str) else draft

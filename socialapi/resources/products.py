@@ -1,4 +1,4 @@
-"""The products of a catalog (catalogs documentation, section 4.7)."""
+"""The products of a catalog."""
 
 import datetime
 import os
@@ -140,7 +140,7 @@ class Products(Resource):
     """The products of a catalog."""
 
     def list(self, *, start: str | None = None, **query: Unpack[ProductsQuery]) -> Pager[StoredProduct]:
-        """Returns the products (section 4.7).
+        """Returns the products (`GET product_catalogs/:product_catalog_id/products`).
 
         Of an item group only the product submitted first is returned, unless `item_group_key`
         selects the group. `start` is a stored `Pager.position`.
@@ -150,7 +150,8 @@ class Products(Resource):
     async def put(
         self, products: Product | Mapping[str, Any] | Iterable[Product | Mapping[str, Any]]
     ) -> Items[ProductResult]:
-        """Creates or updates up to 25 products, by id, in one request (section 4.7).
+        """Creates or updates up to 25 products, by id, in one request
+        (`PUT product_catalogs/:product_catalog_id/products`).
 
         Returns one result per product: its `status`, and the service's errors and warnings. Raises
         InvalidInput with every broken rule, by product and field, before anything is sent. A
@@ -163,7 +164,8 @@ class Products(Resource):
         return Items.of(results.products_response, results.partial_errors)
 
     async def upsert(self, products: Records, **options: Unpack[UpsertKeywords]) -> UpsertReport:
-        """Loads any number of products as a job. Returns a report that accounts for every one (section 4.7).
+        """Loads any number of products as a job (`PUT product_catalogs/:product_catalog_id/products`).
+        Returns a report that accounts for every one.
 
         `products` is a path, a pattern, a list of these or an open binary file (CSV, TSV, JSON
         Lines, a JSON array, RSS or Atom, each optionally compressed with gzip or Zstandard;
@@ -205,10 +207,10 @@ class Products(Resource):
         return await lint_products(products, now=self._session.now(), network=self._session.network, **right)
 
     async def delete(self, product_keys: str | int | Sequence[str | int]) -> Items[ProductDeletion]:
-        """Deletes the products with the given keys for good (section 4.7).
+        """Deletes the products with the given keys for good (`DELETE product_catalogs/:product_catalog_id/products`).
 
         Returns one result per product: its `product_key`, or `failed_product_key` and a `message`.
-        Not repeated if its outcome is unknown.
+        Not retried if its outcome is unknown.
         """
         body = {"product_keys": product_keys}
         results = await self._call(routes.PRODUCTS_DELETE, body=body)

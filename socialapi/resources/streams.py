@@ -1,7 +1,4 @@
-"""Stream rules, persistent streams, activity subscriptions and connections.
-
-Platform documentation, sections 4.1, 4.4, 6 and 8.
-"""
+"""Stream rules, persistent streams, activity subscriptions and connections."""
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -254,7 +251,8 @@ class FilteredStream(_Streaming):
     """The app's filtered stream and its rules."""
 
     async def link(self, webhook_id: str | int, *, fields: Fields | None = None) -> StreamLink:
-        """Links the stream to a webhook, which then receives the matching posts with these fields (section 4.1).
+        """Links the stream to a webhook, which then receives the matching posts with these fields
+        (`POST /2/tweets/search/webhooks/:webhook_id`).
 
         Returns whether the link is `provisioned`, and the problems beside it. Not repeated if its
         outcome is unknown.
@@ -272,7 +270,7 @@ class FilteredStream(_Streaming):
         event_id_paths: str | Sequence[str] | None = None,
         **further: Any,
     ) -> Stream[MatchedPost]:
-        """Returns the stream of posts that match the app's rules, with these fields (section 4.1).
+        """Returns the stream of posts that match the app's rules, with these fields (`GET /2/tweets/search/stream`).
 
             async with client.filtered_stream.connect(Fields(post=["author_id"])) as posts:
                 async for post in posts: ...
@@ -297,7 +295,7 @@ class FilteredStream(_Streaming):
     def rules(
         self, *, ids: str | int | Iterable[str | int] | None = None, start: str | None = None
     ) -> Pager[StreamRule]:
-        """Returns the app's rules, or those with the given ids (section 4.1).
+        """Returns the app's rules, or those with the given ids (`GET /2/tweets/search/stream/rules`).
 
         `start` is a stored `Pager.position`. Raises InvalidInput for an invalid id.
         """
@@ -305,7 +303,8 @@ class FilteredStream(_Streaming):
         return self._pages(routes.STREAM_RULES, query=query, start=start)
 
     async def add_rules(self, *rules: "AnyRule | Iterable[AnyRule]", dry_run: bool = False) -> Page[StreamRule]:
-        """Adds rules of up to 2,048 characters, given one by one or as iterables (sections 4.1 and 8).
+        """Adds rules of up to 2,048 characters, given one by one or as iterables
+        (`POST /2/tweets/search/stream/rules`).
 
         `dry_run` only tests them. The returned page holds the rules added, its `errors` the
         problems of the others (duplicate, invalid, noncompliant or over the cap), and
@@ -318,7 +317,8 @@ class FilteredStream(_Streaming):
     async def delete_rules(
         self, *ids: str | int | Iterable[str | int], values: str | Iterable[str] = (), dry_run: bool = False
     ) -> Page[StreamRule]:
-        """Deletes the rules with the given ids, one by one or as iterables, or with the given values (section 4.1).
+        """Deletes the rules with the given ids, one by one or as iterables, or with the given values
+        (`POST /2/tweets/search/stream/rules`).
 
         `meta["summary"]` of the returned page counts them. `dry_run` only tests the request. Raises
         InvalidInput if there are neither ids nor values.
@@ -338,7 +338,8 @@ class FilteredStream(_Streaming):
     async def ensure_rules(
         self, wanted: AnyRule | Iterable[AnyRule], *, remove_others: bool = False
     ) -> tuple[StreamRule, ...]:
-        """Adds the missing rules and returns all rules in their final state (sections 4.1 and 8).
+        """Adds the missing rules and returns all rules in their final state
+        (`GET /2/tweets/search/stream/rules`, `POST /2/tweets/search/stream/rules`).
 
         Call it at every start: existing rules stay as they are. Rules are compared by value and
         tag; no tag equals an empty one. A rule that the service calls a duplicate is there, even if
@@ -377,7 +378,7 @@ class Activity(_Streaming):
         event_id_paths: str | Sequence[str] | None = None,
         **further: Any,
     ) -> Stream[ActivityEvent]:
-        """Returns the stream of subscribed activity events (sections 4.4 and 6.2).
+        """Returns the stream of subscribed activity events (`GET /2/activity/stream`).
 
             async with client.activity.stream() as events:
                 async for event in events: ...
@@ -402,7 +403,7 @@ class Activity(_Streaming):
         direction: Direction | None = None,
         **further: Any,
     ) -> Subscription:
-        """Subscribes to events of a type and returns the subscription (section 6.2).
+        """Subscribes to events of a type and returns the subscription (`POST /2/activity/subscriptions`).
 
         The events are those of the user with `user_id`, which is required, optionally only those
         with `keyword`; `direction` says which messages are meant (sent, received or both). A user's
@@ -427,12 +428,12 @@ class Connections(Resource):
     """The app's streaming connections."""
 
     def list(self, *, start: str | None = None, **further: Any) -> Pager[Connection]:
-        """Returns active and past connections (section 4.4). `further` parameters are sent as given."""
+        """Returns active and past connections (`GET /2/connections`). `further` parameters are sent as given."""
         check_further(self.list, further)
         return self._pages(routes.CONNECTIONS, query=further, start=start)
 
     async def end(self, *uuids: str | Iterable[str]) -> EndedConnections:
-        """Ends the connections with these UUIDs, given one by one or as iterables (section 4.4).
+        """Ends the connections with these UUIDs, given one by one or as iterables (`DELETE /2/connections`).
 
         Returns what was ended; connections that are not active are in `errors`. Raises InvalidInput
         if no UUID is given.
@@ -440,9 +441,11 @@ class Connections(Resource):
         return await self._call(routes.CONNECTIONS_END, body={"uuids": flatten(uuids)})
 
     async def end_endpoint(self, endpoint_id: str) -> EndedConnections:
-        """Ends the connections of one streaming endpoint. Returns what was ended (section 4.4)."""
+        """Ends the connections of one streaming endpoint (`DELETE /2/connections/:endpoint_id`). Returns
+        what was ended.
+        """
         return await self._call(routes.CONNECTIONS_END_ENDPOINT, endpoint_id=endpoint_id)
 
     async def end_all(self) -> EndedConnections:
-        """Ends all active connections of the app. Returns what was ended (section 4.4)."""
+        """Ends all active connections of the app (`DELETE /2/connections/all`). Returns what was ended."""
         return await self._call(routes.CONNECTIONS_END_ALL)

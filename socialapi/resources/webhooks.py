@@ -1,4 +1,4 @@
-"""Webhook configurations (platform documentation, sections 3.1, 4.1 and 4.4)."""
+"""Webhook configurations."""
 
 import datetime
 import re
@@ -32,7 +32,7 @@ class Webhooks(Resource):
     """The app's webhook configurations. To receive events, see `socialapi.webhooks`."""
 
     async def create(self, url: str) -> WebhookConfig:
-        """Registers an address for events, which the service challenges at once (section 4.1).
+        """Registers an address for events, which the service challenges at once (`POST /2/webhooks`).
 
         Returns the webhook. Raises WebhookRejected with its `reason` if the challenge fails, the
         address is already registered or the app has no webhook left. Raises WebhookUrlRejected,
@@ -43,7 +43,8 @@ class Webhooks(Resource):
         return await self._call(routes.WEBHOOK_CREATE, body={"url": url})
 
     async def ensure(self, url: str) -> WebhookConfig:
-        """Returns a valid webhook for an address (sections 3.1 and 4.1).
+        """Returns a valid webhook for an address (`GET /2/webhooks`, `POST /2/webhooks`,
+        `PUT /2/webhooks/:webhook_id`).
 
         An existing one is used, after a new challenge if it is invalid; otherwise one is created.
         Call it at every start, once the address is served, because the service sends a challenge.
@@ -117,20 +118,25 @@ class Webhooks(Resource):
     def list(
         self, *, webhook_config_fields: WebhookConfigField | str | Sequence[WebhookConfigField | str] = ()
     ) -> Pager[WebhookConfig]:
-        """Returns the app's webhooks, valid or not, with all of their fields or those that are named (section 4.1)."""
+        """Returns the app's webhooks, valid or not, with all of their fields or those that are named
+        (`GET /2/webhooks`).
+        """
         names = names_of("webhook_config_fields", webhook_config_fields, get_args(WebhookConfigField))
         return self._pages(routes.WEBHOOKS, query={"webhook_config.fields": unless_empty(names)})
 
     async def validate(self, webhook_id: str | int) -> WebhookValidity:
-        """Has the service send a new challenge, which makes the webhook valid again if it passes.
+        """Has the service send a new challenge, which makes the webhook valid again if it passes
+        (`PUT /2/webhooks/:webhook_id`).
 
-        Returns the result (section 4.1). Raises WebhookRejected with the reason CrcValidationFailed
+        Returns the result. Raises WebhookRejected with the reason CrcValidationFailed
         or WebhookIdInvalid.
         """
         return await self._call(routes.WEBHOOK_VALIDATE, webhook_id=webhook_id)
 
     async def delete(self, webhook_id: str | int) -> Deleted:
-        """Deletes a webhook (section 4.1). Raises WebhookRejected with the reason WebhookIdInvalid."""
+        """Deletes a webhook (`DELETE /2/webhooks/:webhook_id`). Raises WebhookRejected with the reason
+        WebhookIdInvalid.
+        """
         return await self._call(routes.WEBHOOK_DELETE, webhook_id=webhook_id)
 
     async def replay(
@@ -141,7 +147,7 @@ class Webhooks(Resource):
         to_date: datetime.datetime | str | None = None,
         **parameters: Any,
     ) -> Replay:
-        """Has past events delivered again (section 4.4). Returns the job that was started.
+        """Has past events delivered again (`POST /2/webhooks/replay`). Returns the job that was started.
 
         The parameters are published and not documented. A datetime is sent as `YYYYMMDDHHMM` in
         UTC, without its seconds; others are sent as given. Raises InvalidInput for a time without a

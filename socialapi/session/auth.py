@@ -32,7 +32,7 @@ from socialapi.wire.retry import Attempt
 
 INVALID_TOKEN_CODE: Final = 89
 _DEAD_TOKEN: Final = frozenset({str(INVALID_TOKEN_CODE), "invalid_token", "expired_token"})
-"""The codes of a token that is no longer valid (platform section 5.2; RFC 6750, section 3.1)."""
+"""The codes of a token that is no longer valid (RFC 6750, section 3.1)."""
 RENEWAL_PAUSE_SECONDS: Final = 60.0
 """How long a credential is not renewed after a token was refused that had just been renewed."""
 TOKEN_RATE_CODE: Final = 99

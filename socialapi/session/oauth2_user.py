@@ -1,4 +1,4 @@
-"""OAuth 2.0 user tokens: renewed once for all callers, stored before use (platform section 5.4)."""
+"""OAuth 2.0 user tokens: renewed once for all callers, stored before use."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""The `Receiver`: a webhook endpoint for events (platform sections 4.2, 5.5 and 6.1)."""
+"""The `Receiver`: a webhook endpoint for events."""
 
 import asyncio
 import logging

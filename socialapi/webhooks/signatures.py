@@ -1,4 +1,4 @@
-"""Challenges and signatures of webhooks (platform documentation, sections 4.2 and 5.5)."""
+"""Challenges and signatures of webhooks."""
 
 import base64
 import hmac
@@ -22,7 +22,7 @@ _BLANK_CATEGORIES: Final = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})
 
 
 def crc_response(crc_token: str, consumer_secret: str) -> dict[str, str]:
-    """Returns the answer to a challenge, to be sent as JSON (platform section 4.2).
+    """Returns the answer to a challenge, to be sent as JSON.
 
     Bodies are signed with the same key, so an endpoint of your own must refuse tokens that could be
     the body of an event, as `Receiver` does. Raises ConfigurationError for a secret that is not a
@@ -36,7 +36,7 @@ def crc_response(crc_token: str, consumer_secret: str) -> dict[str, str]:
 
 
 def verify_signature(body: bytes, header: str | None, consumer_secret: str | Sequence[str]) -> bool:
-    """Returns whether the header is the signature of these bytes, by any of the secrets (platform section 5.5).
+    """Returns whether the header is the signature of these bytes, by any of the secrets.
 
     The comparison takes constant time. A missing or malformed header does not match. Raises
     ConfigurationError if there is no secret, or one that is empty or not a string, and InvalidInput
@@ -51,7 +51,7 @@ def verify_signature(body: bytes, header: str | None, consumer_secret: str | Seq
 
 
 def sign_body(body: bytes, consumer_secret: str) -> str:
-    """Returns the signature of a body, for the header `SIGNATURE_HEADER` (platform section 5.5).
+    """Returns the signature of a body, for the header `SIGNATURE_HEADER`.
 
     The counterpart of `verify_signature`, for tests of what receives webhooks. Raises
     ConfigurationError for a secret that is empty or not a string, and InvalidInput for a body that

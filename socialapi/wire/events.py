@@ -1,4 +1,4 @@
-"""Decodes what streams and webhooks deliver (platform documentation, sections 4.1 and 6).
+"""Decodes what streams and webhooks deliver.
 
 Nothing here raises: what cannot be decoded is returned unchanged, with the reason. The payloads of
 events are not documented, so their fields are all optional; posts are decoded as strictly as

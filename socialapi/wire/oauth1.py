@@ -1,4 +1,4 @@
-"""`Authorization` headers as pure functions: OAuth 1.0a (platform section 5.3), Bearer and Basic."""
+"""`Authorization` headers as pure functions: OAuth 1.0a, Bearer and Basic."""
 
 import base64
 import binascii
@@ -16,7 +16,7 @@ from socialapi.errors import ConfigurationError
 
 @attrs.frozen
 class SignIn:
-    """The credentials of one step of an OAuth 1.0a sign-in (platform section 5.3).
+    """The credentials of one step of an OAuth 1.0a sign-in.
 
     These are the app's key and, from the third step on, the request token. `callback` and
     `verifier` are sent as fields of the header (RFC 5849, sections 2.1 and 2.3).

@@ -204,7 +204,7 @@ def page_query(family: Family, query: Mapping[str, Any], token: str | None) -> d
 
 def query_without_token(family: Family, query: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the parameters that go with any page token, without a token."""
-    # A total count cannot be combined with a cursor (advertising section 4.1).
+    # A total count cannot be combined with a cursor.
     conflicting = ("with_total_count", family.page_token_parameter)
     return {name: value for name, value in query.items() if name not in conflicting}
 

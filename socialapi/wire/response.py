@@ -117,8 +117,7 @@ def decode(content: bytes) -> Any:
 
 
 def _decode_tokens(content: bytes) -> Any:
-    """Returns the members of an answer with tokens: JSON, or the pairs of a form (platform section
-    5.3).
+    """Returns the members of an answer with tokens: JSON, or the pairs of a form.
 
     A token in it may be the only valid one, so what is not JSON in other members, such as NaN, or
     follows the object is no reason to lose it.
@@ -421,7 +420,7 @@ NOT_FOUND: Final = "NOT_FOUND"
 
 
 def _webhook_failure(body: Any) -> str | None:
-    """Returns the webhook failure reason of platform section 7.2 in an answer, in whichever of its texts."""
+    """Returns the reason for a webhook failure, from whichever text of an answer has it."""
     from socialapi.models.webhooks import WEBHOOK_FAILURES
 
     pattern = _one_of(WEBHOOK_FAILURES)
@@ -470,7 +469,7 @@ MAX_DEPTH: Final = 4
 MAX_SEARCHED: Final = 10_000
 """How many characters of a text are searched for a reason."""
 MAX_OPERATION_ERRORS: Final = 2_500
-"""The most operations of a request (advertising section 4.7)."""
+"""The most operations of a request."""
 
 
 def _operation_errors(body: Any) -> Sequence[OperationError]:

@@ -1,4 +1,4 @@
-"""Handlers for ad accounts, their apps, features and history, and for sandbox accounts (advertising section 4.2)."""
+"""Handlers for ad accounts, their apps, features and history, and for sandbox accounts."""
 
 from collections.abc import Iterable
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Handlers for audience and do-not-reach uploads, and audience permissions (advertising sections 4.7, 4.9 and 4.10)."""
+"""Handlers for audience and do-not-reach uploads, and audience permissions."""
 
 import re
 from collections.abc import Iterable, Mapping

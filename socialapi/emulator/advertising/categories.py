@@ -1,4 +1,4 @@
-"""Handlers for business and curated categories, and their line items (advertising sections 4.3 and 4.5)."""
+"""Handlers for business and curated categories, and their line items."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final

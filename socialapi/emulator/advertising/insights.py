@@ -1,4 +1,4 @@
-"""The handler for keyword insights, with numbers derived from the keywords (advertising section 4.6)."""
+"""The handler for keyword insights, with numbers derived from the keywords."""
 
 import hashlib
 import math

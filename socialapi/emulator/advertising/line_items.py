@@ -1,4 +1,4 @@
-"""Handlers for line items: changes with all their rules, deletion, and targeting (advertising sections 4.4 and 4.8)."""
+"""Handlers for line items: changes with all their rules, deletion, and targeting."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -21,7 +21,7 @@ _MAX_BUSINESS_CATEGORIES: Final = 2
 
 def _rules(call: Call) -> Iterable[BrokenRule]:
     """Yields the rules that a change breaks together with what is stored. Raises Refusal for a user
-    that does not exist, and if the app may not name an advertiser (section 4.4).
+    that does not exist, and if the app may not name an advertiser.
     """
     stored = require_record(call, "line_items", "line_item_id")
     campaign = call.state.advertising.table(call.account_id, "campaigns").get(stored["campaign_id"], with_deleted=True)
@@ -39,7 +39,7 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
 
 def _preroll_categories(call: Call, categories: Iterable[str]) -> Iterable[BrokenRule]:
     """Yields the broken rules of IAB categories, which must belong to one or two business
-    categories (section 4.3). Each belongs to one only.
+    categories. Each belongs to one only.
     """
     business_of = {
         iab: business["id"]

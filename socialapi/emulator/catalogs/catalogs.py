@@ -1,4 +1,4 @@
-"""Handlers of product catalogs and product sets (catalog sections 4.6 to 4.8)."""
+"""Handlers of product catalogs and product sets."""
 
 from typing import Any, Final
 

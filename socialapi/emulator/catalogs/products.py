@@ -1,4 +1,4 @@
-"""Handlers for products, with their results and warnings (catalogs section 4.7).
+"""Handlers for products, with their results and warnings.
 
 Which warnings the service gives is not documented.
 """

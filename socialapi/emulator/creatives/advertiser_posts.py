@@ -1,4 +1,4 @@
-"""Handlers for advertiser posts and their names (creatives section 4.5)."""
+"""Handlers for advertiser posts and their names."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Handlers of cards: with components, polls and video conversations (creatives sections 4.2, 4.4 and 4.5)."""
+"""Handlers of cards: with components, polls and video conversations."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Handlers for account media and the media library (creatives sections 4.1 and 4.3).
+"""Handlers for account media and the media library.
 
 Records of both have the facts of the uploaded file; those of the library have metadata too. Media
 are identified by their media key.
@@ -49,7 +49,7 @@ def kind_rules(medium: Record, kinds: Sequence[str], parameter: str) -> Iterable
 
 
 def poll_image_rules(medium: Record, parameter: str) -> Iterable[BrokenRule]:
-    """Yields the broken rules of the image of a poll, which has a minimum width and a shape (section 4.4)."""
+    """Yields the broken rules of the image of a poll, which has a minimum width and a shape."""
     if medium["width"] < _NARROWEST:
         yield BrokenRule(path=parameter, reason=f"must be an image of at least {_NARROWEST} pixels in width")
     if abs(medium["width"] / medium["height"] - _POLL_RATIO) > _TOLERANCE:
@@ -57,7 +57,7 @@ def poll_image_rules(medium: Record, parameter: str) -> Iterable[BrokenRule]:
 
 
 def wide_video_rules(medium: Record, parameter: str) -> Iterable[BrokenRule]:
-    """Yields a broken rule unless the video of a conversation card is 16:9 (section 4.5)."""
+    """Yields a broken rule unless the video of a conversation card is 16:9."""
     yield from kind_rules(medium, ("VIDEO",), parameter)
     if medium["media_type"] == "VIDEO" and medium["width"] * 9 != medium["height"] * 16:
         yield BrokenRule(path=parameter, reason="must be a video with the ratio 16:9")

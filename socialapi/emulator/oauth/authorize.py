@@ -1,4 +1,4 @@
-"""The sign-in and consent pages in the browser (platform section 5)."""
+"""The sign-in and consent pages in the browser."""
 
 import hmac
 import re

@@ -1,4 +1,4 @@
-"""OAuth 2.0: app-only tokens (platform section 5.2), and sign-in with PKCE (section 5.4; RFC 6749 and 7636)."""
+"""OAuth 2.0: app-only tokens, and sign-in with PKCE (RFC 6749 and 7636)."""
 
 import base64
 import hashlib

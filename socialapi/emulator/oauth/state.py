@@ -1,4 +1,4 @@
-"""The state of sign-ins: request tokens, codes, grants and browsers (platform sections 5.3 and 5.4)."""
+"""The state of sign-ins: request tokens, codes, grants and browsers."""
 
 import secrets
 from typing import Final, Literal

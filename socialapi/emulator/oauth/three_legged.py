@@ -1,4 +1,4 @@
-"""Handlers of the OAuth 1.0a sign-in in three steps, and the callback URLs of an app (platform section 5.3)."""
+"""Handlers of the OAuth 1.0a sign-in in three steps, and the callback URLs of an app."""
 
 import secrets
 from collections.abc import Mapping

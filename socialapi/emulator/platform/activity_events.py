@@ -1,4 +1,4 @@
-"""Activity events, and their routing to apps (platform section 6.2)."""
+"""Activity events, and their routing to apps."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

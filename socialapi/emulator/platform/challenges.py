@@ -1,4 +1,4 @@
-"""Challenges to the owners of webhooks (platform sections 4.2, 5.5 and 6.1)."""
+"""Challenges to the owners of webhooks."""
 
 import asyncio
 import base64
@@ -19,7 +19,7 @@ CHALLENGE_SECONDS: Final = 3.0
 """The time that an answer may take, in real time; the documentation gives none."""
 MAX_ANSWER_BYTES: Final = 65_536
 RECHECK_SECONDS: Final = 3_600.0
-"""The interval at which webhooks are challenged again, on the emulator's clock (section 8)."""
+"""The interval at which webhooks are challenged again, on the emulator's clock."""
 
 
 class Challenges:
@@ -80,7 +80,7 @@ class Challenges:
             return f"the request failed: {type(reason).__name__}"
 
     async def _check_again(self, state: State, webhook: Webhook) -> None:
-        """Challenges a webhook. One that fails becomes invalid; only a PUT makes it valid again (section 3.1)."""
+        """Challenges a webhook. One that fails becomes invalid; only a PUT makes it valid again."""
         reason = await self.failure(webhook.url, state.apps[webhook.app_key].api_key_secret)
         webhook.checked_at = state.clock.now()
         if reason is not None:
@@ -103,7 +103,7 @@ class Challenges:
 
 
 def expected_token(crc_token: str, consumer_secret: str) -> str:
-    """Returns the correct answer to a challenge (section 4.2)."""
+    """Returns the correct answer to a challenge."""
     digest = hmac.digest(consumer_secret.encode(), crc_token.encode(), "sha256")
     return "sha256=" + base64.b64encode(digest).decode()
 

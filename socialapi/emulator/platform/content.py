@@ -1,4 +1,4 @@
-"""Handlers for articles, news and community notes (platform section 4.4)."""
+"""Handlers for articles, news and community notes."""
 
 import hashlib
 from typing import Any, Final

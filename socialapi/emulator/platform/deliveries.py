@@ -134,7 +134,7 @@ class DeliveryCounters:
 
 
 def is_success(status: int | None) -> bool:
-    """Returns whether an answer with this status accepts the delivery (section 4.2)."""
+    """Returns whether an answer with this status accepts the delivery."""
     return status is not None and 200 <= status < 300
 
 
@@ -383,5 +383,5 @@ class Deliveries:
 
 
 def signed(body: bytes, consumer_secret: str) -> str:
-    """Returns the signature of an event (section 5.5)."""
+    """Returns the signature of an event."""
     return "sha256=" + base64.b64encode(hmac.digest(consumer_secret.encode(), body, "sha256")).decode()

@@ -219,7 +219,7 @@ class StreamHub:
         return len(streams)
 
     def problem_line(self, disconnect_type: str) -> bytes:
-        """Returns the problem that ends a stream (section 7.1)."""
+        """Returns the problem that ends a stream."""
         detail = _DETAILS.get(disconnect_type, "the stream was ended for operational reasons")
         return self.line_of("operational-disconnect", detail, {"disconnect_type": disconnect_type})
 

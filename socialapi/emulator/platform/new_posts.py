@@ -1,4 +1,4 @@
-"""Creates the records of new posts, with the entities in their text (platform section 2.4)."""
+"""Creates the records of new posts, with the entities in their text."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -83,7 +83,7 @@ def _link(url: str) -> Found:
 
 
 EDIT_SECONDS: Final = 3_600.0
-"""The time for which a post can be edited (section 8)."""
+"""The time for which a post can be edited."""
 MAX_EDITS: Final = 5
 """The number of times that a post can be edited; the documentation gives none."""
 

@@ -1,4 +1,4 @@
-"""Selects the fields and included objects of posts (platform sections 2.5 and 2.6)."""
+"""Selects the fields and included objects of posts."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -139,7 +139,7 @@ class Includes:
 
     def _hide_email(self, user: User) -> None:
         """Notes that the caller may not read the e-mail address: only a user's own OAuth 2.0 token
-        with the scope may (platform section 5.4).
+        with the scope may.
         """
         detail = f"confirmed_email of user {user.id} is for their own OAuth 2.0 token with the scope {EMAIL_SCOPE}"
         about = {"field": "confirmed_email", "resource_type": "user", "section": "includes"}
@@ -161,7 +161,7 @@ class PostShape:
 
     def __init__(self, query: Mapping[str, Any]) -> None:
         self._selected = selection(query)
-        # Edit history is always delivered (section 6.1).
+        # Edit history is always delivered.
         self._names = frozenset({*self._selected.post, "edit_history_tweet_ids"})
         self.key: tuple[tuple[str, tuple[Any, ...]], ...] = tuple(
             (name, tuple(query[name])) for name in _SELECTING if name in query

@@ -1,4 +1,4 @@
-"""Routes posts to the streams and webhooks whose rules they match (platform sections 4.1 and 6.1)."""
+"""Routes posts to the streams and webhooks whose rules they match."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any

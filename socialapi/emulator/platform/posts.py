@@ -1,4 +1,4 @@
-"""Handlers for reading and creating posts (platform sections 4.3 and 4.4)."""
+"""Handlers for reading and creating posts."""
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -210,7 +210,7 @@ def _check_reply_settings(replier: User, post: PostRecord) -> None:
 
 
 def _check_summoned(call: Call, replier: User, post: PostRecord) -> None:
-    """Refuses a programmatic reply to a user who did not ask for one (section 8). Replies to oneself are allowed."""
+    """Refuses a programmatic reply to a user who did not ask for one. Replies to oneself are allowed."""
     if call.caller.app.tier == "enterprise" or post.author_id == replier.id:
         return
     fields = post.fields
@@ -226,7 +226,7 @@ def _check_summoned(call: Call, replier: User, post: PostRecord) -> None:
 
 
 def _check_edit(call: Call, author: User, body: Mapping[str, Any]) -> PostRecord | None:
-    """Returns the post to replace, if the post is an edit and every rule of section 8 allows it."""
+    """Returns the post to replace, if the post is an edit that the rules allow."""
     if "edit_options" not in body:
         return None
     parameter = "edit_options.previous_post_id"

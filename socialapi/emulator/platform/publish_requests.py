@@ -43,7 +43,7 @@ class EventDraft:
     @staticmethod
     def conditions(data: Mapping[str, Any], now: datetime.datetime) -> Iterator[BrokenRule]:
         """Yields the broken rules of participants: membership events of messages need them, and
-        MessageCreate must not have any (section 6.2).
+        MessageCreate must not have any.
         """
         payload = data.get("payload")
         if not data["event_type"].startswith("dm.") or not isinstance(payload, Mapping):

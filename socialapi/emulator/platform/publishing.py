@@ -1,4 +1,4 @@
-"""Publishes posts and events, created through the API or by the control plane (platform section 6)."""
+"""Publishes posts and events, created through the API or by the control plane."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping

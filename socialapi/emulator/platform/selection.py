@@ -1,4 +1,4 @@
-"""The fields and expansions that a request selects, and objects reduced to them (platform section 2.6)."""
+"""The fields and expansions that a request selects, and objects reduced to them."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final, get_args

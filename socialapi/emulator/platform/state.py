@@ -163,7 +163,7 @@ def time_of_id(number: int) -> float:
 
 @attrs.define(kw_only=True)
 class Webhook:
-    """A registered webhook of an app (platform section 2.1)."""
+    """A registered webhook of an app."""
 
     id: str
     url: str
@@ -226,7 +226,7 @@ class StoredNote:
 
 @attrs.frozen(kw_only=True)
 class ActivitySubscription:
-    """An activity subscription of an app (platform section 6.2)."""
+    """An activity subscription of an app."""
 
     id: str
     app_key: str

@@ -1,4 +1,4 @@
-"""Handlers for filtered-stream and powerstream rules (platform sections 4.1, 4.4 and 8)."""
+"""Handlers for filtered-stream and powerstream rules."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Handlers for persistent streams, activity subscriptions and connections (platform sections 4.1, 4.4 and 6)."""
+"""Handlers for persistent streams, activity subscriptions and connections."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, get_args

@@ -1,4 +1,4 @@
-"""Handlers for webhooks and stream links (platform sections 3.1, 4.1 and 7.2)."""
+"""Handlers for webhooks and stream links."""
 
 import contextlib
 import datetime
@@ -29,7 +29,7 @@ from socialapi.routes import platform as routes
 
 
 def rejected(reason: WebhookFailure, message: str) -> Refusal:
-    """Returns a refusal of section 7.2: the reason is the title, and begins the detail."""
+    """Returns a refusal: the reason is the title, and begins the detail."""
     return Refusal(400, "INVALID_PARAMETER", f"{reason}: {message}", extra={"title": reason})
 
 
@@ -128,7 +128,7 @@ async def replay_events(call: Call) -> Answer:
 async def link_stream(call: Call) -> Answer:
     """Links the app's filtered-stream rules to a valid webhook. A second call replaces the fields.
 
-    Takes enterprise access (section 8).
+    Takes enterprise access.
     """
     app = call.caller.app
     if app.tier != "enterprise" and not app.stream_webhooks:

@@ -5,6 +5,7 @@ an emulator of its own.
     ```console    a line `$ command` is typed into a shell (`> ` goes on with it), and what it prints is compared with
                   the lines below it. A command that ends with another status than 0 is followed by `$ echo $?`.
                   `…` stands for anything in its line, and for any number of lines when it stands alone.
+    ```py         a program with another library, which tests/clients runs
     ```sh         how to install or start something: what it names has to exist. A line that starts with `curl` is
                   sent to the emulator. The others are run on the pages of `PASTED` alone.
 
@@ -379,7 +380,7 @@ def test_every_snippet_does_what_it_shows(
     page: Path, tmp_path: Path, bare_environment: dict[str, str], request: pytest.FixtureRequest
 ) -> None:
     found = snippets_of(page)
-    assert {snippet.language for snippet in found} <= {"python", "console", "sh", "json"}
+    assert {snippet.language for snippet in found} <= {"python", "console", "sh", "json", "py"}
     if not found:
         return
     environment = {**bare_environment, **request.getfixturevalue("emulator_variables")}

@@ -62,6 +62,16 @@ def test_bases_are_shown_where_they_have_an_entry_of_their_own() -> None:
 # The pages
 
 
+def test_programs_find_every_page_in_one_list_and_one_text() -> None:
+    files = build.for_machines(PAGES)
+    listed, full = files["llms.txt"], files["llms-full.txt"]
+    assert listed.startswith("# socialapi\n\n> An async Python SDK")
+    assert "- [Audiences](audiences.md): upload people" in listed
+    written = {name for name in PAGES if not name.startswith("api/")} - {"NAVIGATION.md", "contents.md", "index.md"}
+    assert {link for link in LINK.findall(listed) if not link.startswith("api/")} == written
+    assert all(PAGES[name].strip() in full for name in written)
+
+
 def test_the_navigation_has_every_page_once() -> None:
     linked = LINK.findall(PAGES["NAVIGATION.md"])
     assert sorted(linked) == sorted(PAGES.keys() - {"NAVIGATION.md"})

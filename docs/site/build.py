@@ -64,6 +64,12 @@ def main() -> int:
     status = subprocess.run(command, cwd=ROOT, check=False, timeout=TIMEOUT_SECONDS).returncode  # noqa: S603  # ours
     faults = [] if status else check.faults_of(SITE, {each.anchor: each.page for each in api.entries()})
     sys.stderr.writelines(f"{fault}\n" for fault in faults)
+    if not status:
+        pages = site_pages()
+        for name, text in {**pages, **for_machines(pages)}.items():
+            path = SITE / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, "utf-8")
     return status or bool(faults)
 
 
@@ -73,6 +79,23 @@ def site_pages() -> Mapping[str, str]:
     pages = {address: _for_site(source, addresses) for source, address in addresses.items()}
     pages |= {f"api/{name}": text for name, text in api.pages().items()}
     return {**pages, "NAVIGATION.md": _navigation(pages["contents.md"])}
+
+
+def for_machines(pages: Mapping[str, str]) -> Mapping[str, str]:
+    """Returns what programs read that know nothing of this site: `llms.txt`, which lists the pages
+    with a sentence on each, and `llms-full.txt`, which has their text. The links lead to the
+    Markdown of the pages. The API reference is left out: `help()` shows it.
+    """
+    listed = pages["contents.md"].partition("\n- [API reference]")
+    lines = f"{listed[0]}{listed[2][listed[2].index(chr(10)) :]}".splitlines()
+    summary = pages["index.md"].split("\n\n")[1].replace("\n", " ")
+    groups = [f"## {line[:-1]}" if line.endswith(":") else line for line in lines[1:]]
+    names = [link for link in LINK.findall("\n".join(lines)) if link[1] in pages]
+    full = "\n\n".join(f"<!-- {name} -->\n\n{pages[name].strip()}" for _, name in names)
+    return {
+        "llms.txt": f"# socialapi\n\n> {summary}\n" + "\n".join(groups) + "\n",
+        "llms-full.txt": f"{full}\n",
+    }
 
 
 def _addresses() -> Mapping[str, str]:

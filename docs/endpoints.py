@@ -108,7 +108,7 @@ class Row:
 
     def line(self) -> str:
         """The row in Markdown."""
-        cells = (self.route.method, f"`{self.route.path}`", "; ".join(self.methods))
+        cells = (f"{self.route.method} `{self.route.path}`", "; ".join(self.methods))
         return f"| {' | '.join(cells)} | {self.result} | {self.credential} | {self.shape} |"
 
     @property
@@ -222,8 +222,8 @@ def markdown() -> str:
                 "",
                 f"## {area}",
                 "",
-                "| Method | Path | SDK | Answers | Credential | Shape |",
-                "|---|---|---|---|---|---|",
+                "| Endpoint | SDK | Answers | Credential | Shape |",
+                "|---|---|---|---|---|",
             ]
         lines.append(row.line())
     return "\n".join(lines) + "\n"

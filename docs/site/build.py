@@ -42,6 +42,14 @@ LANGUAGES: Final = {".py": "python", ".toml": "toml"}
 TIMEOUT_SECONDS: Final = 600.0
 PICTURES: Final = ("benchmarks/plots", "docs/assets")
 LINK: Final = re.compile(r"(\]\()([^)\s]+)\)")
+TABS: Final = {
+    "Start": ["Start here"],
+    "Guides": ["Move data", "Make calls", "Receive events", "Run it", "Test"],
+    "Examples": ["Examples"],
+    "Reference": ["Look up"],
+    "Project": ["The project"],
+}
+"""The entries of the bar at the top, with the groups of the contents in each."""
 API_INDEX: Final = "api/index.md"
 API_LINE: Final = "- API reference (in the site that `make docs` builds): "
 """How the line of the contents begins that has a page to link to in the site alone."""
@@ -167,16 +175,22 @@ def _notebook(text: str) -> str:
 
 
 def _navigation(contents: str) -> str:
-    """The navigation: the lists of the contents below the lines that introduce them. The API
-    reference is a group.
+    """The navigation: the lists of the contents below the lines that introduce them, in the five
+    entries of the bar at the top. The API reference is a group.
     """
-    lines = ["* [socialapi](index.md)", "* [All pages](contents.md)"]
-    for group, items in re.findall(r"^(\w[^\n]*):\n\n((?:- .*\n(?:  .*\n)*)+)", contents, re.MULTILINE):
-        entries = re.findall(r"^- \[([^\]]+)\]\(([^)]+)\)", items, re.MULTILINE)
-        lines.append(f"* {group.partition(',')[0]}")
-        lines += [f"    * [{title}]({address})" for title, address in entries if address != API_INDEX]
-        for title, _ in (entry for entry in entries if entry[1] == API_INDEX):
-            lines += _api_navigation(title)
+    groups = dict(re.findall(r"^(\w[^\n]*?)(?:,[^\n]*)?:\n\n((?:- .*\n(?:  .*\n)*)+)", contents, re.MULTILINE))
+    lines = []
+    for tab, titles in TABS.items():
+        lines += [f"* {tab}", *(["    * [socialapi](index.md)", "    * [All pages](contents.md)"] if not lines else [])]
+        for title in titles:
+            indent = "    " if len(titles) == 1 else "        "
+            lines += [] if len(titles) == 1 else [f"    * {title}"]
+            entries = re.findall(r"^- \[([^\]]+)\]\(([^)]+)\)", groups.pop(title), re.MULTILINE)
+            lines += [f"{indent}* [{name}]({address})" for name, address in entries if address != API_INDEX]
+            for name, _ in (entry for entry in entries if entry[1] == API_INDEX):
+                lines += [indent + line for line in _api_navigation(name)]
+    if groups:
+        raise ValueError(f"groups of docs/contents.md that are in no tab: {', '.join(groups)}")
     return "\n".join(lines) + "\n"
 
 

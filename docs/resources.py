@@ -173,7 +173,7 @@ def markdown() -> str:
         "made from the code by `docs/resources.py`. The classes and enumerations are in `socialapi.types`.",
         "",
         "A value that an enumeration does not know stays a text. A field that a class does not know is in",
-        "`extra`, and errors beside the object are in `partial_errors`. Times have a time zone. Amounts are",
+        "`extra`, and errors next to the object are in `partial_errors`. Times have a time zone. Amounts are",
         "whole millionths of the currency unit; `Micros` makes exact decimals of them.",
     ]
     for resource in RESOURCES:

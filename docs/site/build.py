@@ -179,7 +179,7 @@ def _navigation(contents: str) -> str:
     entries of the bar at the top. The API reference is a group.
     """
     groups = dict(re.findall(r"^(\w[^\n]*?)(?:,[^\n]*)?:\n\n((?:- .*\n(?:  .*\n)*)+)", contents, re.MULTILINE))
-    lines = []
+    lines: list[str] = []
     for tab, titles in TABS.items():
         lines += [f"* {tab}", *(["    * [socialapi](index.md)", "    * [All pages](contents.md)"] if not lines else [])]
         for title in titles:

@@ -81,7 +81,11 @@ class OAuth1Signer:
             for given in (query, form):
                 if given:
                     pairs += [pair.split("=") for pair in given.split("&")]
-            address = self._host(host) + path.replace("%", "%25").replace("/", "%2F")
+            # There are as many hosts as the configuration has.
+            found = self._hosts.get(host)
+            if found is None:
+                found = self._hosts[host] = _encoded(_base_string_uri(f"{host}/").removesuffix("/"))
+            address = found + path.replace("%", "%25").replace("/", "%2F")
         else:
             pairs += _collected(url, form)
             address = _encoded(_base_string_uri(url))
@@ -95,13 +99,6 @@ class OAuth1Signer:
         return (
             f'OAuth oauth_nonce="{nonce}", oauth_timestamp="{timestamp}", {self._header}, oauth_signature="{signature}"'
         )
-
-    def _host(self, origin: str) -> str:
-        """Returns the scheme, host and port as they are signed. There are as many as the configuration has."""
-        found = self._hosts.get(origin)
-        if found is None:
-            found = self._hosts[origin] = _encoded(_base_string_uri(f"{origin}/").removesuffix("/"))
-        return found
 
 
 def _encoded(text: str) -> str:

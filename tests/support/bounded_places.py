@@ -104,8 +104,8 @@ all waits of a call, for limits, tokens and the next attempt
     integrations/spark_tasks.py FencedPacer.acquire acquire
     session/rate_limiter.py SlidingWindowPacer._until_free wait_for_event
     session/rate_limiter.py SlidingWindowPacer.acquire acquire_with_timeout
-    session/auth.py AppOnlyAuthenticator._wait_for_lock acquire
-    session/auth.py AppOnlyAuthenticator._wait_for_lock timeout
+    session/auth.py AppOnlyAuthenticator.token acquire
+    session/auth.py AppOnlyAuthenticator.token timeout
     session/auth.py AppOnlyAuthenticator.token acquire
     session/oauth2_user.py OAuth2UserAuthenticator._renewed timeout
     session/session.py Session._attempt acquire
@@ -328,7 +328,7 @@ between questions to a Redis that fails
 answers that Redis is still to be told of, for each limit
     integrations/redis_window.py SharedWindow.__init__ deque
     integrations/redis_window.py SharedWindow._question deque
-    integrations/redis_window.py SharedWindow._tell_again deque
+    integrations/redis_window.py SharedWindow._serve_once deque
 the end of a `RedisPacer`
     integrations/redis_window.py WindowScript.__init__ _tasks
     integrations/redis_window.py WindowScript.aclose wait
@@ -394,9 +394,9 @@ posts that were published
 lines that wait for a stream
     emulator/platform/streaming.py LiveStream.__init__ deque
 a client that reads nothing
-    emulator/platform/streaming.py LiveStream._run wait
+    emulator/platform/streaming.py LiveStream.serve wait
     emulator/platform/streaming.py LiveStream._write_all wait
-    emulator/platform/streaming.py LiveStream._write_lines wait
+    emulator/platform/streaming.py LiveStream._write_all wait
     emulator/platform/streaming.py LiveStream.room wait
 what is read of a body that is refused
     emulator/request_cycle.py read_body iter_any
@@ -540,7 +540,7 @@ It waits for tasks that it has cancelled.
     bulk/inputs/iterables.py AsyncIterableReader.aclose gather
     bulk/timed_reading.py TimedReading.aclose gather
     emulator/platform/deliveries.py Deliveries.close gather
-    emulator/platform/streaming.py LiveStream._run gather
+    emulator/platform/streaming.py LiveStream.serve gather
     integrations/redis.py RedisTokenCache.lock gather
     integrations/redis_window.py WindowScript.aclose gather
     session/clock.py acquire_with_timeout gather

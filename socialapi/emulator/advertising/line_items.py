@@ -34,22 +34,17 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
         if user_id not in call.state.users:
             raise ads_not_found("advertiser_user_id")
     if stored["objective"] == "PREROLL_VIEWS" and "categories" in call.query:
-        yield from _preroll_categories(call, call.query["categories"] or ())
-
-
-def _preroll_categories(call: Call, categories: Iterable[str]) -> Iterable[BrokenRule]:
-    """Yields the broken rules of IAB categories, which must belong to one or two business
-    categories. Each belongs to one only.
-    """
-    business_of = {
-        iab: business["id"]
-        for business in call.state.advertising.business_categories.rows
-        for iab in business["iab_categories"]
-    }
-    if not all(iab in business_of for iab in categories):
-        yield BrokenRule(path="categories", reason="must be iab_categories of advertiser business categories")
-    elif not 1 <= len({business_of[iab] for iab in categories}) <= _MAX_BUSINESS_CATEGORIES:
-        yield BrokenRule(path="categories", reason="must be of one or two advertiser business categories")
+        # They must belong to one or two business categories. Each belongs to one only.
+        categories = call.query["categories"] or ()
+        business_of = {
+            iab: business["id"]
+            for business in call.state.advertising.business_categories.rows
+            for iab in business["iab_categories"]
+        }
+        if not all(iab in business_of for iab in categories):
+            yield BrokenRule(path="categories", reason="must be iab_categories of advertiser business categories")
+        elif not 1 <= len({business_of[iab] for iab in categories}) <= _MAX_BUSINESS_CATEGORIES:
+            yield BrokenRule(path="categories", reason="must be of one or two advertiser business categories")
 
 
 @serves(routes.LINE_ITEM_UPDATE, rules=_rules)

@@ -53,7 +53,12 @@ async def create_post(call: Call) -> Answer:
     further: dict[str, Any] = {}
     if media_keys := query.get("media_keys"):
         further["attachments"] = {"media_keys": media_keys}
-        _use(call, media_keys)
+        library = call.state.advertising.table(call.account_id, LIBRARY)
+        for key in media_keys:
+            medium = library.get(key)
+            assert medium is not None, "the rules have looked for it"
+            library.change(medium, tweeted=True)
+            call.state.platform.media.setdefault(key, of_platform(medium))
     post = new_post(call.state, author, query.get("text", ""), nullcast=query.get("nullcast", True), **further)
     call.service.publishing.post_created(call.state, post)
     kept = {name: list(value) if isinstance(value, tuple) else value for name, value in query.items() if name in _KEPT}
@@ -92,16 +97,6 @@ def _is_card(call: Call, uri: str) -> bool:
     kinds = (CARDS, POLLS, CONVERSATIONS)
     tables = (call.state.advertising.table(call.account_id, kind) for kind in kinds)
     return scheme == "card" and any(table.get(card_id) is not None for table in tables)
-
-
-def _use(call: Call, media_keys: Iterable[str]) -> None:
-    """Marks the media as used by a post, in the library and on the platform."""
-    library = call.state.advertising.table(call.account_id, LIBRARY)
-    for key in media_keys:
-        medium = library.get(key)
-        assert medium is not None, "the rules have looked for it"
-        library.change(medium, tweeted=True)
-        call.state.platform.media.setdefault(key, of_platform(medium))
 
 
 def _of_account(call: Call, post_id: str) -> Record:

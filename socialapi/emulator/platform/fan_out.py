@@ -56,22 +56,18 @@ async def publish_with_backpressure(lines: Iterable[StreamLine], deliveries: Del
     for line in lines:
         framed = line.content + LINE_END
         for stream in line.streams:
-            count.streams += await _put(stream, framed, copies)
+            taken = False
+            for _ in range(copies):
+                if stream.is_crowded:
+                    await stream.room()
+                taken = stream.put(framed) or taken
+            count.streams += taken
         for outbox in line.outboxes:
             if outbox.is_crowded:
                 await outbox.room()
             deliveries.send(outbox, line.content, copies)
             count.webhooks += 1
     return count
-
-
-async def _put(stream: LiveStream, framed: bytes, copies: int) -> bool:
-    taken = False
-    for _ in range(copies):
-        if stream.is_crowded:
-            await stream.room()
-        taken = stream.put(framed) or taken
-    return taken
 
 
 T = TypeVar("T")

@@ -81,7 +81,7 @@ class Publishing:
                 named = {"post_id": post.id}
                 lines = self._of_post(state, post)
             count = await publish_with_backpressure(lines, self._deliveries, draft.copies)
-            published.append({**named, "streams": count.streams, "webhooks": count.webhooks})
+            published.append(named | count)
             if number % _SERVE_OTHERS_EVERY == 0:
                 await asyncio.sleep(0)
         return {"published": published}

@@ -58,7 +58,8 @@ class OAuth1Signer:
             "oauth_consumer_key": credential.api_key,
             **_fields(credential),
         }
-        key = f"{_encoded(credential.api_key_secret)}&{_encoded(_token_secret(credential))}"
+        secret = credential.access_token_secret if isinstance(credential, OAuth1) else credential.request_token_secret
+        key = f"{_encoded(credential.api_key_secret)}&{_encoded(secret or '')}"
         self._keyed = hmac.new(key.encode(), digestmod="sha1")
         self._pairs = [[name, _encoded(value)] for name, value in fields.items()]
         self._header = ", ".join([f'{name}="{value}"' for name, value in self._pairs])
@@ -137,12 +138,6 @@ def _fields(credential: OAuth1 | SignIn) -> dict[str, str]:
         "oauth_verifier": credential.verifier,
     }
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _token_secret(credential: OAuth1 | SignIn) -> str:
-    if isinstance(credential, OAuth1):
-        return credential.access_token_secret
-    return credential.request_token_secret or ""
 
 
 def is_token(text: object) -> bool:

@@ -380,5 +380,5 @@ class Deliveries:
 
 
 def signed(body: bytes, consumer_secret: str) -> str:
-    """Returns the signature of an event."""
+    """Returns the signature of an event, or the answer to a challenge."""
     return "sha256=" + base64.b64encode(hmac.digest(consumer_secret.encode(), body, "sha256")).decode()

@@ -395,7 +395,9 @@ class SharedWindow:
         """Talks to Redis as long as somebody waits, or there is something to tell."""
         self._has_given_up = False
         try:
-            while await self._serve_once() or (self._has_work() and not self._has_given_up):
+            while await self._serve_once() or (
+                not self._has_given_up and (self._is_waited_for() or self._untold or any(self._is_in_line.values()))
+            ):
                 pass
         except Exception as problem:  # noqa: BLE001  # raised to the callers, who cannot see this task
             self._refuse_all(problem)
@@ -433,9 +435,6 @@ class SharedWindow:
         if seconds > 0 and self._is_waited_for():
             await wait_for_event(self._clock, self._changed, seconds)
         return seconds == 0
-
-    def _has_work(self) -> bool:
-        return self._is_waited_for() or bool(self._untold) or any(self._is_in_line.values())
 
     def _is_waited_for(self) -> bool:
         return any(not each.place.done() for callers in self._callers.values() for each in callers)

@@ -21,8 +21,13 @@ def fault_of(rule: str) -> str | None:
         return "the rule is empty"
     if '"' in pieces:
         return "a quotation mark has no partner"
-    if (problem := _balance(pieces)) is not None:
-        return problem
+    depth = 0
+    for piece in pieces:
+        depth += {"(": 1, ")": -1}.get(piece, 0)
+        if depth < 0:
+            return "a closing parenthesis has no partner"
+    if depth:
+        return "an opening parenthesis has no partner"
     joined = ["(", *_joined(pieces), ")"]
     pairs = itertools.pairwise(joined)
     return next((problem for pair in pairs if (problem := _between(*pair)) is not None), None)
@@ -42,15 +47,6 @@ def _between(before: str, piece: str) -> str | None:
     if word in ("@", "#") or (word.endswith(":") and _OPERATOR.fullmatch(word)):
         return f"the operator {word} has nothing behind it"
     return "a phrase is empty" if before == '""' else None
-
-
-def _balance(pieces: Sequence[str]) -> str | None:
-    depth = 0
-    for piece in pieces:
-        depth += {"(": 1, ")": -1}.get(piece, 0)
-        if depth < 0:
-            return "a closing parenthesis has no partner"
-    return "an opening parenthesis has no partner" if depth else None
 
 
 _WORD: Final = re.compile(r"\w+")

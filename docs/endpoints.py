@@ -151,8 +151,11 @@ def _methods() -> dict[tuple[str, str], list[str]]:
             if isinstance(node, ast.ImportFrom) and node.module == "socialapi.routes"
             for alias in node.names
         }
-        for cls in (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name in GROUPS):
-            for method, module, name in _uses(cls, modules):
+        classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+        for cls in (cls for name, cls in classes.items() if name in GROUPS):
+            bases = [classes[base.id] for base in cls.bases if isinstance(base, ast.Name) and base.id in classes]
+            body = [node for each in (*bases, cls) for node in each.body]
+            for method, module, name in _uses(body, modules):
                 arguments = _arguments(getattr(getattr(resources, cls.name), method))
                 found.setdefault((module, name), []).append(f"`{GROUPS[cls.name]}.{method}`{arguments}")
     return found
@@ -178,11 +181,11 @@ def _arguments(method: Any) -> str:
     return f" {listed[0]}".rstrip() + (f" [{listed[1]}]" if optional else "")
 
 
-def _uses(cls: ast.ClassDef, modules: dict[str, str]) -> Iterator[tuple[str, str, str]]:
-    """(method, module, route) for each route that a method of the class names, directly or through
-    the class.
+def _uses(body: list[ast.stmt], modules: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    """(method, module, route) for each route that a method of the class, whose body with those of its
+    bases this is, names, directly or through the class.
     """
-    functions = [node for node in cls.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    functions = [node for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     private = {f.name: list(_named(f, modules)) for f in functions if f.name.startswith("_")}
     for function in functions:
         if function.name.startswith("_"):

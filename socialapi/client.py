@@ -7,7 +7,7 @@ import random
 import ssl as ssl_module
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, TypeGuard, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, Self, TypeGuard
 from urllib.parse import quote
 
 import aiohttp
@@ -20,9 +20,10 @@ from socialapi.internal.logs import log_as_asked
 from socialapi.internal.secret import HiddenMapping, hidden
 from socialapi.session.clock import Clock, SystemClock
 from socialapi.session.token_cache import MemoryTokenCache, TokenCache
-from socialapi.version import __version__
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
     from socialapi.integrations.redis import RedisPacer, RedisTokenCache
     from socialapi.resources.ads import Ads
     from socialapi.resources.catalogs import Catalog, Catalogs
@@ -34,15 +35,19 @@ if TYPE_CHECKING:
     from socialapi.routes.route import Method
     from socialapi.routes.undeclared import Api, Auth
     from socialapi.session.call import ReplyInfo
-    from socialapi.session.network import Network
     from socialapi.session.options import CallOptions
     from socialapi.session.pager import Pager
     from socialapi.session.rate_limiter import LimitStatus, Pacer
     from socialapi.session.session import Session
     from socialapi.session.telemetry import Telemetry
-    from socialapi.session.transport import Transport
     from socialapi.session.usage import Usage
     from socialapi.wire.response import Reply
+
+    A = TypeVar("A", default=Reply)
+else:
+    from typing import TypeVar
+
+    A = TypeVar("A")
 
 M = TypeVar("M")
 
@@ -348,7 +353,6 @@ class Client:
 
         return OAuth(self._session, self._options)
 
-    @overload
     async def request(
         self,
         method: "Method",
@@ -358,31 +362,8 @@ class Client:
         json: Any = None,
         api: "Api" = "platform",
         auth: "Auth | None" = None,
-        result: None = None,
-    ) -> "Reply": ...
-    @overload
-    async def request(
-        self,
-        method: "Method",
-        path: str,
-        *,
-        params: Mapping[str, Any] | None = None,
-        json: Any = None,
-        api: "Api" = "platform",
-        auth: "Auth | None" = None,
-        result: type[M],
-    ) -> M: ...
-    async def request(
-        self,
-        method: "Method",
-        path: str,
-        *,
-        params: Mapping[str, Any] | None = None,
-        json: Any = None,
-        api: "Api" = "platform",
-        auth: "Auth | None" = None,
-        result: Any = None,
-    ) -> Any:
+        result: type[A] | None = None,
+    ) -> A:
         """Calls any endpoint, including those this version does not know.
 
         Returns a `Reply` with `status`, `headers` and the decoded `body`, or the answer as a `result`:
@@ -404,18 +385,20 @@ class Client:
 
         if result is not None:
             check_model("result", result)
-        target = ad_hoc_target(method, path, api, auth, object if result is None else result)
+        kind: Any = object if result is None else result
+        target = ad_hoc_target(method, path, api, auth, kind)
         call = self._session.prepare(target, options=self._options, query=params, body=json)
         del params, json  # which may hold secrets, and would show in a traceback
-        reply = await self._session.send(call)
+        reply: Any = await self._session.send(call)
+        answer: A = reply if result is None else self._session.result_of(call, reply)
         if result is not None:
-            return self._session.result_of(call, reply)
+            return answer
         try:
             reply.check_complete(executed=target.route.method != "GET")
         except DecodeError as problem:
             call.located(problem)
             raise
-        return reply
+        return answer
 
     def pages(
         self,
@@ -495,6 +478,7 @@ def _session_opener(
         from socialapi.session.network import Network
         from socialapi.session.rate_limiter import SlidingWindowPacer
         from socialapi.session.session import Session
+        from socialapi.session.transport import Transport
 
         network = Network.of(
             environ,
@@ -504,10 +488,11 @@ def _session_opener(
             has_session=session is not None,
             has_connector=connector is not None,
         )
+        transport = Transport(settings, network, session=session, connector=connector, trace_configs=trace_configs)
         return Session(
             settings,
             credentials=credentials,
-            transport=_transport(settings, network, session=session, connector=connector, trace_configs=trace_configs),
+            transport=transport,
             token_cache=token_cache,
             pacer=pacer or SlidingWindowPacer(settings, clock),
             clock=clock,
@@ -519,26 +504,6 @@ def _session_opener(
         )
 
     return open_session
-
-
-def _transport(
-    settings: Config,
-    network: "Network",
-    *,
-    session: aiohttp.ClientSession | None,
-    connector: aiohttp.BaseConnector | None,
-    trace_configs: Sequence[aiohttp.TraceConfig],
-) -> "Transport":
-    from socialapi.session.transport import Transport
-
-    return Transport(
-        settings,
-        user_agent=f"aiosocialapi/{__version__}",
-        network=network,
-        session=session,
-        connector=connector,
-        trace_configs=trace_configs,
-    )
 
 
 _SWITCH: Final[Mapping[str, bool]] = {

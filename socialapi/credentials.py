@@ -137,22 +137,15 @@ def credentials_from_env(environ: Mapping[str, str] | None = None) -> tuple[Cred
         _complete(values, "API_KEY", "API_KEY_SECRET")
         found.append(AppOnly(*app))
     if values["OAUTH2_ACCESS_TOKEN"] or values["OAUTH2_REFRESH_TOKEN"]:
-        found.append(_oauth2_user(values))
+        # A refresh token needs the client's id. An access token alone is valid until it expires.
+        wanted = ("OAUTH2_CLIENT_ID",) if values["OAUTH2_REFRESH_TOKEN"] or values["OAUTH2_CLIENT_SECRET"] else ()
+        _complete(values, "OAUTH2_ACCESS_TOKEN", *wanted)
+        names = ("OAUTH2_ACCESS_TOKEN", "OAUTH2_REFRESH_TOKEN", "OAUTH2_CLIENT_ID", "OAUTH2_CLIENT_SECRET")
+        access_token, *renewal = (values[name] for name in names)
+        found.append(OAuth2User(access_token, *(value or None for value in renewal)))
     if values["BEARER_TOKEN"]:
         found.append(Bearer(values["BEARER_TOKEN"]))
     return tuple(found)
-
-
-def _oauth2_user(values: Mapping[str, str]) -> OAuth2User:
-    """Returns the user's credential. Raises ConfigurationError if variables are missing.
-
-    A refresh token needs the client's id. An access token alone is valid until it expires.
-    """
-    wanted = ("OAUTH2_CLIENT_ID",) if values["OAUTH2_REFRESH_TOKEN"] or values["OAUTH2_CLIENT_SECRET"] else ()
-    _complete(values, "OAUTH2_ACCESS_TOKEN", *wanted)
-    names = ("OAUTH2_ACCESS_TOKEN", "OAUTH2_REFRESH_TOKEN", "OAUTH2_CLIENT_ID", "OAUTH2_CLIENT_SECRET")
-    access_token, *renewal = (values[name] for name in names)
-    return OAuth2User(access_token, *(value or None for value in renewal))
 
 
 PARTS_OF_ENVIRONMENT: Final = (

@@ -214,6 +214,7 @@ if TYPE_CHECKING:
     from socialapi.reports import UploadReport as UploadReport
     from socialapi.reports import UpsertReport as UpsertReport
     from socialapi.resources.audiences import AudienceUploadKeywords as AudienceUploadKeywords
+    from socialapi.resources.audiences import InputKeywords as InputKeywords
     from socialapi.resources.audiences import LintKeywords as LintKeywords
     from socialapi.resources.audiences import RowKeywords as RowKeywords
     from socialapi.resources.audiences import SyncKeywords as SyncKeywords
@@ -221,6 +222,7 @@ if TYPE_CHECKING:
     from socialapi.resources.catalogs import AnyFilter as AnyFilter
     from socialapi.resources.creatives import AnyComponent as AnyComponent
     from socialapi.resources.creatives import Components as Components
+    from socialapi.resources.products import FeedKeywords as FeedKeywords
     from socialapi.resources.products import ProductLintKeywords as ProductLintKeywords
     from socialapi.resources.products import UpsertKeywords as UpsertKeywords
     from socialapi.resources.streams import AnyRule as AnyRule
@@ -305,11 +307,11 @@ else:
                 "UploadReport UpsertReport"
             ),
             "socialapi.resources.audiences": (
-                "AudienceUploadKeywords LintKeywords RowKeywords SyncKeywords UploadKeywords"
+                "AudienceUploadKeywords InputKeywords LintKeywords RowKeywords SyncKeywords UploadKeywords"
             ),
             "socialapi.resources.catalogs": "AnyFilter",
             "socialapi.resources.creatives": "AnyComponent Components",
-            "socialapi.resources.products": "ProductLintKeywords UpsertKeywords",
+            "socialapi.resources.products": "FeedKeywords ProductLintKeywords UpsertKeywords",
             "socialapi.resources.streams": "AnyRule",
             "socialapi.session.call": "ReplyInfo",
             "socialapi.routes.route": "Method RateLimit",

@@ -242,7 +242,7 @@ def _reason_of(answer: bytes) -> str:
 async def _serve(
     flags: EmulatorFlags, targets: Mapping[str, str], detached_log: Path | None, *, until_stdin_closes: bool
 ) -> int:
-    from socialapi.emulator.server import serve
+    from socialapi.emulator.server import Emulator, serve
 
     with contextlib.ExitStack() as until_the_end:
 
@@ -254,7 +254,7 @@ async def _serve(
                 background = _Background.on(_port_of(ready["base_url"]))
                 until_the_end.enter_context(background.noted(ready["base_url"], detached_log))
 
-        await serve(
+        emulator = Emulator(
             flags.host,
             flags.port,
             empty=flags.empty,
@@ -262,9 +262,8 @@ async def _serve(
             webhook_targets=targets,
             allow_hosts=flags.allow_host,
             allow_remote_targets=flags.allow_remote_targets,
-            until_stdin_closes=until_stdin_closes,
-            on_ready=note,
         )
+        await serve(emulator, until_stdin_closes=until_stdin_closes, on_ready=note)
     return output.DONE
 
 

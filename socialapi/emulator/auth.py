@@ -77,28 +77,13 @@ def _unsupported(message: str) -> Refusal:
     return Refusal(403, "FORBIDDEN", message, problem="unsupported-authentication")
 
 
-def account_user(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
+def account_user(
+    state: State, received: Received, path_parameters: Mapping[str, str], *, with_deleted: bool = False
+) -> Caller:
     """Returns the user who calls about an ad account, which must be associated with them.
 
     The scheme is not documented: OAuth 1.0a is taken, and the OAuth 2.0 bearer token of a user.
     """
-    return _associated(state, received, path_parameters, with_deleted=False)
-
-
-def account_user_even_deleted(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns the user who calls about an ad account, which may be a deleted one."""
-    return _associated(state, received, path_parameters, with_deleted=True)
-
-
-def signed_in_user(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
-    """Returns any user, for calls to the advertising API that are about no account."""
-    caller = any_caller(state, received, path_parameters)
-    if caller.user is None:
-        raise forbidden("this endpoint acts for a user, and an app-only token has none")
-    return caller
-
-
-def _associated(state: State, received: Received, path_parameters: Mapping[str, str], *, with_deleted: bool) -> Caller:
     caller = signed_in_user(state, received, path_parameters)
     assert caller.user is not None
     account_id = path_parameters["account_id"]
@@ -106,6 +91,14 @@ def _associated(state: State, received: Received, path_parameters: Mapping[str, 
         raise ads_not_found("account_id")
     if account_id not in caller.user.account_ids:
         raise forbidden("the account is not associated with the user", "account_id")
+    return caller
+
+
+def signed_in_user(state: State, received: Received, path_parameters: Mapping[str, str]) -> Caller:
+    """Returns any user, for calls to the advertising API that are about no account."""
+    caller = any_caller(state, received, path_parameters)
+    if caller.user is None:
+        raise forbidden("this endpoint acts for a user, and an app-only token has none")
     return caller
 
 

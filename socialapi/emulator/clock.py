@@ -8,6 +8,7 @@ from typing import Final
 import attrs
 
 from socialapi.errors import InvalidInput
+from socialapi.models.validation import parse_timestamp
 
 LATEST: Final = datetime.datetime(2200, 1, 1, tzinfo=datetime.UTC).timestamp()
 """Times beyond the year 9999 cannot be written, and expiries are up to years later than now."""
@@ -39,6 +40,13 @@ class EmulatorClock:
         if not (seconds >= 0 and self.now() + seconds <= LATEST):
             raise InvalidInput("the clock goes forward only, and no further than to the year 2200")
         self.advanced += seconds
+
+
+def epoch_of(text: str) -> float:
+    """Returns a time that the rules have checked, in epoch seconds."""
+    parsed = parse_timestamp(text)
+    assert parsed is not None, "the rules have checked it"
+    return parsed.timestamp()
 
 
 def timestamp(at: float) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import collections
+import contextlib
 import datetime
 import json
 import random
@@ -24,33 +25,19 @@ class Pauses:
     """The pauses of faults in progress. `end` ends them all and allows no further ones."""
 
     def __init__(self) -> None:
-        self.ended: bool = False
-        self._going_on: set[asyncio.Future[None]] = set()
+        self._ended = asyncio.Event()
+        self.end: Callable[[], None] = self._ended.set
+
+    @property
+    def ended(self) -> bool:
+        """Whether `end` was called."""
+        return self._ended.is_set()
 
     async def pause(self, seconds: float) -> None:
         """Waits for this much real time, or less if the emulator closes."""
-        if self.ended:
-            return
-        loop = asyncio.get_running_loop()
-        over: asyncio.Future[None] = loop.create_future()
-        timer = loop.call_later(seconds, _finish, over)
-        self._going_on.add(over)
-        try:
-            await over
-        finally:
-            timer.cancel()
-            self._going_on.discard(over)
-
-    def end(self) -> None:
-        """Ends every pause."""
-        self.ended = True
-        for over in self._going_on:
-            _finish(over)
-
-
-def _finish(over: "asyncio.Future[None]") -> None:
-    if not over.done():
-        over.set_result(None)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._ended.wait()
 
 
 FaultKind = Literal[

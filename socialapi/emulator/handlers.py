@@ -12,6 +12,7 @@ import yarl
 from aiohttp import web
 
 from socialapi.emulator import advertising, catalogs, creatives, oauth, platform
+from socialapi.emulator.advertising.state import Table
 from socialapi.emulator.auth import Authenticate, any_caller, caller_of
 from socialapi.emulator.faults import STREAM_FAULTS, Fault
 from socialapi.emulator.request import Received
@@ -61,6 +62,10 @@ class Call:
     def account_id(self) -> str:
         """The id of the account in the path."""
         return self.path["account_id"]
+
+    def table(self, kind: str) -> Table:
+        """Returns the records of a kind that belong to the account, for example `line_items`."""
+        return self.state.advertising.table(self.account_id, kind)
 
     @property
     def success_status(self) -> int:

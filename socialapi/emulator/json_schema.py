@@ -119,21 +119,19 @@ class JsonSchemas:
 
     def _annotated(self, base: Any, *rules: Any) -> Schema:
         if isinstance(rules[0], Tagged):
-            return self._tagged(base, rules[0].field)
+            field = rules[0].field
+            members = {tag: self.of(member) for tag, member in members_by_tag(base, field).items()}
+            for tag, reference in members.items():
+                # The field has a default in Python, but tells the classes apart on the wire.
+                component = self.resolved(reference)
+                component["required"] = list(dict.fromkeys((*component.get("required", ()), field)))
+                component["properties"][field] = {"const": tag}
+            mapping = {tag: reference["$ref"] for tag, reference in members.items()}
+            return {"oneOf": list(members.values()), "discriminator": {"propertyName": field, "mapping": mapping}}
         schema = self.of(base)
         for rule in rules:
             schema = _constrained(schema, rule)
         return schema
-
-    def _tagged(self, union: Any, field: str) -> Schema:
-        members = {tag: self.of(member) for tag, member in members_by_tag(union, field).items()}
-        for tag, reference in members.items():
-            # The field has a default in Python, but tells the classes apart on the wire.
-            component = self.resolved(reference)
-            component["required"] = list(dict.fromkeys((*component.get("required", ()), field)))
-            component["properties"][field] = {"const": tag}
-        mapping = {tag: reference["$ref"] for tag, reference in members.items()}
-        return {"oneOf": list(members.values()), "discriminator": {"propertyName": field, "mapping": mapping}}
 
     def _union(self, members: Sequence[Any]) -> Schema:
         known = [member for member in members if typing.get_origin(member) is Literal]

@@ -8,7 +8,6 @@ from typing import Any, Final
 import attrs
 
 from socialapi.emulator.advertising.audience_members import Checksum, Members
-from socialapi.emulator.catalogs.state import ProductChecksum
 from socialapi.emulator.platform.deliveries import Deliveries
 from socialapi.emulator.state import Audience, DoNotReach, OwnedId, State
 
@@ -115,8 +114,8 @@ Entry = dict[str, Any]
 class Ledger:
     """A summary: the members of each audience and list, answers by route and status, and deliveries.
 
-    Members in force are given as a number and a `Checksum`, and the `products` of each catalog as a
-    number and a `ProductChecksum`. `records` counts, by account and kind, the other records that
+    Members in force and the `products` of each catalog are given as a number and a `Checksum`.
+    `records` counts, by account and kind, the other records that
     are not deleted.
 
     It is computed in steps, because millions of members take seconds: iterate over `steps`, then
@@ -145,13 +144,13 @@ class Ledger:
         for entry, members in self._to_do:
             total = Checksum()
             for pairs in members.slices(self._now):
-                total.add(pairs)
+                total.add(f"{kind}:{value}".encode() for kind, value in pairs)
                 yield
             entry |= {"members": total.count, "checksum": str(total)}
         for catalog_id, stock in self._stocks:
-            products = ProductChecksum()
+            products = Checksum()
             for items in stock.slices():
-                products.add(items)
+                products.add(item.content for item in items)
                 yield
             self.result["products"][catalog_id] = {"count": products.count, "checksum": str(products)}
 

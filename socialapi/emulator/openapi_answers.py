@@ -36,7 +36,10 @@ _AS_PAIRS: Final = (oauth.REQUEST_TOKEN, oauth.ACCESS_TOKEN)
 def responses_of(route: Route[Any], links: Mapping[str, Any], schemas: JsonSchemas) -> dict[str, Any]:
     """Returns the answers of a route by their status; `links` belong to those of success."""
     if route.result is object:
-        return _page_responses()
+        page = {HTML: {"type": "string"}}
+        moved = {"description": "Back to the app", "headers": {"Location": {"schema": {"type": "string"}}}}
+        shown = {"200": "The page", "400": "A page that says what is wrong", "403": "A page that says why not"}
+        return {status: _response(text, page) for status, text in shown.items()} | {"302": moved}
     media_type = FORM if route in _AS_PAIRS else JSON
     done = _response("The result", {media_type: _answer(route, schemas)})
     if links:
@@ -50,13 +53,6 @@ def responses_of(route: Route[Any], links: Mapping[str, Any], schemas: JsonSchem
 def _response(description: str, schemas: Mapping[str, Schema]) -> dict[str, Any]:
     content = {media_type: {"schema": schema} for media_type, schema in schemas.items()}
     return {"description": description, "headers": _COMMON_HEADERS, "content": content}
-
-
-def _page_responses() -> dict[str, Any]:
-    page = {HTML: {"type": "string"}}
-    moved = {"description": "Back to the app", "headers": {"Location": {"schema": {"type": "string"}}}}
-    shown = {"200": "The page", "400": "A page that says what is wrong", "403": "A page that says why not"}
-    return {status: _response(text, page) for status, text in shown.items()} | {"302": moved}
 
 
 def _answer(route: Route[Any], schemas: JsonSchemas) -> Schema:

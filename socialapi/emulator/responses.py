@@ -142,7 +142,15 @@ def _resource(kind: str, parameter: str, value: str) -> tuple[str, dict[str, Any
 def refused(refusal: Refusal, style: ApiStyle, echo: Mapping[str, Any], problem_base_url: str) -> Answer:
     """Returns the refusal in the style of its API. `echo` are the parameters that an advertising answer repeats."""
     if style == "platform" and isinstance(refusal.code, str):
-        body = _problem(refusal, problem_base_url)
+        made = problem(
+            problem_base_url, refusal.problem, phrase(refusal.status), refusal.message, status=refusal.status
+        )
+        if refusal.broken:
+            made["errors"] = [
+                {"message": str(rule), "parameters": {rule.path or "body": list(refusal.given(rule.path))}}
+                for rule in refusal.broken
+            ]
+        body = made | ({"parameter": refusal.parameter} if refusal.parameter else {}) | dict(refusal.extra)
     elif style in ("platform", "oauth"):
         body = {"errors": [_token_error(refusal)]}
     else:
@@ -150,16 +158,6 @@ def refused(refusal: Refusal, style: ApiStyle, echo: Mapping[str, Any], problem_
         body = {"operation_errors": operation_errors} if operation_errors else {"errors": _ads_errors(refusal, echo)}
         body |= {"request": {"params": dict(echo)}} if style == "ads" else {}
     return Answer(refusal.status, orjson.dumps(body), refusal.headers, PROBLEM if "type" in body else JSON)
-
-
-def _problem(refusal: Refusal, problem_base_url: str) -> dict[str, Any]:
-    made = problem(problem_base_url, refusal.problem, phrase(refusal.status), refusal.message, status=refusal.status)
-    if refusal.broken:
-        made["errors"] = [
-            {"message": str(rule), "parameters": {rule.path or "body": list(refusal.given(rule.path))}}
-            for rule in refusal.broken
-        ]
-    return made | ({"parameter": refusal.parameter} if refusal.parameter else {}) | dict(refusal.extra)
 
 
 LONGEST_ECHO: Final = 100

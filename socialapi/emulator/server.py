@@ -78,7 +78,7 @@ class Emulator:
         limits = dict(rate_limits or {})
         if unknown := sorted(limits.keys() - limit_names()):
             raise ConfigurationError(f"there is no rate limit named {', '.join(unknown)}")
-        self._host = host
+        self.host = host
         self._port = port
         settings = Settings(
             empty=empty,
@@ -104,14 +104,14 @@ class Emulator:
         runner = web.ServerRunner(server, shutdown_timeout=_SHUTDOWN_SECONDS)
         await runner.setup()
         try:
-            await web.TCPSite(runner, self._host, self._port).start()
+            await web.TCPSite(runner, self.host, self._port).start()
         except OSError as problem:
             await runner.cleanup()
             reason = problem.strerror or problem
-            raise ConfigurationError(f"cannot listen on {self._host} port {self._port}: {reason}") from None
+            raise ConfigurationError(f"cannot listen on {self.host} port {self._port}: {reason}") from None
         self._runner = runner
         port = runner.addresses[0][1]
-        host = _ANY_ADDRESS.get(self._host, self._host)
+        host = _ANY_ADDRESS.get(self.host, self.host)
         await self._service.open(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
         return self
 
@@ -304,15 +304,8 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 
 async def serve(
-    host: str = "127.0.0.1",
-    port: int = 0,
+    emulator: Emulator,
     *,
-    empty: bool = False,
-    lenient_fields: bool = False,
-    rate_limits: Mapping[str, tuple[int, float]] | None = None,
-    webhook_targets: Mapping[str, str] | None = None,
-    allow_hosts: Collection[str] = (),
-    allow_remote_targets: bool = False,
     until_stdin_closes: bool = False,
     on_ready: Callable[[Mapping[str, str]], None] | None = None,
 ) -> None:
@@ -332,18 +325,9 @@ async def serve(
             loop.call_soon_threadsafe(stop.set)
 
     with _on_signals(end):
-        async with Emulator(
-            host,
-            port,
-            empty=empty,
-            lenient_fields=lenient_fields,
-            rate_limits=rate_limits,
-            webhook_targets=webhook_targets,
-            allow_hosts=allow_hosts,
-            allow_remote_targets=allow_remote_targets,
-        ) as emulator:
+        async with emulator:
             if emulator.is_exposed:
-                sys.stderr.write(_EXPOSED.format(host=host))
+                sys.stderr.write(_EXPOSED.format(host=emulator.host))
             if until_stdin_closes:
                 _watch_stdin(end)
             if on_ready is not None:

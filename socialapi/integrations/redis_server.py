@@ -7,7 +7,7 @@ import logging
 import math
 import re
 import ssl
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 try:
@@ -153,9 +153,11 @@ class RedisServer:
     def refusal(self, problem: BaseException) -> ConfigurationError | None:
         """Returns the error for a failure that lasts, such as a password that is wrong; None for one that may pass."""
         # While it connects, the library makes another error of it.
-        for each in _causes(problem):
+        each: BaseException | None = problem
+        while each is not None:
             if (says := _lasting(each)) is not None:
                 return ConfigurationError(f"the Redis server that keeps {self._keeps} {says}")
+            each = each.__cause__ or each.__context__
         return None
 
     def lost(self, problem: BaseException, seconds: float = 0.0) -> RedisLost:
@@ -205,12 +207,6 @@ class RedisServer:
         """Closes the connection if it was made here."""
         if self._is_own:
             await self.redis.aclose()
-
-
-def _causes(problem: BaseException | None) -> Iterator[BaseException]:
-    while problem is not None:
-        yield problem
-        problem = problem.__cause__ or problem.__context__
 
 
 def _lasting(problem: BaseException) -> str | None:

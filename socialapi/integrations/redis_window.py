@@ -395,7 +395,9 @@ class SharedWindow:
         """Talks to Redis as long as somebody waits, or there is something to tell."""
         self._has_given_up = False
         try:
-            while await self._serve_once() or (self._has_work() and not self._has_given_up):
+            while await self._serve_once() or (
+                not self._has_given_up and (self._is_waited_for() or self._untold or any(self._is_in_line.values()))
+            ):
                 pass
         except Exception as problem:  # noqa: BLE001  # raised to the callers, who cannot see this task
             self._refuse_all(problem)
@@ -419,7 +421,13 @@ class SharedWindow:
         self._epoch, self._calls = answer.epoch, answer.calls
         if question.epoch and answer.epoch != question.epoch:
             is_lost_again = self._told_again is not None
-            self._tell_again()
+            # Redis has lost the window: it is told of what this process has sent since one began.
+            answered = [Outcome(place, "former", at) for place, at in self._answered]
+            flying = [Outcome(str(place), "flying", at) for place, at in self._flying.items()]
+            self._told_again = len(answered) + len(flying)
+            # Without what it was to be told again before, or that would be told ever more often.
+            untold = [each for each in self._untold if each.kind not in ("former", "flying")]
+            self._untold = collections.deque([*answered, *flying, *untold], maxlen=MAX_UNTOLD)
             if is_lost_again:
                 await self._outlast(StateLost())
             return not is_lost_again
@@ -427,9 +435,6 @@ class SharedWindow:
         if seconds > 0 and self._is_waited_for():
             await wait_for_event(self._clock, self._changed, seconds)
         return seconds == 0
-
-    def _has_work(self) -> bool:
-        return self._is_waited_for() or bool(self._untold) or any(self._is_in_line.values())
 
     def _is_waited_for(self) -> bool:
         return any(not each.place.done() for callers in self._callers.values() for each in callers)
@@ -471,7 +476,13 @@ class SharedWindow:
             first += question.wanted[lane]
         if len(self._untold) > MAX_TOLD_AT_ONCE:
             return 0.0
-        self._end_outage(now)
+        server = self._script.server
+        server.note_answer(now)
+        self._is_away, self._failing_since, self._fallback = False, None, None
+        if self._told_again is not None:
+            says = "Redis has lost the state of a rate limit: it is told again what was sent"
+            server.warn(now, says, facts={"socialapi_requests": self._told_again})
+            self._told_again = None
         waits = [self._refuse_too_long(seconds, now, bulk=bulk) for bulk, seconds in answer.wait_seconds.items()]
         return min(MAX_POLL_SECONDS, *waits)
 
@@ -480,29 +491,10 @@ class SharedWindow:
         while self._answered and self._answered[0][1] + seconds <= now:
             self._answered.popleft()
 
-    def _end_outage(self, now: float) -> None:
-        """Redis has answered, and knows all of what it has to know."""
-        server = self._script.server
-        server.note_answer(now)
-        self._is_away, self._failing_since, self._fallback = False, None, None
-        if self._told_again is not None:
-            says = "Redis has lost the state of a rate limit: it is told again what was sent"
-            server.warn(now, says, facts={"socialapi_requests": self._told_again})
-            self._told_again = None
-
     def _note_waits(self, now: float) -> None:
         if self._failing_since is not None:
             for each in itertools.chain(*self._callers.values()):
                 each.away_seconds = now - max(each.since, self._failing_since)
-
-    def _tell_again(self) -> None:
-        """Redis has lost the window: it is told of what this process has sent since one began."""
-        answered = [Outcome(place, "former", at) for place, at in self._answered]
-        flying = [Outcome(str(place), "flying", at) for place, at in self._flying.items()]
-        self._told_again = len(answered) + len(flying)
-        # Without what it was to be told again before, or that would be told ever more often.
-        untold = [each for each in self._untold if each.kind not in ("former", "flying")]
-        self._untold = collections.deque([*answered, *flying, *untold], maxlen=MAX_UNTOLD)
 
     def _hand_out(self, places: range, *, bulk: bool, is_stale: bool) -> None:
         now = self._clock.monotonic()

@@ -105,8 +105,7 @@ def latest_per_identifier(
 
 
 def latest_per_product(df: Any, *, order_by: str, columns: Mapping[str, str] | None = None) -> Any:
-    """Returns a DataFrame with one row for each product id: the one with the largest value in the
-    column `order_by`.
+    """Returns a DataFrame with one row for each product id: the one with the largest value in the column `order_by`.
 
     Rows without an id are kept, for the write to reject. The column `socialapi_reduced_by` tells
     the write that no id is repeated, with the option `order_by`. Raises InvalidInput for columns
@@ -116,8 +115,7 @@ def latest_per_product(df: Any, *, order_by: str, columns: Mapping[str, str] | N
 
 
 def repeated_products(df: Any, *, columns: Mapping[str, str] | None = None) -> Any:
-    """Returns a DataFrame of the product ids that occur more than once, with the columns `id` and
-    `rows`.
+    """Returns a DataFrame of the product ids that occur more than once, with the columns `id` and `rows`.
 
     It takes a shuffle. A write by itself sees only ids that are repeated within a partition.
     """

@@ -117,7 +117,14 @@ def read_settings(
     if overwrite:
         raise InvalidInput('rows are added to what is there, and replace nothing: write with mode("append")')
     options = {name.lower(): text for name, text in options.items()}
-    kind = _kind_of(options)
+    found = [kind for kind in _TAKEN if options.get(kind, "").strip()]
+    if len(found) != 1:
+        raise InvalidInput(
+            "say where to write, with one of the options audience and do_not_reach_list (each with account) or catalog"
+        )
+    if found[0] != "catalog" and not options.get("account", "").strip():
+        raise InvalidInput(f"the option account is missing: the id of the account that the {_NOUNS[found[0]]} is of")
+    kind = found[0]
     columns = _columns_of(options, names)
     _refuse_unknown(options, kind)
     _refuse_password(options.get("redis_url", ""))
@@ -154,17 +161,6 @@ def id_columns_of(columns: ColumnMapping | None, names: Sequence[str]) -> tuple[
     """
     layout = ProductColumns.of(columns).of_table(names)
     return tuple(column.name for column in layout.columns if column.field == "id")
-
-
-def _kind_of(options: Mapping[str, str]) -> DestinationKind:
-    found = [kind for kind in _TAKEN if options.get(kind, "").strip()]
-    if len(found) != 1:
-        raise InvalidInput(
-            "say where to write, with one of the options audience and do_not_reach_list (each with account) or catalog"
-        )
-    if found[0] != "catalog" and not options.get("account", "").strip():
-        raise InvalidInput(f"the option account is missing: the id of the account that the {_NOUNS[found[0]]} is of")
-    return found[0]
 
 
 def _refuse_unknown(options: Mapping[str, str], kind: DestinationKind) -> None:

@@ -78,7 +78,10 @@ class FileLock:
         path.parent.stat()  # filelock 3 would create a missing folder
         lock = FileLock(path, mode=0o600, thread_local=False, on_acquired=_note)
         for _ in range(_ATTEMPTS):
-            _refuse_other_file(path)
+            # A link is left to filelock, which follows none.
+            with contextlib.suppress(FileNotFoundError, PermissionError):  # Windows does not read a locked file
+                if not _is_ours(_read(path)):
+                    raise OSError(0, f"{path} holds something else")
             try:
                 lock.acquire(blocking=False)
             except Timeout:
@@ -131,13 +134,6 @@ def _read(path: str | os.PathLike[str], start: int = 0) -> bytes:
 def _is_ours(content: bytes) -> bool:
     """Returns whether the content may be overwritten: it is empty, or a note of a lock's holder."""
     return not content.strip() or content.startswith(_MARK)
-
-
-def _refuse_other_file(path: Path) -> None:
-    """Raises OSError if the file is not a lock file. A link is left to filelock, which follows none."""
-    with contextlib.suppress(FileNotFoundError, PermissionError):  # Windows does not read a locked file
-        if not _is_ours(_read(path)):
-            raise OSError(0, f"{path} holds something else")
 
 
 def _note(descriptor: int) -> None:

@@ -7,8 +7,7 @@ T = TypeVar("T")
 
 
 async def shielded(work: "asyncio.Future[T]") -> T:
-    """Returns the result of the work, or raises its error. The work goes on if the caller is
-    cancelled.
+    """Returns the result of the work, or raises its error. The work goes on if the caller is cancelled.
 
     `asyncio.shield` does the same, but where the work fails after that, asyncio reports the error as
     unhandled: since Python 3.14 to the exception handler of the loop. Here the error is dropped, so

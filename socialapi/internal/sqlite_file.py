@@ -53,8 +53,7 @@ class Schema:
 
 
 class SqliteFile:
-    """One connection on one thread. The file is locked for other processes and tasks from `open` to
-    `aclose`.
+    """One connection on one thread. The file is locked for other processes and tasks from `open` to `aclose`.
 
     With `shared`, several processes of this machine can use the file and wait for each other. A
     missing file is created with mode 0600. Committed data have reached the disk. `purpose` names
@@ -110,8 +109,7 @@ class SqliteFile:
         return await self._do(lambda: self._transact(work, "BEGIN"))
 
     async def write(self, change: Callable[[sqlite3.Connection], None]) -> None:
-        """Returns once the change has reached the disk, in one transaction with others that were
-        waiting.
+        """Returns once the change has reached the disk, in one transaction with others that were waiting.
 
         After such a transaction fails, every later `write` fails too, because it is unknown which
         changes belong together. Raises as `run` does.
@@ -162,7 +160,10 @@ class SqliteFile:
             time.sleep(_POLL_SECONDS)
 
     def _connect(self, prepare: Callable[[sqlite3.Connection], T]) -> T:
-        self._create()
+        # A new file gets the right mode. An existing one must not be opened and closed here: that
+        # would release this process's locks on it.
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
         has_log = self._size_of("-wal") > 0
         # An exclusive file is not waited for here: the caller tries again until its time is up.
         wait_seconds = SHARED_WAIT_SECONDS if self._shared else 0
@@ -187,15 +188,6 @@ class SqliteFile:
         with contextlib.suppress(FileNotFoundError):
             return Path(f"{self.path}{suffix}").stat().st_size
         return 0
-
-    def _create(self) -> None:
-        """Creates the file with the right mode, unless it exists.
-
-        An existing one must not be opened and closed here: that would release this process's locks
-        on it.
-        """
-        with contextlib.suppress(FileExistsError):
-            os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
 
     def _check(self, connection: sqlite3.Connection) -> None:
         kind, version, tables = (

@@ -136,7 +136,13 @@ class Product(Record):
         if "sale_price" in data:
             yield from _sale_rules(data["price"], data["sale_price"])
         if "sale_price_effective_date" in data:
-            yield from _interval_rules(data["sale_price_effective_date"])
+            times = list(map(parse_iso_8601, data["sale_price_effective_date"].split("/")))
+            start, end = times if len(times) == 2 else (None, None)
+            if start is None or end is None:
+                reason = "must be two ISO 8601 times with their offsets and a slash between them"
+                yield BrokenRule(path="sale_price_effective_date", reason=reason)
+            elif end <= start:
+                yield BrokenRule(path="sale_price_effective_date", reason="must end later than it begins")
         if "additional_image_link" in data:
             yield from _image_rules(data["additional_image_link"])
 
@@ -149,16 +155,6 @@ def _sale_rules(price: str, sale_price: str) -> Iterator[BrokenRule]:
         yield BrokenRule(path="sale_price", reason="must be above 0: leave it out where there is no sale")
     elif Decimal(sale_amount) >= Decimal(amount):
         yield BrokenRule(path="sale_price", reason="must be lower than price")
-
-
-def _interval_rules(text: str) -> Iterator[BrokenRule]:
-    times = list(map(parse_iso_8601, text.split("/")))
-    start, end = times if len(times) == 2 else (None, None)
-    if start is None or end is None:
-        reason = "must be two ISO 8601 times with their offsets and a slash between them"
-        yield BrokenRule(path="sale_price_effective_date", reason=reason)
-    elif end <= start:
-        yield BrokenRule(path="sale_price_effective_date", reason="must end later than it begins")
 
 
 def _image_rules(text: str) -> Iterator[BrokenRule]:

@@ -249,9 +249,25 @@ def checker(declared: Any) -> Check:
         return _object(declared)
     origin, arguments = typing.get_origin(declared), typing.get_args(declared)
     if origin is typing.Literal:
-        return _enumeration(arguments)
+        values = frozenset(arguments)
+        says = f"must be {'one of ' if len(arguments) > 1 else ''}{', '.join(map(str, arguments))}"
+        # Not `in` alone, because True equals 1. A tuple of types: a union would be created on every call.
+        return _Scalar(says, lambda v: isinstance(v, (str, int)) and not isinstance(v, bool) and v in values)
     if origin in (typing.Union, types.UnionType):
-        return _union(tuple(a for a in arguments if a is not Unset))
+        # One member must pass. If none does, the rules of the first one are reported.
+        checks = tuple(checker(member) for member in tuple(a for a in arguments if a is not Unset))
+
+        def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+            first: Report | None = None
+            for each in checks:
+                found: Report = []
+                each(value, path, found, now)
+                if not found:
+                    return
+                first = found if first is None else first
+            report.extend(first or ())
+
+        return check if len(checks) > 1 else checks[0]
     if origin in (tuple, list):
         return _array(checker(arguments[0]))
     return _parameters(declared) if typing.is_typeddict(declared) else _simple(declared, origin)
@@ -337,7 +353,15 @@ class _Constrained:
         of_kind, within = kind.accepts, constraints[0].accepts
         self.accepts: Test = lambda value: of_kind(value) and within(value)
         if len(constraints) > 1:
-            self.accepts = _all((kind, *constraints))
+            tests = [rule.accepts for rule in (kind, *constraints)]
+
+            def accepts(value: Any) -> bool:
+                for test in tests:  # noqa: SIM110  # a generator would cost as much as two tests
+                    if not test(value):
+                        return False
+                return True
+
+            self.accepts = accepts
         elif kind is _SCALARS[str]:
             self.accepts = lambda value: isinstance(value, str) and within(value)
 
@@ -349,18 +373,6 @@ class _Constrained:
             return
         for constraint in self.constraints:
             constraint(value, path, report, now)
-
-
-def _all(rules: Iterable[_Scalar]) -> Test:
-    tests = [rule.accepts for rule in rules]
-
-    def accepts(value: Any) -> bool:
-        for test in tests:  # noqa: SIM110  # a generator would cost as much as two tests
-            if not test(value):
-                return False
-        return True
-
-    return accepts
 
 
 def text_tests(declared: Any) -> tuple[Test, ...]:
@@ -389,30 +401,6 @@ _SCALARS: Final[Mapping[Any, Check]] = {
         lambda v: isinstance(v, str) and parse_timestamp(v) is not None,
     ),
 }
-
-
-def _enumeration(allowed: tuple[Any, ...]) -> Check:
-    values = frozenset(allowed)
-    says = f"must be {'one of ' if len(allowed) > 1 else ''}{', '.join(map(str, allowed))}"
-    # Not `in` alone, because True equals 1. A tuple of types: a union would be created on every call.
-    return _Scalar(says, lambda v: isinstance(v, (str, int)) and not isinstance(v, bool) and v in values)
-
-
-def _union(members: tuple[Any, ...]) -> Check:
-    """Returns a check that one member must pass. If none does, it reports the first member's rules."""
-    checks = tuple(checker(member) for member in members)
-
-    def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
-        first: Report | None = None
-        for each in checks:
-            found: Report = []
-            each(value, path, found, now)
-            if not found:
-                return
-            first = found if first is None else first
-        report.extend(first or ())
-
-    return check if len(checks) > 1 else checks[0]
 
 
 def members_by_tag(union: Any, field: str) -> Mapping[str, Any]:

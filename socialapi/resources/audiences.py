@@ -48,13 +48,9 @@ from socialapi.wire.encode import json_bytes, shaped
 from socialapi.wire.request import refuse
 
 
-class RowKeywords(OutcomeKeywords, total=False):
-    """The options of every job that reads users. All are optional."""
+class InputKeywords(TypedDict, total=False):
+    """How users are read. All are optional."""
 
-    packing: Packing
-    """`single` (the default): one operation per row, so that an error names the row. `packed`: many
-    users in one operation, which takes 12 to 25 times fewer requests.
-    """
     columns: Mapping[str, str | int | Sequence[str | int]] | None
     """Maps an identifier kind to the column or columns that hold it, where their names do not;
     `region` maps the country of the row. An empty string turns a kind off.
@@ -83,6 +79,15 @@ class RowKeywords(OutcomeKeywords, total=False):
     """
     require_hashed: bool
     """If True, takes SHA-256 digests and `partner_user_id` only: no raw value is hashed, kept or sent."""
+
+
+class RowKeywords(InputKeywords, OutcomeKeywords, total=False):
+    """The options of every job that reads users. All are optional."""
+
+    packing: Packing
+    """`single` (the default): one operation per row, so that an error names the row. `packed`: many
+    users in one operation, which takes 12 to 25 times fewer requests.
+    """
     expires_at: datetime.datetime | str | None
     """When the operation ends: an aware datetime or an ISO 8601 string."""
     concurrency: int | Literal["auto"]
@@ -139,25 +144,11 @@ class SyncKeywords(RowKeywords, total=False):
     """
 
 
-class LintKeywords(TypedDict, total=False):
+class LintKeywords(InputKeywords, total=False):
     """The options of `lint`. All are optional."""
 
-    columns: Mapping[str, str | int | Sequence[str | int]] | None
-    """The same as for an upload."""
-    header: bool
-    """The same as for an upload."""
-    header_line: int | None
-    """The same as for an upload."""
-    layout: str | os.PathLike[str] | None
-    """The same as for an upload."""
     write_layout: str | os.PathLike[str] | None
     """File for what was understood of the input: its format, and what each column is read as."""
-    default_region: str | None
-    """The same as for an upload."""
-    phone_format: PhoneFormat
-    """The same as for an upload."""
-    require_hashed: bool
-    """The same as for an upload."""
     sample: int | None
     """Read at most this many rows, from the start."""
 
@@ -197,23 +188,6 @@ async def run_upload(
         job = UploadJob(session, destination, records, UploadOptions(**right), options)
     faults.refuse()
     return await job.run()
-
-
-async def run_lint(
-    session: Session, destination: Destination, records: Records, keywords: Mapping[str, Any]
-) -> LintReport:
-    """Returns what an upload of the records has to expect."""
-    from socialapi.bulk.linting.linter import lint_records
-
-    faults = Faults()
-    right = right_options(LintKeywords, keywords, faults)
-    right |= {"kinds": destination.kinds, "takes_effective_at": destination.takes_effective_at}
-    right |= {"now": session.now(), "network": session.network}
-    if faults:
-        with faults:  # what is wrong with the other options
-            await lint_records((), **right | {"layout": None, "write_layout": None})
-        faults.refuse()
-    return await lint_records(records, **right)
 
 
 def _operation(given: Any) -> Operation:
@@ -293,7 +267,61 @@ class _KnownToSync(SyncKeywords, total=False):
     flush_after_seconds: float | None
 
 
-class CustomAudience(Resource):
+class UploadResource(Resource):
+    """A collection of users that takes uploads: a custom audience or a do-not-reach list."""
+
+    _destination: Destination
+
+    async def send(
+        self,
+        operations: Operation | Mapping[str, Any] | Iterable[Operation | Mapping[str, Any]],
+        *,
+        default_region: str | None = None,
+        phone_format: PhoneFormat = "auto",
+        require_hashed: bool = False,
+    ) -> UploadCounts:
+        """Sends up to 2,500 operations in one request, which succeeds or fails as a whole
+        (`POST accounts/:account_id/custom_audiences/:custom_audience_id/users`, or
+        `POST batch/accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id/users`).
+
+        Identifiers may be raw or hashed; raw ones are normalised and hashed here. A do-not-reach
+        list takes e-mail addresses and phone numbers only, and no `effective_at`. Returns the
+        counts of all operations together, both equal to the number of users sent; a request with
+        other counts is sent again. Raises InvalidInput with every broken rule before anything is
+        sent, and ApiError with `operation_errors` if the service refuses single operations.
+        """
+        return await send_operations(
+            self._session,
+            self._options,
+            self._destination,
+            operations,
+            default_region,
+            phone_format,
+            require_hashed=require_hashed,
+        )
+
+    async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
+        """Reads what `upload` would read and reports what to expect of it. Sends nothing.
+
+        The report says which columns hold identifiers, how many values are usable, how many rows
+        would be rejected or are duplicates, which values are hashed or wrongly hashed, and whether
+        few of them are likely to match. It contains no values, and memory use stays flat. Raises
+        InvalidInput as `upload` does.
+        """
+        from socialapi.bulk.linting.linter import lint_records
+
+        records, faults = with_hidden_addresses(records), Faults()
+        right = right_options(LintKeywords, options, faults)
+        right |= {"kinds": self._destination.kinds, "takes_effective_at": self._destination.takes_effective_at}
+        right |= {"now": self._session.now(), "network": self._session.network}
+        if faults:
+            with faults:  # what is wrong with the other options
+                await lint_records((), **right | {"layout": None, "write_layout": None})
+            faults.refuse()
+        return await lint_records(records, **right)
+
+
+class CustomAudience(UploadResource):
     """One custom audience."""
 
     def __init__(
@@ -305,32 +333,6 @@ class CustomAudience(Resource):
             target=routes.CUSTOM_AUDIENCE_USERS.at(**self._path),
             kinds=IDENTIFIER_KINDS,
             takes_effective_at=True,
-        )
-
-    async def send(
-        self,
-        operations: Operation | Mapping[str, Any] | Iterable[Operation | Mapping[str, Any]],
-        *,
-        default_region: str | None = None,
-        phone_format: PhoneFormat = "auto",
-        require_hashed: bool = False,
-    ) -> UploadCounts:
-        """Sends up to 2,500 operations in one request, which succeeds or fails as a whole
-        (`POST accounts/:account_id/custom_audiences/:custom_audience_id/users`).
-
-        Identifiers may be raw or hashed; raw ones are normalised and hashed here. Returns the
-        counts, both equal to the number of users sent; a request with other counts is sent again.
-        Raises InvalidInput with every broken rule before anything is sent, and ApiError with
-        `operation_errors` if the service refuses single operations.
-        """
-        return await send_operations(
-            self._session,
-            self._options,
-            self._destination,
-            operations,
-            default_region,
-            phone_format,
-            require_hashed=require_hashed,
         )
 
     async def upload(self, records: Records, **options: Unpack[AudienceUploadKeywords]) -> UploadReport:
@@ -381,17 +383,6 @@ class CustomAudience(Resource):
         desired = with_hidden_addresses(desired)
         return await sync(self._session, self._destination, desired, settings, self._options, faults)
 
-    async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
-        """Reads what `upload` would read and reports what to expect of it. Sends nothing.
-
-        The report says which columns hold identifiers, how many values are usable, how many rows
-        would be rejected or are duplicates, which values are hashed or wrongly hashed, and whether
-        few of them are likely to match. It contains no values, and memory use stays flat. Raises
-        InvalidInput as `upload` does.
-        """
-        records = with_hidden_addresses(records)
-        return await run_lint(self._session, self._destination, records, options)
-
     def targeted(self, *, with_active: bool | None = None, start: str | None = None) -> Pager[TargetingCampaign]:
         """Returns the campaigns and line items that target the audience
         (`GET accounts/:account_id/custom_audiences/:custom_audience_id/targeted`).
@@ -403,7 +394,7 @@ class CustomAudience(Resource):
         return self._pages(routes.TARGETED, query=query, start=start)
 
 
-class DoNotReachListResource(Resource):
+class DoNotReachListResource(UploadResource):
     """One do-not-reach list."""
 
     def __init__(
@@ -418,30 +409,6 @@ class DoNotReachListResource(Resource):
             default_expiry_months=DEFAULT_EXPIRY_MONTHS,
         )
 
-    async def send(
-        self,
-        operations: Operation | Mapping[str, Any] | Iterable[Operation | Mapping[str, Any]],
-        *,
-        default_region: str | None = None,
-        phone_format: PhoneFormat = "auto",
-        require_hashed: bool = False,
-    ) -> UploadCounts:
-        """Sends up to 2,500 operations in one request, which succeeds or fails as a whole
-        (`POST batch/accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id/users`).
-
-        Works like `CustomAudience.send`, with e-mail addresses and phone numbers only and without
-        `effective_at`. Returns the sums of the counts of all operations.
-        """
-        return await send_operations(
-            self._session,
-            self._options,
-            self._destination,
-            operations,
-            default_region,
-            phone_format,
-            require_hashed=require_hashed,
-        )
-
     async def upload(self, records: Records, **options: Unpack[UploadKeywords]) -> UploadReport:
         """Uploads any number of rows as a job
         (`POST batch/accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id/users`). Returns a report
@@ -453,11 +420,6 @@ class DoNotReachListResource(Resource):
         """
         records = with_hidden_addresses(records)
         return await run_upload(self._session, self._options, self._destination, records, UploadKeywords, options)
-
-    async def lint(self, records: Records, **options: Unpack[LintKeywords]) -> LintReport:
-        """Reads what `upload` would read and reports what to expect of it, like `CustomAudience.lint`."""
-        records = with_hidden_addresses(records)
-        return await run_lint(self._session, self._destination, records, options)
 
     async def delete(self) -> DoNotReachList:
         """Deletes the list (`DELETE accounts/:account_id/do_not_reach_lists/:do_not_reach_list_id`).

@@ -54,25 +54,13 @@ class LineItems(Resource):
         """
         check_argument("changes", Mapping | None, changes)
         body: LineItemChanges = {**(changes or {}), **further}
-        self._check(line_item_id, body, current, budget_optimization)
-        return await self._call(routes.LINE_ITEM_UPDATE, body=body, line_item_id=line_item_id)
-
-    def _check(
-        self,
-        line_item_id: str | int,
-        changes: LineItemChanges,
-        current: LineItem | None,
-        budget_optimization: BudgetOptimization | None,
-    ) -> None:
-        """Raises InvalidInput with every broken rule. A rule about several values is not applied
-        where one of them is wrong by itself.
-        """
+        # A rule about several values is not applied where one of them is wrong by itself.
         given: object = current
         if given is not None and not (isinstance(given, LineItem) and given.id == str(line_item_id)):
             raise InvalidInput(f"current must be the LineItem with the id {line_item_id}, as the service answered it")
         if budget_optimization not in (None, *get_args(BudgetOptimization)):
             raise InvalidInput(f"budget_optimization must be {' or '.join(get_args(BudgetOptimization))}, or None")
-        shape, now = shaped(LineItemChanges, changes), self._session.now()
+        shape, now = shaped(LineItemChanges, body), self._session.now()
         broken = broken_rules(LineItemChanges, shape, now=now)
         wrong = {re.split(r"[.\[]", rule.path)[0] for rule in broken}
         right = {name: value for name, value in shape.items() if name not in wrong}
@@ -83,6 +71,7 @@ class LineItems(Resource):
         broken += [rule for rule in between if not any(name in f"{rule.path} {rule.reason}" for name in wrong)]
         refuse(broken and [*odd_ids({"line_item_id": line_item_id}), *broken])
         path_id("line_item_id", line_item_id)
+        return await self._call(routes.LINE_ITEM_UPDATE, body=body, line_item_id=line_item_id)
 
     async def delete(self, line_item_id: str | int) -> LineItem:
         """Deletes a line item for good (`DELETE accounts/:account_id/line_items/:line_item_id`). Returns

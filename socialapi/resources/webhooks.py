@@ -95,7 +95,7 @@ class Webhooks(Resource):
         """Returns the webhook after a new challenge. Raises WebhookRejected unless it is valid then."""
         is_valid = await self._passes_challenge(webhook.id)
         if is_valid is not False:
-            webhook = await self._listed(webhook.id) or webhook
+            webhook = next((each for each in await self.list().collect() if each.id == webhook.id), None) or webhook
         # The answer to the challenge decides; if it says nothing, the list does.
         if webhook.valid if is_valid is None else is_valid:
             return attrs.evolve(webhook, valid=True)
@@ -111,9 +111,6 @@ class Webhooks(Resource):
             if not problem.executed:
                 raise
             return None
-
-    async def _listed(self, webhook_id: str) -> WebhookConfig | None:
-        return next((each for each in await self.list().collect() if each.id == webhook_id), None)
 
     def list(
         self, *, webhook_config_fields: WebhookConfigField | str | Sequence[WebhookConfigField | str] = ()

@@ -139,7 +139,9 @@ class Route(Generic[R]):
 
     def limit(self, query: Mapping[str, Any]) -> RateLimit | None:
         """Returns the documented limit of a request with these query parameters."""
-        if self.family.total_counts is not None and _is_true(query.get("with_total_count")):
+        if self.family.total_counts is not None and (
+            str(query.get("with_total_count")).strip().lower() in ("true", "t", "1", "yes", "y", "on")
+        ):
             return self.family.total_counts
         return self.rate_limit
 
@@ -188,13 +190,6 @@ class Target(Generic[R]):
         name = limit.name if limit else f"{self.route.method} {self.route.shown}"
         per = limit.per if limit else tuple(p for p in COUNTED_BY if p in self.path_parameters)
         return "/".join((name, *[str(self.path_parameters[p]) for p in per]))
-
-
-def _is_true(value: Any) -> bool:
-    """Returns whether a query parameter means true, in any common spelling, because ad hoc queries
-    are sent as written.
-    """
-    return str(value).strip().lower() in ("true", "t", "1", "yes", "y", "on")
 
 
 def encode_segment(value: str | int) -> str:

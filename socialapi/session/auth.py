@@ -233,7 +233,13 @@ class AppOnlyAuthenticator:
         """Returns the token from memory, the cache, or the service, in this order."""
         failures = self._failures
         if self._lock.locked():
-            await self._wait_for_lock(options)
+            seconds = None if options is None else options.token_wait_seconds
+            try:
+                async with asyncio.timeout(seconds):
+                    await self._lock.acquire()
+            except TimeoutError:
+                reason = f"another call asks for the token, and has none after {round(seconds or 0, 2):g} s"
+                raise self.requester.too_late(reason) from None
         else:
             await self._lock.acquire()
         try:
@@ -247,16 +253,6 @@ class AppOnlyAuthenticator:
             return self._token
         finally:
             self._lock.release()
-
-    async def _wait_for_lock(self, options: CallOptions | None) -> None:
-        """Waits for another call that is fetching the token, as long as this one may wait."""
-        seconds = None if options is None else options.token_wait_seconds
-        try:
-            async with asyncio.timeout(seconds):
-                await self._lock.acquire()
-        except TimeoutError:
-            reason = f"another call asks for the token, and has none after {round(seconds or 0, 2):g} s"
-            raise self.requester.too_late(reason) from None
 
     async def _cached(self) -> str | None:
         """Returns the token in the cache, or None if there is none or it cannot be sent as a header."""

@@ -34,6 +34,17 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
 
+async def _end_within(clock: Clock, work: "asyncio.Future[Any]", seconds: float) -> None:
+    """Waits for the work, at most `seconds` by the clock, and cancels it if it is not done by then."""
+    waiters = (work, asyncio.ensure_future(clock.sleep(seconds)))
+    try:
+        await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for waiter in waiters:
+            waiter.cancel()
+        await asyncio.gather(*waiters, return_exceptions=True)
+
+
 async def acquire_with_timeout(clock: Clock, lock: asyncio.Lock, seconds: float) -> bool:
     """Acquires the lock, waiting at most `seconds` by the clock. Returns whether it was acquired.
 
@@ -42,19 +53,12 @@ async def acquire_with_timeout(clock: Clock, lock: asyncio.Lock, seconds: float)
     if not lock.locked():
         return await lock.acquire()
     taking = asyncio.ensure_future(lock.acquire())
-    waiters = (taking, asyncio.ensure_future(clock.sleep(seconds)))
     try:
-        await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
+        await _end_within(clock, taking, seconds)
     except asyncio.CancelledError:
-        taking.cancel()
-        await asyncio.gather(taking, return_exceptions=True)
-        if not taking.cancelled():
+        if taking.done() and not taking.cancelled():
             lock.release()
         raise
-    finally:
-        for waiter in waiters:
-            waiter.cancel()
-        await asyncio.gather(*waiters, return_exceptions=True)
     return not taking.cancelled()
 
 
@@ -64,13 +68,7 @@ async def wait_for_event(clock: Clock, event: asyncio.Event, seconds: float) -> 
     Leaves no task behind.
     """
     setting = asyncio.ensure_future(event.wait())
-    waiters = (setting, asyncio.ensure_future(clock.sleep(seconds)))
-    try:
-        await asyncio.wait(waiters, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for waiter in waiters:
-            waiter.cancel()
-        await asyncio.gather(*waiters, return_exceptions=True)
+    await _end_within(clock, setting, seconds)
     # Not `event.is_set()` alone: another waiter may have run first and cleared it again.
     return event.is_set() or not setting.cancelled()
 

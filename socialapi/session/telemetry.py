@@ -59,14 +59,18 @@ class Instrumentation:
     """
 
     def __init__(self) -> None:
-        self._api = _api()
-        self._tracer = self._api.trace.get_tracer(SCOPE, __version__)
-        self._meter = self._api.metrics.get_meter(SCOPE, __version__)
+        try:
+            from opentelemetry import metrics, trace
+        except ImportError:
+            raise ConfigurationError("telemetry needs another package: pip install 'aiosocialapi[otel]'") from None
+        self._trace = trace
+        self._tracer = trace.get_tracer(SCOPE, __version__)
+        self._meter = metrics.get_meter(SCOPE, __version__)
 
     @contextmanager
     def span(self, name: str, attributes: Attributes, *, is_client: bool = False) -> "Iterator[Span]":
         """Starts a span, makes it the current one and ends it, with the class of an error that was raised."""
-        trace = self._api.trace
+        trace = self._trace
         kind = trace.SpanKind.CLIENT if is_client else trace.SpanKind.INTERNAL
         span = self._tracer.start_span(name, attributes=attributes, kind=kind)
         # The message of an exception may quote the service, so the library must not record it.
@@ -74,8 +78,19 @@ class Instrumentation:
             try:
                 yield span
             except BaseException as problem:
-                _fail(self._api, span, problem)
+                self.record_failure(span, problem)
                 raise
+
+    def record_failure(self, span: "Span", problem: BaseException) -> None:
+        """Records in a span the class of an error, and its status if it has one. A cancellation is no error."""
+        if not span.is_recording():
+            return
+        span.set_attribute(ERROR_TYPE, type_of(problem))
+        status = getattr(problem, "status", None)
+        if isinstance(status, int):
+            span.set_attribute(STATUS, status)
+        if not isinstance(problem, asyncio.CancelledError | GeneratorExit):
+            span.set_status(self._trace.StatusCode.ERROR)
 
     def counter(self, name: str, unit: str, description: str) -> "Counter":
         """Returns a counter of this package's meter."""
@@ -92,11 +107,11 @@ class Instrumentation:
 
     def set_attribute(self, name: str, value: str) -> None:
         """Sets an attribute of the current span."""
-        self._api.trace.get_current_span().set_attribute(name, value)
+        self._trace.get_current_span().set_attribute(name, value)
 
     def add_event(self, name: str, attributes: Attributes) -> None:
         """Adds an event to the current span."""
-        self._api.trace.get_current_span().add_event(name, attributes)
+        self._trace.get_current_span().add_event(name, attributes)
 
 
 class Telemetry(Instrumentation):
@@ -132,7 +147,7 @@ class Telemetry(Instrumentation):
                 attributes |= answered
                 span.set_attributes(answered)
                 if ERROR_TYPE in answered:
-                    span.set_status(self._api.trace.StatusCode.ERROR)
+                    span.set_status(self._trace.StatusCode.ERROR)
                 return reply
         except BaseException as problem:
             attributes[ERROR_TYPE] = type_of(problem)
@@ -191,7 +206,7 @@ class Telemetry(Instrumentation):
 
     def connection(self, request: Request[Any], former: "ConnectionSpan | None") -> "ConnectionSpan":
         """Starts and returns the span of a stream's connection, with a link to the span of the `former` one."""
-        trace = self._api.trace
+        trace = self._trace
         links = [] if former is None else [trace.Link(former.span.get_span_context())]
         attributes = self._attributes_of(request)
         span = self._tracer.start_span("socialapi.stream.connection", attributes=attributes, links=links)
@@ -201,12 +216,8 @@ class Telemetry(Instrumentation):
 
     async def run_within(self, span: "Span", work: Awaitable[T]) -> T:
         """Returns the result of the work, with this span as the parent of its spans."""
-        with self._api.trace.use_span(span, record_exception=False, set_status_on_exception=False):
+        with self._trace.use_span(span, record_exception=False, set_status_on_exception=False):
             return await work
-
-    def record_failure(self, span: "Span", problem: BaseException) -> None:
-        """Records in a span the class of the error that ended it."""
-        _fail(self._api, span, problem)
 
     def record_reconnect(self, attributes: Attributes, *, gap_seconds: float) -> None:
         """Counts a connection that replaces a lost one, and records the time in between."""
@@ -302,36 +313,6 @@ class _Instruments:
         self.reconnects = counter(
             "socialapi.stream.reconnects", "{reconnect}", "Connections of streams that took the place of lost ones."
         )
-
-
-class _Api:
-    """The modules of the library."""
-
-    def __init__(self) -> None:
-        from opentelemetry import metrics, trace
-
-        self.metrics = metrics
-        self.trace = trace
-
-
-def _api() -> _Api:
-    try:
-        return _Api()
-    except ImportError:
-        pass
-    raise ConfigurationError("telemetry needs another package: pip install 'aiosocialapi[otel]'")
-
-
-def _fail(api: _Api, span: "Span", problem: BaseException) -> None:
-    """Records the class of an error, and its status if it has one. A cancellation is no error."""
-    if not span.is_recording():
-        return
-    span.set_attribute(ERROR_TYPE, type_of(problem))
-    status = getattr(problem, "status", None)
-    if isinstance(status, int):
-        span.set_attribute(STATUS, status)
-    if not isinstance(problem, asyncio.CancelledError | GeneratorExit):
-        span.set_status(api.trace.StatusCode.ERROR)
 
 
 def _reply_attributes(reply: object) -> Attributes:

@@ -22,6 +22,7 @@ from aiohttp.tracing import Trace
 from socialapi.config import Config
 from socialapi.errors import ConfigurationError, OutcomeUnknown, TransportError
 from socialapi.session.network import ConnectionOptions, Network
+from socialapi.version import __version__
 from socialapi.wire.content_encoding import ENCODINGS, BrokenEncoding, Decompressor
 from socialapi.wire.oauth1 import check_headers
 from socialapi.wire.request import Request
@@ -254,20 +255,19 @@ class Transport:
     def __init__(
         self,
         config: Config,
+        network: Network,
         *,
-        user_agent: str,
-        session: aiohttp.ClientSession | None = None,
-        connector: aiohttp.BaseConnector | None = None,
-        trace_configs: Sequence[aiohttp.TraceConfig] = (),
-        network: Network | None = None,
+        session: aiohttp.ClientSession | None,
+        connector: aiohttp.BaseConnector | None,
+        trace_configs: Sequence[aiohttp.TraceConfig],
     ) -> None:
         self._config = config
-        self._headers: dict[str, str] = {"User-Agent": user_agent, "Accept-Encoding": ENCODINGS}
+        self._headers: dict[str, str] = {"User-Agent": f"aiosocialapi/{__version__}", "Accept-Encoding": ENCODINGS}
         self._session = session
         self._owns_session = session is None
         self._connector = connector
         self._trace_configs = list(trace_configs)
-        self.network: Network = network or Network()
+        self.network = network
         self._closed = False
         self._live: weakref.WeakSet[LiveReply] = weakref.WeakSet()
         self._connection_options: dict[str, ConnectionOptions] = {}

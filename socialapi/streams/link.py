@@ -288,7 +288,18 @@ class Link:
             except ApiError as refusal:
                 self._schedule_reconnect(self._refused(refusal))
             else:
-                self._connected(reply)
+                config = self._session.config
+                self.connection = Connection(
+                    reply,
+                    LineFramer(config.max_line_bytes),
+                    self._session.clock,
+                    StreamTimeouts(stall_seconds=config.stall_seconds, slow_seconds=config.slow_reader_seconds),
+                    self._slow,
+                )
+                self.connection.start(self._session.spawn)
+                self.state = "connected"
+                self._counters.connections += 1
+                logger.info("%s: connected", self._target.route.shown, extra=self._facts)
                 await self._report_gap(self._session.now())
 
     async def _open(self, call: Call[Any]) -> LiveReply:
@@ -310,20 +321,6 @@ class Link:
         now = self._session.clock.monotonic()
         left_behind = self._broke_at is not None and now - self._broke_at < LEFT_BEHIND_SECONDS
         return disconnect_of_refusal(refusal, retry_after_seconds, left_behind=left_behind)
-
-    def _connected(self, reply: LiveReply) -> None:
-        config = self._session.config
-        self.connection = Connection(
-            reply,
-            LineFramer(config.max_line_bytes),
-            self._session.clock,
-            StreamTimeouts(stall_seconds=config.stall_seconds, slow_seconds=config.slow_reader_seconds),
-            self._slow,
-        )
-        self.connection.start(self._session.spawn)
-        self.state = "connected"
-        self._counters.connections += 1
-        logger.info("%s: connected", self._target.route.shown, extra=self._facts)
 
     async def _end(self, disconnect: Disconnect) -> NoReturn:
         problems = [disconnect.problem] if disconnect.problem is not None else []

@@ -40,7 +40,14 @@ class AsgiApp:
         if scope["type"] == "http":
             await self._answer(scope, receive, send)
         elif scope["type"] == "lifespan":
-            await self._live(receive, send)
+            while (message := await receive())["type"] != "lifespan.shutdown":
+                if message["type"] == "lifespan.startup":
+                    if (problem := await self._start()) is not None:
+                        await send({"type": "lifespan.startup.failed", "message": problem})
+                        return
+                    await send({"type": "lifespan.startup.complete"})
+            await self._lifespan.aclose()
+            await send({"type": "lifespan.shutdown.complete"})
         else:
             await receive()  # a WebSocket handshake
             await send({"type": "websocket.close", "code": 1000})
@@ -58,17 +65,6 @@ class AsgiApp:
             # HTTP/2 has no such header; its servers end the stream only.
             closes = answer.leaves_body and scope.get("http_version", "1.1").startswith("1")
             await _send(answer.reply, send, closes=closes)
-
-    async def _live(self, receive: Receive, send: Send) -> None:
-        """Handles lifespan messages from the start to the shutdown of the server."""
-        while (message := await receive())["type"] != "lifespan.shutdown":
-            if message["type"] == "lifespan.startup":
-                if (problem := await self._start()) is not None:
-                    await send({"type": "lifespan.startup.failed", "message": problem})
-                    return
-                await send({"type": "lifespan.startup.complete"})
-        await self._lifespan.aclose()
-        await send({"type": "lifespan.shutdown.complete"})
 
     async def _start(self) -> str | None:
         """Opens the receiver. Returns the reason if that fails."""

@@ -225,7 +225,13 @@ class Inbox:
         except ConfigurationError as problem:
             return str(problem)
         else:
-            self._serve_from(own, left)
+            self._own_queue = own
+            self._queues = [own]
+            self._take_over(left)
+            if not self._stopped:
+                self._claim_at = asyncio.get_running_loop().time() + CLAIM_SECONDS
+            self._work.set()
+            self._worker = asyncio.create_task(self._serve(), name="socialapi-webhook-inbox")
             return None
         finally:
             self._opening = None
@@ -233,15 +239,6 @@ class Inbox:
                 self._owner.release()
                 self._retry_at = asyncio.get_running_loop().time() + RETRY_SECONDS
                 self._refuse_arrivals()
-
-    def _serve_from(self, own: _Queue, left: _Claimed) -> None:
-        self._own_queue = own
-        self._queues = [own]
-        self._take_over(left)
-        if not self._stopped:
-            self._claim_at = asyncio.get_running_loop().time() + CLAIM_SECONDS
-        self._work.set()
-        self._worker = asyncio.create_task(self._serve(), name="socialapi-webhook-inbox")
 
     def _say_why_not_open(self, opening: asyncio.Task[str | None]) -> None:
         """Logs why the file cannot be opened, once until an event is stored."""
@@ -415,7 +412,10 @@ class Inbox:
         handled = (
             number
             for number, taker in self._in_hand.items()
-            if number not in self._failed_events and taker is not self._failing and not _has_failed(taker)
+            if number not in self._failed_events
+            and taker is not self._failing
+            # Not `exception()`, after which asyncio would not report an exception that nobody has seen.
+            and not (taker is not None and taker.done() and getattr(taker, "_exception", None) is not None)
         )
         return [*handled, *self._finished, *(event.number for event in self._ready)]
 
@@ -433,12 +433,26 @@ class Inbox:
         if arrivals or finished:
             await self._write(arrivals, finished)
         if self._wants_suspect():
-            await self._read_suspect()
+            # What another process had in hand when it ended comes next, and alone.
+            self._suspect_at = asyncio.get_running_loop().time() + SUSPECT_SECONDS
+            found = await self._counted(functools.partial(_suspect, self._owner))
+            if found is not None:
+                self._suspects = self._suspects - 1 if found else 0
+                self._ready.extendleft(found)
+                self._alone = _Alone(found[0].number) if found else None
+                self._note_change()
         elif self._wants_more():
             await self._read()
         now = asyncio.get_running_loop().time()
         if self._unerased >= MAX_UNERASED or now >= self._erase_at:
-            await self._erase()
+            # Otherwise deleted bodies could still be read in the log of the file.
+            try:
+                await self._database.erase()
+            except sqlite3.Error:
+                self._erase_at = asyncio.get_running_loop().time() + RETRY_SECONDS
+            else:
+                self._erase_at = math.inf
+            self._unerased = 0
         if now >= self._claim_at:
             await self._claim_abandoned()
         if self._arrivals or (not self._fails and (self._finished or self._wants_more() or self._wants_suspect())):
@@ -507,16 +521,6 @@ class Inbox:
         is_idle = self._takers > 0 and not self._ready and self._unread() is None
         return is_idle or asyncio.get_running_loop().time() >= self._suspect_at
 
-    async def _read_suspect(self) -> None:
-        """Reads the next event that another process had in hand when it ended. It comes next, and alone."""
-        self._suspect_at = asyncio.get_running_loop().time() + SUSPECT_SECONDS
-        found = await self._counted(functools.partial(_suspect, self._owner))
-        if found is not None:
-            self._suspects = self._suspects - 1 if found else 0
-            self._ready.extendleft(found)
-            self._alone = _Alone(found[0].number) if found else None
-            self._note_change()
-
     async def _counted(self, read: Callable[[sqlite3.Connection], list[QueuedEvent]]) -> list[QueuedEvent] | None:
         """Returns the events to hand out, which are counted with the same commit; None if that fails."""
         try:
@@ -564,16 +568,6 @@ class Inbox:
         """Returns the events that were put aside."""
         return DeadLetters(self._database.read)
 
-    async def _erase(self) -> None:
-        """Empties the log of the file, where deleted bodies can otherwise still be read."""
-        try:
-            await self._database.erase()
-        except sqlite3.Error:
-            self._erase_at = asyncio.get_running_loop().time() + RETRY_SECONDS
-        else:
-            self._erase_at = math.inf
-        self._unerased = 0
-
     def _failed(self, problem: sqlite3.Error) -> None:
         """Logs a failure, once until an event is stored again. SQLite's messages contain no data.
 
@@ -605,11 +599,6 @@ async def _within_time(outcome: asyncio.Future[Outcome]) -> Outcome:
             return await asyncio.shield(outcome)
     except TimeoutError:
         return "full"
-
-
-def _has_failed(taker: "asyncio.Task[object] | None") -> bool:
-    # Not `exception()`, after which asyncio would not report an exception that nobody has seen.
-    return taker is not None and taker.done() and getattr(taker, "_exception", None) is not None
 
 
 # The functions below run on the thread of the database.

@@ -116,7 +116,15 @@ def plan_of(cls: Any, hook_of: Callable[[Any], Structure]) -> ClassPlan:
     fields = attrs.fields(cls)
     extra = next((index for index, field in enumerate(fields) if field.name == "extra" and field.init), -1)
     plans = tuple(_field_plan(cls, field, hook_of) for field in fields)
-    fills_slots = _makes_nothing_else(cls) and all(isinstance(each.slot, types.MemberDescriptorType) for each in plans)
+    fills_slots = (
+        cls.__new__ is object.__new__
+        and not hasattr(cls, "__attrs_init__")
+        and not any(hasattr(cls, f"__attrs_{when}_init__") for when in ("pre", "post"))
+        and not any(
+            field.converter or field.validator or getattr(field.default, "takes_self", False)
+            for field in attrs.fields(cls)
+        )
+    ) and all(isinstance(each.slot, types.MemberDescriptorType) for each in plans)
     given = {field.alias: None for field in fields if field.default is not default_of(field)}
     return ClassPlan(cls, plans, extra, given, fills_slots)
 
@@ -143,19 +151,6 @@ def _field_plan(cls: Any, field: "attrs.Attribute[Any]", hook_of: Callable[[Any]
         is_late=slot is not found,
         nested=hook.objects if isinstance(hook, Reader) else None,
         convert=_converter(item, hook, is_array=is_array),
-    )
-
-
-def _makes_nothing_else(cls: Any) -> bool:
-    """Returns whether creating an object does nothing but set its attributes."""
-    return (
-        cls.__new__ is object.__new__
-        and not hasattr(cls, "__attrs_init__")
-        and not any(hasattr(cls, f"__attrs_{when}_init__") for when in ("pre", "post"))
-        and not any(
-            field.converter or field.validator or getattr(field.default, "takes_self", False)
-            for field in attrs.fields(cls)
-        )
     )
 
 

@@ -67,7 +67,20 @@ class Decompressor:
         BrokenEncoding.
         """
         if self._member is None and data and not self._is_plain:
-            self._begin(data[0])
+            first = data[0]
+            if self._wbits is None:
+                if first not in _LINE_STARTS:
+                    raise BrokenEncoding(f"the answer is encoded as {self._encoding}, which is not supported")
+                self._is_plain = True
+            elif self._wbits:
+                self._is_plain = first != _GZIP_MAGIC[0]
+            else:
+                # No block of deflate that begins like JSON is that of a text.
+                self._is_plain = first in _JSON_STARTS
+            if not self._is_plain:
+                # Some send what RFC 1951 calls deflate, without the header of RFC 1950 that HTTP wants.
+                has_header = first & 0xF == _DEFLATE_METHOD
+                self._member = zlib.decompressobj(self._wbits or (zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS))
         found = (data[:most] if most else data) if self._is_plain else self._decompressed(data, most)
         return found if self._inner is None else self._inner.feed(found, most)
 
@@ -77,21 +90,6 @@ class Decompressor:
             raise BrokenEncoding
         if self._inner is not None:
             self._inner.finish()
-
-    def _begin(self, first: int) -> None:
-        if self._wbits is None:
-            if first not in _LINE_STARTS:
-                raise BrokenEncoding(f"the answer is encoded as {self._encoding}, which is not supported")
-            self._is_plain = True
-        elif self._wbits:
-            self._is_plain = first != _GZIP_MAGIC[0]
-        else:
-            # No block of deflate that begins like JSON is that of a text.
-            self._is_plain = first in _JSON_STARTS
-        if not self._is_plain:
-            # Some send what RFC 1951 calls deflate, without the header of RFC 1950 that HTTP wants.
-            has_header = first & 0xF == _DEFLATE_METHOD
-            self._member = zlib.decompressobj(self._wbits or (zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS))
 
     def _decompressed(self, data: bytes, most: int) -> bytes:
         pieces = []

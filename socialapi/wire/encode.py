@@ -293,16 +293,43 @@ def shaper(declared: Any) -> Shape:
     if origin in (typing.Union, types.UnionType):
         return _union(tuple(member for member in arguments if member not in _EMPTY))
     if origin in (tuple, list):
-        return _array(arguments[0])
+        item = arguments[0]
+        one, alone, is_id = shaper(item), _kinds(item), _is_id(item)
+
+        def shape(value: Any) -> Any:
+            # A tuple of types: a union would be created on every call.
+            if isinstance(value, (list, tuple)):
+                return list(map(one, value))
+            if isinstance(value, alone) and not isinstance(value, bool):
+                return [one(value)]
+            if not is_several(value):
+                return Unshapeable(_NO_IDS) if is_id and value is not None else _undeclared(value)
+            return [one(each) for each in value]
+
+        return shape
     if typing.is_typeddict(declared):
-        return _parameters(declared)
+        hints = typing.get_type_hints(declared, include_extras=True)
+        shapes = {name: shaper(value_type(kind)) for name, kind in hints.items()}
+
+        return functools.partial(_shaped_fields, shapes)
     has_integers = origin is typing.Literal and int in map(type, arguments)
     return _BY_TYPE.get(int if has_integers else declared, _undeclared)
 
 
 def _annotated(base: Any, *metadata: Any) -> Shape:
     if isinstance(metadata[0], Tagged):
-        return _tagged(base, metadata[0].field)
+        field = metadata[0].field
+        members = members_by_tag(base, field)
+
+        def shape(value: Any) -> Any:
+            if isinstance(value, Mapping):
+                tag = value.get(field)
+                member = members.get(tag) if isinstance(tag, str) else None
+                return _undeclared(value) if member is None else shaper(member)(value)
+            kind: Any = type(value)
+            return shaper(kind)(value) if kind in members.values() else value
+
+        return shape
     return _id if base is str and any(isinstance(rule, IsId) for rule in metadata) else shaper(base)
 
 
@@ -348,22 +375,6 @@ def _union(members: tuple[Any, ...]) -> Shape:
     if len(members) == 1:
         return shaper(members[0])
     return _whole if any(int in _kinds(member) for member in members) else _undeclared
-
-
-def _array(item: Any) -> Shape:
-    one, alone, is_id = shaper(item), _kinds(item), _is_id(item)
-
-    def shape(value: Any) -> Any:
-        # A tuple of types: a union would be created on every call.
-        if isinstance(value, (list, tuple)):
-            return list(map(one, value))
-        if isinstance(value, alone) and not isinstance(value, bool):
-            return [one(value)]
-        if not is_several(value):
-            return Unshapeable(_NO_IDS) if is_id and value is not None else _undeclared(value)
-        return [one(each) for each in value]
-
-    return shape
 
 
 def _kinds(item: Any) -> tuple[type, ...]:
@@ -413,24 +424,3 @@ def _object(cls: Any) -> Shape:
         return _shaped_fields(shapes, given) | _undeclared(extra_parameters(further))
 
     return shape
-
-
-def _tagged(union: Any, field: str) -> Shape:
-    members = members_by_tag(union, field)
-
-    def shape(value: Any) -> Any:
-        if isinstance(value, Mapping):
-            tag = value.get(field)
-            member = members.get(tag) if isinstance(tag, str) else None
-            return _undeclared(value) if member is None else shaper(member)(value)
-        kind: Any = type(value)
-        return shaper(kind)(value) if kind in members.values() else value
-
-    return shape
-
-
-def _parameters(declared: Any) -> Shape:
-    hints = typing.get_type_hints(declared, include_extras=True)
-    shapes = {name: shaper(value_type(kind)) for name, kind in hints.items()}
-
-    return functools.partial(_shaped_fields, shapes)

@@ -305,29 +305,26 @@ def with_message(event: ActivityEvent, content: bytes) -> ActivityEvent:
 def _message(payload: Mapping[str, Any]) -> DirectMessage | None:
     try:
         if _LEGACY_MESSAGES in payload:
-            return _legacy_message(payload[_LEGACY_MESSAGES])
+            # Several messages stay in the payload.
+            listed = payload[_LEGACY_MESSAGES]
+            if not isinstance(listed, list) or len(listed) != 1 or not isinstance(listed[0], Mapping):
+                return None
+            created = _read_or_none(only_object, listed[0].get("message_create")) or {}
+            data = _read_or_none(only_object, created.get("message_data")) or {}
+            fields = _Fields(listed[0])
+            kind = fields.read("type", _name)
+            return DirectMessage(
+                kind=None if kind is None else _LEGACY_MESSAGE_KINDS.get(kind, kind),
+                id=fields.read("id", identifier),
+                sender_id=_id(created.get("sender_id")),
+                text=_read_or_none(text, data.get("text")),
+                created_at=fields.read("created_timestamp", _epoch_moment),
+                extra=fields.left,  # with `message_create` unchanged
+            )
         message: DirectMessage = structure(payload, DirectMessage)
     except DecodeError:
         return None
     return message
-
-
-def _legacy_message(listed: Any) -> DirectMessage | None:
-    """Returns the message if the list has exactly one. Several messages stay in the payload."""
-    if not isinstance(listed, list) or len(listed) != 1 or not isinstance(listed[0], Mapping):
-        return None
-    created = _read_or_none(only_object, listed[0].get("message_create")) or {}
-    data = _read_or_none(only_object, created.get("message_data")) or {}
-    fields = _Fields(listed[0])
-    kind = fields.read("type", _name)
-    return DirectMessage(
-        kind=None if kind is None else _LEGACY_MESSAGE_KINDS.get(kind, kind),
-        id=fields.read("id", identifier),
-        sender_id=_id(created.get("sender_id")),
-        text=_read_or_none(text, data.get("text")),
-        created_at=fields.read("created_timestamp", _epoch_moment),
-        extra=fields.left,  # with `message_create` unchanged
-    )
 
 
 def _epoch_moment(value: Any) -> datetime.datetime | None:

@@ -52,7 +52,12 @@ class LineFramer:
         if self._size > self._max_line_bytes or (
             len(chunk) > self._max_line_bytes and max(map(len, lines)) > self._max_line_bytes
         ):
-            return self._lines_before_the_long_one(lines)
+            self._complete(lines)
+            found = list(itertools.takewhile(lambda line: len(line) <= self._max_line_bytes, lines))
+            self._parts, self._is_too_long = [], True
+            if not found:
+                self.check()
+            return _without_returns(found)
         if len(lines) == 1:
             self._parts.append(chunk)
             return []
@@ -68,14 +73,6 @@ class LineFramer:
             raise DecodeError(
                 "", f"a line is larger than the {self._max_line_bytes:,} bytes that max_line_bytes allows"
             )
-
-    def _lines_before_the_long_one(self, lines: list[bytes]) -> list[bytes]:
-        self._complete(lines)
-        found = list(itertools.takewhile(lambda line: len(line) <= self._max_line_bytes, lines))
-        self._parts, self._is_too_long = [], True
-        if not found:
-            self.check()
-        return _without_returns(found)
 
     def _complete(self, lines: list[bytes]) -> None:
         """Prepends the incomplete line to the first one."""

@@ -58,7 +58,8 @@ class OAuth1Signer:
             "oauth_consumer_key": credential.api_key,
             **_fields(credential),
         }
-        key = f"{_encoded(credential.api_key_secret)}&{_encoded(_token_secret(credential))}"
+        secret = credential.access_token_secret if isinstance(credential, OAuth1) else credential.request_token_secret
+        key = f"{_encoded(credential.api_key_secret)}&{_encoded(secret or '')}"
         self._keyed = hmac.new(key.encode(), digestmod="sha1")
         self._pairs = [[name, _encoded(value)] for name, value in fields.items()]
         self._header = ", ".join([f'{name}="{value}"' for name, value in self._pairs])
@@ -81,7 +82,11 @@ class OAuth1Signer:
             for given in (query, form):
                 if given:
                     pairs += [pair.split("=") for pair in given.split("&")]
-            address = self._host(host) + path.replace("%", "%25").replace("/", "%2F")
+            # There are as many hosts as the configuration has.
+            found = self._hosts.get(host)
+            if found is None:
+                found = self._hosts[host] = _encoded(_base_string_uri(f"{host}/").removesuffix("/"))
+            address = found + path.replace("%", "%25").replace("/", "%2F")
         else:
             pairs += _collected(url, form)
             address = _encoded(_base_string_uri(url))
@@ -95,13 +100,6 @@ class OAuth1Signer:
         return (
             f'OAuth oauth_nonce="{nonce}", oauth_timestamp="{timestamp}", {self._header}, oauth_signature="{signature}"'
         )
-
-    def _host(self, origin: str) -> str:
-        """Returns the scheme, host and port as they are signed. There are as many as the configuration has."""
-        found = self._hosts.get(origin)
-        if found is None:
-            found = self._hosts[origin] = _encoded(_base_string_uri(f"{origin}/").removesuffix("/"))
-        return found
 
 
 def _encoded(text: str) -> str:
@@ -140,12 +138,6 @@ def _fields(credential: OAuth1 | SignIn) -> dict[str, str]:
         "oauth_verifier": credential.verifier,
     }
     return {name: value for name, value in fields.items() if value is not None}
-
-
-def _token_secret(credential: OAuth1 | SignIn) -> str:
-    if isinstance(credential, OAuth1):
-        return credential.access_token_secret
-    return credential.request_token_secret or ""
 
 
 def is_token(text: object) -> bool:

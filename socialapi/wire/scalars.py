@@ -127,53 +127,25 @@ def _unusual_moment(value: Any) -> datetime.datetime | None:
         written = value.strip()
         if not written:
             return None
-        found = _parsed(written) or _taken_apart(written)
-        if found is not None:
+        if (found := _parsed(written)) is not None:
             return found if found.tzinfo else found.replace(tzinfo=datetime.UTC)
     raise DecodeError("", "expected an ISO 8601 time")
 
 
 def _parsed(written: str) -> datetime.datetime | None:
-    if _IS_MISREAD(written):
+    text, days = _MIDNIGHT.subn("00", written.upper(), count=1)
+    if _IS_MISREAD(text):
         return None
     try:
-        return datetime.datetime.fromisoformat(written.upper().replace("\u2212", "-"))
-    except ValueError:
+        return datetime.datetime.fromisoformat(text) + datetime.timedelta(days=days)
+    except (ValueError, OverflowError):
         return None
 
 
 # Python takes a fraction of a minute or an hour for one of a second, and from 3.14 on reads 24:00 with
 # a fraction that is not zero.
-_IS_MISREAD: Final = re.compile(r"[Tt ](?:24|[0-9]{2}(?::?[0-9]{2})?[.,])", re.ASCII).search
-_TIME: Final = re.compile(
-    r"(?P<year>[0-9]{4})(?:-(?P<month>[0-9]{2})(?:-(?P<day>[0-9]{2}))?|-(?P<ordinal>[0-9]{3}))?"
-    r"(?:[Tt ](?P<hour>[0-9]{2})(?::?(?P<minute>[0-9]{2})(?::?(?P<second>[0-9]{2})(?:[.,](?P<fraction>[0-9]+))?)?)?"
-    r"(?P<offset>[Zz]|[+-][0-9]{2}(?::?[0-9]{2}(?::?[0-9]{2})?)?)?)?",
-    re.ASCII,
-).fullmatch
-
-
-def _taken_apart(written: str) -> datetime.datetime | None:
-    """Returns a time in one of the forms of ISO 8601 that Python's parser does not know.
-
-    These are years and months, ordinal dates, midnight as 24:00, and leap seconds.
-    """
-    found = _TIME(written.replace("\u2212", "-"))
-    if found is None:
-        return None
-    hour, minute, second = (int(found[name] or 0) for name in ("hour", "minute", "second"))
-    is_midnight = hour == 24 and not (minute or second or (found["fraction"] or "").strip("0"))
-    if not (hour < 24 or is_midnight) or minute > 59 or second > 60:
-        return None
-    seconds = second + float(f"0.{found['fraction'] or 0}")
-    try:
-        first = datetime.datetime(int(found["year"]), int(found["month"] or 1), int(found["day"] or 1))  # noqa: DTZ001  # below
-        day = first + datetime.timedelta(days=int(found["ordinal"] or 1) - 1)
-        offset = datetime.datetime.fromisoformat(f"2000-01-01T00:00:00{found['offset'] or 'Z'}".upper())
-        moment = day + datetime.timedelta(hours=hour, minutes=minute, seconds=seconds)
-    except (ValueError, OverflowError):
-        return None
-    return moment.replace(tzinfo=offset.tzinfo) if day.year == first.year else None
+_IS_MISREAD: Final = re.compile(r"[T ](?:24|[0-9]{2}(?::?[0-9]{2})?[.,])", re.ASCII).search
+_MIDNIGHT: Final = re.compile(r"(?<=[T ])24(?=(?::?00(?::?00(?:[.,]0+)?)?)?(?:[Z+-]|$))", re.ASCII)
 
 
 def _unchanged(value: float) -> int:

@@ -29,9 +29,10 @@ pytestmark = pytest.mark.slow
 def test_webhook_targets_and_hosts_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     served: dict[str, Any] = {}
 
-    async def pretend(*place: object, **options: Any) -> None:
-        served.update(options)
+    async def pretend(emulator: object, **options: Any) -> None:
+        pass
 
+    monkeypatch.setattr(server, "Emulator", lambda *_, **options: served.update(options))
     monkeypatch.setattr(server, "serve", pretend)
     targets = {
         "https://hooks.example.com/in?a=b=c": "http://127.0.0.1:9000/in?d=e",

@@ -313,7 +313,7 @@ async def test_listening_for_other_machines_is_warned_of(
     def end(ready: Mapping[str, str]) -> None:
         running.cancel()
 
-    running = asyncio.create_task(serve(host, on_ready=end))
+    running = asyncio.create_task(serve(Emulator(host), on_ready=end))
     with pytest.raises(asyncio.CancelledError):
         await running
     printed = capsys.readouterr().err

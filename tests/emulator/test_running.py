@@ -232,10 +232,10 @@ async def test_a_client_that_leaves_before_its_body_is_complete_does_no_harm(ask
     assert (await ask.upload(updates(1))).status == 200
 
 
-PROGRAM = "import asyncio; from socialapi.emulator.server import serve; asyncio.run(serve({}))"
+PROGRAM = "import asyncio; from socialapi.emulator.server import Emulator, serve; asyncio.run(serve({}))"
 
 
-def started(arguments: str = "", **options: Any) -> tuple["subprocess.Popen[str]", dict[str, str]]:
+def started(arguments: str = "Emulator()", **options: Any) -> tuple["subprocess.Popen[str]", dict[str, str]]:
     process = subprocess.Popen(
         [sys.executable, "-W", "error", "-c", PROGRAM.format(arguments)],
         stdout=subprocess.PIPE,
@@ -262,13 +262,13 @@ async def test_as_a_program_it_prints_one_line_and_serves_until_a_signal(number:
 
 
 def test_as_a_program_it_ends_with_its_standard_input() -> None:
-    process, _ = started("until_stdin_closes=True", stdin=subprocess.PIPE)
+    process, _ = started("Emulator(), until_stdin_closes=True", stdin=subprocess.PIPE)
     output, errors = process.communicate("some input\n", timeout=10)
     assert (process.returncode, output, errors) == (0, "", "")
 
 
 def test_as_a_program_it_passes_its_options_on() -> None:
-    process, ready = started("'localhost', empty=True, until_stdin_closes=True", stdin=subprocess.PIPE)
+    process, ready = started("Emulator('localhost', empty=True), until_stdin_closes=True", stdin=subprocess.PIPE)
     assert ready["base_url"].startswith("http://localhost:")
     process.communicate(timeout=10)
     assert process.returncode == 0

@@ -18,9 +18,9 @@ ROOT: Final = Path(__file__).parents[2]
 UPLOADS: Final = "/ads/12/accounts/*/custom_audiences/*/users"
 EMULATOR: Final = """
 import asyncio, json, sys
-from socialapi.emulator.server import serve
+from socialapi.emulator.server import Emulator, serve
 limits = {name: tuple(value) for name, value in json.loads(sys.argv[1]).items()}
-asyncio.run(serve(rate_limits=limits, until_stdin_closes=True))
+asyncio.run(serve(Emulator(rate_limits=limits), until_stdin_closes=True))
 """
 
 Member = tuple[str, str]

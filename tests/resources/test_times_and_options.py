@@ -79,7 +79,7 @@ SEVERAL: dict[str, tuple[Callable[[Client], Awaitable[object]], set[str]]] = {
     ),
     "walk": (lambda c: c.ads.account("a").media_library.list(start="x", count=5000), {"start", "count"}),
     "request": (
-        lambda c: c.request("GE T", "x", api="y", auth="z"),  # type: ignore[call-overload]
+        lambda c: c.request("GE T", "x", api="y", auth="z"),  # type: ignore[arg-type]
         {"method", "path", "api", "auth"},
     ),
 }

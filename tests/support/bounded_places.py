@@ -104,9 +104,8 @@ all waits of a call, for limits, tokens and the next attempt
     integrations/spark_tasks.py FencedPacer.acquire acquire
     session/rate_limiter.py SlidingWindowPacer._until_free wait_for_event
     session/rate_limiter.py SlidingWindowPacer.acquire acquire_with_timeout
-    session/auth.py AppOnlyAuthenticator._wait_for_lock acquire
-    session/auth.py AppOnlyAuthenticator._wait_for_lock timeout
     session/auth.py AppOnlyAuthenticator.token acquire
+    session/auth.py AppOnlyAuthenticator.token timeout
     session/oauth2_user.py OAuth2UserAuthenticator._renewed timeout
     session/session.py Session._attempt acquire
     session/session.py Session._wait_or_raise sleep
@@ -328,7 +327,7 @@ between questions to a Redis that fails
 answers that Redis is still to be told of, for each limit
     integrations/redis_window.py SharedWindow.__init__ deque
     integrations/redis_window.py SharedWindow._question deque
-    integrations/redis_window.py SharedWindow._tell_again deque
+    integrations/redis_window.py SharedWindow._serve_once deque
 the end of a `RedisPacer`
     integrations/redis_window.py WindowScript.__init__ _tasks
     integrations/redis_window.py WindowScript.aclose wait
@@ -394,9 +393,10 @@ posts that were published
 lines that wait for a stream
     emulator/platform/streaming.py LiveStream.__init__ deque
 a client that reads nothing
-    emulator/platform/streaming.py LiveStream._run wait
+    emulator/platform/streaming.py LiveStream.serve wait
+    emulator/faults.py Pauses.pause timeout
+    emulator/faults.py Pauses.pause wait
     emulator/platform/streaming.py LiveStream._write_all wait
-    emulator/platform/streaming.py LiveStream._write_lines wait
     emulator/platform/streaming.py LiveStream.room wait
 what is read of a body that is refused
     emulator/request_cycle.py read_body iter_any
@@ -429,12 +429,11 @@ UNBOUNDED: Final = _by_row("""
 It takes the seconds or the event that its caller bounds.
     session/clock.py SystemClock.sleep sleep
     session/clock.py acquire_with_timeout acquire
-    session/clock.py acquire_with_timeout sleep
-    session/clock.py acquire_with_timeout wait
+    session/clock.py _end_within sleep
+    session/clock.py _end_within wait
+    session/clock.py wait_for_event wait
     session/clock.py run_with_timeout sleep
     session/clock.py run_with_timeout wait
-    session/clock.py wait_for_event sleep
-    session/clock.py wait_for_event wait
     testing.py FollowingClock.sleep sleep
 It is made once, without an argument.
     cli/options.py started_at cache
@@ -540,12 +539,11 @@ It waits for tasks that it has cancelled.
     bulk/inputs/iterables.py AsyncIterableReader.aclose gather
     bulk/timed_reading.py TimedReading.aclose gather
     emulator/platform/deliveries.py Deliveries.close gather
-    emulator/platform/streaming.py LiveStream._run gather
+    emulator/platform/streaming.py LiveStream.serve gather
     integrations/redis.py RedisTokenCache.lock gather
     integrations/redis_window.py WindowScript.aclose gather
-    session/clock.py acquire_with_timeout gather
+    session/clock.py _end_within gather
     session/clock.py run_with_timeout gather
-    session/clock.py wait_for_event gather
     session/pager.py _PageAhead.aclose gather
     session/session.py Session.aclose gather
     streams/link.py Link.aclose gather

@@ -117,18 +117,12 @@ def test_a_fraction_is_a_text_and_no_id(value: float) -> None:
         ("2026-01-31T09Z", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
         ("20260131T090000Z", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
         ("2026-01-31", datetime.datetime(2026, 1, 31, tzinfo=UTC)),
-        ("2026-01", datetime.datetime(2026, 1, 1, tzinfo=UTC)),
-        ("2026", datetime.datetime(2026, 1, 1, tzinfo=UTC)),
-        ("2026-031", datetime.datetime(2026, 1, 31, tzinfo=UTC)),
-        ("2026-031T09:00:00Z", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
         ("2026-W05-6T09:00:00Z", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
         ("2026-01-31T24:00:00Z", datetime.datetime(2026, 2, 1, tzinfo=UTC)),
-        ("2026-12-31T23:59:60Z", datetime.datetime(2027, 1, 1, tzinfo=UTC)),
         ("2026-01-31T11:00:00+02:00", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
         ("2026-01-31T11:00:00+0200", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
         ("2026-01-31T11:00:00+02", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
         ("2026-01-31T03:30:00-05:30", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
-        ("2026-01-31T03:30:00\u221205:30", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
         ("2026-01-31T09:00:00-00:00", datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
         (["2026-01-31T09:00:00Z"], datetime.datetime(2026, 1, 31, 9, tzinfo=UTC)),
         ("", None),
@@ -143,7 +137,7 @@ def test_a_time_may_have_any_offset_and_precision(written: Any, found: datetime.
 
 @pytest.mark.parametrize(
     "value",
-    ["soon", 1_800_000_000, True, {}, "2026-13-01", "2026-02-30", "2026-01-31T25:00Z", "2026-01-31T24:01Z", "2026-366", "2026-000", "09:00",
+    ["soon", 1_800_000_000, True, {}, "2026-13-01", "2026-02-30", "2026-01-31T25:00Z", "2026-01-31T24:01Z", "2026", "2026-031", "09:00",
      "2026-01-31T09:61Z", "2026-01-31T09:00:61Z", "10000-01-01", "9999-12-31T24:00:00Z", "2026-01-31T09:00:00+25:00"],
 )  # fmt: skip
 def test_what_is_no_time_is_refused(value: Any) -> None:

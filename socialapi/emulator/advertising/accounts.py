@@ -1,17 +1,18 @@
 """Handlers for ad accounts, their apps, features and history, and for sandbox accounts."""
 
+import functools
 from collections.abc import Iterable
 from typing import Any, Final
 
 from socialapi.emulator.advertising.records import answer_record, collection, new_record, to_wire
 from socialapi.emulator.advertising.state import Record, kind_of
-from socialapi.emulator.auth import account_user_even_deleted
-from socialapi.emulator.clock import timestamp
+from socialapi.emulator.auth import account_user
+from socialapi.emulator.clock import epoch_of, timestamp
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.responses import Answer, ads_data, ads_not_found, forbidden
 from socialapi.models.accounts import Account, AnyFeatureKey, CampaignSnapshot, HistoryEntry
 from socialapi.models.line_items import LineItem
-from socialapi.models.validation import broken_rules, parse_timestamp
+from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes import ads as routes
 
@@ -35,7 +36,7 @@ async def list_accounts(call: Call) -> Answer:
     return collection(call, call.state.advertising.accounts, where=is_listed, show=show)
 
 
-@serves(routes.ACCOUNT, caller=account_user_even_deleted)
+@serves(routes.ACCOUNT, caller=functools.partial(account_user, with_deleted=True))
 async def get_account(call: Call) -> Answer:
     """Returns the account; a deleted one only on request."""
     accounts = call.state.advertising.accounts
@@ -89,7 +90,7 @@ async def delete_account(call: Call) -> Answer:
 @serves(routes.ACCOUNT_APPS)
 async def list_apps(call: Call) -> Answer:
     """Returns the mobile apps of the account."""
-    return collection(call, call.state.advertising.table(call.account_id, "account_apps"))
+    return collection(call, call.table("account_apps"))
 
 
 @serves(routes.FEATURES)
@@ -143,7 +144,8 @@ async def list_history(call: Call) -> Answer:
     entity = table.get(query["entity_id"], with_deleted=True)
     if entity is None:
         raise ads_not_found("entity_id")
-    start, end = _moment(query["start_time"]), _moment(query["end_time"])
+    # In the notation of the service, in which times compare as texts do.
+    start, end = (timestamp(epoch_of(query[name])) for name in ("start_time", "end_time"))
     # The id may begin with zeros.
     user_id = str(int(query["user_id"])) if "user_id" in query else None
 
@@ -157,10 +159,3 @@ async def list_history(call: Call) -> Answer:
 
     changes = call.state.advertising.history.of(query["entity_type"], entity)
     return collection(call, changes, where=is_asked_for, show=show)
-
-
-def _moment(text: str) -> str:
-    """Returns a time that the rules have checked in the service's notation, in which times compare as texts do."""
-    parsed = parse_timestamp(text)
-    assert parsed is not None, "the rules have checked it"
-    return timestamp(parsed.timestamp())

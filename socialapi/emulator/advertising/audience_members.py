@@ -87,21 +87,22 @@ def _before(times: Times, moment: float, now: float) -> Times:
 
 
 class Checksum:
-    """The number of identifiers and an order-independent checksum, to compare sets without listing them.
+    """The number of things and an order-independent checksum, to compare sets without listing them.
 
-    The checksum is the XOR, over all members, of the first 8 bytes of SHA-256 of `kind:value` in
-    UTF-8, written as 16 hexadecimal digits. That of the empty set is all zeros.
+    The checksum is the XOR, over all things, of the first 8 bytes of SHA-256 of each, written as 16
+    hexadecimal digits. That of the empty set is all zeros. A member of an audience is `kind:value`
+    in UTF-8, and a product what `content_of` makes of it.
     """
 
     def __init__(self) -> None:
         self.count: int = 0
         self._sum = 0
 
-    def add(self, pairs: Iterable[tuple[str, str]]) -> None:
-        """Adds (kind, value) pairs, which must not have been added before."""
-        for kind, value in pairs:
+    def add(self, contents: Iterable[bytes]) -> None:
+        """Adds things, which must not have been added before."""
+        for content in contents:
             self.count += 1
-            self._sum ^= int.from_bytes(hashlib.sha256(f"{kind}:{value}".encode()).digest()[:8])
+            self._sum ^= int.from_bytes(hashlib.sha256(content).digest()[:8])
 
     def __str__(self) -> str:
         return f"{self._sum:016x}"

@@ -8,14 +8,14 @@ from socialapi.emulator.advertising.audience_members import Members, Period
 from socialapi.emulator.advertising.line_items import may_target, owner_of, permissions
 from socialapi.emulator.advertising.records import answer_record, collection, new_record, require_record
 from socialapi.emulator.advertising.state import Record
-from socialapi.emulator.clock import timestamp
+from socialapi.emulator.clock import epoch_of, timestamp
 from socialapi.emulator.faults import BATCH_FAULTS
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.request import Received
 from socialapi.emulator.responses import Answer, Refusal, ads_data, ads_not_found, forbidden, invalid
 from socialapi.emulator.state import DoNotReach
 from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, MAX_OPERATIONS, months_later
-from socialapi.models.validation import broken_rules, parse_timestamp
+from socialapi.models.validation import broken_rules
 from socialapi.problems import BrokenRule
 from socialapi.routes import audiences as routes
 
@@ -136,8 +136,7 @@ def _apply(call: Call, operations: list[Mapping[str, Any]], members: Members) ->
 
 def _seconds(text: str | None, default: float) -> float:
     """Returns a time that the rules have checked in epoch seconds, or the default."""
-    parsed = None if text is None else parse_timestamp(text)
-    return default if parsed is None else parsed.timestamp()
+    return default if text is None else epoch_of(text)
 
 
 def _counts(users: int) -> Counts:
@@ -202,7 +201,7 @@ async def grant(call: Call) -> Answer:
     if any(each["granted_account_id"] == granted_id for each in permissions(call.state, audience_id)):
         raise invalid("granted_account_id", "has been granted the audience already")
     permission = new_record(call, tailored_audience_id=audience_id, **call.query)
-    call.state.advertising.table(call.account_id, _KIND).add(permission)
+    call.table(_KIND).add(permission)
     return answer_record(call, permission)
 
 
@@ -213,9 +212,7 @@ async def revoke(call: Call) -> Answer:
     permission = require_record(call, _KIND, _ID)
     if permission["tailored_audience_id"] != call.path["tailored_audience_id"]:
         raise ads_not_found(_ID)
-    call.state.advertising.table(call.account_id, _KIND).change(
-        permission, deleted=True, updated_at=timestamp(call.now)
-    )
+    call.table(_KIND).change(permission, deleted=True, updated_at=timestamp(call.now))
     return answer_record(call, permission)
 
 

@@ -3,8 +3,16 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from socialapi.emulator.advertising.records import answer_record, collection, named, new_record, require_record
-from socialapi.emulator.advertising.state import Record, Table
+from socialapi.emulator.advertising.records import (
+    answer_record,
+    collection,
+    delete_record,
+    named,
+    new_record,
+    read_record,
+    require_record,
+)
+from socialapi.emulator.advertising.state import Record
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.responses import Answer, ads_not_found
@@ -42,14 +50,13 @@ async def get_curated_category(call: Call) -> Answer:
 @serves(routes.LINE_ITEM_CURATED_CATEGORIES)
 async def list_line_item_curated_categories(call: Call) -> Answer:
     """Returns the curated categories of the account's line items."""
-    return collection(call, _table(call))
+    return collection(call, call.table(_KIND))
 
 
 @serves(routes.LINE_ITEM_CURATED_CATEGORY)
 async def get_line_item_curated_category(call: Call) -> Answer:
     """Returns a curated category of a line item; a deleted one only on request."""
-    with_deleted = call.query.get("with_deleted", False)
-    return answer_record(call, require_record(call, _KIND, _ID, with_deleted=with_deleted))
+    return answer_record(call, read_record(call, _KIND, _ID))
 
 
 @serves(
@@ -57,7 +64,7 @@ async def get_line_item_curated_category(call: Call) -> Answer:
 )
 async def create_line_item_curated_category(call: Call) -> Answer:
     """Creates a record by which a line item runs beside a curated category, and returns it."""
-    return answer_record(call, _table(call).add(new_record(call, **call.query)))
+    return answer_record(call, call.table(_KIND).add(new_record(call, **call.query)))
 
 
 def _changed_pair(call: Call) -> Iterable[BrokenRule]:
@@ -73,20 +80,14 @@ async def update_line_item_curated_category(call: Call) -> Answer:
     """Changes the line item or the category of the record, and returns it."""
     record = require_record(call, _KIND, _ID)
     if call.query:
-        _table(call).change(record, **call.query, updated_at=timestamp(call.now))
+        call.table(_KIND).change(record, **call.query, updated_at=timestamp(call.now))
     return answer_record(call, record)
 
 
 @serves(routes.LINE_ITEM_CURATED_CATEGORY_DELETE)
 async def delete_line_item_curated_category(call: Call) -> Answer:
     """Deletes the curated category of a line item, and returns it."""
-    record = require_record(call, _KIND, _ID)
-    _table(call).change(record, deleted=True, updated_at=timestamp(call.now))
-    return answer_record(call, record)
-
-
-def _table(call: Call) -> Table:
-    return call.state.advertising.table(call.account_id, _KIND)
+    return delete_record(call, _KIND, _ID)
 
 
 def _pair_rules(
@@ -101,7 +102,7 @@ def _pair_rules(
     if missing := [name for name, value in given.items() if places[name].get(value) is None]:
         raise ads_not_found(*missing)
     line_item_id, category_id = pair["line_item_id"], pair["curated_category_id"]
-    for record in _table(call).live():
+    for record in call.table(_KIND).live():
         if record["line_item_id"] == line_item_id and record["curated_category_id"] == category_id:
             if record is not changed:
                 yield BrokenRule(path="curated_category_id", reason="goes with this line item already")

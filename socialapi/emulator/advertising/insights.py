@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from socialapi.emulator.clock import epoch_of
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.responses import Answer, ads_data
 from socialapi.models.insights import range_until_now
-from socialapi.models.validation import parse_timestamp
 from socialapi.problems import BrokenRule
 from socialapi.routes import line_items as routes
 
@@ -57,8 +57,8 @@ async def search_keywords(call: Call) -> Answer:
     country = COUNTRIES.get(location, location)
     keywords = _folded(query["keywords"])
     unit = _SECONDS[query["granularity"]]
-    start = _epoch(query["start_time"])
-    end = _epoch(query["end_time"]) if "end_time" in query else call.now
+    start = epoch_of(query["start_time"])
+    end = epoch_of(query["end_time"]) if "end_time" in query else call.now
     volume = [
         _volume(keywords, _folded(query.get("negative_keywords", ())), country, start + number * unit, unit)
         for number in range(math.ceil((end - start) / unit))
@@ -71,12 +71,6 @@ async def search_keywords(call: Call) -> Answer:
 def _folded(keywords: Iterable[str]) -> list[str]:
     """Returns the keywords in one order and case, because neither matters."""
     return sorted({keyword.strip().casefold() for keyword in keywords})
-
-
-def _epoch(text: str) -> float:
-    parsed = parse_timestamp(text)
-    assert parsed is not None, "the rules have checked it"
-    return parsed.timestamp()
 
 
 def _number(*about: object) -> int:

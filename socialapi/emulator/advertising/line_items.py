@@ -5,12 +5,11 @@ from typing import Any, Final
 
 from socialapi.emulator.advertising.records import answer_record, collection, require_record
 from socialapi.emulator.advertising.state import Record
-from socialapi.emulator.clock import timestamp
+from socialapi.emulator.clock import epoch_of, timestamp
 from socialapi.emulator.handlers import Call, serves
 from socialapi.emulator.responses import Answer, ads_not_found, forbidden
 from socialapi.emulator.state import State
 from socialapi.models.line_items import rules_with_stored
-from socialapi.models.validation import parse_timestamp
 from socialapi.problems import BrokenRule
 from socialapi.routes import audiences
 from socialapi.routes import line_items as routes
@@ -24,7 +23,7 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
     that does not exist, and if the app may not name an advertiser.
     """
     stored = require_record(call, "line_items", "line_item_id")
-    campaign = call.state.advertising.table(call.account_id, "campaigns").get(stored["campaign_id"], with_deleted=True)
+    campaign = call.table("campaigns").get(stored["campaign_id"], with_deleted=True)
     optimization = campaign["budget_optimization"] if campaign else None
     yield from rules_with_stored(call.query, stored, optimization)
     if (user_id := call.query.get("advertiser_user_id")) is not None:
@@ -34,22 +33,17 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
         if user_id not in call.state.users:
             raise ads_not_found("advertiser_user_id")
     if stored["objective"] == "PREROLL_VIEWS" and "categories" in call.query:
-        yield from _preroll_categories(call, call.query["categories"] or ())
-
-
-def _preroll_categories(call: Call, categories: Iterable[str]) -> Iterable[BrokenRule]:
-    """Yields the broken rules of IAB categories, which must belong to one or two business
-    categories. Each belongs to one only.
-    """
-    business_of = {
-        iab: business["id"]
-        for business in call.state.advertising.business_categories.rows
-        for iab in business["iab_categories"]
-    }
-    if not all(iab in business_of for iab in categories):
-        yield BrokenRule(path="categories", reason="must be iab_categories of advertiser business categories")
-    elif not 1 <= len({business_of[iab] for iab in categories}) <= _MAX_BUSINESS_CATEGORIES:
-        yield BrokenRule(path="categories", reason="must be of one or two advertiser business categories")
+        # They must belong to one or two business categories. Each belongs to one only.
+        categories = call.query["categories"] or ()
+        business_of = {
+            iab: business["id"]
+            for business in call.state.advertising.business_categories.rows
+            for iab in business["iab_categories"]
+        }
+        if not all(iab in business_of for iab in categories):
+            yield BrokenRule(path="categories", reason="must be iab_categories of advertiser business categories")
+        elif not 1 <= len({business_of[iab] for iab in categories}) <= _MAX_BUSINESS_CATEGORIES:
+            yield BrokenRule(path="categories", reason="must be of one or two advertiser business categories")
 
 
 @serves(routes.LINE_ITEM_UPDATE, rules=_rules)
@@ -84,9 +78,7 @@ def _change(call: Call, line_item: Record, changes: dict[str, Any]) -> None:
 def _stored(name: str, value: Any) -> Any:
     """Returns a value as it is stored: times as the service writes them, and lists as lists, even if cleared."""
     if name in _TIMES and value is not None:
-        parsed = parse_timestamp(value)
-        assert parsed is not None, "the rules have checked it"
-        return timestamp(parsed.timestamp())
+        return timestamp(epoch_of(value))
     return list(value or ()) if name == "categories" else value
 
 

@@ -25,7 +25,7 @@ def answer_record(call: Call, record: Record) -> Answer:
 
 def require_record(call: Call, kind: str, parameter: str, *, with_deleted: bool = False) -> Record:
     """Returns the account's record that a path parameter names; raises Refusal if there is none."""
-    return named(call, call.state.advertising.table(call.account_id, kind), parameter, with_deleted=with_deleted)
+    return named(call, call.table(kind), parameter, with_deleted=with_deleted)
 
 
 def named(call: Call, table: Table, parameter: str, *, with_deleted: bool = False) -> Record:
@@ -34,6 +34,18 @@ def named(call: Call, table: Table, parameter: str, *, with_deleted: bool = Fals
     if record is None:
         raise ads_not_found(parameter)
     return record
+
+
+def read_record(call: Call, kind: str, parameter: str) -> Record:
+    """Returns the account's record that a path parameter names; a deleted one only on request."""
+    return require_record(call, kind, parameter, with_deleted=call.query.get("with_deleted", False))
+
+
+def delete_record(call: Call, kind: str, parameter: str) -> Answer:
+    """Marks the account's record that a path parameter names as deleted, and returns it."""
+    record = require_record(call, kind, parameter)
+    call.table(kind).change(record, deleted=True, updated_at=timestamp(call.now))
+    return answer_record(call, record)
 
 
 def new_record(call: Call, **fields: Any) -> Record:

@@ -44,21 +44,17 @@ async def create_product_set(call: Call) -> Answer:
         id=call.state.advertising.new_id(), name=body["name"], type=body["type"], description=body.get("description")
     )
     if made.type == "MANUAL":
-        made.product_keys = _known_keys(catalog, body["product_keys"])
+        keys = body["product_keys"]
+        unknown = [index for index, key in enumerate(keys) if catalog.stock.with_key(key) is None]
+        if unknown:
+            reason = "is of no product of this catalog"
+            raise InvalidRequest([BrokenRule(path=f"product_keys[{index}]", reason=reason) for index in unknown])
+        made.product_keys = list(dict.fromkeys(keys))
     else:
         made.filters = body["filters"]
         made.status, made.due_at = "PROCESSING", call.now + PROCESSING_SECONDS
     catalog.add_set(made)
     return ads_data(_set_record(catalog, made), call.path)
-
-
-def _known_keys(catalog: Catalog, keys: list[str]) -> list[str]:
-    """Returns the keys, each once. They must belong to products that exist."""
-    unknown = [index for index, key in enumerate(keys) if catalog.stock.with_key(key) is None]
-    if unknown:
-        reason = "is of no product of this catalog"
-        raise InvalidRequest([BrokenRule(path=f"product_keys[{index}]", reason=reason) for index in unknown])
-    return list(dict.fromkeys(keys))
 
 
 def _set_record(catalog: Catalog, found: SetOfProducts) -> dict[str, Any]:

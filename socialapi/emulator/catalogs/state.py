@@ -1,9 +1,8 @@
 """Catalogs, their products in order of submission, and their product sets."""
 
-import hashlib
 import re
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
@@ -145,27 +144,6 @@ class Stock:
         del group.positions[bisect_left(group.positions, position)]
         if not group.positions:
             del self._groups[item.group_id], self._group_ids[group.key]
-
-
-class ProductChecksum:
-    """The number of products and an order-independent checksum, to compare catalogs without listing them.
-
-    The checksum is the XOR, over all products, of the first 8 bytes of SHA-256 of `content_of` the
-    product, written as 16 hexadecimal digits. That of the empty catalog is all zeros.
-    """
-
-    def __init__(self) -> None:
-        self.count: int = 0
-        self._sum = 0
-
-    def add(self, items: Iterable[Item]) -> None:
-        """Adds products, which must not have been added before."""
-        for item in items:
-            self.count += 1
-            self._sum ^= int.from_bytes(hashlib.sha256(item.content).digest()[:8])
-
-    def __str__(self) -> str:
-        return f"{self._sum:016x}"
 
 
 Matches = Callable[[Any], bool]

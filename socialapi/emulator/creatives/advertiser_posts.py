@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from socialapi.emulator.advertising.state import Record, Table
+from socialapi.emulator.advertising.state import Record
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.creatives.media import of_platform
 from socialapi.emulator.creatives.state import CARDS, CONVERSATIONS, LIBRARY, POLLS, POSTS
@@ -30,7 +30,7 @@ def _rules(call: Call) -> Iterable[BrokenRule]:
     """
     query = call.query
     _check_author(call, query)
-    library = call.state.advertising.table(call.account_id, LIBRARY)
+    library = call.table(LIBRARY)
     media = [library.get(key) for key in query.get("media_keys", ())]
     lost = [key for key, medium in zip(query.get("media_keys", ()), media, strict=True) if medium is None]
     missing = {"media_keys": ", ".join(lost)} if lost else {}
@@ -53,11 +53,16 @@ async def create_post(call: Call) -> Answer:
     further: dict[str, Any] = {}
     if media_keys := query.get("media_keys"):
         further["attachments"] = {"media_keys": media_keys}
-        _use(call, media_keys)
+        library = call.table(LIBRARY)
+        for key in media_keys:
+            medium = library.get(key)
+            assert medium is not None, "the rules have looked for it"
+            library.change(medium, tweeted=True)
+            call.state.platform.media.setdefault(key, of_platform(medium))
     post = new_post(call.state, author, query.get("text", ""), nullcast=query.get("nullcast", True), **further)
     call.service.publishing.post_created(call.state, post)
     kept = {name: list(value) if isinstance(value, tuple) else value for name, value in query.items() if name in _KEPT}
-    made = _table(call).add(_record(post) | kept)
+    made = call.table(POSTS).add(_record(post) | kept)
     return ads_data(_shown(made, author, query), call.echo)
 
 
@@ -65,12 +70,8 @@ async def create_post(call: Call) -> Answer:
 async def rename_post(call: Call) -> Answer:
     """Names a post of an advertiser of the account, and returns it."""
     post = _of_account(call, call.path["tweet_id"])
-    _table(call).change(post, name=call.query["name"])
+    call.table(POSTS).change(post, name=call.query["name"])
     return ads_data(_shown(post, call.state.users[post["author_id"]], {}), call.echo)
-
-
-def _table(call: Call) -> Table:
-    return call.state.advertising.table(call.account_id, POSTS)
 
 
 def _author_id(query: Mapping[str, Any]) -> str:
@@ -90,30 +91,20 @@ def _check_author(call: Call, query: Mapping[str, Any]) -> None:
 def _is_card(call: Call, uri: str) -> bool:
     scheme, _, card_id = uri.partition("://")
     kinds = (CARDS, POLLS, CONVERSATIONS)
-    tables = (call.state.advertising.table(call.account_id, kind) for kind in kinds)
+    tables = (call.table(kind) for kind in kinds)
     return scheme == "card" and any(table.get(card_id) is not None for table in tables)
-
-
-def _use(call: Call, media_keys: Iterable[str]) -> None:
-    """Marks the media as used by a post, in the library and on the platform."""
-    library = call.state.advertising.table(call.account_id, LIBRARY)
-    for key in media_keys:
-        medium = library.get(key)
-        assert medium is not None, "the rules have looked for it"
-        library.change(medium, tweeted=True)
-        call.state.platform.media.setdefault(key, of_platform(medium))
 
 
 def _of_account(call: Call, post_id: str) -> Record:
     """Returns a post that was created here, or adopts another one of an advertiser of the account."""
-    found = _table(call).get(post_id)
+    found = call.table(POSTS).get(post_id)
     if found is not None:
         return found
     post = call.state.platform.posts.get(post_id)
     author = call.state.users.get(post.author_id) if post else None
     if post is None or author is None or call.account_id not in author.account_ids:
         raise ads_not_found("tweet_id")
-    return _table(call).add(_record(post))
+    return call.table(POSTS).add(_record(post))
 
 
 def _record(post: PostRecord) -> Record:

@@ -3,8 +3,15 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from socialapi.emulator.advertising.records import answer_record, collection, new_record, require_record, to_wire
-from socialapi.emulator.advertising.state import Record, Table
+from socialapi.emulator.advertising.records import (
+    answer_record,
+    collection,
+    new_record,
+    read_record,
+    require_record,
+    to_wire,
+)
+from socialapi.emulator.advertising.state import Record
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.creatives.media import in_library, kind_rules, poll_image_rules, wide_video_rules
 from socialapi.emulator.creatives.state import (
@@ -43,21 +50,20 @@ async def list_cards(call: Call) -> Answer:
     def where(card: Record) -> bool:
         return (with_legacy or not card["is_legacy"]) and accepted(card)
 
-    return collection(call, _table(call), where=where, default_count=DEFAULT_COUNT)
+    return collection(call, call.table(CARDS), where=where, default_count=DEFAULT_COUNT)
 
 
 @serves(routes.CARD)
 async def get_card(call: Call) -> Answer:
     """Returns a card of any kind; a deleted one only on request."""
-    with_deleted = call.query.get("with_deleted", False)
-    return answer_record(call, require_record(call, CARDS, "card_id", with_deleted=with_deleted))
+    return answer_record(call, read_record(call, CARDS, "card_id"))
 
 
 def _layout_rules(call: Call, layout: Layout) -> Iterable[BrokenRule]:
     """Yields the broken rules: media must be images and videos of the library; each slide has one
     medium and leads to a website.
     """
-    library = call.state.advertising.table(call.account_id, LIBRARY)
+    library = call.table(LIBRARY)
     if missing := {path: key for path, key in media_keys(layout) if library.get(key) is None}:
         raise ads_not_found(**missing)
     given = [(path, library.get(key)) for path, key in media_keys(layout)]
@@ -74,7 +80,7 @@ async def create_card(call: Call) -> Answer:
     """Creates a card, and returns it."""
     card = new_record(call, name=call.body["name"], is_legacy=False, **_laid_out(call, call.body))
     card["card_uri"] = card_uri(card["id"])
-    return answer_record(call, _table(call).add(card))
+    return answer_record(call, call.table(CARDS).add(card))
 
 
 def _change_rules(call: Call) -> Iterable[BrokenRule]:
@@ -92,7 +98,7 @@ async def update_card(call: Call) -> Answer:
         for name in _LAYOUTS:
             card.pop(name, None)
     if changes:
-        _table(call).change(card, **changes, updated_at=timestamp(call.now))
+        call.table(CARDS).change(card, **changes, updated_at=timestamp(call.now))
     return answer_record(call, card)
 
 
@@ -102,16 +108,12 @@ async def delete_image_conversation_card(call: Call) -> Answer:
     card = require_record(call, CARDS, "card_id")
     if card["card_type"] != IMAGE_CONVERSATION:
         raise invalid("card_id", "must be of an image conversation card")
-    _table(call).change(card, deleted=True, updated_at=timestamp(call.now))
+    call.table(CARDS).change(card, deleted=True, updated_at=timestamp(call.now))
     return answer_record(call, card)
 
 
-def _table(call: Call) -> Table:
-    return call.state.advertising.table(call.account_id, CARDS)
-
-
 def _laid_out(call: Call, layout: Layout) -> dict[str, Any]:
-    library = call.state.advertising.table(call.account_id, LIBRARY)
+    library = call.table(LIBRARY)
 
     def medium(key: str) -> Record:
         found = library.get(key)
@@ -132,14 +134,13 @@ _MINUTE: Final = 60.0
 async def list_poll_cards(call: Call) -> Answer:
     """Returns the polls of the account that the filters accept."""
     where = asked_for(call.query, card_ids="id")
-    return collection(call, _poll_table(call), where=where, show=_shown)
+    return collection(call, call.table(POLLS), where=where, show=_shown)
 
 
 @serves(routes.POLL_CARD)
 async def get_poll_card(call: Call) -> Answer:
     """Returns a poll; a deleted one only on request."""
-    with_deleted = call.query.get("with_deleted", False)
-    return ads_data(_shown(require_record(call, POLLS, "card_id", with_deleted=with_deleted)), call.echo)
+    return ads_data(_shown(read_record(call, POLLS, "card_id")), call.echo)
 
 
 def _rules(call: Call) -> Iterable[BrokenRule]:
@@ -171,11 +172,7 @@ async def create_poll_card(call: Call) -> Answer:
         **of_poll(medium),
     )
     poll["card_uri"] = card_uri(poll["id"])
-    return ads_data(_shown(_poll_table(call).add(poll)), call.echo)
-
-
-def _poll_table(call: Call) -> Table:
-    return call.state.advertising.table(call.account_id, POLLS)
+    return ads_data(_shown(call.table(POLLS).add(poll)), call.echo)
 
 
 def _shown(poll: Record) -> Record:
@@ -193,14 +190,13 @@ _SAID: Final = (
 @serves(routes.VIDEO_CONVERSATION_CARDS)
 async def list_conversation_cards(call: Call) -> Answer:
     """Returns the cards of the account that the filters accept."""
-    return collection(call, _conversation_table(call), where=asked_for(call.query, card_ids="id"))
+    return collection(call, call.table(CONVERSATIONS), where=asked_for(call.query, card_ids="id"))
 
 
 @serves(routes.VIDEO_CONVERSATION_CARD)
 async def get_conversation_card(call: Call) -> Answer:
     """Returns a card; a deleted one only on request."""
-    with_deleted = call.query.get("with_deleted", False)
-    return answer_record(call, require_record(call, CONVERSATIONS, "card_id", with_deleted=with_deleted))
+    return answer_record(call, read_record(call, CONVERSATIONS, "card_id"))
 
 
 def _media_rules(call: Call, given: Mapping[str, Any]) -> Iterable[BrokenRule]:
@@ -224,7 +220,7 @@ async def create_conversation_card(call: Call) -> Answer:
     """Creates a card, and returns it."""
     card = new_record(call, card_type="VIDEO_CONVERSATION", **{name: call.query.get(name) for name in _SAID})
     card |= {"card_uri": card_uri(card["id"]), **_media_fields(call, card)}
-    return answer_record(call, _conversation_table(call).add(card))
+    return answer_record(call, call.table(CONVERSATIONS).add(card))
 
 
 def _conversation_change_rules(call: Call) -> Iterable[BrokenRule]:
@@ -242,12 +238,8 @@ async def update_conversation_card(call: Call) -> Answer:
         changes = {**call.query, "updated_at": timestamp(call.now)}
         if {"media_key", "poster_media_key"} & changes.keys():
             changes |= _media_fields(call, card | changes)
-        _conversation_table(call).change(card, **changes)
+        call.table(CONVERSATIONS).change(card, **changes)
     return answer_record(call, card)
-
-
-def _conversation_table(call: Call) -> Table:
-    return call.state.advertising.table(call.account_id, CONVERSATIONS)
 
 
 def _media_fields(call: Call, card: Record) -> Record:

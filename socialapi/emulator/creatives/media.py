@@ -8,8 +8,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from socialapi.emulator.advertising.records import answer_record, collection, new_record, require_record
-from socialapi.emulator.advertising.state import Record, Table
+from socialapi.emulator.advertising.records import (
+    answer_record,
+    collection,
+    delete_record,
+    new_record,
+    read_record,
+    require_record,
+)
+from socialapi.emulator.advertising.state import Record
 from socialapi.emulator.clock import timestamp
 from socialapi.emulator.creatives.state import ACCOUNT_MEDIA, FACTS, LIBRARY, asked_for, first_frame, preroll
 from socialapi.emulator.handlers import Call, serves
@@ -28,7 +35,7 @@ _OF_PLATFORM: Final = {"IMAGE": "photo", "VIDEO": "video", "GIF": "animated_gif"
 
 def in_library(call: Call, media_key: str, parameter: str) -> Record:
     """Returns a medium of the account's library; refuses the parameter if there is none."""
-    found = call.state.advertising.table(call.account_id, LIBRARY).get(media_key)
+    found = call.table(LIBRARY).get(media_key)
     if found is None:
         raise ads_not_found(parameter)
     return found
@@ -76,29 +83,25 @@ _ID: Final = "account_media_id"
 async def list_account_media(call: Call) -> Answer:
     """Returns the media of the account that the filters accept."""
     where = asked_for(call.query, account_media_ids="id", creative_types="creative_type")
-    return collection(call, call.state.advertising.table(call.account_id, ACCOUNT_MEDIA), where=where)
+    return collection(call, call.table(ACCOUNT_MEDIA), where=where)
 
 
 @serves(routes.ACCOUNT_MEDIUM)
 async def get_account_medium(call: Call) -> Answer:
     """Returns an account medium; a deleted one only on request."""
-    with_deleted = call.query.get("with_deleted", False)
-    return answer_record(call, require_record(call, ACCOUNT_MEDIA, _ID, with_deleted=with_deleted))
+    return answer_record(call, read_record(call, ACCOUNT_MEDIA, _ID))
 
 
 @serves(routes.ACCOUNT_MEDIUM_DELETE)
 async def delete_account_medium(call: Call) -> Answer:
     """Deletes the account medium, and returns it."""
-    record = require_record(call, ACCOUNT_MEDIA, _ID)
-    table = call.state.advertising.table(call.account_id, ACCOUNT_MEDIA)
-    table.change(record, deleted=True, updated_at=timestamp(call.now))
-    return answer_record(call, record)
+    return delete_record(call, ACCOUNT_MEDIA, _ID)
 
 
 def add_preroll(call: Call, medium: Record) -> None:
     """Adds a video of the library that is made for prerolls to the account media, which happens automatically (3)."""
     made = new_record(call, **preroll(medium))
-    call.state.advertising.table(call.account_id, ACCOUNT_MEDIA).add(made)
+    call.table(ACCOUNT_MEDIA).add(made)
 
 
 DEFAULT_COUNT: Final = 20
@@ -119,7 +122,7 @@ async def list_media(call: Call) -> Answer:
             return False
         return words is None or (bool(words) and words <= _words(medium[name] for name in _SEARCHED))
 
-    return collection(call, _table(call), where=is_asked_for, default_count=DEFAULT_COUNT)
+    return collection(call, call.table(LIBRARY), where=is_asked_for, default_count=DEFAULT_COUNT)
 
 
 @serves(routes.LIBRARY_MEDIA)
@@ -130,7 +133,7 @@ async def get_medium(call: Call) -> Answer:
 
 def _new_medium(call: Call) -> Iterable[BrokenRule]:
     medium = uploaded(call, call.query["media_key"], "media_key")
-    if _table(call).get(medium["id"]) is not None:
+    if call.table(LIBRARY).get(medium["id"]) is not None:
         yield BrokenRule(path="media_key", reason="is in the library already")
     yield from _video_rules(call, call.query, medium)
 
@@ -138,7 +141,7 @@ def _new_medium(call: Call) -> Iterable[BrokenRule]:
 @serves(routes.LIBRARY_MEDIA_ADD, rules=_new_medium)
 async def add_medium(call: Call) -> Answer:
     """Adds an uploaded medium to the library, even one that was deleted from it before."""
-    table, now = _table(call), timestamp(call.now)
+    table, now = call.table(LIBRARY), timestamp(call.now)
     upload = uploaded(call, call.query["media_key"], "media_key")
     made = {
         **{name: upload[name] for name in FACTS},
@@ -169,20 +172,14 @@ async def update_medium(call: Call) -> Answer:
     if call.query:
         changes = {**call.query, "updated_at": timestamp(call.now)}
         changes["poster_media_url"] = _poster_url(call, medium | changes)
-        _table(call).change(medium, **changes)
+        call.table(LIBRARY).change(medium, **changes)
     return answer_record(call, medium)
 
 
 @serves(routes.LIBRARY_MEDIA_DELETE)
 async def delete_medium(call: Call) -> Answer:
     """Deletes the medium, and returns it. What was made with it stays as it is."""
-    medium = require_record(call, LIBRARY, "media_key")
-    _table(call).change(medium, deleted=True, updated_at=timestamp(call.now))
-    return answer_record(call, medium)
-
-
-def _table(call: Call) -> Table:
-    return call.state.advertising.table(call.account_id, LIBRARY)
+    return delete_record(call, LIBRARY, "media_key")
 
 
 def _words(texts: Iterable[str | None]) -> frozenset[str]:

@@ -131,17 +131,12 @@ class EventRouter:
             self._recent.add(state.clock.now(), lines)
         for app_key, line in lines.items():
             yield StreamLine(line, streams=self._streams.of(app_key, ACTIVITY_STREAM))
-            yield from self._to_webhooks(state, app_key, event, found[app_key])
+            webhooks = state.platform.webhooks
+            valid = [each.id for each in webhooks.values() if each.app_key == app_key and each.valid]
+            for webhook_id, subscription in routed(found[app_key] or (None,), valid):
+                yield StreamLine(event.encoded(subscription), outboxes=(self._deliveries.outbox(webhooks[webhook_id]),))
 
     def missed(self, state: State, app_key: str, seconds: float) -> Iterator[bytes]:
         """Returns the lines that the app would have got within the last `seconds`."""
         recent = self._recent.since(state.clock.now() - seconds)
         return (lines[app_key] + LINE_END for lines in recent if app_key in lines)
-
-    def _to_webhooks(
-        self, state: State, app_key: str, event: ActivityEvent, found: Sequence[ActivitySubscription]
-    ) -> Iterator[StreamLine]:
-        webhooks = state.platform.webhooks
-        valid = [each.id for each in webhooks.values() if each.app_key == app_key and each.valid]
-        for webhook_id, subscription in routed(found or (None,), valid):
-            yield StreamLine(event.encoded(subscription), outboxes=(self._deliveries.outbox(webhooks[webhook_id]),))

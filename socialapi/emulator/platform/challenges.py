@@ -1,7 +1,6 @@
 """Challenges to the owners of webhooks."""
 
 import asyncio
-import base64
 import contextlib
 import hmac
 import secrets
@@ -11,7 +10,7 @@ from typing import Final
 import aiohttp
 import orjson
 
-from socialapi.emulator.platform.deliveries import Outgoing
+from socialapi.emulator.platform.deliveries import Outgoing, signed
 from socialapi.emulator.platform.state import Webhook
 from socialapi.emulator.state import State
 
@@ -73,7 +72,7 @@ class Challenges:
                     target, params={"crc_token": token}, allow_redirects=False
                 ) as response:
                     body = await _read_answer(response)
-                return _challenge_failure(response.status, body, expected_token(token, consumer_secret))
+                return _challenge_failure(response.status, body, signed(token.encode(), consumer_secret))
         except TimeoutError:
             return f"no answer came within {CHALLENGE_SECONDS:g} s"
         except (aiohttp.ClientError, OSError, ValueError) as reason:
@@ -100,12 +99,6 @@ class Challenges:
 
     def _seconds_left(self, webhook: Webhook) -> float:
         return webhook.checked_at + RECHECK_SECONDS - self._state_now().clock.now()
-
-
-def expected_token(crc_token: str, consumer_secret: str) -> str:
-    """Returns the correct answer to a challenge."""
-    digest = hmac.digest(consumer_secret.encode(), crc_token.encode(), "sha256")
-    return "sha256=" + base64.b64encode(digest).decode()
 
 
 async def _read_answer(response: aiohttp.ClientResponse) -> bytes | None:

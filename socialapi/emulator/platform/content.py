@@ -24,7 +24,14 @@ async def draft_article(call: Call) -> Answer:
     body = call.body
     if not body["title"].strip():
         raise invalid("title", "must not be blank", body["title"])
-    _check_cover(call, body.get("cover_media", {}))
+    # A cover may be named by its key or its id, since neither is documented.
+    cover = body.get("cover_media", {})
+    media = call.state.platform.media
+    known = {*media, *(key.partition("_")[2] for key in media)}
+    for name in _MEDIA_NAMES:
+        if name in cover and not (isinstance(cover[name], str) and cover[name] in known):
+            parameter = f"cover_media.{name}"
+            raise invalid(parameter, "names no uploaded medium", str(cover[name])[:100])
     article = StoredArticle(
         id=str(call.state.platform.new_id(call.now)),
         author_id=call.user.id,
@@ -50,16 +57,6 @@ async def publish_article(call: Call) -> Answer:
     article.post_id = post.id
     call.service.publishing.post_created(call.state, post)
     return data({"post_id": article.post_id})
-
-
-def _check_cover(call: Call, cover: dict[str, Any]) -> None:
-    """Refuses an unknown medium. It may be named by its key or its id, since neither is documented."""
-    media = call.state.platform.media
-    known = {*media, *(key.partition("_")[2] for key in media)}
-    for name in _MEDIA_NAMES:
-        if name in cover and not (isinstance(cover[name], str) and cover[name] in known):
-            parameter = f"cover_media.{name}"
-            raise invalid(parameter, "names no uploaded medium", str(cover[name])[:100])
 
 
 @serves(routes.NEWS_SEARCH)

@@ -349,20 +349,17 @@ class Deliveries:
         signature = signed(body, app.api_key_secret)
         fault = self._faults.pick_for_delivery()
         if fault is not None:
-            await self._play(fault.fault, outbox, body, signature)
+            url, counters = outbox.webhook.url, outbox.counters
+            if fault.fault == "delivery_duplicate":
+                counters.count(await self._post(url, body, signature))
+            elif fault.fault == "delivery_tampered":
+                # The body is still JSON and has the same event, so that only the signature gives the forgery away.
+                counters.count_forgery(await self._post(url, body[:-1] + b',"tampered":true}', signature))
+            elif fault.fault == "delivery_forged":
+                counters.count_forgery(await self._post(url, body, signed(body, _WRONG_SECRET)))
+            else:
+                counters.count_forgery(await self._post(url, body, None))
         outbox.counters.count(await self._post(webhook.url, body, signature))
-
-    async def _play(self, kind: str, outbox: Outbox, body: bytes, signature: str) -> None:
-        url, counters = outbox.webhook.url, outbox.counters
-        if kind == "delivery_duplicate":
-            counters.count(await self._post(url, body, signature))
-        elif kind == "delivery_tampered":
-            # The body is still JSON and has the same event, so that only the signature gives the forgery away.
-            counters.count_forgery(await self._post(url, body[:-1] + b',"tampered":true}', signature))
-        elif kind == "delivery_forged":
-            counters.count_forgery(await self._post(url, body, signed(body, _WRONG_SECRET)))
-        else:
-            counters.count_forgery(await self._post(url, body, None))
 
     async def _post(self, url: str, body: bytes, signature: str | None) -> int | None:
         """Returns the status of the answer, or None if there was none."""
@@ -383,5 +380,5 @@ class Deliveries:
 
 
 def signed(body: bytes, consumer_secret: str) -> str:
-    """Returns the signature of an event."""
+    """Returns the signature of an event, or the answer to a challenge."""
     return "sha256=" + base64.b64encode(hmac.digest(consumer_secret.encode(), body, "sha256")).decode()

@@ -30,14 +30,6 @@ class StreamLine:
     outboxes: Sequence[Outbox] = ()
 
 
-@attrs.define
-class FanOutCount:
-    """The number of streams and webhooks that something was sent to."""
-
-    streams: int = 0
-    webhooks: int = 0
-
-
 def publish_at_once(lines: Iterable[StreamLine], deliveries: Deliveries) -> None:
     """Adds the lines to the queues at once. A stream whose queue is full ends, and a webhook whose
     queue is full misses the event.
@@ -50,28 +42,26 @@ def publish_at_once(lines: Iterable[StreamLine], deliveries: Deliveries) -> None
             deliveries.send(outbox, line.content)
 
 
-async def publish_with_backpressure(lines: Iterable[StreamLine], deliveries: Deliveries, copies: int) -> FanOutCount:
-    """Adds the lines to the queues, waiting for room in full ones."""
-    count = FanOutCount()
+async def publish_with_backpressure(lines: Iterable[StreamLine], deliveries: Deliveries, copies: int) -> dict[str, int]:
+    """Adds the lines to the queues, waiting for room in full ones. Returns how many streams and
+    webhooks they were sent to.
+    """
+    count = {"streams": 0, "webhooks": 0}
     for line in lines:
         framed = line.content + LINE_END
         for stream in line.streams:
-            count.streams += await _put(stream, framed, copies)
+            taken = False
+            for _ in range(copies):
+                if stream.is_crowded:
+                    await stream.room()
+                taken = stream.put(framed) or taken
+            count["streams"] += taken
         for outbox in line.outboxes:
             if outbox.is_crowded:
                 await outbox.room()
             deliveries.send(outbox, line.content, copies)
-            count.webhooks += 1
+            count["webhooks"] += 1
     return count
-
-
-async def _put(stream: LiveStream, framed: bytes, copies: int) -> bool:
-    taken = False
-    for _ in range(copies):
-        if stream.is_crowded:
-            await stream.room()
-        taken = stream.put(framed) or taken
-    return taken
 
 
 T = TypeVar("T")

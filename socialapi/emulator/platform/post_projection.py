@@ -92,20 +92,24 @@ class Includes:
     def _add_user(self, user_id: str) -> None:
         user = self._state.users.get(user_id)
         if user is not None and user_id not in self._found["users"]:
-            self._found["users"][user_id] = pick_fields(self._profile(user), self._selected.user)
+            # Only users, not apps, read how others are connected to them, and only the owner reads
+            # an e-mail address.
+            is_reader = self._reader is user
+            hidden = () if self._reader is not None and not is_reader else ("connection_status",)
+            fields = user.profile | {"public_metrics": public_metrics(self._state, user)}
+            if is_reader and self._may_read_email:
+                fields["confirmed_email"] = f"{user.username.lower()}@mail.example"
+            self._found["users"][user_id] = pick_fields(
+                {name: value for name, value in fields.items() if name not in hidden}, self._selected.user
+            )
             if "confirmed_email" in self._selected.user and "confirmed_email" not in self._found["users"][user_id]:
-                self._hide_email(user)
-
-    def _profile(self, user: User) -> Mapping[str, Any]:
-        """Returns the profile. Only users, not apps, read how others are connected to them, and
-        only the owner reads an e-mail address.
-        """
-        is_reader = self._reader is user
-        hidden = () if self._reader is not None and not is_reader else ("connection_status",)
-        fields = user.profile | {"public_metrics": public_metrics(self._state, user)}
-        if is_reader and self._may_read_email:
-            fields["confirmed_email"] = f"{user.username.lower()}@mail.example"
-        return {name: value for name, value in fields.items() if name not in hidden}
+                # Only a user's own OAuth 2.0 token with the scope may read it.
+                detail = (
+                    f"confirmed_email of user {user.id} is for their own OAuth 2.0 token with the scope {EMAIL_SCOPE}"
+                )
+                about = {"field": "confirmed_email", "resource_type": "user", "section": "includes"}
+                base = self._problem_base_url
+                self._note(problem(base, "not-authorized-for-field", "Authorization Error", detail, **about))
 
     def _add_attachments(self, post: Fields, name: str) -> None:
         platform = self._state.platform
@@ -136,15 +140,6 @@ class Includes:
         else:
             base = self._problem_base_url
             self._note(not_authorized(base, expansion, post.id, "tweet", section="includes"))
-
-    def _hide_email(self, user: User) -> None:
-        """Notes that the caller may not read the e-mail address: only a user's own OAuth 2.0 token
-        with the scope may.
-        """
-        detail = f"confirmed_email of user {user.id} is for their own OAuth 2.0 token with the scope {EMAIL_SCOPE}"
-        about = {"field": "confirmed_email", "resource_type": "user", "section": "includes"}
-        base = self._problem_base_url
-        self._note(problem(base, "not-authorized-for-field", "Authorization Error", detail, **about))
 
     def _note(self, found: dict[str, Any]) -> None:
         if found not in self.errors:

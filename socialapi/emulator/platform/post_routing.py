@@ -51,7 +51,20 @@ class PostRouter:
             return
         self._recent.add(state.clock.now(), (packed, matches))
         for app_key, matching in matches.items():
-            yield from self._of_app(state, app_key, fields, matching)
+            by_shape: dict[Any, tuple[PostShape, list[LiveStream], list[Outbox]]] = {}
+            for stream in self._streams.of(app_key, FILTERED_STREAM):
+                assert stream.shape is not None
+                by_shape.setdefault(stream.shape.key, (stream.shape, [], []))[1].append(stream)
+            for link in state.platform.links.values():
+                webhook = state.platform.webhooks.get(link.webhook_id)
+                if link.app_key == app_key and webhook is not None and webhook.valid:
+                    found = self._link_shapes.get(link.webhook_id)
+                    if found is None or found[0] is not link:
+                        found = self._link_shapes[link.webhook_id] = link, PostShape(link.parameters)
+                    shape = found[1]
+                    by_shape.setdefault(shape.key, (shape, [], []))[2].append(self._deliveries.outbox(webhook))
+            for shape, streams, outboxes in by_shape.values():
+                yield StreamLine(shape.encoded(state, self._problem_base_url(), fields, matching), streams, outboxes)
 
     def missed(self, state: State, app_key: str, seconds: float, shape: PostShape) -> Iterator[bytes]:
         """Returns the lines that the app would have got within the last `seconds`."""
@@ -61,22 +74,6 @@ class PostRouter:
             for packed, matches in recent
             if app_key in matches
         )
-
-    def _of_app(self, state: State, app_key: str, fields: Fields, matching: MatchingRules) -> Iterator[StreamLine]:
-        by_shape: dict[Any, tuple[PostShape, list[LiveStream], list[Outbox]]] = {}
-        for stream in self._streams.of(app_key, FILTERED_STREAM):
-            assert stream.shape is not None
-            by_shape.setdefault(stream.shape.key, (stream.shape, [], []))[1].append(stream)
-        for link in state.platform.links.values():
-            webhook = state.platform.webhooks.get(link.webhook_id)
-            if link.app_key == app_key and webhook is not None and webhook.valid:
-                found = self._link_shapes.get(link.webhook_id)
-                if found is None or found[0] is not link:
-                    found = self._link_shapes[link.webhook_id] = link, PostShape(link.parameters)
-                shape = found[1]
-                by_shape.setdefault(shape.key, (shape, [], []))[2].append(self._deliveries.outbox(webhook))
-        for shape, streams, outboxes in by_shape.values():
-            yield StreamLine(shape.encoded(state, self._problem_base_url(), fields, matching), streams, outboxes)
 
     def _matches(self, state: State, fields: Fields) -> Matches:
         def username_of(user_id: str) -> str | None:

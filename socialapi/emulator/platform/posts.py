@@ -14,7 +14,7 @@ from socialapi.emulator.platform.post_projection import Includes, may_read, not_
 from socialapi.emulator.platform.selection import Selection, pick_fields, selection
 from socialapi.emulator.platform.state import PostRecord, PostStore
 from socialapi.emulator.responses import Answer, Refusal, answer, data, forbidden, invalid, not_found_problem
-from socialapi.emulator.state import State, User
+from socialapi.emulator.state import User
 from socialapi.models.posts import PostDraft
 from socialapi.models.spelling import near_name
 from socialapi.models.validation import printable_name
@@ -129,7 +129,12 @@ async def create_post(call: Call) -> Answer:
         raise invalid("poll", "cannot go with media")
     if "geo" in body and body["geo"]["place_id"] not in call.state.platform.places:
         raise invalid("geo.place_id", "names no place", body["geo"]["place_id"][:100])
-    media_keys = _media_keys(call.state, body)
+    # The id of a medium is its key without the kind in front of it.
+    ids = body.get("media", {}).get("media_ids", ())
+    by_id = {key.partition("_")[2]: key for key in call.state.platform.media}
+    if unknown := [each for each in ids if each not in by_id and each not in call.state.platform.media]:
+        raise invalid("media.media_ids", "names media that were not uploaded", *unknown)
+    media_keys = [by_id.get(each, each) for each in ids]
     previous = _check_edit(call, author, body)
     answered = _target(call, body.get("reply", {}).get("in_reply_to_tweet_id"), "reply.in_reply_to_tweet_id")
     quoted = _target(call, body.get("quote_tweet_id"), "quote_tweet_id")
@@ -155,15 +160,6 @@ async def create_post(call: Call) -> Answer:
     )
     call.service.publishing.post_created(call.state, post)
     return data({"id": post.id, "text": text}, call.success_status)
-
-
-def _media_keys(state: State, body: Mapping[str, Any]) -> list[str]:
-    """Returns the keys of the media that the post is to show. An id is a key without the kind in front of it."""
-    ids = body.get("media", {}).get("media_ids", ())
-    by_id = {key.partition("_")[2]: key for key in state.platform.media}
-    if unknown := [each for each in ids if each not in by_id and each not in state.platform.media]:
-        raise invalid("media.media_ids", "names media that were not uploaded", *unknown)
-    return [by_id.get(each, each) for each in ids]
 
 
 def _target(call: Call, post_id: str | None, parameter: str) -> PostRecord | None:

@@ -11,7 +11,7 @@ from socialapi.emulator.platform.fan_out import StreamHub, StreamLine, publish_a
 from socialapi.emulator.platform.new_posts import post_fields
 from socialapi.emulator.platform.post_projection import PostShape
 from socialapi.emulator.platform.post_routing import PostRouter
-from socialapi.emulator.platform.publish_requests import Draft, read_drafts
+from socialapi.emulator.platform.publish_requests import read_drafts
 from socialapi.emulator.platform.state import PostRecord
 from socialapi.emulator.state import State, User
 from socialapi.errors import InvalidInput
@@ -71,23 +71,20 @@ class Publishing:
         for number, draft in enumerate(drafts, 1):
             if state is not self._state_now():
                 raise InvalidInput(f"the emulator was reset after {len(published):,} of {len(drafts):,} were published")
-            published.append(await self._publish(state, draft))
+            if draft.event is not None:
+                event = _activity_event(state, draft.event)
+                named = {"event_id": event.event_id}
+                lines = self._events.lines(state, event, also_unsubscribed=True)
+            else:
+                assert draft.post is not None
+                post = _store_post(state, _author(state, draft.post), draft.post)
+                named = {"post_id": post.id}
+                lines = self._of_post(state, post)
+            count = await publish_with_backpressure(lines, self._deliveries, draft.copies)
+            published.append(named | count)
             if number % _SERVE_OTHERS_EVERY == 0:
                 await asyncio.sleep(0)
         return {"published": published}
-
-    async def _publish(self, state: State, draft: Draft) -> dict[str, Any]:
-        if draft.event is not None:
-            event = _activity_event(state, draft.event)
-            named = {"event_id": event.event_id}
-            lines = self._events.lines(state, event, also_unsubscribed=True)
-        else:
-            assert draft.post is not None
-            post = _store_post(state, _author(state, draft.post), draft.post)
-            named = {"post_id": post.id}
-            lines = self._of_post(state, post)
-        count = await publish_with_backpressure(lines, self._deliveries, draft.copies)
-        return {**named, "streams": count.streams, "webhooks": count.webhooks}
 
     def _of_post(self, state: State, post: PostRecord) -> Iterator[StreamLine]:
         """Yields the lines of the post and of the activity event of its author, unless the author is protected.

@@ -21,8 +21,13 @@ def fault_of(rule: str) -> str | None:
         return "the rule is empty"
     if '"' in pieces:
         return "a quotation mark has no partner"
-    if (problem := _balance(pieces)) is not None:
-        return problem
+    depth = 0
+    for piece in pieces:
+        depth += {"(": 1, ")": -1}.get(piece, 0)
+        if depth < 0:
+            return "a closing parenthesis has no partner"
+    if depth:
+        return "an opening parenthesis has no partner"
     joined = ["(", *_joined(pieces), ")"]
     pairs = itertools.pairwise(joined)
     return next((problem for pair in pairs if (problem := _between(*pair)) is not None), None)
@@ -42,15 +47,6 @@ def _between(before: str, piece: str) -> str | None:
     if word in ("@", "#") or (word.endswith(":") and _OPERATOR.fullmatch(word)):
         return f"the operator {word} has nothing behind it"
     return "a phrase is empty" if before == '""' else None
-
-
-def _balance(pieces: Sequence[str]) -> str | None:
-    depth = 0
-    for piece in pieces:
-        depth += {"(": 1, ")": -1}.get(piece, 0)
-        if depth < 0:
-            return "a closing parenthesis has no partner"
-    return "an opening parenthesis has no partner" if depth else None
 
 
 _WORD: Final = re.compile(r"\w+")
@@ -217,24 +213,21 @@ class _Compiler:
                 self._program.append(operator)
             self._behind_operand = True
         else:
-            self._take_operand(piece)
+            if self._behind_operand:
+                self._push(_AND)
+            word = piece.lstrip("-")
+            minuses = len(piece) - len(word)
+            # Negations stand before their operand, so no pending operator can be completed by them.
+            self._pending += [_NOT] * (minuses % 2)
+            self._behind_operand = bool(word) and word != _OPEN
+            if word == _OPEN:
+                self._pending.append(_OPEN)
+            elif word:
+                self._program.append(_condition(word))
 
     def finish(self) -> list[_Step]:
         """Returns the whole program."""
         return [*self._program, *reversed(self._pending)]
-
-    def _take_operand(self, piece: str) -> None:
-        if self._behind_operand:
-            self._push(_AND)
-        word = piece.lstrip("-")
-        minuses = len(piece) - len(word)
-        # Negations stand before their operand, so no pending operator can be completed by them.
-        self._pending += [_NOT] * (minuses % 2)
-        self._behind_operand = bool(word) and word != _OPEN
-        if word == _OPEN:
-            self._pending.append(_OPEN)
-        elif word:
-            self._program.append(_condition(word))
 
     def _push(self, operator: str) -> None:
         while self._pending and _BINDS[self._pending[-1]] >= _BINDS[operator]:
@@ -291,26 +284,22 @@ def _operation(name: str, value: str) -> Condition:
         "url": lambda post: value in post.links,
     }
     if name in _MINIMUMS or name.endswith("_count"):
-        return _counting(name, value)
-    return known.get(name, _never) if value else _never
+        # At least a number, or within a range such as `10..20`.
+        given = _RANGE.fullmatch(value)
+        if given is None or (given[2] and name in _MINIMUMS):
+            return _never
+        least, most = int(given[1]), int(given[2]) if given[2] else None
 
+        def fits(count: int | None) -> bool:
+            return count is not None and least <= count and (most is None or count <= most)
 
-def _counting(name: str, value: str) -> Condition:
-    """Returns a condition for a count: at least a number, or within a range such as `10..20`."""
-    given = _RANGE.fullmatch(value)
-    if given is None or (given[2] and name in _MINIMUMS):
+        if name in _POST_COUNTS or name in _MINIMUMS:
+            metric = _POST_COUNTS.get(name) or _MINIMUMS[name]
+            return lambda post: fits(post.count(metric))
+        if name in _AUTHOR_COUNTS:
+            return lambda post: fits(post.author_count(_AUTHOR_COUNTS[name]))
         return _never
-    least, most = int(given[1]), int(given[2]) if given[2] else None
-
-    def fits(count: int | None) -> bool:
-        return count is not None and least <= count and (most is None or count <= most)
-
-    if name in _POST_COUNTS or name in _MINIMUMS:
-        metric = _POST_COUNTS.get(name) or _MINIMUMS[name]
-        return lambda post: fits(post.count(metric))
-    if name in _AUTHOR_COUNTS:
-        return lambda post: fits(post.author_count(_AUTHOR_COUNTS[name]))
-    return _never
+    return known.get(name, _never) if value else _never
 
 
 def _never(post: PostFacts) -> bool:

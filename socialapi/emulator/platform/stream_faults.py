@@ -1,5 +1,6 @@
 """The scripts that faults of streams play."""
 
+import functools
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
@@ -15,70 +16,47 @@ _GARBAGE: Final = b"<html>upstream connect error</html>"
 _CLOSED: Final = "OperationalDisconnect"
 _CUT: Final = "UpstreamUncleanDisconnect"
 
-Play = Callable[[LiveStream], Awaitable[None]]
-
 
 def script_of(fault: Fault | None, hub: StreamHub) -> Script | None:
     """Returns the script of a fault that can be played on a stream, or None."""
     if fault is None or fault.fault not in _PLAYS:
         return None
-    return Script(_PLAYS[fault.fault](fault, hub), fault.after_lines or 0)
+    return Script(functools.partial(_PLAYS[fault.fault], fault, hub), fault.after_lines or 0)
 
 
-def _close(fault: Fault, hub: StreamHub) -> Play:
-    async def play(stream: LiveStream) -> None:
-        stream.end(_CLOSED)
-
-    return play
+async def _close(fault: Fault, hub: StreamHub, stream: LiveStream) -> None:
+    stream.end(_CLOSED)
 
 
-def _drop(fault: Fault, hub: StreamHub) -> Play:
-    async def play(stream: LiveStream) -> None:
-        await stream.write(_BEGUN_LINE)
-        stream.end(_CUT, Ending(_CUT, abruptly=True))
-
-    return play
+async def _drop(fault: Fault, hub: StreamHub, stream: LiveStream) -> None:
+    await stream.write(_BEGUN_LINE)
+    stream.end(_CUT, Ending(_CUT, abruptly=True))
 
 
-def _silence(fault: Fault, hub: StreamHub) -> Play:
-    async def play(stream: LiveStream) -> None:
-        stream.fall_silent()
-
-    return play
+async def _silence(fault: Fault, hub: StreamHub, stream: LiveStream) -> None:
+    stream.fall_silent()
 
 
-def _long_line(fault: Fault, hub: StreamHub) -> Play:
-    async def play(stream: LiveStream) -> None:
-        await stream.write(long_line(stream.connection.endpoint_id) + LINE_END)
-
-    return play
+async def _long_line(fault: Fault, hub: StreamHub, stream: LiveStream) -> None:
+    await stream.write(long_line(stream.connection.endpoint_id) + LINE_END)
 
 
-def _garbage(fault: Fault, hub: StreamHub) -> Play:
-    async def play(stream: LiveStream) -> None:
-        await stream.write(_GARBAGE + LINE_END)
-
-    return play
+async def _garbage(fault: Fault, hub: StreamHub, stream: LiveStream) -> None:
+    await stream.write(_GARBAGE + LINE_END)
 
 
-def _drip(fault: Fault, hub: StreamHub) -> Play:
-    async def play(stream: LiveStream) -> None:
-        stream.drip_seconds = 1.0 if fault.delay_seconds is None else fault.delay_seconds
-
-    return play
+async def _drip(fault: Fault, hub: StreamHub, stream: LiveStream) -> None:
+    stream.drip_seconds = 1.0 if fault.delay_seconds is None else fault.delay_seconds
 
 
-def _disconnect(fault: Fault, hub: StreamHub) -> Play:
-    async def play(stream: LiveStream) -> None:
-        slug, fields = scripted_problem(fault)
-        if slug:
-            reason = fields.get("connection_issue") or fields.get("disconnect_type") or slug
-            stream.end(reason, Ending(reason, hub.line_of(slug, "a scripted fault", fields)))
-        else:
-            kind = fault.disconnect_type or SHUTDOWN
-            stream.end(kind, Ending(kind, hub.problem_line(kind)))
-
-    return play
+async def _disconnect(fault: Fault, hub: StreamHub, stream: LiveStream) -> None:
+    slug, fields = scripted_problem(fault)
+    if slug:
+        reason = fields.get("connection_issue") or fields.get("disconnect_type") or slug
+        stream.end(reason, Ending(reason, hub.line_of(slug, "a scripted fault", fields)))
+    else:
+        kind = fault.disconnect_type or SHUTDOWN
+        stream.end(kind, Ending(kind, hub.problem_line(kind)))
 
 
 def long_line(endpoint_id: str) -> bytes:
@@ -91,7 +69,7 @@ def long_line(endpoint_id: str) -> bytes:
     return orjson.dumps({"data": event})
 
 
-_PLAYS: Final[Mapping[str, Callable[[Fault, StreamHub], Play]]] = {
+_PLAYS: Final[Mapping[str, Callable[[Fault, StreamHub, LiveStream], Awaitable[None]]]] = {
     "stream_close": _close,
     "stream_drop": _drop,
     "stream_silence": _silence,

@@ -39,7 +39,22 @@ async def change_rules(call: Call) -> Answer:
     dry_run = call.query.get("dry_run", False)
     if "delete" in call.body:
         return _delete(call, call.body["delete"], dry_run=dry_run)
-    return _add(call, call.body["add"], dry_run=dry_run)
+    drafts = call.body["add"]
+    adding = _Adding(call, dict(_rules(call)))
+    for draft in drafts:
+        adding.take(draft["value"], draft.get("tag"))
+    if not dry_run:
+        call.state.platform.rules[call.caller.app.api_key] = adding.rules
+    created = len(adding.created)
+    summary = {
+        "created": created,
+        "not_created": len(drafts) - created,
+        "valid": len(drafts) - adding.invalid,
+        "invalid": adding.invalid,
+    }
+    return _changed(
+        call, [_shown(rule) for rule in adding.created], summary, adding.errors, 201 if created and not dry_run else 200
+    )
 
 
 @serves(routes.POWERSTREAM_RULES)
@@ -81,24 +96,6 @@ class _Adding:
 
     def _refuse(self, slug: str, title: str, detail: str, **extra: str) -> None:
         self.errors.append(problem(self.call.service.problem_base_url, slug, title, detail, **extra))
-
-
-def _add(call: Call, drafts: Sequence[Mapping[str, Any]], *, dry_run: bool) -> Answer:
-    adding = _Adding(call, dict(_rules(call)))
-    for draft in drafts:
-        adding.take(draft["value"], draft.get("tag"))
-    if not dry_run:
-        call.state.platform.rules[call.caller.app.api_key] = adding.rules
-    created = len(adding.created)
-    summary = {
-        "created": created,
-        "not_created": len(drafts) - created,
-        "valid": len(drafts) - adding.invalid,
-        "invalid": adding.invalid,
-    }
-    return _changed(
-        call, [_shown(rule) for rule in adding.created], summary, adding.errors, 201 if created and not dry_run else 200
-    )
 
 
 def _delete(call: Call, wanted: Mapping[str, Sequence[str]], *, dry_run: bool) -> Answer:

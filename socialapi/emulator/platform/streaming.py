@@ -214,32 +214,45 @@ class LiveStream:
                 response.enable_chunked_encoding()
                 response.force_close()
                 await response.prepare(request)
-                await self._run()
+                writer = asyncio.create_task(self._write_all(), name=f"socialapi-emulator-stream-{self.connection.id}")
+                writer.add_done_callback(lambda _: self._over.set())
+                try:
+                    await self._over.wait()
+                    if self.ending is not None and not self._gone.is_set():
+                        patience = self.ending.patience
+                        await asyncio.wait({writer}, timeout=PATIENCE_SECONDS if patience is None else patience)
+                finally:
+                    finished = writer.done()
+                    writer.cancel()
+                    await asyncio.gather(writer, return_exceptions=True)
+                    transport = self._request.transport if self._request else None
+                    if not finished and transport is not None:
+                        transport.abort()
+                if not writer.cancelled() and (problem := writer.exception()) is not None:
+                    self.end("InternalError")
+                    raise problem
         finally:
             self.end(CLIENT_DISCONNECTED)
 
-    async def _run(self) -> None:
-        writer = asyncio.create_task(self._write_all(), name=f"socialapi-emulator-stream-{self.connection.id}")
-        writer.add_done_callback(lambda _: self._over.set())
-        try:
-            await self._over.wait()
-            if self.ending is not None and not self._gone.is_set():
-                patience = self.ending.patience
-                await asyncio.wait({writer}, timeout=PATIENCE_SECONDS if patience is None else patience)
-        finally:
-            finished = writer.done()
-            writer.cancel()
-            await asyncio.gather(writer, return_exceptions=True)
-            transport = self._request.transport if self._request else None
-            if not finished and transport is not None:
-                transport.abort()
-        if not writer.cancelled() and (problem := writer.exception()) is not None:
-            self.end("InternalError")
-            raise problem
-
     async def _write_all(self) -> None:
         try:
-            await self._write_lines()
+            while self.ending is None or (self.ending.flush and self._lines):
+                script = self._script
+                if script is not None and self._delivered >= script.after_lines:
+                    self._script = None
+                    await script.play(self)
+                    continue
+                lines = self._take(_LINES_AT_ONCE if script is None else script.after_lines - self._delivered)
+                if not lines:
+                    self.idle.set()
+                    self._some.clear()
+                    await self._some.wait()
+                elif self.drip_seconds:
+                    for line in lines:
+                        await self._drip(line)
+                else:
+                    await self.write(b"".join(lines))
+                self._delivered += sum(line is not KEEP_ALIVE for line in lines)
             assert self.ending is not None
             if not (self.ending.abruptly or self.silent):
                 await self._finish(self.ending)
@@ -249,25 +262,6 @@ class LiveStream:
                 await self._gone.wait()
         except _CLIENT_LEFT:
             self._left()
-
-    async def _write_lines(self) -> None:
-        while self.ending is None or (self.ending.flush and self._lines):
-            script = self._script
-            if script is not None and self._delivered >= script.after_lines:
-                self._script = None
-                await script.play(self)
-                continue
-            lines = self._take(_LINES_AT_ONCE if script is None else script.after_lines - self._delivered)
-            if not lines:
-                self.idle.set()
-                self._some.clear()
-                await self._some.wait()
-            elif self.drip_seconds:
-                for line in lines:
-                    await self._drip(line)
-            else:
-                await self.write(b"".join(lines))
-            self._delivered += sum(line is not KEEP_ALIVE for line in lines)
 
     def _take(self, most: int) -> list[bytes]:
         """Returns some of the waiting lines; those published before the stream began come first."""

@@ -1,6 +1,6 @@
 """Handlers for persistent streams, activity subscriptions and connections."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, get_args
 
 import attrs
@@ -122,41 +122,33 @@ async def list_connections(call: Call) -> Answer:
 async def end_connections(call: Call) -> Answer:
     """Ends the active connections with these UUIDs, with a problem for each other UUID."""
     wanted = list(dict.fromkeys(call.body["uuids"]))
-    ended = _end(call, (each for each in _active(call) if each.id in wanted))
-    unknown = [uuid for uuid in wanted if uuid not in ended]
-    errors = [not_found_problem(call.service.problem_base_url, "connection", "uuids", uuid) for uuid in unknown]
-    return data(_ended(ended, unknown), errors=errors)
+    found = [each for each in _active(call) if each.id in wanted]
+    unknown = [uuid for uuid in wanted if uuid not in [each.id for each in found]]
+    return _end(call, found, unknown)
 
 
 @serves(routes.CONNECTIONS_END_ENDPOINT)
 async def end_connections_of_endpoint(call: Call) -> Answer:
     """Ends the active connections of one streaming endpoint; there may be none."""
     endpoint_id = call.path["endpoint_id"]
-    return _all_ended(call, (each for each in _active(call) if each.endpoint_id == endpoint_id))
+    return _end(call, [each for each in _active(call) if each.endpoint_id == endpoint_id])
 
 
 @serves(routes.CONNECTIONS_END_ALL)
 async def end_all_connections(call: Call) -> Answer:
     """Ends all active connections of the app."""
-    return _all_ended(call, _active(call))
+    return _end(call, _active(call))
 
 
-def _all_ended(call: Call, connections: Iterable[StreamConnection]) -> Answer:
-    return data(_ended(_end(call, connections), ()))
-
-
-def _ended(uuids: Sequence[str], unknown: Sequence[str]) -> dict[str, Any]:
-    """Returns the result of ending connections in the published shape."""
-    results = [{"uuid": uuid, "success": True} for uuid in uuids]
-    results += [{"uuid": uuid, "success": False, "error_message": "no active connection"} for uuid in unknown]
-    return {"successful_kills": len(uuids), "failed_kills": len(unknown), "results": results}
-
-
-def _end(call: Call, connections: Iterable[StreamConnection]) -> list[str]:
-    ended = list(connections)
-    for connection in ended:
+def _end(call: Call, connections: Sequence[StreamConnection], unknown: Sequence[str] = ()) -> Answer:
+    """Ends connections, and returns the result in the published shape."""
+    for connection in connections:
         call.service.streams.end(connection, ENDED_ON_REQUEST)
-    return [connection.id for connection in ended]
+    results = [{"uuid": each.id, "success": True} for each in connections]
+    results += [{"uuid": uuid, "success": False, "error_message": "no active connection"} for uuid in unknown]
+    shown = {"successful_kills": len(connections), "failed_kills": len(unknown), "results": results}
+    base = call.service.problem_base_url
+    return data(shown, errors=[not_found_problem(base, "connection", "uuids", uuid) for uuid in unknown])
 
 
 def _active(call: Call) -> list[StreamConnection]:

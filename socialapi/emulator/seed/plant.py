@@ -33,7 +33,13 @@ def plant(state: State, *, empty: bool) -> tuple[AccessToken, SeedIds]:
     users = _plant_users(state, accounts)
     further: SeedIds = {kind: [] for kind in _KINDS}
     if not empty:
-        further = _plant_further(state, [account["id"] for account in accounts])
+        user_ids = list(state.users)
+        _plant_audiences(state)
+        further = {
+            **plant_platform(state),
+            **plant_advertising(state.advertising, [account["id"] for account in accounts], user_ids),
+            **_plant_catalog(state.catalogs, user_ids[0]),
+        }
     first, own = accounts[0]["id"], users[0].account_ids
     audience_ids = [audience for account, audience in state.audiences if account == first]
     ids = {
@@ -49,16 +55,6 @@ def plant(state: State, *, empty: bool) -> tuple[AccessToken, SeedIds]:
     if not empty:
         plant_connections(state, access_token.caller.app)
     return access_token, further | ids
-
-
-def _plant_further(state: State, account_ids: list[str]) -> SeedIds:
-    user_ids = list(state.users)
-    _plant_audiences(state)
-    return {
-        **plant_platform(state),
-        **plant_advertising(state.advertising, account_ids, user_ids),
-        **_plant_catalog(state.catalogs, user_ids[0]),
-    }
 
 
 def _plant_users(state: State, accounts: Sequence[Record]) -> list[User]:

@@ -1,6 +1,4 @@
-"""Deletes the files that jobs leave: journals, snapshots, digest files and rejects files, each with
-the helper files next to it.
-"""
+"""Deletes journals, snapshots, digest files and rejects files, each with the helper files next to it."""
 
 import contextlib
 import os

@@ -96,13 +96,6 @@ class OutputFile:
             self.is_incomplete = True
             raise self._unwritable(problem) from None
 
-    def _finish(self) -> None:
-        """Flushes the file to the disk and closes it."""
-        if self._begun and not (self._is_direct or self.is_incomplete):
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        self._file.close()
-
     def close(self) -> None:
         """Writes what is buffered, closes the file, and renames it if `begin` was called.
         Idempotent.
@@ -114,7 +107,10 @@ class OutputFile:
         self._is_closed, was_incomplete = True, self.is_incomplete
         try:
             with self._writing():
-                self._finish()
+                if self._begun and not (self._is_direct or self.is_incomplete):
+                    self._file.flush()
+                    os.fsync(self._file.fileno())
+                self._file.close()
                 if not self._begun and not self._is_direct:
                     self._part.unlink()
                 elif not (self._is_direct or was_incomplete):
@@ -132,9 +128,7 @@ class OutputFile:
 
 
 def part_of(path: str | os.PathLike[str]) -> Path:
-    """Returns the path under which a file is written until it is renamed. It is the same for all
-    links to its folder.
-    """
+    """Returns the path under which a file is written until it is renamed, the same for all links to its folder."""
     folder, name = os.path.split(os.fsdecode(path))
     try:
         return Path(os.path.realpath(folder), name + PART)

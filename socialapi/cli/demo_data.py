@@ -15,9 +15,7 @@ T = TypeVar("T")
 
 
 def mixed(shares: Mapping[T, int], count: int, rng: random.Random) -> Iterator[T]:
-    """Yields `count` kinds. As many successive ones as the shares add up to have exactly these
-    shares, each time in another order.
-    """
+    """Yields `count` kinds. As many in a row as the shares add up to have these shares, in random order."""
     kinds = [kind for kind, share in shares.items() for _ in range(share)]
     for number in range(count):
         position = number % len(kinds)
@@ -361,7 +359,9 @@ class _Feed:
             is_again = kind in ("another price", "again", "invalid again") and bool(self._recent)
             product = dict(self.products[self._choose(self._recent)]) if is_again else self._product()
             if kind.startswith("invalid"):
-                yield self._rejected(product)
+                fault = _FAULTS[self.counts["rejected"] % len(_FAULTS)]
+                self.counts["rejected"] += 1
+                yield (self._choose(([], [""] * len(FEED_COLUMNS))) if fault is None else self._row(product | fault))
                 continue
             if kind == "without a category":
                 del product["product_type"]
@@ -370,21 +370,13 @@ class _Feed:
             elif kind == "another price" and is_again:
                 product.pop("sale_price", None)
                 product["price"] = f"{self._made % 400 + 0.01:.2f} EUR"
-            yield self._accepted(product)
-
-    def _accepted(self, product: Fields) -> Sequence[str]:
-        known = self.products.get(product["id"])
-        if known is None:
-            self._recent.append(product["id"])
-        self.counts["created" if known is None else "unchanged" if known == product else "updated"] += 1
-        self.counts["warnings"] += ("product_type" not in product) + product["title"].startswith("BARGAIN")
-        self.products[product["id"]] = product
-        return self._row(product)
-
-    def _rejected(self, product: Fields) -> Sequence[str]:
-        fault = _FAULTS[self.counts["rejected"] % len(_FAULTS)]
-        self.counts["rejected"] += 1
-        return self._choose(([], [""] * len(FEED_COLUMNS))) if fault is None else self._row(product | fault)
+            known = self.products.get(product["id"])
+            if known is None:
+                self._recent.append(product["id"])
+            self.counts["created" if known is None else "unchanged" if known == product else "updated"] += 1
+            self.counts["warnings"] += ("product_type" not in product) + product["title"].startswith("BARGAIN")
+            self.products[product["id"]] = product
+            yield self._row(product)
 
     def _choose(self, options: Sequence[T]) -> T:
         return options[int(self._draw() * len(options))]

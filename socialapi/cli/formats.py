@@ -55,9 +55,7 @@ class Column(Generic[T]):
     has_seconds: bool = attrs.field(default=False, kw_only=True)
 
     def cell(self, item: T, *, is_shown: bool) -> str:
-        """Returns the cell of an item, as a terminal shows it or as programs read it, without
-        characters that move the cursor.
-        """
+        """Returns the cell of an item, as a terminal or a program reads it, without characters that move the cursor."""
         value = self.value(item)
         if isinstance(value, datetime.datetime):
             value = moment(value, seconds=self.has_seconds) if is_shown else iso_moment(value)
@@ -86,9 +84,7 @@ class ListKind(Generic[T]):
         return [named.get(field) or self._column(field) for field in self.fields] or self.columns
 
     def paths(self) -> list[tuple[str, ...]]:
-        """Returns the columns of CSV, each as the names on the way to its value. Raises InvalidInput
-        for a field that there is not.
-        """
+        """Returns the columns of CSV as paths to their values. Raises InvalidInput for an unknown field."""
         every = [*csv_paths(self.record), *([(EXTRA,)] if EXTRA in attrs.fields_dict(self.record) else [])]
         return [path for field in self.fields for path in self._below(field, every)] or every
 
@@ -282,9 +278,7 @@ _ODD_CONTROLS: Final = re.compile("[\x7f-\x9f]")
 
 
 _NOT_SHOWN: Final = ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")
-"""Categories of characters that a terminal may obey, as it does those that turn the direction of
-text, or that nobody sees.
-"""
+"""Categories of characters that a terminal may obey, such as those that turn text, or that nobody sees."""
 
 
 def shown_json(text: str, *, is_shown: bool | None = None) -> str:

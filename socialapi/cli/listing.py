@@ -130,9 +130,7 @@ class PagedFlags(ListFlags):
         return most if self.limit is None else min(max(self.limit, least), most)
 
     def writing(self, kind: ListKind[T]) -> contextlib.AbstractContextManager[Writer[T]]:
-        """Returns a context with the writer of a list. Raises InvalidInput for the rest of a list
-        that would replace its first part.
-        """
+        """Returns a context with the writer of a list. Raises InvalidInput if it would replace its first part."""
         path = self.output_file
         if self.start is not None and path is not None and path.exists() and not is_written_through(path):
             raise InvalidInput(f"--start writes what is left, and {path} exists already: name another file")

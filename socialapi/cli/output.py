@@ -165,7 +165,9 @@ async def while_read() -> AsyncIterator[None]:
     def look() -> None:
         nonlocal has_left
         loop.remove_reader(pipe)
-        if _is_hung_up(pipe):
+        asking = select.poll()
+        asking.register(pipe, 0)
+        if any(events & (select.POLLERR | select.POLLHUP) for _, events in asking.poll(0)):
             has_left = True
             task.cancel()
 
@@ -182,15 +184,6 @@ async def while_read() -> AsyncIterator[None]:
             loop.remove_reader(pipe)
         if has_left:
             task.uncancel()
-
-
-def _is_hung_up(pipe: int) -> bool:
-    """Returns whether nobody reads the pipe any more. One that was opened in both directions has
-    only become readable.
-    """
-    asking = select.poll()
-    asking.register(pipe, 0)
-    return any(events & (select.POLLERR | select.POLLHUP) for _, events in asking.poll(0))
 
 
 def _pipe_of(stream: TextIO | None) -> int | None:

@@ -103,7 +103,11 @@ async def by_user(
         with named(_OPTIONS):
             kind = posts_with(chosen, expanded)
             if flags.fields and flags.format() == "csv":
-                kind = attrs.evolve(kind, fields=_columns_of_csv(kind, chosen))
+                known = {path[0] for path in kind.paths()}
+                others = [EXTRA] if set(chosen) - known else []
+                kind = attrs.evolve(
+                    kind, fields=[name for name in ("id", "text", *chosen, "author", *others) if name in known]
+                )
             if "author_id" in expanded:
                 await print_joined(pager, with_author, kind, flags)
             else:
@@ -134,13 +138,6 @@ def posts_with(fields: Sequence[str], expansions: Sequence[str]) -> ListKind[Any
         columns=columns,
         to_json=lambda post: _said(json_shape(post)),
     )
-
-
-def _columns_of_csv(kind: ListKind[Any], fields: Sequence[str]) -> list[str]:
-    """Returns the columns of the fields that were asked for; those that the class does not know are in `extra`."""
-    known = {path[0] for path in kind.paths()}
-    others = [EXTRA] if set(fields) - known else []
-    return [name for name in ("id", "text", *fields, "author", *others) if name in known]
 
 
 def with_author(post: Post, page: Page[Post]) -> AuthoredPost:

@@ -116,9 +116,7 @@ class Loopback:
         task.add_done_callback(self._conversations.pop)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Sends the answer to a request, and then lets the program continue. A head that is too
-        long, or does not come, gets none.
-        """
+        """Sends the answer to a request, then lets the program continue. A head that is too long gets none."""
         with contextlib.suppress(OSError, EOFError, asyncio.LimitOverrunError, TimeoutError):
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), READ_TIMEOUT_SECONDS)
             result: str | SocialApiError | None = None

@@ -78,9 +78,7 @@ def user_rows(block: UserBlock) -> Iterator[UserRow]:
 
 
 def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str, str]]:
-    """Yields the texts of a cell as `texts_of` does. Splits a cell if an exporter wrote several addresses or numbers
-    into it.
-    """
+    """Yields the texts of a cell as `texts_of` does, and splits a cell with several addresses or numbers."""
     separator = ";" if SEVERAL_ADDRESSES(field) else SEPARATOR
     for text, reason in texts_of(cell):
         # A cell of thousands, each normalised on the event loop, stays whole and is refused for its length.
@@ -131,9 +129,7 @@ def overrides_of(block: UserBlock) -> tuple[Sequence[str | None], Sequence[When]
 
 
 def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
-    """Returns the text of each cell, which is empty if the cell has no value, and the indexes of the cells that have
-    several texts or cannot be written as text.
-    """
+    """Returns the text of each cell, empty without a value, and the indexes of cells without exactly one text."""
     kinds = frozenset(map(type, cells))
     if kinds <= _TEXTS:
         return (cells if type(None) not in kinds else [cell or "" for cell in cells]), ()
@@ -163,9 +159,7 @@ def _time(value: Any) -> When:
 
 
 def _text(value: Any) -> str | None:
-    """Returns the text of an override; None if there is none. A value of another type becomes
-    `NOT_UNDERSTOOD`, which is rejected later.
-    """
+    """Returns the text of an override, or None. Another type becomes `NOT_UNDERSTOOD`, which is rejected later."""
     if isinstance(value, str):
         return value.strip() or None
     return None if is_missing(value) else NOT_UNDERSTOOD

@@ -96,9 +96,7 @@ def _from_base64(text: str) -> bytes:
 
 
 def why_no_digest(text: str) -> str | None:
-    """Returns why a text is not a SHA-256 digest, if it looks like another kind of digest or has missing or extra
-    digits; None for other texts.
-    """
+    """Returns why a text that looks like a digest is not a SHA-256 digest; None for any other text."""
     if len(text) in _OTHERS_IN_BASE64 and text[-1] == "=":
         digits = _from_base64(text).hex()
     else:

@@ -195,9 +195,7 @@ class UploadStage(Generic[C]):
             self._recorder.check_end(self._positions)
 
     async def aclose(self) -> None:
-        """Releases the recent identifiers, which would stay in memory because the run and the stage refer to each
-        other.
-        """
+        """Releases the recent identifiers, which a circle of references would otherwise keep in memory."""
         self._recent = RecentIdentifiers()
 
     def report(self, elapsed_seconds: float) -> UploadReport:

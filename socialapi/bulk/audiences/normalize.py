@@ -129,9 +129,7 @@ def add_null_words() -> Sequence[str]:
 
 
 def trimmed(text: str) -> str:
-    """Returns the text without blanks at its ends, including no-break spaces, zero-width characters
-    and the byte order mark.
-    """
+    """Returns the text without blanks at its ends, no-break and zero-width ones and the byte order mark too."""
     text = text.strip()
     return text if text.isascii() else text.strip(_STRAY)
 
@@ -245,9 +243,7 @@ def phone_number(
 
 
 def partner_user_id(text: str) -> Normalized:
-    """Trims an id of the partner. The id is never hashed or changed in any other way, even if it
-    looks like a digest.
-    """
+    """Trims an id of the partner. The id is never hashed or changed otherwise, even if it looks like a digest."""
     if is_null_word(trimmed(text)):
         raise Unusable(NULL_WORD)
     return partner_user_id_of_model(text)
@@ -402,9 +398,7 @@ def hashed_column(
 
 
 def plain_value(normalize: Normalizer, text: str) -> str | None:
-    """Returns the normalised value of a text, which is empty for a blank text; None if the text has a remark or is
-    unusable.
-    """
+    """Returns the normalised value of a text, empty for a blank one; None for a remark or an unusable text."""
     if not text:
         return ""
     try:

@@ -91,9 +91,7 @@ class Observer(Protocol):
         """
 
     def saw_value(self, field: str, kind: IdentifierKind, text: str, value: str, remark: str) -> None:
-        """Called for each value that is not plain. If the text cannot be used, `value` is empty and `remark` is the
-        reason.
-        """
+        """Called for each value that is not plain. `value` is empty and `remark` the reason if it is unusable."""
 
 
 class Preparer:
@@ -211,9 +209,7 @@ class Preparer:
     def _actions_of(
         self, block: UserBlock, done: PreparedBlock, skipped: set[int]
     ) -> Sequence[Action | tuple[Problem, ...]] | None:
-        """Returns the action of each row, and rejects rows with invalid overrides; None if all rows have the action of
-        the job.
-        """
+        """Returns the action of each row, and rejects rows with invalid overrides; None if no row has overrides."""
         overrides = overrides_of(block)
         if not any(map(any, overrides)):
             return None
@@ -225,9 +221,7 @@ class Preparer:
         return decided
 
     def _normalize_undecided(self, block: UserBlock, columns: Sequence[Column], done: PreparedBlock) -> None:
-        """Decides the undecided values whose cell is empty or has one text that is normalised without a problem or
-        remark.
-        """
+        """Decides the undecided values whose cell is empty, or one text that is normalised without a remark."""
         for (at, field, kind), (_, values) in zip(block.layout.identifiers, columns, strict=True):
             if undecided := values.undecided():
                 cells = block.columns[at]
@@ -239,7 +233,9 @@ class Preparer:
                 for index, text in zip(undecided, texts, strict=True):
                     if by_country:
                         normalize = self._normalizer(block, index, field, kind)
-                        _note_unknown_country(block, index, field, text, done)
+                        name, country = country_of(block, index, field)
+                        if country and text and "+" not in text and region_of(country) is None:
+                            done.cleaned.append(RowIssue(block.first_number + index, name, UNKNOWN_COUNTRY))
                     values[index] = plain_value(normalize, text) if SEPARATOR not in text else None
                 for position in several:
                     values[undecided[position]] = None
@@ -331,13 +327,6 @@ class Preparer:
             format_timestamp(starts) if starts else None,
             format_timestamp(ends) if ends else self._expires_default,
         )
-
-
-def _note_unknown_country(block: UserBlock, index: int, phone: str, text: str, done: PreparedBlock) -> None:
-    """Adds a warning if a phone number has no plus sign and the country cell of its row names no known country."""
-    name, country = country_of(block, index, phone)
-    if country and text and "+" not in text and region_of(country) is None:
-        done.cleaned.append(RowIssue(block.first_number + index, name, UNKNOWN_COUNTRY))
 
 
 def _misquoted(block: UserBlock, at: int) -> Sequence[int]:

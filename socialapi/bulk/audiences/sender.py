@@ -140,9 +140,7 @@ class BatchSender:
         self.counters.resumed += batch.row_count
 
     async def _send_all(self, batch: Batch, request: Request[UploadCounts]) -> None:
-        """Sends the batch, beginning with this request. If the service refuses some rows, sends the others in further
-        requests.
-        """
+        """Sends the batch, beginning with this request. Sends rows in further requests if others are refused."""
         waiting, first, refused = [batch.blocks], [request], list[tuple[Row, RowIssue]]()
         while waiting:
             part = waiting.pop()

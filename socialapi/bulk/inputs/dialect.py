@@ -130,9 +130,7 @@ class Dialect:
             return None, parser.line_num
 
     def cells_of(self, line: str) -> list[str]:
-        """Returns the cells of a line parsed alone. A quotation mark that does not close a cell on this line is an
-        ordinary character.
-        """
+        """Returns the cells of a line parsed alone. A quotation mark that closes no cell is an ordinary character."""
         found = _cell_pattern(self).finditer(line.rstrip("\r\n") + self.delimiter)
         cells = [cell[2].lstrip(" ") if cell[1] is None else cell[1].replace('""', '"') for cell in found]
         return [_ESCAPED.sub(r"\1", cell) for cell in cells] if self.escapes_line_ends else cells
@@ -230,9 +228,7 @@ class Head:
     rows: Sequence[Sequence[str]]
 
     def score(self) -> tuple[bool, int, float, int]:
-        """Returns a score of how well the dialect fits: first by known names, then by rows of equal length, then by
-        columns.
-        """
+        """Returns how well the dialect fits: first by known names, then by rows of equal length, then by columns."""
         width, rows = len(self.rows[0]), [each for each in self.rows[1:] if each]
         even = [len(row) for row in rows].count(width) / len(rows) if rows and width > 1 else 0.0
         return (self.known > 0 and self.index == 0, self.known, even, width)

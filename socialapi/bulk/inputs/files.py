@@ -83,9 +83,7 @@ class _Packed:
 
 
 class _Unpacked(io.RawIOBase):
-    """The content of an archive. If the archive is damaged, returns the content before the damage
-    and then raises InvalidInput.
-    """
+    """The content of an archive. If it is damaged, returns the content before that and then raises InvalidInput."""
 
     def __init__(
         self, stored: BufferedReader, unpack: Callable[[Any], io.BufferedIOBase], *errors: type[Exception]
@@ -305,9 +303,7 @@ def name_of(source: Input) -> str:
 
 
 def advice_for(source: Input, error: OSError, instead: str) -> str:
-    """Returns the advice `instead` for a message if the file is missing and its name is an e-mail
-    address, or an empty text.
-    """
+    """Returns the advice `instead` if the file is missing and its name is an e-mail address, or an empty text."""
     is_address = "@" in str(_name(source)) and name_of(source) == _NOT_SHOWN
     return f"; {instead}" if instead and is_address and isinstance(error, FileNotFoundError) else ""
 
@@ -480,9 +476,7 @@ def _encoding_of(head: bytes) -> str:
 def _compared(
     blocks: Generator[Block[L], None, None], layout: FileLayout, file: InputFile, selection: Selection[L]
 ) -> Generator[Block[L], None, None]:
-    """Yields the blocks of a file. If the file differs from its layout, raises InvalidInput with
-    all differences before the first block.
-    """
+    """Yields the blocks of a file. Raises InvalidInput before the first one if it differs from its layout."""
     found, read_as = selection.files.current, by_name(selection)
     text = file.content.peek(HEAD_BYTES)[:HEAD_BYTES].decode("utf-8", "surrogateescape")
     is_same_format, rows, encoding = found["format"] == layout.format, found.get("rows", ()), found["encoding"]

@@ -163,9 +163,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         )
 
     def _keyed_blocks(self, kind: KeyedRow, items: Sequence[Any], number: int) -> Iterator[Block[L]]:
-        """Yields blocks of rows with the same names. If a row cannot be read, raises the error after the rows before
-        it.
-        """
+        """Yields blocks of rows with the same names. Raises the error of a row after the rows before it."""
         names, rows = kind.fixed_names or (), list[Sequence[Any]]()
         failure: InvalidInput | None = None
         for item in items:

@@ -24,9 +24,7 @@ READ_BYTES: Final = 131_072
 _MAX_DIGITS: Final = 4_300
 """The most digits of a number that Python converts. A longer number stays a text."""
 _TAIL: Final = 16
-"""An error within this distance of the end of the window may be caused by the end itself, in the middle of a literal or
-an escape.
-"""
+"""An error this close to the end of the window may be caused by the end, within a literal or an escape."""
 
 TOO_LONG: Final = RowProblem(f"is longer than {MAX_OBJECT_BYTES:,} bytes", MAX_OBJECT_BYTES + 1)
 NOT_READABLE: Final = "is nested too deeply"

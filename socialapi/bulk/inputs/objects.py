@@ -81,7 +81,10 @@ class ObjectBlocks(Generic[L]):
             MANY_NAMES if not isinstance(item, RowProblem) and len(item) > MAX_NAMES_PER_OBJECT else item
             for item in objects
         ]
-        keys = _keys_of(objects)
+        # An unreadable row gets the keys of the object before it, or of the first object, so that it does not end
+        # a block.
+        last: Keys = next((tuple(item) for item in objects if not isinstance(item, RowProblem)), ())
+        keys = [last := last if isinstance(item, RowProblem) else tuple(item) for item in objects]
         found = {each: self._layout_or_problem(each) for each in dict.fromkeys(keys)}
         problems = [each for each in found.values() if isinstance(each, RowProblem)]
         if len(problems) == len(found) and first_number == 1:
@@ -109,9 +112,7 @@ class ObjectBlocks(Generic[L]):
     def _block_of_equal(
         self, objects: Sequence[Object], first_number: int, lines: Sequence[int] | None
     ) -> Block[L] | None:
-        """Returns the block if all objects are dictionaries with the same few keys, which is the usual case; None
-        otherwise.
-        """
+        """Returns the block if all objects are dictionaries with the same few keys, as they usually are, or None."""
         if set(map(type, objects)) != {dict}:
             return None
         dictionaries = cast("Sequence[dict[Any, Any]]", objects)
@@ -146,14 +147,6 @@ class ObjectBlocks(Generic[L]):
 
 def _is_text(key: Any) -> bool:
     return isinstance(key, str)
-
-
-def _keys_of(objects: Sequence[Object]) -> list[Keys]:
-    """Returns the keys of each object. An unreadable row gets the keys of the object before it, or of the first object,
-    so that it does not end a block.
-    """
-    last: Keys = next((tuple(item) for item in objects if not isinstance(item, RowProblem)), ())
-    return [last := last if isinstance(item, RowProblem) else tuple(item) for item in objects]
 
 
 def _set_of(found: Found[L] | RowProblem) -> object:

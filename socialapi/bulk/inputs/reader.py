@@ -182,9 +182,7 @@ class Block(Generic[L_co]):
         return (self.part(start, start + ROWS_PER_STEP) for start in range(0, self.size, ROWS_PER_STEP))
 
     def location_of(self, index: int, column: int | None = None) -> str:
-        """Returns the location of a row as the beginning of a message, such as `line 5, column 3: `; an empty text if
-        it is unknown.
-        """
+        """Returns the location of a row to begin a message with, such as `line 5, column 3: `; empty if unknown."""
         if self.lines is None:
             return ""
         return f"line {self.lines[index]}: " if column is None else f"line {self.lines[index]}, column {column}: "
@@ -278,9 +276,7 @@ class Selection(Protocol[L_co]):
         """Raises InvalidInput if the keys of the first objects show that the input cannot be used."""
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
-        """Examines the first cells of all columns of a file or of its first objects, including columns that are not
-        read.
-        """
+        """Examines the first cells of all columns of a file or its first objects, also of columns not read."""
 
     def of_models(self, items: Sequence[Any]) -> tuple[L_co, Sequence[Sequence[Any]]]:
         """Returns the layout and the columns of items of `models`."""
@@ -353,9 +349,7 @@ class Reader(abc.ABC, Generic[C]):
         """Excludes the job's output files from the files that patterns match. Files given by name are kept."""
 
     def find(self) -> Sequence[str]:
-        """Returns the files of an input of several files, after asking stores which files match a pattern. Call it in a
-        thread.
-        """
+        """Returns the files of an input of several, after asking stores for matches. Call it in a thread."""
         return self.paths
 
     def version_of(self, address: str) -> FileVersion:
@@ -365,9 +359,7 @@ class Reader(abc.ABC, Generic[C]):
         raise NotImplementedError  # only readers of files have addresses
 
     def file_row_of(self, number: int) -> tuple[str, int] | None:
-        """Returns the name of the file that has the row with this number, and the row's number in that file; None for a
-        single file.
-        """
+        """Returns the file that has the row with this number, and its number there; None for a single file."""
         return None
 
     def __aiter__(self) -> Self:
@@ -462,9 +454,7 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
                 self._step = None
 
     async def aclose(self) -> None:
-        """Releases the input without waiting for the thread. If the input is being read, it is released once the system
-        returns.
-        """
+        """Releases the input without waiting for the thread: if it is being read, once the system returns."""
         with self._lock:
             self._closed = True
             if not self._at_work:

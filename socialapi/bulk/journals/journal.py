@@ -164,9 +164,7 @@ def refuse_other(journal: str, then: JobIdentity, now: JobIdentity) -> None:
 
 
 def impersonal(name: str) -> str:
-    """Returns a name given by the user in a form for journals: a digest if the name may be a value,
-    otherwise unchanged.
-    """
+    """Returns a name given by the user in a form for journals: a digest if the name may be a value."""
     if not looks_personal(name):
         return name
     return f"digest {hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"

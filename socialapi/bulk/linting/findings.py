@@ -59,9 +59,7 @@ WELL_KNOWN: Final = frozenset(_DIGESTS)
 
 
 def known_as(kind: IdentifierKind, digest: str) -> Known | None:
-    """Returns whether a digest is the digest of an empty text, of a placeholder, or of one of their digests; None
-    otherwise.
-    """
+    """Returns whether a digest is of an empty text, of a placeholder, or of one of their digests, or None."""
     known = _DIGESTS.get(digest)
     return _PHONE_DIGESTS.get(digest) if known is None and kind == "phone_number" else known
 

@@ -31,7 +31,7 @@ from socialapi.bulk.linting.findings import (
     known_as,
     remarks_of,
 )
-from socialapi.bulk.rows import Column, RowBlock
+from socialapi.bulk.rows import Column
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import IDENTIFIER_KINDS, NO_IDENTIFIER, IdentifierKind
@@ -172,7 +172,18 @@ class Linter:
                 for gap in values.gaps():
                     identifiers[gap] -= 1
             self._rows_with_several += sum(count > 1 for count in identifiers)
-            self._count_duplicates(block)
+            if self._recent.contradicts(block.action):
+                self._recent.begin_to_differ()
+            start = 0
+            for index in self._recent.repeated(block).indexes:
+                self._recent.place_new(block.part(start, index), self._batch)
+                row, start = block.row(index), index + 1
+                if self._recent.carriers(row) is None:
+                    self._recent.place(row, self._batch)
+                else:
+                    self._duplicates += 1
+            self._recent.place_new(block.part(start, len(block)), self._batch)
+            self._recent.turn()
 
     def _reject(self, issue: RowIssue) -> None:
         fields = issue.field.split(", ")
@@ -183,21 +194,6 @@ class Linter:
         self._unusable_rows += 1
         if not issue.field and issue.reason != NO_IDENTIFIER:
             count_reason(self._broken_rows, issue.reason)
-
-    def _count_duplicates(self, block: RowBlock) -> None:
-        """Counts duplicates as an upload does, with a window of the same size."""
-        if self._recent.contradicts(block.action):
-            self._recent.begin_to_differ()
-        start = 0
-        for index in self._recent.repeated(block).indexes:
-            self._recent.place_new(block.part(start, index), self._batch)
-            row, start = block.row(index), index + 1
-            if self._recent.carriers(row) is None:
-                self._recent.place(row, self._batch)
-            else:
-                self._duplicates += 1
-        self._recent.place_new(block.part(start, len(block)), self._batch)
-        self._recent.turn()
 
     def saw_columns(self, block: UserBlock, columns: Sequence[Column]) -> None:
         """Counts the plain values of a block, and examines unusual ones."""

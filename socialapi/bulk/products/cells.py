@@ -254,9 +254,7 @@ class _Reading:
 
 
 def _of_object(field: str, given: Mapping[Any, Any] | Sequence[Any]) -> tuple[Any, str | None]:
-    """Returns the price or the sale dates in an object, and None. For other objects and for arrays,
-    returns them unchanged, with the problem.
-    """
+    """Returns the price or sale dates in an object, and None; anything else unchanged, with the problem."""
     if isinstance(given, Mapping):
         found = price_of(given) if field in PRICES else interval_of(given) if field == SALE_DATES else None
         if found is not None:
@@ -432,9 +430,7 @@ def _differ(one: Any, other: Any) -> bool:
 
 
 def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
-    """Returns the value of a number for a field, and the problem with it or None. For identifiers
-    and texts, the value is its digits.
-    """
+    """Returns the value of a number (its digits for identifiers and texts), and the problem with it or None."""
     if field == "inventory" and isinstance(value, int):
         return value, None
     try:

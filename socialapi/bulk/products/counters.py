@@ -22,9 +22,7 @@ Refused = tuple[ProductRow, str, str]
 
 @attrs.define(eq=False, repr=False)
 class ProductCounters(RowCounters):
-    """The counts of a load's products. Accepted products are created, updated, unchanged or
-    skipped; skipped products were not sent.
-    """
+    """The counts of a load's products. Skipped products, which were not sent, count as accepted, too."""
 
     OUTCOMES: ClassVar[tuple[str, ...]] = ("created", "updated", "unchanged", "skipped", "rejected")
 

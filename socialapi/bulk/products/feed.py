@@ -174,9 +174,7 @@ class ProductColumns:
         return [_with_attributes(item) if isinstance(item, Mapping) else item for item in objects]
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> ProductLayout:
-        """Returns the layout of a table. Raises InvalidInput, with the line, if a required or given
-        column is missing.
-        """
+        """Returns the layout of a table. Raises InvalidInput if a required or given column is missing."""
         location = "" if line is None else f"line {line}: "
         note_names(self, names)
         self._require_given(names, location)
@@ -210,9 +208,7 @@ class ProductColumns:
         return any(self._find(names))
 
     def check_keys(self, names: Collection[str]) -> None:
-        """Raises InvalidInput if a given column is not among the names. Missing fields are reported
-        for each product later.
-        """
+        """Raises InvalidInput if a given column is missing. Missing fields are reported for each product later."""
         note_names(self, names)
         self._require_given(tuple(names), "")
         key_position(self.key, tuple(names), is_needed=True)
@@ -353,9 +349,7 @@ def _constant(field: str, value: str | int) -> str | int:
 
 
 def _hint(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | None]) -> str:
-    """Returns a hint about missing fields: ignored columns that may be meant for them, and how to
-    name the right column.
-    """
+    """Returns a hint about missing fields: which ignored columns may be meant, and how to name the right one."""
     # Only the first names are compared, because the search would take minutes for a wide table.
     unread = [name for name, field in zip(names[:_NAMES_COMPARED], fields, strict=False) if field is None]
     few = [shown_name(name) for name in unread if not looks_personal(name)]

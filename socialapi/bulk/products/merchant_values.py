@@ -199,9 +199,7 @@ def unchanged_tests(field: str) -> tuple[Test, ...]:
 
 
 def with_currency(price: str, currency: str) -> str:
-    """Returns a price with its currency. If the price has another currency already, it gets both,
-    so that it is rejected.
-    """
+    """Returns a price with its currency. If it has another one already, it gets both, so that it is rejected."""
     code, own = known_currency(currency), understood("price", price)
     if code is None or own.endswith(f" {code}"):
         return own
@@ -281,9 +279,7 @@ _MOST_NOISE: Final = Decimal("0.000001")
 
 
 def without_noise(price: str) -> str | None:
-    """Returns a price rounded to the decimals of its currency; None if rounding would change it by
-    more than floating-point noise.
-    """
+    """Returns a price rounded to the decimals of its currency; None if it has more than floating-point noise."""
     if (found := _is_precise(price)) is None:
         return price
     amount, code = Decimal(found[1]), found[2]

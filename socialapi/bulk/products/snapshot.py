@@ -115,9 +115,7 @@ class Digests:
         return found.changed
 
     async def loaded(self, taken: Sequence[tuple[ProductRow, str | None]]) -> None:
-        """Records that the service accepted these products. A product whose id is to be sent again
-        gets no digest yet.
-        """
+        """Records that the service accepted these products. One that is to be sent again gets no digest yet."""
         values = []
         for row, key in taken:
             self.answered(row.id)
@@ -131,9 +129,7 @@ class Digests:
             del self._unanswered[product_id]
 
     async def seen(self, ids: Sequence[str]) -> None:
-        """Records that these products are in the feed although they are not loaded, so that they do
-        not count as vanished.
-        """
+        """Records that these products are in the feed although not loaded, so that they have not vanished."""
         if ids:
             await self._database.run(lambda connection: self._mark(connection, ids))
 
@@ -231,7 +227,5 @@ def _among(connection: sqlite3.Connection, query: str, ids: Sequence[str]) -> It
 
 
 def _for_each(connection: sqlite3.Connection, statement: str, values: Sequence[tuple[Any, ...]]) -> None:
-    """Executes the statement for each tuple of values. Returns None and not the cursor, which must
-    not leave its thread.
-    """
+    """Executes the statement for each tuple. Returns None and not the cursor, which must not leave its thread."""
     connection.executemany(statement, values)

@@ -170,7 +170,14 @@ class BucketFile(ScratchFile):
 
     def read(self, kind: int, bucket: int) -> Entries:
         """Returns the digests of the bucket."""
-        return _together(list(self.parts(kind, bucket)))
+        parts = list(self.parts(kind, bucket))
+        rows = array("I")
+        for part in parts:
+            rows += part.rows
+        entries = Entries(b"".join(part.packed for part in parts), rows, parts[0].expiry if parts else 0)
+        if any(part.expiries is not None or part.expiry != entries.expiry for part in parts):
+            entries.expiries = array("q", itertools.chain.from_iterable(part.each_expiry for part in parts))
+        return entries
 
     def parts(self, kind: int, bucket: int) -> Iterator[Entries]:
         """Yields the digests of the bucket, some at a time."""
@@ -228,13 +235,3 @@ def _distributed(buckets: bytes, values: Iterable[Any], make: Any) -> list[Any]:
     for bucket, value in zip(buckets, values, strict=True):
         put[bucket](value)
     return found
-
-
-def _together(parts: Sequence[Entries]) -> Entries:
-    rows = array("I")
-    for part in parts:
-        rows += part.rows
-    entries = Entries(b"".join(part.packed for part in parts), rows, parts[0].expiry if parts else 0)
-    if any(part.expiries is not None or part.expiry != entries.expiry for part in parts):
-        entries.expiries = array("q", itertools.chain.from_iterable(part.each_expiry for part in parts))
-    return entries

@@ -22,7 +22,6 @@ from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.inputs.reader import Reader
 from socialapi.bulk.job import OURS, JobDescription, JobOptions, run_job, same_files
-from socialapi.bulk.ledger import Ledger
 from socialapi.bulk.rows import RowBlock
 from socialapi.bulk.settled import SettledCalls
 from socialapi.bulk.sync.reading import ReadingJob, ReadingOptions
@@ -418,7 +417,19 @@ class SyncJob:
         try:
             await self._note_refused()
             if self._is_compared:
-                await self._settle_staged(ledger)
+                position = 0
+                async for numbers, states in self._snapshot.staged():
+                    unchanged, added = list[int](), list[int]()
+                    for number, state in zip(numbers, states, strict=True):
+                        if state != DUE:
+                            unchanged.append(number)
+                            continue
+                        if self._added[position : position + 1] == b"\1":
+                            added.append(number)
+                        position += 1
+                    ledger.settle(unchanged, "unchanged")
+                    ledger.settle(added, "added")
+                    await yield_if_due()
             if self._options.on_settled is not None and not self._options.dry_run:
                 await SettledCalls(self._options.on_settled, ledger, problems.append).aclose()
         finally:
@@ -427,21 +438,6 @@ class SyncJob:
             ledger.close(counts | {"added": report.additions.accepted}, is_finished=False)
         for problem in problems:
             raise BulkError("on_settled failed", report) from problem
-
-    async def _settle_staged(self, ledger: Ledger) -> None:
-        position = 0
-        async for numbers, states in self._snapshot.staged():
-            unchanged, added = list[int](), list[int]()
-            for number, state in zip(numbers, states, strict=True):
-                if state != DUE:
-                    unchanged.append(number)
-                    continue
-                if self._added[position : position + 1] == b"\1":
-                    added.append(number)
-                position += 1
-            ledger.settle(unchanged, "unchanged")
-            ledger.settle(added, "added")
-            await yield_if_due()
 
     async def _note_refused(self) -> None:
         """Records the rows that the service refused, with their numbers in the input; removals have no number."""

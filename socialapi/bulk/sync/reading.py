@@ -69,9 +69,7 @@ class ReadingStage:
         self._counters = counters
         self._staged: list[tuple[RowBlock, int]] = []
         self.unusable: int = 0
-        """The number of rows and values that could not be used. Each may belong to a member who only seems to have
-        left.
-        """
+        """The number of unusable rows and values. Each may belong to a member who only seems to have left."""
         # The service counts from the time of the request, so this is slightly too early. Too late would be worse.
         default = int(months_later(now, DEFAULT_EXPIRY_MONTHS).timestamp())
         self._expiry = functools.lru_cache(EXPIRIES_KEPT)(functools.partial(_epoch_seconds, default=default))
@@ -168,9 +166,7 @@ class ReadingJob:
 
     @property
     def unusable(self) -> int:
-        """The number of rows and values that could not be used. Each may belong to a member who only seems to have
-        left.
-        """
+        """The number of unusable rows and values. Each may belong to a member who only seems to have left."""
         return self._stage.unusable
 
     @property
@@ -193,9 +189,7 @@ class ReadingJob:
 
 
 def _epoch_seconds(expires_at: str | None, *, default: int) -> int:
-    """Returns the time (epoch seconds) at which the service removes a row with this expiry;
-    `default` if it has none.
-    """
+    """Returns when the service removes a row with this expiry, in epoch seconds; `default` without one."""
     expiry = parse_timestamp(expires_at) if expires_at else None
     return default if expiry is None else int(expiry.timestamp())
 

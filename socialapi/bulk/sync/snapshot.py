@@ -1,6 +1,4 @@
-"""The snapshot of a sync: a SQLite file with the digests that an audience holds, and the steps in
-which a sync changes it.
-"""
+"""The snapshot of a sync: a SQLite file with the digests that an audience holds, and how a sync changes it."""
 
 import contextlib
 import functools
@@ -55,9 +53,7 @@ BUCKETS_PER_STEP: Final = 32
 
 @attrs.frozen(kw_only=True)
 class Difference:
-    """The difference to apply: how many identifiers the service may hold, how many rows to add, and
-    how many identifiers to remove.
-    """
+    """The difference to apply: identifiers that the service may hold, rows to add, identifiers to remove."""
 
     known: int
     additions: int
@@ -175,9 +171,7 @@ class Snapshot:
                 members.compare(bucket, self._scratch, now=now, soon=soon)
 
     async def staged(self) -> AsyncIterator[tuple[list[int], bytearray]]:
-        """Yields the numbers of the staged rows and their states, some rows at a time. The states
-        are known after `compare`.
-        """
+        """Yields the numbers and the states of the staged rows, some at a time. `compare` finds the states."""
         place = RowPosition()
         while self._opened is not None and place.row < len(self._opened.state):
             before = place
@@ -261,9 +255,7 @@ class Snapshot:
         return await self._database.run(hand_out)
 
     async def removals(self) -> Sequence[RowBlock]:
-        """Returns the next page of identifiers to be removed, as users of one identifier each;
-        nothing after the last page.
-        """
+        """Returns the next page of identifiers to be removed, as users of one identifier each; empty at the end."""
 
         def hand_out(connection: sqlite3.Connection) -> list[RowBlock]:
             blocks = list[RowBlock]()
@@ -315,9 +307,7 @@ class Snapshot:
         return self._scratch.rows.numbers(place)
 
     def _reopened(self, announced: _Announced) -> Scratch:
-        """Returns the scratch files that an earlier sync has announced. Raises ConfigurationError
-        if they are not complete.
-        """
+        """Returns the scratch files of an earlier sync. Raises ConfigurationError if they are not complete."""
         try:
             scratch = Scratch(self._folder, is_new=False)
             if scratch.sizes == announced.sizes:

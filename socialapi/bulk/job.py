@@ -296,11 +296,7 @@ def run_job(
     options: JobOptions,
     session: Session,
 ) -> Coroutine[Any, Any, P]:
-    """Returns a coroutine that runs the job, closes everything and returns the report.
-
-    The coroutine raises InvalidInput if no row of the input could be read, and BulkError if the job
-    stopped later.
-    """
+    """Returns a coroutine that runs the job. It raises InvalidInput if no row could be read, and BulkError later."""
     log_if_disabled()
     run = JobRun(reader, stage, counters, description, options, session)
     if session.telemetry is None:

@@ -28,11 +28,7 @@ class OutputFile:
     """The possible first bytes of a file of this class."""
 
     def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = ()) -> None:
-        """Opens the file for writing, and keeps an earlier file of that name.
-
-        Raises InvalidInput if the file cannot be written, is an input of the job, or is in use by
-        another job.
-        """
+        """Opens the file, and keeps an earlier one. Raises InvalidInput if it is unusable, an input or in use."""
         self.path: Path = Path(path)
         names = (self.path, part_of(self.path))
         if any(same_file(name, source) for source in sources for name in names):
@@ -96,21 +92,21 @@ class OutputFile:
             self.is_incomplete = True
             raise self._unwritable(problem) from None
 
-    def close(self) -> None:
-        """Writes what is buffered, closes the file, and renames it if `begin` was called.
-        Idempotent.
+    def _finish(self) -> None:
+        """Flushes the file to the disk and closes it."""
+        if self._begun and not (self._is_direct or self.is_incomplete):
+            self._file.flush()
+            os.fsync(self._file.fileno())
+        self._file.close()
 
-        Raises InvalidInput if the disk is full, unless an earlier write has raised that already.
-        """
+    def close(self) -> None:
+        """Completes the file, and renames it if `begin` was called. Idempotent. Raises InvalidInput for a full disk."""
         if self._is_closed:
             return
         self._is_closed, was_incomplete = True, self.is_incomplete
         try:
             with self._writing():
-                if self._begun and not (self._is_direct or self.is_incomplete):
-                    self._file.flush()
-                    os.fsync(self._file.fileno())
-                self._file.close()
+                self._finish()
                 if not self._begun and not self._is_direct:
                     self._part.unlink()
                 elif not (self._is_direct or was_incomplete):

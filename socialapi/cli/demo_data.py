@@ -54,11 +54,7 @@ class ExpectedOutcome:
 
 
 def write_crm_export(path: str | os.PathLike[str], rows: int, *, seed: int = 2_500) -> ExpectedOutcome:
-    """Writes an export of exactly `rows` rows as UTF-8 with BOM and CRLF. Returns the expected
-    outcome.
-
-    The same seed writes the same file. Rows are written as they are generated.
-    """
+    """Writes an export of `rows` rows (UTF-8 with BOM, CRLF), the same for a seed. Returns the expected outcome."""
     export = _Export(seed)
     with Path(path).open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file, lineterminator="\r\n")
@@ -290,11 +286,7 @@ class ExpectedCatalog:
 
 
 def write_product_feed(path: str | os.PathLike[str], rows: int, *, seed: int = 25) -> ExpectedCatalog:
-    """Writes a feed of exactly `rows` rows: 3 % repeat an id, 2 % are invalid. Returns the expected
-    outcome.
-
-    The same seed writes the same file. Rows are written as they are generated.
-    """
+    """Writes a feed of `rows` rows, 3 % with an earlier id and 2 % invalid. Returns the expected outcome."""
     feed = _Feed(seed)
     # Undecodable bytes are written as lone surrogates, each of which stands for one byte.
     with Path(path).open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:

@@ -47,10 +47,7 @@ PROBED_FOR_SECONDS: Final = 1.0
 
 
 def this_program(*arguments: str) -> list[str]:
-    """Returns the command of this program in a process of its own.
-
-    Modules in the current folder are not imported, as they are not by the installed command.
-    """
+    """Returns the command of this program in another process, which imports nothing from the current folder."""
     return [sys.executable, "-P", "-m", "socialapi", *arguments]
 
 
@@ -240,10 +237,7 @@ def target(
 
 
 def _place(base_url: str) -> tuple[str, int]:
-    """Returns the host and the port of the emulator with this base URL, which may be empty.
-
-    Raises ConfigurationError, which does not show it, for what is no URL.
-    """
+    """Returns the host and port of a base URL, which may be empty. Raises ConfigurationError, which hides it."""
     where = split_address(base_url)
     host = where and (where.hostname or LOCAL_HOST)
     if not (where and host and is_host(host)):
@@ -293,10 +287,7 @@ def _port_of(base_url: str) -> int:
 
 
 def _target(text: str) -> tuple[str, str]:
-    """Returns a webhook's URL and its local address, both of which may contain equals signs.
-
-    Raises InvalidInput for anything else.
-    """
+    """Returns a webhook's URL and its local address, which may contain equals signs, or raises InvalidInput."""
     match = re.fullmatch(r"((?i:https)://.+?)=(https?://\S+)", text)
     if match is None:
         raise InvalidInput(

@@ -111,10 +111,7 @@ class ListKind(Generic[T]):
 
 
 class Destination:
-    """Standard output, or the file that is given, which takes UTF-8.
-
-    Raises OSError if there is no standard output.
-    """
+    """Standard output, or the given file in UTF-8. Raises OSError if there is no standard output."""
 
     def __init__(self, file: IO[bytes] | None = None) -> None:
         self._file = file
@@ -402,10 +399,7 @@ _ROWS_OF_A_GROUP: Final = 20_000
 
 
 class Parquet(Generic[T]):
-    """A Parquet file. Its schema follows from the class, whatever the items have.
-
-    It is of no use before it is complete, so that standard output gets nothing until then.
-    """
+    """A Parquet file with the schema of the class. Standard output gets nothing before it is complete."""
 
     is_readable_in_part = False
 

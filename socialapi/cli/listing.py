@@ -152,15 +152,8 @@ def print_items(items: Iterable[T], kind: ListKind[T], flags: ListFlags, *, if_n
 
 
 async def print_pages(pager: Pager[T], kind: ListKind[T], flags: PagedFlags, *, if_none: str = "") -> None:
-    """Prints the items as their pages come, or on standard error that there are none.
-
-    If it ends before the last one, prints how to continue on standard error.
-    """
-    await print_joined(pager, _item_alone, kind, flags, if_none=if_none)
-
-
-def _item_alone(item: T, page: Page[T]) -> T:
-    return item
+    """Prints the items as their pages come, or that there are none, or after an error how to continue."""
+    await print_joined(pager, lambda item, page: item, kind, flags, if_none=if_none)
 
 
 async def print_joined(

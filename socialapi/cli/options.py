@@ -53,14 +53,9 @@ else:
     FileName = Path
 
 
-def _as_written(kind: Any, tokens: Sequence[Token]) -> list[str]:
-    """Returns the names of files as they were given."""
-    return [token.value for token in tokens]
-
-
 def _files(help: str, pattern: str) -> Parameter:  # noqa: A002  # as Parameter has it
     return Parameter(
-        converter=_as_written,
+        converter=lambda kind, tokens: [token.value for token in tokens],
         name=FILE,
         help=f"{help}, also packed with gzip or Zstandard, or Parquet. Several, or a quoted pattern ({pattern}), are read as "
         "one; https:// and s3:// are read as well, and - is standard input.",
@@ -249,10 +244,7 @@ def started_at() -> datetime.datetime:
 
 
 def dated_path(kind: Any, tokens: Sequence[Token]) -> Path:
-    """Returns the path of an option with the date in place of its codes; `%%` is a percent sign.
-
-    Raises ValueError for other codes.
-    """
+    """Returns the path with the date for its codes; `%%` is a percent sign. Raises ValueError for other codes."""
     return Path(re.sub("%(.?)", _part_of_date, tokens[0].value, flags=re.DOTALL))
 
 
@@ -374,10 +366,7 @@ def _renamed(text: str, options: Mapping[str, str]) -> str:
 
 
 def time(option: str, text: str) -> datetime.datetime:
-    """Returns the time of an option: a date, meaning midnight UTC, or a time with its zone.
-
-    Raises InvalidInput for anything else.
-    """
+    """Returns the time of an option: a date (midnight UTC), or a time with its zone. Raises InvalidInput."""
     value = None
     with contextlib.suppress(ValueError):
         value = datetime.datetime.fromisoformat(text)

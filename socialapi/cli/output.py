@@ -80,10 +80,7 @@ def listed(names: Sequence[str], *, most: int = 20) -> str:
 
 
 def say(sentence: str) -> None:
-    """Prints a message on standard error, under the name of the program.
-
-    Nobody is told when standard error is closed: what the command does matters more.
-    """
+    """Prints a message on standard error, under the name of the program, unless standard error is closed."""
     if sys.stderr is not None:  # as it is where the parent closed it
         with contextlib.suppress(BrokenPipeError):
             print(f"socialapi: {sentence}", file=sys.stderr)

@@ -51,10 +51,7 @@ def json_line(event: Event) -> str:
 
 
 def text_line(event: Event, *, with_text: bool = False) -> str:
-    """Returns time, type and id of an event; for a post with text, its id and text.
-
-    An event without a time gets the current one.
-    """
+    """Returns time (or the current one), type and id of an event; for a post with text, its id and text."""
     time: datetime.datetime | None = None
     if isinstance(event, Undecoded):
         kind, shown = "undecoded", f"{len(event.content):,} bytes: {event.reason}"

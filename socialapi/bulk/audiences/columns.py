@@ -15,24 +15,21 @@ from socialapi.bulk.inputs.columns import (
     MAX_NAMES_KEPT,
     OVERRIDES,
     ColumnMapping,
-    ignored_names,
     is_value,
     key_position,
     looks_personal,
     names_given,
     noted_as,
-    paths_of,
     positions_of,
     printable_names,
     quoted,
-    read_names,
     refuse_models,
     shown_name,
     with_article,
 )
 from socialapi.bulk.inputs.layouts import FoundFiles
 from socialapi.bulk.inputs.null_words import is_null_word
-from socialapi.bulk.inputs.reader import ANY_FORM, TableForm, note_names
+from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, TableForm, note_names
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.internal.unset import UNSET
@@ -170,7 +167,7 @@ COLUMNS_IN_OBJECT: Final = (
 
 
 @attrs.frozen
-class IdentifierColumns(FrozenRecord):
+class IdentifierColumns(FoundColumns, FrozenRecord):
     """The columns to look for: the kinds to detect, and the names that the user gave for a kind or an override.
 
     `noted` maps each name in the input to its kind or override, which is empty for an ignored column. `remarks` are
@@ -229,12 +226,6 @@ class IdentifierColumns(FrozenRecord):
     def roles(self) -> Sequence[str]:
         """The kinds and overrides that columns may be given for."""
         return (*self.kinds, *OVERRIDES, REGION)
-
-    @property
-    def paths(self) -> Sequence[str]:
-        """The given names that may be paths into objects."""
-        own = self.given if self.form.layout is None else {name: (name,) for name in self.form.layout.paths}
-        return paths_of({**own, KEY: names_given("" if self.key is None else self.key)})
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
         """Returns the objects unchanged: values inside them are read only by a path."""
@@ -347,17 +338,8 @@ class IdentifierColumns(FrozenRecord):
                     self.remarks.append(RowIssue(0, shown_name(name), why_overlooked(name, kind, what)))
                     break
 
-    def notes(self) -> Sequence[RowIssue]:
-        """Returns the warnings about the whole input, and about ignored columns that seem to contain identifiers."""
-        return self.remarks
-
     def _require(self, names: Sequence[str], *, found_identifiers: bool, line: int | None = None) -> None:
-        for key, wanted in self.given.items():
-            for each in wanted:
-                if not positions_of((each,), names):
-                    raise InvalidInput(
-                        f"there is no column {quoted(each)} for {key}; there are: {printable_names(names)}"
-                    )
+        self.require_given(names)
         if found_identifiers:
             return
         if any(map(looks_personal, names)):
@@ -377,14 +359,6 @@ class IdentifierColumns(FrozenRecord):
             f"the kinds are: {', '.join(self.kinds)}{hint}"
             + (f". If line {line} is data, {_no_header('handle')}" if line else "")
         )
-
-    def read_columns(self) -> Mapping[str, str]:
-        """Returns the columns that are read, and what each is read as."""
-        return read_names(self.noted)
-
-    def ignored_columns(self) -> Sequence[str]:
-        """Returns the names of the ignored columns."""
-        return ignored_names(self.noted)
 
     def of_models(self, items: Sequence[Any]) -> tuple[IdentifierLayout, Sequence[Sequence[Any]]]:
         """Returns the layout and the columns of user models, including kinds that the target does not accept."""

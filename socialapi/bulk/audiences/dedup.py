@@ -44,10 +44,7 @@ class _Placement:
 
 @attrs.frozen
 class Repeated(FrozenRecord):
-    """The rows of a block that repeat or may repeat earlier rows.
-
-    `is_exact` is true if these rows have no new identifier, and all other rows have only new identifiers.
-    """
+    """Rows that may repeat earlier ones. `is_exact`: they have no new identifier, and the others have only new ones."""
 
     indexes: list[int]
     is_exact: bool = False

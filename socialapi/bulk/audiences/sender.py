@@ -104,10 +104,7 @@ class BatchSender:
     recorder: Recorder | None = None
 
     async def settle(self, batch: Batch) -> None:
-        """Sends the batch until every row has its outcome.
-
-        Raises the error that stops the job. Rows without an outcome then stay pending.
-        """
+        """Sends the batch until every row has its outcome, or raises the error that stops the job."""
         if batch.earlier is not None:
             await self._take_over(batch, {each.row: each for each in batch.earlier})
             return

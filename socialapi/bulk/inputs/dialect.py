@@ -142,11 +142,7 @@ class Dialect:
         return [line for line in _CONTINUED_LINE.findall("".join(lines)) if line]
 
     def scan(self, text: str) -> ScannedRow:
-        """Returns the cells of a row that the parser refuses, read character by character up to a
-        cell that is too long.
-
-        Text after a closing quotation mark becomes part of its cell.
-        """
+        """Returns the cells of a row that the parser refuses. Text after a closing quotation mark joins its cell."""
         row, cell, state = ScannedRow(), list[str](), "start"
         letters = iter(text.rstrip("\r\n"))
         for letter in letters:
@@ -235,10 +231,7 @@ class Head:
 
 
 def read_head(lines: Sequence[str], separator: str | None, selection: Selection[Any]) -> Head:
-    """Returns the first lines of a file, parsed with the delimiter that fits them best.
-
-    If no delimiter yields a known name on the first line, searches the lines below it for names.
-    """
+    """Returns the first lines of a file by the delimiter that fits best, with names on the first line or below."""
     text = "".join(lines)[:MAX_CELL_CHARACTERS]  # longer text could have a cell that the parser refuses
     shown = list(StringIO(text, newline=""))
     absent = [*filterfalse(text.__contains__, DELIMITERS)]  # with any of these, each line is one cell

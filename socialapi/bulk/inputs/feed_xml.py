@@ -190,10 +190,7 @@ def _beginning(file: BufferedReader) -> tuple[bytes, int]:
 
 
 class _Feed:
-    """A parser for one feed, and the items that it has found.
-
-    It resolves namespaces itself, because expat would refuse an undeclared prefix.
-    """
+    """A parser for one feed, and its items. It resolves namespaces, because expat refuses an undeclared prefix."""
 
     def __init__(self, lines_before: int, encoding: str | None) -> None:
         self._parser = parser = expat.ParserCreate(encoding)

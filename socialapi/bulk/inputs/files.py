@@ -1,7 +1,4 @@
-"""Opens input files, unpacks gzip and Zstandard archives, and chooses the reader for each format.
-
-`FORMATS` lists every format. Add new formats there.
-"""
+"""Opens input files, unpacks archives, and chooses the reader of each format; new formats go into `FORMATS`."""
 
 import bisect
 import codecs
@@ -188,11 +185,7 @@ class _Given(io.RawIOBase):
 
 
 class _FromUtf16(io.RawIOBase):
-    """UTF-16 text with a byte order mark, converted to UTF-8. Spreadsheets save `Unicode Text` like
-    this.
-
-    An invalid character becomes a byte that is not UTF-8, so that only its cell is unusable.
-    """
+    """UTF-16 text, as spreadsheets save it, in UTF-8. An invalid character becomes a byte that is not UTF-8."""
 
     def __init__(self, file: BufferedReader) -> None:
         self._file = file
@@ -512,11 +505,7 @@ def _shown(path: Sequence[str]) -> str:
 
 
 def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
-    """Returns the reader for a file. Skips a UTF-8 byte order mark of a text file, so that its
-    first character comes next.
-
-    Raises NoRows if the file is empty, and InvalidInput if its format is unknown.
-    """
+    """Returns the reader for a file, after its byte order mark. Raises NoRows if empty, InvalidInput if unknown."""
     head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
     if head.startswith(PARQUET_MAGIC):
         return _parquet(file)

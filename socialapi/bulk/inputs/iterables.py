@@ -34,10 +34,7 @@ _MODELS: Final = "socialapi.models."
 
 
 class _ItemReader(Reader[Block[L]], Generic[L]):
-    """Collects items into blocks of rows.
-
-    The state is kept in the object and not in a generator, so that a cancelled step loses nothing.
-    """
+    """Collects items into blocks. The state is in attributes, so that a cancelled step loses nothing."""
 
     def __init__(self, records: object, selection: Selection[L]) -> None:
         self._size = len(records) if isinstance(records, Sized) else None

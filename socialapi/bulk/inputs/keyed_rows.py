@@ -149,10 +149,7 @@ def _find(kind: type) -> KeyedRow | None:
 
 
 def _is_entity(kind: type) -> bool:
-    """Returns whether SQLAlchemy maps the class to a table.
-
-    The fields of an entity include relationships, and reading one queries the database.
-    """
+    """Returns whether SQLAlchemy maps the class to a table; reading a relationship of it queries the database."""
     return hasattr(kind, "__mapper__")
 
 

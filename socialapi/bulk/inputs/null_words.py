@@ -1,7 +1,4 @@
-"""Lists the placeholders that databases, programs, spreadsheets and people write for a missing value.
-
-Placeholders are never hashed or sent. docs/inputs.md prints the lists.
-"""
+"""Lists the placeholders for a missing value, which are never hashed or sent; docs/inputs.md prints them."""
 
 import functools
 import hashlib

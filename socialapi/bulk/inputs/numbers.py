@@ -126,10 +126,7 @@ def _text_of_bytes(data: bytes) -> str | None:
 
 
 def digits_of(value: Any) -> str:
-    """Returns the digits of a whole number, with its minus sign.
-
-    Raises NoDigits for texts, booleans, fractions, and numbers that may have lost digits.
-    """
+    """Returns the digits of a whole number. Raises NoDigits for others, and where digits may have been lost."""
     if not is_number(value):
         raise NoDigits(NESTED if isinstance(value, Mapping) else NOT_TEXT)
     try:

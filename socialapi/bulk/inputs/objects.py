@@ -55,10 +55,7 @@ Found = tuple[tuple[str, ...], L]
 
 
 class ObjectBlocks(Generic[L]):
-    """Makes blocks of objects with the same keys, and caches the layouts of keys.
-
-    Exports have few sets of keys. Many sets cost time, but not memory.
-    """
+    """Makes blocks of objects with the same keys. Many different sets of keys cost time, but not memory."""
 
     def __init__(self, selection: Selection[L]) -> None:
         self._selection = selection

@@ -13,12 +13,13 @@ import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
-from itertools import islice
+from itertools import chain, islice
 from types import TracebackType
 from typing import Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import attrs
 
+from socialapi.bulk.inputs.columns import names_given, positions_of, printable_names, quoted, shown_name
 from socialapi.bulk.inputs.layouts import FileLayout, FoundFiles, NamesChanged
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
@@ -255,10 +256,7 @@ class Selection(Protocol[L_co]):
         """The classes of items that contain any number of rows."""
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> L_co:
-        """Returns the layout of a table whose names are on this line of a file.
-
-        Raises InvalidInput if the table cannot be used.
-        """
+        """Returns the layout of a table with its names on this line. Raises InvalidInput for an unusable one."""
 
     def of_keys(self, names: Sequence[str]) -> L_co:
         """Returns the layout of objects with these keys, even if required ones are missing."""
@@ -286,6 +284,44 @@ class Selection(Protocol[L_co]):
 
     def why_not(self, item: object) -> str:
         """Returns why an item cannot be read as a row, to follow `item 3 ` in a message."""
+
+
+class FoundColumns:
+    """The columns that the user gave, and those that were found, for the selections of all kinds of rows."""
+
+    __slots__ = ()
+    given: Mapping[str, tuple[str, ...]]
+    form: TableForm
+    key: str | int | None
+    noted: dict[str, str]
+    remarks: list[RowIssue]
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The given names that may be paths into objects."""
+        own = self.given if self.form.layout is None else {name: (name,) for name in self.form.layout.paths}
+        names = chain(*own.values(), names_given("" if self.key is None else self.key))
+        return tuple(name for name in names if "." in name)
+
+    def require_given(self, names: Sequence[str], location: str = "") -> None:
+        """Raises InvalidInput, with the location, if a given column is not among the names."""
+        for field, given in self.given.items():
+            for each in given:
+                if not positions_of((each,), names):
+                    listed = printable_names(names)
+                    raise InvalidInput(f"{location}there is no column {quoted(each)} for {field}; there are: {listed}")
+
+    def notes(self) -> Sequence[RowIssue]:
+        """Returns the warnings about the whole input or one of its columns."""
+        return self.remarks
+
+    def read_columns(self) -> Mapping[str, str]:
+        """Returns the columns that are read, and what each is read as."""
+        return {shown_name(name): taken_for for name, taken_for in self.noted.items() if taken_for}
+
+    def ignored_columns(self) -> Sequence[str]:
+        """Returns the names of the ignored columns."""
+        return tuple(dict.fromkeys(shown_name(name) for name, taken_for in self.noted.items() if not taken_for))
 
 
 L = TypeVar("L", bound=Layout)
@@ -385,10 +421,7 @@ CUT: Final = ()
 
 
 def in_lists(items: Iterable[T | tuple[()]]) -> Iterator[list[T]]:
-    """Yields the items in lists of at most `ROWS_PER_BLOCK`. `CUT` ends a list early.
-
-    If the iterator raises an error, yields the items before it first.
-    """
+    """Yields lists of at most `ROWS_PER_BLOCK` items, also before an error. `CUT` ends a list early."""
     iterator = iter(items)
     error: Exception | None = None
     while error is None:

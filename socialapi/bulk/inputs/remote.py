@@ -101,10 +101,7 @@ class Store(Protocol):
 
 
 class RemoteFile(io.RawIOBase):
-    """A file at an address. It is read with a single request, or with a request for each range.
-
-    Reading raises InvalidInput if the file changes or ends early.
-    """
+    """A file at an address, read at once or in ranges. Raises InvalidInput if it changes or ends early."""
 
     def __init__(self, store: Store, version: FileVersion) -> None:
         self._store = store
@@ -133,10 +130,7 @@ class RemoteFile(io.RawIOBase):
         return self._in_ranges
 
     def read_ranges(self) -> None:
-        """Makes the file seekable, with a request for each range, if its size is known.
-
-        Raises InvalidInput if a range of another version could not be recognised.
-        """
+        """Makes the file seekable if its size is known. Raises InvalidInput if it has no version to compare."""
         if self.version.etag is None and self.version.changed_at is None:
             raise InvalidInput(
                 "its server sends neither an ETag nor the time of its last change, without which Parquet cannot be read in "
@@ -217,10 +211,7 @@ class Stores:
         self._file_systems: dict[str, Any] = {}
 
     def open(self, address: str, version: FileVersion | None = None) -> RemoteFile:
-        """Opens the given version of the file at an address, or its current version.
-
-        Raises InvalidInput if there is no such file, or its store cannot be reached.
-        """
+        """Opens a version of the file at an address. Raises InvalidInput if it is missing or out of reach."""
         store = _explained(lambda: self._store(address))
         try:
             return RemoteFile(store, version or _explained(store.version))

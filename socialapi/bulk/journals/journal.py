@@ -71,10 +71,7 @@ class Outcome(FrozenRecord):
 
 @attrs.frozen
 class RecordedBatch(FrozenRecord):
-    """A batch that was sent or is about to be: its first and last row, their number, and a digest.
-
-    `outcomes` are the confirmed outcomes other than `accepted`.
-    """
+    """A batch: its first and last row, their number, a digest, and the outcomes other than `accepted`."""
 
     number: int
     first_row: int
@@ -137,11 +134,7 @@ class Journal(Protocol):
         """Returns the highest row that has an outcome or is in a recorded batch; 0 if there is none."""
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
-        """Records that the run is over, with the counts of its report.
-
-        A job that an earlier run finished stays finished, with its counts, if this run began and
-        noted nothing.
-        """
+        """Records that the run is over, with its counts. A finished job stays so if this run noted nothing."""
 
     async def aclose(self) -> None:
         """Closes the journal. Idempotent."""

@@ -61,11 +61,7 @@ _NUMBERS: Final = frozenset({float, Decimal})
 
 
 def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
-    """Returns the products of a block. A product that cannot be used has a `problem`.
-
-    Cells are read a column at a time, because most are plain texts. All other cells are read one by
-    one.
-    """
+    """Returns the products of a block, unusable ones with a `problem`. Plain cells are read a column at a time."""
     reading = _Reading(block)
     for column in block.layout.columns:
         reading.take(column)

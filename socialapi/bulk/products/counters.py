@@ -44,11 +44,7 @@ class ProductCounters(RowCounters):
     selection: ProductColumns = attrs.field(factory=ProductColumns)
 
     def columns(self) -> Sequence[str]:
-        """Returns the columns of the feed, so that rejected rows can be corrected and loaded again.
-
-        If there are several files, which may have different columns, returns the fields of a
-        product.
-        """
+        """Returns the columns of the feed, so that rejected rows can be loaded again; of several files, the fields."""
         return self.selection.table_names if self.file_row_of(1) is None else (*FILE_COLUMNS, *FIELDS)
 
     def took(self, status: str, rows: Sequence[ProductRow]) -> None:

@@ -1,7 +1,4 @@
-"""Sends batches of products until each product has an outcome.
-
-Answers are matched by id, and products without an answer are sent again.
-"""
+"""Sends batches of products until each has an outcome. Answers are matched by id, and missing ones asked for again."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final

@@ -48,10 +48,7 @@ _CREATE_SENT: Final = "CREATE TEMP TABLE sent (id TEXT PRIMARY KEY) WITHOUT ROWI
 
 @attrs.frozen
 class Vanished:
-    """A product of earlier loads that is not in the input: its id, and its key if known.
-
-    `may_be_deleted` is true if its deletion was requested before and the outcome is unknown.
-    """
+    """A product of earlier loads that is not in the input, and whether an earlier request may have deleted it."""
 
     id: str
     key: str | None

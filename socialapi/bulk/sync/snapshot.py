@@ -108,10 +108,7 @@ class Snapshot:
         return self._opened
 
     async def open(self) -> None:
-        """Opens the file, or creates it, and applies what the service accepted from an earlier sync that was killed.
-
-        Raises ConfigurationError also if the snapshot belongs to another audience.
-        """
+        """Opens the file and applies what a killed sync did. Raises ConfigurationError for another audience."""
         self.normalizer = await self._database.open(self._begin)
         self._is_open = True
         try:

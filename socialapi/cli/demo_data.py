@@ -64,37 +64,14 @@ def write_crm_export(path: str | os.PathLike[str], rows: int, *, seed: int = 2_5
     return ExpectedOutcome(read=rows, members=frozenset(export.members), **counts)
 
 
-FIRST_NAMES: Final = [
-    "James",
-    "Renée",
-    "María",
-    "Jürgen",
-    "Bärbel",
-    "François",
-    "Hélène",
-    "Siân",
-    "Łukasz",
-    "Żaneta",
-    "İbrahim",
-    "Gülşen",
-    "葵",
-    "さくら",
-]
-LAST_NAMES: Final = [
-    "Smith",
-    "O’Brien",
-    "Núñez",
-    "Müller",
-    "Groß",
-    "Lefèvre",
-    "Brontë",
-    "Woźniak",
-    "Dąbrowska",
-    "Yılmaz",
-    "Öztürk",
-    "佐藤",
-    "鈴木",
-]
+FIRST_NAMES: Final = (
+    *("James", "Renée", "María", "Jürgen", "Bärbel", "François", "Hélène"),
+    *("Siân", "Łukasz", "Żaneta", "İbrahim", "Gülşen", "葵", "さくら"),
+)
+LAST_NAMES: Final = (
+    *("Smith", "O’Brien", "Núñez", "Müller", "Groß", "Lefèvre", "Brontë"),
+    *("Woźniak", "Dąbrowska", "Yılmaz", "Öztürk", "佐藤", "鈴木"),
+)
 COUNTRIES: Final = (
     ("US", "1", ("2127", "4157", "3127", "2067", "3037", "5127", "6177", "7027", "3057", "4047"), 6),
     ("DE", "49", ("160", "162", "163", *map(str, range(170, 180))), 7),

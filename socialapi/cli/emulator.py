@@ -65,13 +65,7 @@ async def private_emulator() -> AsyncIterator[Mapping[str, str]]:
     assert process.stdin is not None
     assert process.stdout is not None
     try:
-        try:
-            line = await asyncio.wait_for(process.stdout.readline(), READY_TIMEOUT_SECONDS)
-        except TimeoutError:
-            line = b""
-        if not line:
-            raise ConfigurationError("the emulator did not start")
-        yield json.loads(line)
+        yield json.loads(await _ready_line(process.stdout))
     finally:
         process.stdin.close()
         try:
@@ -79,6 +73,16 @@ async def private_emulator() -> AsyncIterator[Mapping[str, str]]:
         except TimeoutError:
             process.kill()
             await process.wait()
+
+
+async def _ready_line(stdout: asyncio.StreamReader) -> bytes:
+    try:
+        line = await asyncio.wait_for(stdout.readline(), READY_TIMEOUT_SECONDS)
+    except TimeoutError:
+        line = b""
+    if not line:
+        raise ConfigurationError("the emulator did not start")
+    return line
 
 
 def _check_targets(kind: Any, texts: Sequence[str]) -> None:
@@ -169,31 +173,7 @@ def emulator(
 ) -> int | Coroutine[object, object, int]:
     """Serves until interrupted, or in the background. Returns the exit status."""
     if stop:
-        if flags.port == 0:
-            raise InvalidInput("--stop takes the --port that the emulator listens on")
-        background = _Background.on(flags.port)
-        holder, note = background.holder(), background.note()
-        # A command that looks whether the lock is free has it for a moment, and is not noted.
-        if holder is None or str(holder.process_id) != note.get("process"):
-            crashed = f"; one has ended by itself, and its log is {note['log']}" if "log" in note else ""
-            output.say(f"no emulator runs in the background on port {flags.port}{crashed}")
-            return output.DONE
-        if (machine := note.get("machine")) != platform.node():
-            raise ConfigurationError(f"the emulator on port {flags.port} runs on another machine, {machine}")
-        # The lock is held, so that the process is alive and the number is its own.
-        with contextlib.suppress(ProcessLookupError):  # it has just ended
-            os.kill(int(note["process"]), signal.SIGTERM)
-        process = note["process"]
-        until = time.monotonic() + END_TIMEOUT_SECONDS
-        while background.holder() is not None:
-            if time.monotonic() >= until:
-                raise ConfigurationError(
-                    f"the emulator on port {background.port} (process {process}) has not ended within "
-                    f"{END_TIMEOUT_SECONDS:g} seconds"
-                )
-            time.sleep(POLL_SECONDS)
-        output.say(f"the emulator on port {flags.port} has ended")
-        return output.DONE
+        return _stop(flags.port)
     targets = flags.targets
     _check_env_file(flags.env_file)
     if detach:
@@ -454,3 +434,35 @@ def _ready_line_within(process: "subprocess.Popen[bytes]", seconds: float) -> by
         raise
     finally:
         ceiling.cancel()
+
+
+def _stop(port: int) -> int:
+    """Ends the emulator in the background on a port, and returns when it has ended."""
+    if port == 0:
+        raise InvalidInput("--stop takes the --port that the emulator listens on")
+    background = _Background.on(port)
+    holder, note = background.holder(), background.note()
+    # A command that looks whether the lock is free has it for a moment, and is not noted.
+    if holder is None or str(holder.process_id) != note.get("process"):
+        crashed = f"; one has ended by itself, and its log is {note['log']}" if "log" in note else ""
+        output.say(f"no emulator runs in the background on port {port}{crashed}")
+        return output.DONE
+    if (machine := note.get("machine")) != platform.node():
+        raise ConfigurationError(f"the emulator on port {port} runs on another machine, {machine}")
+    # The lock is held, so that the process is alive and the number is its own.
+    with contextlib.suppress(ProcessLookupError):  # it has just ended
+        os.kill(int(note["process"]), signal.SIGTERM)
+    _wait_until_ended(background, note["process"])
+    output.say(f"the emulator on port {port} has ended")
+    return output.DONE
+
+
+def _wait_until_ended(background: _Background, process: str) -> None:
+    until = time.monotonic() + END_TIMEOUT_SECONDS
+    while background.holder() is not None:
+        if time.monotonic() >= until:
+            raise ConfigurationError(
+                f"the emulator on port {background.port} (process {process}) has not ended within "
+                f"{END_TIMEOUT_SECONDS:g} seconds"
+            )
+        time.sleep(POLL_SECONDS)

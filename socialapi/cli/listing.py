@@ -153,7 +153,7 @@ def print_items(items: Iterable[T], kind: ListKind[T], flags: ListFlags, *, if_n
 
 async def print_pages(pager: Pager[T], kind: ListKind[T], flags: PagedFlags, *, if_none: str = "") -> None:
     """Prints the items as their pages come, or that there are none, or after an error how to continue."""
-    await print_joined(pager, lambda item, page: item, kind, flags, if_none=if_none)
+    await print_joined(pager, lambda item, _: item, kind, flags, if_none=if_none)
 
 
 async def print_joined(

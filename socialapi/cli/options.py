@@ -55,7 +55,7 @@ else:
 
 def _files(help: str, pattern: str) -> Parameter:  # noqa: A002  # as Parameter has it
     return Parameter(
-        converter=lambda kind, tokens: [token.value for token in tokens],
+        converter=lambda _, tokens: [token.value for token in tokens],
         name=FILE,
         help=f"{help}, also packed with gzip or Zstandard, or Parquet. Several, or a quoted pattern ({pattern}), are read as "
         "one; https:// and s3:// are read as well, and - is standard input.",
@@ -77,26 +77,14 @@ Feeds = Annotated[
 ]
 
 
-def _kinds(kind: Any, columns: Sequence[str] | None) -> None:
-    mapping_of(columns)
-
-
-def _fields(kind: Any, columns: Sequence[str] | None) -> None:
-    mapping_of(columns, form=FIELD_FORM)
-
-
 FieldColumn = Annotated[
     list[str] | None,
     Parameter(
         help="Column that holds a field, as FIELD=NAME (price=Preis); repeatable. FIELD= ignores a field.",
         negative=(),
-        validator=_fields,
+        validator=lambda _, columns: mapping_of(columns, form=FIELD_FORM),
     ),
 ]
-
-
-def _constants(kind: Any, values: Sequence[str] | None) -> None:
-    constants_of(values)
 
 
 FieldValue = Annotated[
@@ -106,7 +94,7 @@ FieldValue = Annotated[
         help="Value of a field for products that have none of their own, as FIELD=VALUE (condition=new); repeatable. "
         "currency=USD is that of prices without one.",
         negative=(),
-        validator=_constants,
+        validator=lambda _, values: constants_of(values),
     ),
 ]
 Column = Annotated[
@@ -115,7 +103,7 @@ Column = Annotated[
         help="Column that holds an identifier, or the country of phone numbers, as KIND=NAME (email=Contact, region=Land); "
         "repeatable. KIND= ignores a kind.",
         negative=(),
-        validator=_kinds,
+        validator=lambda _, columns: mapping_of(columns),
     ),
 ]
 

@@ -252,7 +252,7 @@ names of columns that are noted
     bulk/products/feed.py ProductColumns remarks
     reports.py UploadReport columns
 digests of a lint, to count repeated rows
-    bulk/linting/duplicates.py DuplicateCounter.__init__ _repeats
+    bulk/linting/product_linter.py DuplicateCounter.__init__ _repeats
 ids of products in a Spark partition
     integrations/spark_tasks.py PartitionRows.__init__ _ids
 scratch files of a sync
@@ -351,8 +351,8 @@ a PIN that is typed
 the start of an emulator in the background
     cli/emulator.py _Background.noted sleep
     cli/emulator.py _detach wait
-    cli/emulator.py private_emulator readline
-    cli/emulator.py private_emulator wait_for
+    cli/emulator.py _ready_line readline
+    cli/emulator.py _ready_line wait_for
     cli/emulator.py _ready_line_within readline
     cli/emulator.py _ready_line_within wait
 an emulator that is told of a webhook target
@@ -362,7 +362,7 @@ the upload that the demo kills, until it is halfway
     cli/demo.py _kill_upload timeout
     cli/demo.py _kill_upload wait
 the end of an emulator in the background
-    cli/emulator.py emulator sleep
+    cli/emulator.py _wait_until_ended sleep
     cli/emulator.py private_emulator wait
     cli/emulator.py private_emulator wait_for
 requests in the ledger

@@ -145,9 +145,7 @@ def same_file(one: object, other: object) -> bool:
 
 
 def _head_of(path: str | os.PathLike[str], heads: Sequence[bytes]) -> bytes | None:
-    """Returns the head that the file begins with, or its first bytes if it begins with none of
-    `heads`; None if it is not a file or cannot be read.
-    """
+    """Returns the one of `heads` that the file begins with, or its first bytes; None if it cannot be read."""
     try:
         if not Path(path).is_file():
             return None

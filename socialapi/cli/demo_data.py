@@ -81,9 +81,7 @@ COUNTRIES: Final = (
     ("TR", "90", ("530", "531", "532", "533", "534", "535", "541", "542", "543", "544"), 7),
     ("JP", "81", ("901", "902", "903", "904", "905", "906", "907", "908", "909"), 7),
 )
-"""Regions with their code, and mobile numbers as prefixes and how many digits follow. None of the
-default region is also one of another country.
-"""
+"""Regions, their code, and mobile numbers as prefixes and how many digits follow, unlike those of other regions."""
 _SCATTER: Final = 15_485_863  # a prime, so that it is coprime to the size of every range
 _NBSP: Final = "\N{NO-BREAK SPACE}"
 _EMAIL_NOTATIONS: Final[Sequence[Callable[[str], str]]] = (

@@ -138,9 +138,7 @@ class Destination:
 
 
 class TextWriter(Generic[T]):
-    """Gathers a text for each item and writes them in pieces when it is flushed, with something
-    before the first, between two and after the last. `if_none` is a complete list without items.
-    """
+    """Gathers texts of items, written with `begin`, `between` and `end`. `if_none` is a list without items."""
 
     is_readable_in_part: bool = True
     """Whether what was written before an error can be used."""

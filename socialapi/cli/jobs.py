@@ -358,9 +358,7 @@ app.command("socialapi.cli.forget:forget", help=FORGET_HELP)
 
 
 def find(job: str) -> tuple[Path, str] | None:
-    """Returns the journal, and the id in the list of jobs, of the job with this id, or else with a
-    journal at this path, or else of the only one whose journal has this name.
-    """
+    """Returns the journal, and the id in the list, of the job with this id, journal path, or only name."""
     links, path = _links(), Path(job).absolute()
     named = [link for link in links if link.name == job] or [link for link in links if link.readlink() == path]
     if not named and Path(job).name == job and not path.exists():  # the name of one in another folder

@@ -38,9 +38,7 @@ EXPECTED: Final = (SocialApiError, OSError)
 
 
 def status_of(problem: BaseException) -> int:
-    """Returns 2 for what the user can correct, 3 for an error of the service or the network, and
-    141 when the reader of an output has left.
-    """
+    """Returns 2 for what the user can correct, 3 for the service or network, 141 if the reader of an output left."""
     if isinstance(problem, BrokenPipeError):
         return READER_LEFT
     if isinstance(problem, BulkError) and problem.__cause__ is not None:
@@ -200,9 +198,7 @@ class _Saying(ToStandardError):
 
 @contextlib.contextmanager
 def saying_logs(level: int = logging.WARNING) -> Iterator[None]:
-    """Prints what the package logs, from this level on, like other messages, while the block
-    runs. Beyond warnings (`-q`) progress is not shown either.
-    """
+    """Prints the log from this level on as messages while the block runs; above warnings no progress either."""
     handler, before = _Saying(), LOGGER.level
     add_handler(handler, level)
     try:

@@ -105,9 +105,7 @@ def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:
 
 
 def countries_of(block: UserBlock, phone: str) -> Sequence[str]:
-    """Returns for each row the text that `country_of` finds for the column `phone`. Returns an empty sequence if there
-    is no country column, or if some of its cells are not texts.
-    """
+    """Returns for each row what `country_of` finds for `phone`; nothing without country columns of texts only."""
     columns = [block.columns[column] for column, _ in block.layout.countries]
     if not all(_TEXTS.issuperset(map(type, column)) for column in columns):
         return ()

@@ -244,9 +244,7 @@ class UploadStage(Generic[C]):
         return len(block)
 
     async def _follow(self, block: RowBlock, duplicates: Sequence[int], done: int, stop: int) -> int:
-        """Adds the duplicates between the first `done` ones and the row index `stop` to the waiting duplicates. Returns
-        how many of `duplicates` have been added so far.
-        """
+        """Adds duplicates from the index `done` to the row `stop` to the waiting ones. Returns the new `done`."""
         some = duplicates[done : bisect_left(duplicates, stop)]
         if some:
             rows = block.compress(_mask(len(block), some))
@@ -279,9 +277,7 @@ class UploadStage(Generic[C]):
                 start += 1
 
     async def _place(self, block: RowBlock, index: int) -> Carriers | None:
-        """Puts a row whose identifiers may be known into a batch. If it is a duplicate, returns the batches that
-        contain its identifiers instead.
-        """
+        """Puts a row into a batch, or returns the batches with its identifiers if it is a duplicate."""
         row = block.row(index)
         if (carriers := self._recent.carriers(row)) is not None:
             self._open.duplicates += 1

@@ -118,9 +118,7 @@ _WORDS: Final = (*NAMES, *("0" * length for length in range(1, _LONGEST_WORD + 1
 
 @functools.cache
 def add_null_words() -> Sequence[str]:
-    """Makes `hash_column` leave placeholder words and digests undecided, so that the normalisers reject them. Returns
-    these words and digests.
-    """
+    """Makes `hash_column` leave placeholders and their digests to the normalisers. Returns these words and digests."""
     words = [word for word in _WORDS if word.isascii() and len(word) <= _LONGEST_WORD]
     found = (*null_digests(), *phone_digests(), *words)
     for word in found:

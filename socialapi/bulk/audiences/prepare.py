@@ -86,9 +86,7 @@ class Observer(Protocol):
     """Observes the values of a job while they are prepared."""
 
     def saw_columns(self, block: UserBlock, columns: Sequence[Column]) -> None:
-        """Called for each block or part of a block, with its identifier columns. Values that are not plain are None,
-        and `saw_value` is called for each of them.
-        """
+        """Called for each block with its columns; a value is None if it is not plain and `saw_value` follows."""
 
     def saw_value(self, field: str, kind: IdentifierKind, text: str, value: str, remark: str) -> None:
         """Called for each value that is not plain. `value` is empty and `remark` the reason if it is unusable."""

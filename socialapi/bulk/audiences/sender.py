@@ -58,9 +58,7 @@ class _Counting:
     last: str | None = None
 
     def why_not_accepted(self, reply: Reply) -> Failure | None:
-        """Returns why the reply is not accepted; None if every user is counted, or if the reply lists refused
-        operations, which the caller handles.
-        """
+        """Returns why the reply is not accepted; None if every user is counted or refused operations are listed."""
         try:
             counts = read_result(self.request.target.route, reply)
         except ApiError:
@@ -85,9 +83,7 @@ class _Counting:
 NO_REASON: Final = "refused by the service without a reason"
 
 OnAccept = Callable[[Sequence[Sequence[int]]], Awaitable[None]]
-"""A callback that takes the row numbers of an accepted request, each sequence ascending. The batch stays in flight
-until the callback returns.
-"""
+"""A callback that takes the ascending row numbers of an accepted request, while the batch is still in flight."""
 
 
 @attrs.define(eq=False, repr=False)

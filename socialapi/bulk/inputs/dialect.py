@@ -120,9 +120,7 @@ class Dialect:
             return rows
 
     def parse_row(self, lines: Iterable[str]) -> tuple[list[str] | None, int]:
-        """Returns the cells of the row that begins on the first of the prepared lines, and its
-        number of lines. The cells are None if the row cannot be parsed.
-        """
+        """Returns the cells of the row that begins on the first line (None if unparsable), and its number of lines."""
         parser = self.parser(lines)
         try:
             return next(parser), parser.line_num
@@ -308,9 +306,7 @@ def sample_with_escapes(file: BufferedReader) -> bytes:
 
 
 def with_escapes(dialect: Dialect, sample: bytes, line: int) -> Dialect:
-    """Returns the dialect with the escapes that give the most rows as many cells as there are
-    names. `line` is the number of the line in the sample that names the columns.
-    """
+    """Returns the dialect with the escapes by which most rows have as many cells as `line` has names."""
     text = sample.decode("utf-8", "surrogateescape")
     lines = list(StringIO(text, newline=""))[line - 1 :]
     if is_cut := len(sample) >= SAMPLE_BYTES:

@@ -434,9 +434,7 @@ class FileReader(_FileReader[L]):
 
 
 def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """Yields the rows of a file in blocks. If the file cannot be read to its end, yields the rows
-    before the error and then raises InvalidInput.
-    """
+    """Yields the rows of a file in blocks. Raises the error of a file that breaks off after the rows before it."""
     head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
     is_utf16 = head.startswith(_UTF16) and not head.startswith(codecs.BOM_UTF32_LE)
     if is_utf16 and not looks_like_xml(head):
@@ -456,9 +454,7 @@ def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], N
 
 
 def _encoding_of(head: bytes) -> str:
-    """Returns the encoding of a text that begins with `head`: the encoding that XML declares, or UTF-8 if most
-    non-ASCII characters are valid UTF-8, or else `unknown-8bit`.
-    """
+    """Returns the encoding that XML declares, or UTF-8 if most non-ASCII text is valid, or else `unknown-8bit`."""
     if looks_like_xml(head) and (declared := _declaration(head[:DECLARATION_BYTES])) is not None:
         return declared[1].decode().lower()
     text = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(head)
@@ -613,9 +609,7 @@ class FilesReader(_FileReader[L]):
             raise InvalidInput("the pattern matches only files that the job itself writes")
 
     def file_row_of(self, number: int) -> tuple[str, int] | None:
-        """Returns the name of the file that has the row with this number, and the row's number in
-        that file, or None for a single file. The row must have been read.
-        """
+        """Returns the file that has a row that was read, and its number there; None for a single file."""
         if len(self.paths) < 2 or not self._starts:
             return None
         at = bisect.bisect_right(self._starts, number) - 1

@@ -273,9 +273,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
 def write_layout_of(
     selection: Any, path: str | os.PathLike[str] | None, default_region: str | None = None, phone_format: str = "auto"
 ) -> None:
-    """Writes the layout of the files that were read (mode 0600), if a path is given. An existing file is kept, and must
-    have the same content.
-    """
+    """Writes the layout of the files (mode 0600) if a path is given. A file that exists must have the same content."""
     if path is None:
         return
     place = Path(path)

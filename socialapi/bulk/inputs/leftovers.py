@@ -44,9 +44,7 @@ class Cleaned:
 
 
 Layer = Callable[[str], tuple[str, str]]
-"""A function that removes one kind of characters. It returns the remaining text and a word for the
-removed characters, or the same text if there were none.
-"""
+"""A function that removes one kind of characters. Returns the rest and a word for them, or the text unchanged."""
 
 
 def in_words(removed: tuple[str, ...]) -> str:

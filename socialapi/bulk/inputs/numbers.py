@@ -113,9 +113,7 @@ def texts_of(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _text_of_bytes(data: bytes) -> str | None:
-    """Returns the text in UTF-8 bytes. Returns 32 bytes that are not printable text as a digest in hexadecimal digits,
-    and None for other bytes.
-    """
+    """Returns the text of UTF-8 bytes, the hexadecimal digits of a digest of 32 bytes, or None for other bytes."""
     try:
         text = data.decode()
     except UnicodeDecodeError:

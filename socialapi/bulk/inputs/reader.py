@@ -227,9 +227,7 @@ class Selection(Protocol[L_co]):
         """The given names that may be paths into objects, such as `properties.email`."""
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
-        """Returns the objects with the members of nested objects whose meaning is known. Problems in place of objects
-        are returned unchanged.
-        """
+        """Returns the objects with members of nested objects that are known. Problems among them are unchanged."""
 
     @property
     def noun(self) -> str:
@@ -389,9 +387,7 @@ class Reader(abc.ABC, Generic[C]):
         return self.paths
 
     def version_of(self, address: str) -> FileVersion:
-        """Returns the version in which the job reads the file at an address, after asking its store. Call it in a
-        thread. Raises InvalidInput if there is no such file.
-        """
+        """Returns the version of the file at an address, asked for in a thread. Raises InvalidInput for none."""
         raise NotImplementedError  # only readers of files have addresses
 
     def file_row_of(self, number: int) -> tuple[str, int] | None:

@@ -220,9 +220,7 @@ class Stores:
             raise
 
     def addresses_of(self, pattern: str) -> dict[str, FileVersion]:
-        """Returns the address and the version of each file that matches a pattern, sorted by address. A
-        pattern that is the address of a file matches only that file.
-        """
+        """Returns the address and version of each file that matches, sorted. An address matches its own file."""
         scheme = _supported_scheme_of(pattern)
 
         def find() -> dict[str, FileVersion]:

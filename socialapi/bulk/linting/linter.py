@@ -88,9 +88,9 @@ async def lint_records(
         )
     faults.refuse()
     linter = preparer.observer = Linter(selection, has_region=options.default_region is not None)
-    reading = records, selection, options, network
+    source = records, selection, options, network
     return await linted(
-        linter, preparer.prepare, reading, sample=sample, write_layout=write_layout, allow_empty=allow_empty
+        linter, preparer.prepare, source, sample=sample, write_layout=write_layout, allow_empty=allow_empty
     )
 
 

@@ -251,9 +251,7 @@ class ProductColumns(FoundColumns):
         ]
 
     def _refuse_same(self, names: Sequence[str], fields: Sequence[str | None], location: str) -> None:
-        """Raises InvalidInput if two columns have the name of the same field. Several synonyms are
-        allowed, because a row may use any of them.
-        """
+        """Raises InvalidInput if two columns have the name of a field. Synonyms may repeat, one for each row."""
         first: dict[str, int] = {}
         for at, (name, field) in enumerate(zip(names, fields, strict=True)):
             if field is None or field in (IMAGES, _CURRENCY) or comparable(name) != comparable(field):

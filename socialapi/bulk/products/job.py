@@ -300,9 +300,7 @@ class ProductStage:
         batch.release()
 
     async def _delete(self, vanished: "VanishedProducts", gone: int, new: int) -> None:
-        """Deletes vanished products, but only once in all runs of a job, because a later run would also delete products
-        that another load has added since.
-        """
+        """Deletes vanished products, once in all runs of a job, because other loads may have added some since."""
         journal = self._load_journal
         if journal is not None and await journal.has_deleted():
             return

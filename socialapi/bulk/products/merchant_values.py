@@ -307,9 +307,7 @@ def interval_of(given: Mapping[Any, Any]) -> str | None:
 
 
 def _parts_of_price(text: str) -> re.Match[str] | None:
-    """Returns a match with three groups: the text before the number of a price, the number, and the
-    text after it. Returns None if the text is not a price.
-    """
+    """Returns a match of the text before the number of a price, the number, and the text after it, or None."""
     return _is_price(_no_cents.sub(lambda found: f"{found[1] or '.'}00", even_blanks(text)))
 
 
@@ -356,9 +354,7 @@ def _interval(text: str) -> str:
 
 
 def _moment(text: str) -> str | None:
-    """Returns a time in the extended format of ISO 8601, or unchanged if it is valid already; None
-    if it is not a time. Merchants often omit the colon of an offset or put blanks before it.
-    """
+    """Returns a time in the extended format of ISO 8601, with the colon that merchants omit; None for others."""
     if parse_iso_8601(text) is not None:
         return text
     if (found := _is_moment(text)) is None:

@@ -94,9 +94,7 @@ class ProductSender:
 
 
 async def waited(session: Session, options: CallOptions, attempt: int, elapsed_seconds: float) -> bool:
-    """Waits before the job asks again for the items that an answer omitted, and returns True.
-    Returns False without waiting once the job must not retry any more.
-    """
+    """Waits before the job asks for omitted items again. Returns False, at once, if it must not retry any more."""
     decision = decide(
         options.policy,
         repeatable=True,

@@ -206,9 +206,7 @@ class Digests:
 
 @attrs.define
 class _Comparison:
-    """The products that have to be sent, and the unchanged ones; also how many distinct products to
-    be sent are new, and how many have changed.
-    """
+    """The products to be sent, the unchanged ones, and how many distinct ones to be sent are new or changed."""
 
     changed: list[ProductRow] = attrs.field(factory=list)
     unchanged: list[ProductRow] = attrs.field(factory=list)

@@ -91,9 +91,7 @@ class VanishedProducts:
             is_patient = await self._delete_some(gone, is_patient=is_patient)
 
     async def _delete_some(self, gone: Sequence[Vanished], *, is_patient: bool) -> bool:
-        """Deletes some products. If `is_patient`, waits and asks again for keys that an answer omits. Returns whether
-        later calls should still wait.
-        """
+        """Deletes some products, asking again for omitted keys if `is_patient`. Returns whether to stay patient."""
         unknown = [each for each in gone if each.key is None]
         await self.digests.not_deleted([each.id for each in unknown])
         self._not_deleted((each, NO_KEY) for each in unknown)

@@ -122,9 +122,7 @@ class BucketFile(ScratchFile):
     """A file of digests that are added in any order and read by bucket. Their byte at `position` is the bucket."""
 
     _HEAD: Final = struct.Struct(f"<B?q{BUCKETS}I")
-    """The head of a region: the kind, whether each digest has a separate expiry, the common expiry
-    otherwise, and the sizes of the buckets.
-    """
+    """The head of a region: kind, whether digests have expiries of their own, the common one, sizes of buckets."""
 
     def __init__(self, path: Path, *, position: int = 0, is_new: bool = True) -> None:
         super().__init__(path, is_new=is_new)

@@ -165,9 +165,7 @@ class Outcomes:
 
 
 def outcomes_of(scratch: Scratch, additions: bytearray, removals: bytearray) -> Outcomes:
-    """Returns the outcomes of all rows and removals. `additions` are the outcomes of only the rows
-    that were due. Releases the states of the rows.
-    """
+    """Returns the outcomes of all rows, due or not, and of all removals. Releases the states of the rows."""
     state, scratch.state = scratch.state, bytearray()
     if len(additions) == len(state):
         return Outcomes(additions, removals)

@@ -129,9 +129,7 @@ class Snapshot:
             await self._database.aclose()
 
     async def stage(self, blocks: Sequence[tuple[RowBlock, int]]) -> None:
-        """Adds desired rows, each block with the time (epoch seconds) at which the service removes
-        it. Row numbers must be higher than in earlier blocks.
-        """
+        """Adds desired rows, numbered upwards, each block with when the service removes it in epoch seconds."""
 
         def stage(_: sqlite3.Connection) -> None:
             for block, expiry in blocks:
@@ -271,9 +269,7 @@ class Snapshot:
         return await self._database.read(members.count)
 
     async def finish(self) -> None:
-        """Applies the outcomes of the sync to the members, even if it stopped early, and deletes
-        its other data so that deleted data cannot be recovered.
-        """
+        """Applies the outcomes of the sync, even if it stopped early, and erases its other data for good."""
         await self._take_over()
         await self._database.read(self._remove_scratch)
         await self._database.erase()

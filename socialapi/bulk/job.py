@@ -152,7 +152,6 @@ class JobOptions(FrozenRecord):
         yield from self._clashes()
 
     def _clashes(self) -> Iterator[InvalidInput]:
-        """Yields an error for each path that is that of another file of the job."""
         for name, path in (("journal", self.journal_path), ("outcomes", self.outcomes), ("rejects", self.rejects)):
             others = {role: other for role, other in self.outputs.items() if name not in role}
             if name == "rejects":
@@ -445,7 +444,6 @@ class JobRun(Generic[C, B, P]):
         return (self._description.source, *self._reader.paths)
 
     def _open_ledger(self) -> None:
-        """Opens the outcomes file, and creates the ledger and the calls of `on_settled`."""
         options, counters = self._options, self._counters
         if options.outcomes is None and options.on_settled is None:
             return
@@ -530,7 +528,6 @@ class JobRun(Generic[C, B, P]):
         return self._report().counts
 
     async def _send_rest(self) -> None:
-        """Sends the remaining rows once everything is read."""
         self.is_reading = False
         try:
             await self._stage.flush()

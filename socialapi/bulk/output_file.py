@@ -93,7 +93,6 @@ class OutputFile:
             raise self._unwritable(problem) from None
 
     def _finish(self) -> None:
-        """Flushes the file to the disk and closes it."""
         if self._begun and not (self._is_direct or self.is_incomplete):
             self._file.flush()
             os.fsync(self._file.fileno())

@@ -168,7 +168,6 @@ async def _show_catalog(client: Client, folder: Path, rows: int) -> bool:
 
 
 async def _products(client: Client, catalog: str) -> dict[str, dict[str, Any]]:
-    """Returns the products of a catalog by id, without the fields that the service adds."""
     answer = await client.request("GET", f"/_emulator/catalogs/{catalog}/products")
     items = map(orjson.loads, answer.content.splitlines())
     return {item["id"]: {k: v for k, v in item.items() if k not in MADE_BY_THE_SERVICE} for item in items}

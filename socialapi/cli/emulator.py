@@ -294,7 +294,6 @@ def _check_env_file(path: Path | None) -> None:
 
 
 def _exports(ready: Mapping[str, str]) -> str:
-    """Returns the ready line as shell exports of the variables that a client reads."""
     from socialapi.emulator.server import variables
 
     return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in variables(ready).items())
@@ -437,7 +436,6 @@ def _ready_line_within(process: "subprocess.Popen[bytes]", seconds: float) -> by
 
 
 def _stop(port: int) -> int:
-    """Ends the emulator in the background on a port, and returns when it has ended."""
     if port == 0:
         raise InvalidInput("--stop takes the --port that the emulator listens on")
     background = _Background.on(port)

@@ -372,7 +372,6 @@ def _kind(field: "attrs.Attribute[Any]") -> Any:
 
 
 def _taken(shape: dict[str, Any], path: Sequence[str]) -> Any:
-    """Takes the value at the path out of JSON-shaped data."""
     *parents, name = path
     for parent in parents:
         shape = shape.get(parent) or {}

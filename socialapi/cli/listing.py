@@ -225,7 +225,6 @@ class _Walk:
 
 
 def _is_about_the_page(problem: BaseException) -> bool:
-    """Returns whether the service refused the page token."""
     if not isinstance(problem, ApiError):
         return False
     named = {error.parameter for error in problem.errors}

@@ -119,8 +119,6 @@ def _region(kind: Any, text: str | None) -> None:
 
 
 def _moment(option: str) -> Callable[[Any, str | None], None]:
-    """Returns the validator of an option that is a time with a time zone."""
-
     def check(kind: Any, text: str | None) -> None:
         if not text:
             return

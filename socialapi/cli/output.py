@@ -182,7 +182,6 @@ async def while_read() -> AsyncIterator[None]:
 
 
 def _pipe_of(stream: TextIO | None) -> int | None:
-    """Returns the descriptor of a stream that is a pipe, and None for any other."""
     try:
         descriptor = -1 if stream is None else stream.fileno()
         return descriptor if stat.S_ISFIFO(os.fstat(descriptor).st_mode) else None

@@ -147,7 +147,6 @@ def with_author(post: Post, page: Page[Post]) -> AuthoredPost:
 
 
 def _column(field: str) -> Column[AuthoredPost]:
-    """Returns the column of a field by the service's name: a text as it is, anything else as JSON."""
     attribute = next((known.name for known in attrs.fields(Post) if wire_name(known) == field), None)
 
     def value(post: AuthoredPost) -> str | None:
@@ -158,7 +157,6 @@ def _column(field: str) -> Column[AuthoredPost]:
 
 
 def _said(value: Any) -> Any:
-    """Returns the value without empty fields."""
     if isinstance(value, dict):
         return {name: _said(each) for name, each in value.items() if each is not None and each not in ([], {})}
     return [_said(each) for each in value] if isinstance(value, list) else value

@@ -149,7 +149,6 @@ def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
 
 
 def _time(value: Any) -> When:
-    """Returns the value of a time override; None if there is none."""
     # The missing time of pandas, NaT, is an instance of date as well.
     if isinstance(value, datetime.date) and not is_missing(value):
         return value if isinstance(value, datetime.datetime) else value.isoformat()

@@ -253,7 +253,6 @@ class UploadStage(Generic[C]):
         return done + len(some)
 
     async def _wait_for(self, rows: RowBlock, carriers: Sequence[Carriers]) -> None:
-        """Adds rows to the waiting duplicates once there is room."""
         while len(self._duplicates) + len(rows) > MAX_WAITING_DUPLICATES:
             batch = self._duplicates.first_unsettled
             if batch is None or batch is self._open:  # the open batch is submitted once enough rows repeat it

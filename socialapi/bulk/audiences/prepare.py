@@ -241,7 +241,6 @@ class Preparer:
                 values[index] = None
 
     def _normalizer(self, block: UserBlock, index: int, field: str, kind: IdentifierKind) -> Normalizer:
-        """Returns the normaliser for the values of a kind in a row."""
         if kind == "phone_number" and block.layout.countries:
             return self._normalizers.in_country(country_of(block, index, field)[1])[kind]
         return (self._of_models if block.layout.is_of_models else self._normalizers)[kind]
@@ -351,7 +350,6 @@ def _row_blocks(
     actions: Action | Sequence[Action | tuple[Problem, ...]],
     skipped: AbstractSet[int],
 ) -> list[RowBlock]:
-    """Returns the rows that are not skipped, in blocks with the same action."""
     numbers: Sequence[int] = range(block.first_number, block.first_number + len(block))
     if skipped:
         kept = bytes([index not in skipped for index in range(len(block))])

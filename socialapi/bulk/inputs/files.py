@@ -260,7 +260,6 @@ def _open(source: Input, open_file: Open) -> BufferedReader:
 
 
 def _size(stored: BufferedReader) -> int | None:
-    """Returns the size of a regular file or a remote file, or None for others."""
     if isinstance(stored.raw, RemoteFile):
         return stored.raw.size
     try:

@@ -77,7 +77,6 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
             self._items.append(item)
 
     def _take_bundled(self) -> None:
-        """Collects items of the current bundle until the block is full."""
         while self._bundle is not None and not self._is_full:
             item = next(self._bundle, _END)
             if item is _END:
@@ -140,7 +139,6 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
             number += len(some)
 
     def _groups_of(self, items: Sequence[Any]) -> Sequence[tuple[Kind, Sequence[Any]]]:
-        """Returns the items in groups of neighbours that are read in the same way."""
         kinds = [self._kinds[each] for each in set(map(type, items))]
         if all(kind == kinds[0] for kind in kinds):
             return [(kinds[0], items)]

@@ -120,7 +120,6 @@ def _with_unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _count_names(value: Any) -> int:
-    """Returns the number of names in a value, including the objects nested in it."""
     count, waiting = 0, [value]
     while waiting:
         some = waiting.pop()
@@ -262,7 +261,6 @@ class JsonWindow:
         self._skip("}")
 
     def _name(self) -> str:
-        """Reads the name of a member and the colon after it, and returns the name."""
         name, _ = self._item()
         if not isinstance(name, str):
             raise self._error("the name of a member is expected here")
@@ -296,7 +294,6 @@ class JsonWindow:
         self._at += 1
 
     def _item(self) -> Item:
-        """Returns the next complete value and the number of its first line."""
         self._peek()
         line = self._line
         while True:

@@ -222,7 +222,6 @@ def _last(path: str) -> str:
 
 
 def _paths_in(item: Any, before: str = "", depth: int = 0) -> Iterator[str]:
-    """Yields the paths of the values in nested objects."""
     for name, value in item.items() if isinstance(item, Mapping) and depth < _MAX_DEPTH else ():
         if isinstance(value, Mapping):
             yield from _paths_in(value, f"{before}{name}.", depth + 1)

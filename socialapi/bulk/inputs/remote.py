@@ -273,7 +273,6 @@ def _fsspec() -> Any:
 
 
 def _range_of(start: int, stop: int | None) -> str | None:
-    """Returns the Range header of a part of a file; None for the whole file."""
     return f"bytes={start}-{'' if stop is None else stop - 1}" if start or stop is not None else None
 
 
@@ -313,7 +312,6 @@ def _explained(work: Callable[[], T], *, is_repeatable: bool = True) -> T:
 
 
 def _failure_of(problem: Exception) -> Failure:
-    """Returns whether the same request may succeed later."""
     if isinstance(problem, _Unavailable):
         return problem.failure
     transient = (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, TimeoutError)
@@ -517,7 +515,6 @@ class _File:
 
 
 def _version_in(info: Mapping[str, Any]) -> FileVersion:
-    """Returns the version of a file from the details that fsspec reports."""
     etag = next((str(info[name]) for name in _ETAGS if info.get(name)), None)
     changed_at = next((str(info[name]) for name in _TIMES if info.get(name)), None)
     return FileVersion(info.get("size"), etag, None if etag else changed_at)

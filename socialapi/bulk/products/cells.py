@@ -236,7 +236,6 @@ class _Reading:
         return texts[0]
 
     def _of_text(self, index: int, field: str, text: str, currency: str | None) -> tuple[Any, str | None]:
-        """Returns the value of a text for a field, and the problem with it or None."""
         reading = read_text(field, text, currency)
         for warning in reading.warnings:
             self._warn(index, field, warning)
@@ -298,7 +297,6 @@ def _plain(field: str, cells: Sequence[Any], currencies: Sequence[Any] | None) -
 
 
 def _texts(field: str, cells: Sequence[Any]) -> _Column:
-    """Reads the cells of a field whose values are texts."""
     unusual = set[int]()
     if set(map(type, cells)) != {str}:
         found = [_text_of(field, cell) for cell in cells]

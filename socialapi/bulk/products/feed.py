@@ -261,7 +261,6 @@ class ProductColumns(FoundColumns):
             first[field] = at
 
     def _defaults(self) -> dict[str, Any]:
-        """Returns the constants in the form of a layout."""
         constants = tuple((field, value) for field, value in self.constants.items() if field != _CURRENCY)
         return {"constants": constants, "default_currency": self.constants.get(_CURRENCY)}
 

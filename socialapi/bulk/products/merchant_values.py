@@ -412,7 +412,6 @@ def pieces_of_images(text: str) -> list[str]:
 
 
 def _levels(text: str) -> str:
-    """Returns levels with blanks around the sign between them."""
     if has_entity(text) is None and _keeps_levels_rule(text) is not None:
         return text
     plain = _without_entities(text)

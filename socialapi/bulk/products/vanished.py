@@ -197,7 +197,6 @@ def _concerns_all(problem: ApiError) -> bool:
 
 
 def _reason(failed: ProductDeletion) -> str:
-    """Returns why the service did not delete a key."""
     code = failed.extra.get("code")
     said = f"{code}: {failed.message}" if isinstance(code, str) and failed.message else failed.message or code
     return said[:LONGEST_REASON] if isinstance(said, str) and said else NO_REASON

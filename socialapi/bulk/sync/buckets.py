@@ -194,7 +194,6 @@ class BucketFile(ScratchFile):
             yield entries
 
     def _write(self, kind: int) -> None:
-        """Writes the collected digests of a kind as a region."""
         gathered = self._gathered.pop(kind)
         packed = b"".join(gathered.packed)
         buckets, has_expiries = packed[self._position :: DIGEST_BYTES], len(gathered.different) > 1
@@ -227,7 +226,6 @@ class BucketFile(ScratchFile):
 
 
 def _distributed(buckets: bytes, values: Iterable[Any], make: Any) -> list[Any]:
-    """Returns a list of the values for each bucket, in their original order."""
     found = [make() for _ in range(BUCKETS)]
     put = [each.append for each in found]
     for bucket, value in zip(buckets, values, strict=True):

@@ -356,7 +356,6 @@ def _announced(connection: sqlite3.Connection) -> _Announced | None:
 
 
 def _outcomes(connection: sqlite3.Connection, scratch: Scratch, announced: _Announced) -> Outcomes:
-    """Returns the known outcomes of the rows and removals of a sync."""
     additions = bytearray((IN_DOUBT if announced.in_doubt else NOT_SENT,)) * announced.last_addition
     additions += bytes(announced.additions - announced.last_addition)
     removals = bytearray((IN_DOUBT,)) * announced.last_removal

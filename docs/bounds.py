@@ -24,7 +24,7 @@ from socialapi.bulk.inputs import arrow, arrow_cells, csv, dialect, feed_xml, fi
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT
 from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, ROWS_PER_BLOCK
 from socialapi.bulk.ledger import PAGES_IN_MEMORY
-from socialapi.bulk.linting.duplicates import MAX_KEPT
+from socialapi.bulk.linting.product_linter import MAX_KEPT
 from socialapi.bulk.products import batcher
 from socialapi.bulk.products.batcher import IN_MEMORY_BYTES, MAX_HELD
 from socialapi.bulk.sync import reading, snapshot

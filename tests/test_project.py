@@ -17,7 +17,7 @@ import pytest
 
 from socialapi.bulk.audiences.job import UploadOptions
 from socialapi.bulk.products.job import UpsertOptions
-from socialapi.bulk.sync.job import SyncOptions
+from socialapi.bulk.sync.reading import SyncOptions
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.emulator import Emulator

@@ -32,9 +32,7 @@ class Concurrency:
         self._halved_at = -math.inf
 
     def limit(self, requests_per_second: float | None) -> int:
-        """Returns how many requests may be in flight. `requests_per_second` is the rate that the
-        rate limit allows, or None if there is no rate limit.
-        """
+        """Returns how many requests may be in flight. The rate is what the rate limit allows, None without one."""
         if self._fixed is not None:
             return self._fixed
         target = UNPACED_TARGET

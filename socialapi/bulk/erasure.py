@@ -1,6 +1,4 @@
-"""Deletes the files that jobs leave: journals, snapshots, digest files and rejects files, each with
-the helper files next to it.
-"""
+"""Deletes journals, snapshots, digest files and rejects files, each with the helper files next to it."""
 
 import contextlib
 import os
@@ -28,10 +26,7 @@ _KINDS: Final[dict[int, Kind]] = {
 
 
 def kind_of(path: str | os.PathLike[str]) -> Kind | None:
-    """Returns the kind of a file, read from its first bytes; None if it is not a file of a job.
-
-    Returns "snapshot" also for a missing snapshot whose folder of scratch files still exists.
-    """
+    """Returns the kind of a file by its first bytes, or None; "snapshot" also where only its scratch files are left."""
     whole = Path(path)
     if not whole.exists() and scratch_folder(whole).is_dir():
         return "snapshot"

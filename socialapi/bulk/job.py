@@ -117,9 +117,7 @@ class JobOptions(FrozenRecord):
 
     @property
     def outputs(self) -> Mapping[str, object]:
-        """The rejects file and the outcomes file, and the `.part` files that they are written to,
-        by their description for messages.
-        """
+        """The rejects file, the outcomes file and their `.part` files, by their description for messages."""
         files = {"the rejects file, too": self.rejects, "the outcomes file, too": self.outcomes}
         parts = {
             f"what {role.removesuffix(', too')} is written to": part_of(path)
@@ -154,7 +152,6 @@ class JobOptions(FrozenRecord):
         yield from self._clashes()
 
     def _clashes(self) -> Iterator[InvalidInput]:
-        """Yields an error for each path that is that of another file of the job."""
         for name, path in (("journal", self.journal_path), ("outcomes", self.outcomes), ("rejects", self.rejects)):
             others = {role: other for role, other in self.outputs.items() if name not in role}
             if name == "rejects":
@@ -180,26 +177,20 @@ class OutcomeKeywords(TypedDict, total=False):
 
 
 def same_files(name: str, file: object, others: Mapping[str, object]) -> Iterator[InvalidInput]:
-    """Yields an error for each path in `others` that leads to the same file. The keys of `others`
-    describe the paths in the messages.
-    """
+    """Yields an error for each path in `others` that leads to the same file. The keys describe the paths."""
     for role, path in others.items():
         if isinstance(file, str | os.PathLike) and same_file(file, path):
             yield invalid(name, f"is {role} ({os.fsdecode(file)}); choose another path")
 
 
 def _is_outcomes(path: str | os.PathLike[str]) -> bool:
-    """Returns whether a path can be an outcomes file: its ending decides the format, or it is a
-    device or pipe, which gets CSV.
-    """
+    """Returns whether the ending of the path decides a format, or the path is a device or pipe, which gets CSV."""
     is_device = Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()
     return is_device or ending_of(path) in ENDINGS
 
 
 def bulk_options(config: Config, call: CallOptions) -> CallOptions:
-    """Returns the call options of a job. They keep the caller's timeout per attempt and headers,
-    but wait and retry by the rules for jobs.
-    """
+    """Returns the options of the caller for a job, which waits and retries by the rules for jobs."""
     policy = RetryPolicy(
         max_attempts=MIN_ATTEMPTS,
         max_wait_seconds=config.bulk_max_wait_seconds,
@@ -236,9 +227,7 @@ class JobDescription(FrozenRecord):
     judges_whole_input: bool = False
     """Whether the share of rejected rows is checked only once all rows are read."""
     part_of: UploadReport | None = None
-    """The counts of the larger job that this job is a part of. The share of rejected rows is
-    computed from all rows of the larger job.
-    """
+    """The counts of the larger job that contains this one, of which the share of rejected rows is computed."""
     keeps_files_open: bool = False
     """Whether the caller closes the rejects file and the ledger, because more rows are settled after this job."""
     refuses_key: Callable[[str], bool] | None = None
@@ -306,11 +295,7 @@ def run_job(
     options: JobOptions,
     session: Session,
 ) -> Coroutine[Any, Any, P]:
-    """Returns a coroutine that runs the job, closes everything and returns the report.
-
-    The coroutine raises InvalidInput if no row of the input could be read, and BulkError if the job
-    stopped later.
-    """
+    """Returns a coroutine that runs the job. It raises InvalidInput if no row could be read, and BulkError later."""
     log_if_disabled()
     run = JobRun(reader, stage, counters, description, options, session)
     if session.telemetry is None:
@@ -440,16 +425,25 @@ class JobRun(Generic[C, B, P]):
                 await self.dispatcher.cancel()
             finally:
                 await self._close(state)
-            for report in self._reporting:
-                report()
-        return self._report_or_raise()
+            for show in self._reporting:
+                show()
+        report = self._report()
+        problem = self.dispatcher.failure or self.broken_input
+        if not report.adds_up or (problem is None and report.pending and not self._options.dry_run):
+            raise RuntimeError(f"the rows of the job do not add up, which is a bug of this package: {report}")
+        if problem is None:
+            return report
+        if isinstance(problem, InvalidInput) and not report.read:
+            raise problem
+        what = "the input broke off" if problem is self.broken_input else f"the {self._description.noun} stopped"
+        says = str(problem) if isinstance(problem, SocialApiError) else type(problem).__name__
+        raise BulkError(f"{what}: {says}", report) from problem
 
     @property
     def _sources(self) -> Sequence[object]:
         return (self._description.source, *self._reader.paths)
 
     def _open_ledger(self) -> None:
-        """Opens the outcomes file, and creates the ledger and the calls of `on_settled`."""
         options, counters = self._options, self._counters
         if options.outcomes is None and options.on_settled is None:
             return
@@ -473,7 +467,11 @@ class JobRun(Generic[C, B, P]):
                     return
                 if block is None and not self._reading.is_due:
                     if not self._counters.read:
-                        self._refuse_nothing()
+                        says = self._reader.why_empty or "the input has no rows"
+                        if (reason := self._options.why_not_empty) is not None:
+                            self.broken_input = InvalidInput(f"{says}: {reason}")
+                        elif not self._options.allow_empty:
+                            self.broken_input = NoRows(says)
                     return
                 try:
                     await self._take(block)
@@ -529,16 +527,7 @@ class JobRun(Generic[C, B, P]):
         """Returns the current counts of the report."""
         return self._report().counts
 
-    def _refuse_nothing(self) -> None:
-        """Records an error at the end of an input without rows, if rows are required."""
-        says = self._reader.why_empty or "the input has no rows"
-        if (reason := self._options.why_not_empty) is not None:
-            self.broken_input = InvalidInput(f"{says}: {reason}")
-        elif not self._options.allow_empty:
-            self.broken_input = NoRows(says)
-
     async def _send_rest(self) -> None:
-        """Sends the remaining rows once everything is read."""
         self.is_reading = False
         try:
             await self._stage.flush()
@@ -621,16 +610,3 @@ class JobRun(Generic[C, B, P]):
 
     def _report(self) -> P:
         return self._stage.report(self._session.clock.monotonic() - self._started)
-
-    def _report_or_raise(self) -> P:
-        report = self._report()
-        problem = self.dispatcher.failure or self.broken_input
-        if not report.adds_up or (problem is None and report.pending and not self._options.dry_run):
-            raise RuntimeError(f"the rows of the job do not add up, which is a bug of this package: {report}")
-        if problem is None:
-            return report
-        if isinstance(problem, InvalidInput) and not report.read:
-            raise problem
-        what = "the input broke off" if problem is self.broken_input else f"the {self._description.noun} stopped"
-        says = str(problem) if isinstance(problem, SocialApiError) else type(problem).__name__
-        raise BulkError(f"{what}: {says}", report) from problem

@@ -28,11 +28,7 @@ class OutputFile:
     """The possible first bytes of a file of this class."""
 
     def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = ()) -> None:
-        """Opens the file for writing, and keeps an earlier file of that name.
-
-        Raises InvalidInput if the file cannot be written, is an input of the job, or is in use by
-        another job.
-        """
+        """Opens the file, and keeps an earlier one. Raises InvalidInput if it is unusable, an input or in use."""
         self.path: Path = Path(path)
         names = (self.path, part_of(self.path))
         if any(same_file(name, source) for source in sources for name in names):
@@ -97,18 +93,13 @@ class OutputFile:
             raise self._unwritable(problem) from None
 
     def _finish(self) -> None:
-        """Flushes the file to the disk and closes it."""
         if self._begun and not (self._is_direct or self.is_incomplete):
             self._file.flush()
             os.fsync(self._file.fileno())
         self._file.close()
 
     def close(self) -> None:
-        """Writes what is buffered, closes the file, and renames it if `begin` was called.
-        Idempotent.
-
-        Raises InvalidInput if the disk is full, unless an earlier write has raised that already.
-        """
+        """Completes the file, and renames it if `begin` was called. Idempotent. Raises InvalidInput for a full disk."""
         if self._is_closed:
             return
         self._is_closed, was_incomplete = True, self.is_incomplete
@@ -132,9 +123,7 @@ class OutputFile:
 
 
 def part_of(path: str | os.PathLike[str]) -> Path:
-    """Returns the path under which a file is written until it is renamed. It is the same for all
-    links to its folder.
-    """
+    """Returns the path under which a file is written until it is renamed, the same for all links to its folder."""
     folder, name = os.path.split(os.fsdecode(path))
     try:
         return Path(os.path.realpath(folder), name + PART)
@@ -155,9 +144,7 @@ def same_file(one: object, other: object) -> bool:
 
 
 def _head_of(path: str | os.PathLike[str], heads: Sequence[bytes]) -> bytes | None:
-    """Returns the head that the file begins with, or its first bytes if it begins with none of
-    `heads`; None if it is not a file or cannot be read.
-    """
+    """Returns the one of `heads` that the file begins with, or its first bytes; None if it cannot be read."""
     try:
         if not Path(path).is_file():
             return None

@@ -46,9 +46,7 @@ class RejectsFile(OutputFile):
 
 
 def _writable(value: object) -> object:
-    """Returns the value unchanged, except that lone surrogates in a text are replaced so that they
-    can be written: as bytes that are not valid UTF-8.
-    """
+    """Returns the value so that it can be written: lone surrogates become bytes that are not valid UTF-8."""
     if not isinstance(value, str) or not any("\ud800" <= letter <= "\udfff" for letter in value):
         return value
     try:

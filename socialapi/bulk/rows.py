@@ -13,9 +13,7 @@ from socialapi.models.audiences import IDENTIFIER_KINDS, IdentifierKind, Operati
 
 @attrs.frozen
 class Action:
-    """An operation on a row's identifiers, with the values sent in the request. Times are ISO 8601
-    strings in UTC, or None.
-    """
+    """An operation on a row's identifiers, with the values sent. Times are ISO 8601 strings in UTC, or None."""
 
     operation_type: OperationType
     effective_at: str | None = None

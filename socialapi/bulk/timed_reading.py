@@ -58,9 +58,7 @@ class TimedReading(Generic[C]):
         return block
 
     def took(self, first_number: int, first_waiting: int | None) -> None:
-        """Notes that the stage accepted a block whose first row is `first_number`. `first_waiting`
-        is the first row in its open batch, or None if the batch is empty.
-        """
+        """Notes the first row of a block that the stage took, and the first in its open batch, or None."""
         if first_waiting is None:
             self._in_batch = None
         elif first_waiting >= first_number:

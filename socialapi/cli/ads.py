@@ -277,10 +277,7 @@ def constant(text: str) -> str:
 
 
 def print_record(record: Any, *, as_json: bool) -> None:
-    """Prints a record as JSON, or one field per line with amounts in units of the currency.
-
-    Fields without a value are left out.
-    """
+    """Prints a record as JSON, or its fields with values one per line, with amounts in units of the currency."""
     if as_json:
         output.print_line(shown_json(as_line(record)))
         return

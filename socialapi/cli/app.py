@@ -146,7 +146,6 @@ def _placeholder(option: str) -> str:
 
 
 def _written(text: object) -> str:
-    """Returns the text of help as its author wrote it."""
     return str(getattr(getattr(text, "primary_renderable", text), "markup", "")).strip()
 
 

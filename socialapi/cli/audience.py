@@ -8,7 +8,7 @@ import attrs
 from cyclopts import App, Parameter, validators
 
 from socialapi.bulk.linting.linter import lint_records
-from socialapi.bulk.sync.job import DEFAULT_REMOVAL_SHARE
+from socialapi.bulk.sync.reading import DEFAULT_REMOVAL_SHARE
 from socialapi.cli.jobs import CommandJournal, command_line
 from socialapi.cli.options import (
     AllowEmpty,
@@ -97,11 +97,7 @@ class UploadFlags(RowFlags):
     allow_empty: AllowEmpty = False
 
     def kept(self, command: str, files: Sequence[str], **more: str | None) -> CommandJournal | None:
-        """Returns the journal of the job, with the command to run it again; None without
-        `--journal`.
-
-        `more` are the options that only this command has.
-        """
+        """Returns the journal with the command, with `more` options, to run again; None without `--journal`."""
         if self.journal is None:
             return None
         options = {**more, **attrs.asdict(self)}

@@ -181,7 +181,13 @@ def status(*, json: Annotated[bool, Parameter(help="Print one JSON object.", neg
         return output.DONE
     print(f"host: {base_url or 'none; set SOCIALAPI_BASE_URL'}")
     for row in rows:
-        print(_sentence(row, store))
+        source = "environment" if row["source"] == "environment" else str(store.path)
+        name = f"@{row['screen_name']}" if "screen_name" in row else ""
+        number = f"user {row['user_id']}" if "user_id" in row else ""
+        scope = f"scopes {row['scope']}" if "scope" in row else ""
+        facts = [each for each in (name, number, scope, f"for {row['host'] or 'any host'}", f"from {source}") if each]
+        unused = f" (not used: {row['unused_because']})" if "unused_because" in row else ""
+        print(output.printable(f"{NAMES[row['kind']]}: {', '.join(facts)}{unused}"))
     if not rows:
         print("no credentials: set SOCIALAPI_* variables, or sign in with `socialapi auth login`")
     return output.DONE
@@ -196,16 +202,6 @@ def _from_file(login: Login, base_url: str) -> dict[str, Any]:
     facts = {"kind": _KINDS[login.kind], "source": "file", "host": login.host, "used": reason is None}
     about = {"user_id": login.user_id, "screen_name": login.screen_name, "scope": login.scope, "unused_because": reason}
     return facts | {name: value for name, value in about.items() if value}
-
-
-def _sentence(row: Mapping[str, Any], store: CredentialStore) -> str:
-    source = "environment" if row["source"] == "environment" else str(store.path)
-    name = f"@{row['screen_name']}" if "screen_name" in row else ""
-    number = f"user {row['user_id']}" if "user_id" in row else ""
-    scope = f"scopes {row['scope']}" if "scope" in row else ""
-    facts = [each for each in (name, number, scope, f"for {row['host'] or 'any host'}", f"from {source}") if each]
-    unused = f" (not used: {row['unused_because']})" if "unused_because" in row else ""
-    return output.printable(f"{NAMES[row['kind']]}: {', '.join(facts)}{unused}")
 
 
 @app.command

@@ -175,7 +175,6 @@ async def lint(files: Feeds, /, *, flags: FeedLintFlags = NO_FLAGS) -> int:
 
 
 def _said(item: ProductCatalog | StoredProduct) -> dict[str, Any]:
-    """Returns the item as JSON-ready values, without fields that were not returned."""
     return {name: value for name, value in json_shape(item).items() if value is not None}
 
 

@@ -60,9 +60,7 @@ async def demo(
 
 
 async def _show_audience(client: Client, folder: Path, rows: int, settings: Mapping[str, str]) -> bool:
-    """Uploads a dirty export, in spite of a kill and of faults, and shows the result. Returns whether
-    the emulator holds what it should.
-    """
+    """Uploads a dirty export, in spite of faults, and shows it. Returns whether the emulator holds what it should."""
     path = folder / "crm.csv"
     output.print_line(f"Writing a CRM export of {rows:,} rows …")
     expected = write_crm_export(path, rows)
@@ -90,7 +88,12 @@ async def _show_audience(client: Client, folder: Path, rows: int, settings: Mapp
     output.print_pairs([("rows read", f"{report.read:,}"), *lines, *_costs(report)], are_numbers=True)
     _say_sum(report, counts)
     output.print_line(f"emulator holds exactly the expected members: {'yes' if held == expected.members else 'no'}")
-    _show_rejects(report)
+    by_reason = {issue.reason: issue for issue in reversed(report.rejects)}
+    shown = sorted(by_reason.values(), key=lambda issue: issue.row)[:3]
+    output.print_line(f"{len(shown)} of the {report.rejected:,} rejected rows, each with its reason:")
+    for issue in shown:
+        what = ": ".join(filter(None, (issue.field, issue.reason)))
+        output.print_line(output.printable(f"  row {issue.row}: {what}"))
     is_counted = all(getattr(report, name) == getattr(expected, name) for name in ("read", *counts))
     is_proven = is_counted and report.adds_up and held == expected.members
     if not is_proven:
@@ -165,7 +168,6 @@ async def _show_catalog(client: Client, folder: Path, rows: int) -> bool:
 
 
 async def _products(client: Client, catalog: str) -> dict[str, dict[str, Any]]:
-    """Returns the products of a catalog by id, without the fields that the service adds."""
     answer = await client.request("GET", f"/_emulator/catalogs/{catalog}/products")
     items = map(orjson.loads, answer.content.splitlines())
     return {item["id"]: {k: v for k, v in item.items() if k not in MADE_BY_THE_SERVICE} for item in items}
@@ -187,13 +189,3 @@ def _say_sum(report: UploadReport, names: tuple[str, ...]) -> None:
     parts = " + ".join(f"{getattr(report, name):,} {name}" for name in names)
     is_right = report.read == sum(getattr(report, name) for name in names)
     output.print_line(f"{report.read:,} read = {parts}: {'yes' if is_right else 'no'}")
-
-
-def _show_rejects(report: UploadReport) -> None:
-    """Prints a rejected row for each of three reasons."""
-    by_reason = {issue.reason: issue for issue in reversed(report.rejects)}
-    shown = sorted(by_reason.values(), key=lambda issue: issue.row)[:3]
-    output.print_line(f"{len(shown)} of the {report.rejected:,} rejected rows, each with its reason:")
-    for issue in shown:
-        what = ": ".join(filter(None, (issue.field, issue.reason)))
-        output.print_line(output.printable(f"  row {issue.row}: {what}"))

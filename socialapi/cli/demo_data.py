@@ -15,9 +15,7 @@ T = TypeVar("T")
 
 
 def mixed(shares: Mapping[T, int], count: int, rng: random.Random) -> Iterator[T]:
-    """Yields `count` kinds. As many successive ones as the shares add up to have exactly these
-    shares, each time in another order.
-    """
+    """Yields `count` kinds. As many in a row as the shares add up to have these shares, in random order."""
     kinds = [kind for kind, share in shares.items() for _ in range(share)]
     for number in range(count):
         position = number % len(kinds)
@@ -56,11 +54,7 @@ class ExpectedOutcome:
 
 
 def write_crm_export(path: str | os.PathLike[str], rows: int, *, seed: int = 2_500) -> ExpectedOutcome:
-    """Writes an export of exactly `rows` rows as UTF-8 with BOM and CRLF. Returns the expected
-    outcome.
-
-    The same seed writes the same file. Rows are written as they are generated.
-    """
+    """Writes an export of `rows` rows (UTF-8 with BOM, CRLF), the same for a seed. Returns the expected outcome."""
     export = _Export(seed)
     with Path(path).open("w", encoding="utf-8-sig", newline="") as file:
         writer = csv.writer(file, lineterminator="\r\n")
@@ -70,37 +64,14 @@ def write_crm_export(path: str | os.PathLike[str], rows: int, *, seed: int = 2_5
     return ExpectedOutcome(read=rows, members=frozenset(export.members), **counts)
 
 
-FIRST_NAMES: Final = [
-    "James",
-    "Renée",
-    "María",
-    "Jürgen",
-    "Bärbel",
-    "François",
-    "Hélène",
-    "Siân",
-    "Łukasz",
-    "Żaneta",
-    "İbrahim",
-    "Gülşen",
-    "葵",
-    "さくら",
-]
-LAST_NAMES: Final = [
-    "Smith",
-    "O’Brien",
-    "Núñez",
-    "Müller",
-    "Groß",
-    "Lefèvre",
-    "Brontë",
-    "Woźniak",
-    "Dąbrowska",
-    "Yılmaz",
-    "Öztürk",
-    "佐藤",
-    "鈴木",
-]
+FIRST_NAMES: Final = (
+    *("James", "Renée", "María", "Jürgen", "Bärbel", "François", "Hélène"),
+    *("Siân", "Łukasz", "Żaneta", "İbrahim", "Gülşen", "葵", "さくら"),
+)
+LAST_NAMES: Final = (
+    *("Smith", "O’Brien", "Núñez", "Müller", "Groß", "Lefèvre", "Brontë"),
+    *("Woźniak", "Dąbrowska", "Yılmaz", "Öztürk", "佐藤", "鈴木"),
+)
 COUNTRIES: Final = (
     ("US", "1", ("2127", "4157", "3127", "2067", "3037", "5127", "6177", "7027", "3057", "4047"), 6),
     ("DE", "49", ("160", "162", "163", *map(str, range(170, 180))), 7),
@@ -110,9 +81,7 @@ COUNTRIES: Final = (
     ("TR", "90", ("530", "531", "532", "533", "534", "535", "541", "542", "543", "544"), 7),
     ("JP", "81", ("901", "902", "903", "904", "905", "906", "907", "908", "909"), 7),
 )
-"""Regions with their code, and mobile numbers as prefixes and how many digits follow. None of the
-default region is also one of another country.
-"""
+"""Regions, their code, and mobile numbers as prefixes and how many digits follow, unlike those of other regions."""
 _SCATTER: Final = 15_485_863  # a prime, so that it is coprime to the size of every range
 _NBSP: Final = "\N{NO-BREAK SPACE}"
 _EMAIL_NOTATIONS: Final[Sequence[Callable[[str], str]]] = (
@@ -292,11 +261,7 @@ class ExpectedCatalog:
 
 
 def write_product_feed(path: str | os.PathLike[str], rows: int, *, seed: int = 25) -> ExpectedCatalog:
-    """Writes a feed of exactly `rows` rows: 3 % repeat an id, 2 % are invalid. Returns the expected
-    outcome.
-
-    The same seed writes the same file. Rows are written as they are generated.
-    """
+    """Writes a feed of `rows` rows, 3 % with an earlier id and 2 % invalid. Returns the expected outcome."""
     feed = _Feed(seed)
     # Undecodable bytes are written as lone surrogates, each of which stands for one byte.
     with Path(path).open("w", encoding="utf-8", errors="surrogateescape", newline="") as file:
@@ -361,7 +326,9 @@ class _Feed:
             is_again = kind in ("another price", "again", "invalid again") and bool(self._recent)
             product = dict(self.products[self._choose(self._recent)]) if is_again else self._product()
             if kind.startswith("invalid"):
-                yield self._rejected(product)
+                fault = _FAULTS[self.counts["rejected"] % len(_FAULTS)]
+                self.counts["rejected"] += 1
+                yield (self._choose(([], [""] * len(FEED_COLUMNS))) if fault is None else self._row(product | fault))
                 continue
             if kind == "without a category":
                 del product["product_type"]
@@ -370,21 +337,13 @@ class _Feed:
             elif kind == "another price" and is_again:
                 product.pop("sale_price", None)
                 product["price"] = f"{self._made % 400 + 0.01:.2f} EUR"
-            yield self._accepted(product)
-
-    def _accepted(self, product: Fields) -> Sequence[str]:
-        known = self.products.get(product["id"])
-        if known is None:
-            self._recent.append(product["id"])
-        self.counts["created" if known is None else "unchanged" if known == product else "updated"] += 1
-        self.counts["warnings"] += ("product_type" not in product) + product["title"].startswith("BARGAIN")
-        self.products[product["id"]] = product
-        return self._row(product)
-
-    def _rejected(self, product: Fields) -> Sequence[str]:
-        fault = _FAULTS[self.counts["rejected"] % len(_FAULTS)]
-        self.counts["rejected"] += 1
-        return self._choose(([], [""] * len(FEED_COLUMNS))) if fault is None else self._row(product | fault)
+            known = self.products.get(product["id"])
+            if known is None:
+                self._recent.append(product["id"])
+            self.counts["created" if known is None else "unchanged" if known == product else "updated"] += 1
+            self.counts["warnings"] += ("product_type" not in product) + product["title"].startswith("BARGAIN")
+            self.products[product["id"]] = product
+            yield self._row(product)
 
     def _choose(self, options: Sequence[T]) -> T:
         return options[int(self._draw() * len(options))]

@@ -47,10 +47,7 @@ PROBED_FOR_SECONDS: Final = 1.0
 
 
 def this_program(*arguments: str) -> list[str]:
-    """Returns the command of this program in a process of its own.
-
-    Modules in the current folder are not imported, as they are not by the installed command.
-    """
+    """Returns the command of this program in another process, which imports nothing from the current folder."""
     return [sys.executable, "-P", "-m", "socialapi", *arguments]
 
 
@@ -220,10 +217,7 @@ def target(
 
 
 def _place(base_url: str) -> tuple[str, int]:
-    """Returns the host and the port of the emulator with this base URL, which may be empty.
-
-    Raises ConfigurationError, which does not show it, for what is no URL.
-    """
+    """Returns the host and port of a base URL, which may be empty. Raises ConfigurationError, which hides it."""
     where = split_address(base_url)
     host = where and (where.hostname or LOCAL_HOST)
     if not (where and host and is_host(host)):
@@ -272,10 +266,7 @@ def _port_of(base_url: str) -> int:
 
 
 def _target(text: str) -> tuple[str, str]:
-    """Returns a webhook's URL and its local address, both of which may contain equals signs.
-
-    Raises InvalidInput for anything else.
-    """
+    """Returns a webhook's URL and its local address, which may contain equals signs, or raises InvalidInput."""
     match = re.fullmatch(r"((?i:https)://.+?)=(https?://\S+)", text)
     if match is None:
         raise InvalidInput(
@@ -302,7 +293,6 @@ def _check_env_file(path: Path | None) -> None:
 
 
 def _exports(ready: Mapping[str, str]) -> str:
-    """Returns the ready line as shell exports of the variables that a client reads."""
     from socialapi.emulator.server import variables
 
     return "".join(f"export {name}={shlex.quote(value)}\n" for name, value in variables(ready).items())
@@ -445,7 +435,6 @@ def _ready_line_within(process: "subprocess.Popen[bytes]", seconds: float) -> by
 
 
 def _stop(port: int) -> int:
-    """Ends the emulator in the background on a port, and returns when it has ended."""
     if port == 0:
         raise InvalidInput("--stop takes the --port that the emulator listens on")
     background = _Background.on(port)

@@ -45,7 +45,13 @@ def forget(
     where = find(job)
     kind = None if where is not None and where[1] else kind_of(job)  # what is listed is a journal
     if kind in CONSEQUENCES:
-        return _forget_file(Path(job), kind, yes=yes)
+        path = Path(job)
+        if not (yes or _confirmed(f"Delete the {kind} {path}? {CONSEQUENCES[kind].capitalize()}.")):
+            raise InvalidInput(f"the {kind} {path} is deleted only with --yes: {CONSEQUENCES[kind]}")
+        if not erase(path, kind):
+            raise InvalidInput(f"the {kind} {path} is in use by a job: end it first")
+        output.say(f"deleted the {kind} {path}")
+        return output.DONE
     found = found_job(job, may_be_unreadable=True)
     _check(found, yes=yes)
     # The list comes last: while the job is in it, a deletion that failed can be repeated.
@@ -64,15 +70,6 @@ def forget(
     for path in () if outcomes is None else filter(Path.is_file, (outcomes, part_of(outcomes))):
         output.say(f"the outcomes file {path} stays, as it is a result; delete it when nobody needs it")
     return output.DONE if is_whole else output.SOME_REJECTED
-
-
-def _forget_file(path: Path, kind: Kind, *, yes: bool) -> int:
-    if not (yes or _confirmed(f"Delete the {kind} {path}? {CONSEQUENCES[kind].capitalize()}.")):
-        raise InvalidInput(f"the {kind} {path} is deleted only with --yes: {CONSEQUENCES[kind]}")
-    if not erase(path, kind):
-        raise InvalidInput(f"the {kind} {path} is in use by a job: end it first")
-    output.say(f"deleted the {kind} {path}")
-    return output.DONE
 
 
 def _check(job: JobStatus, *, yes: bool) -> None:

@@ -55,9 +55,7 @@ class Column(Generic[T]):
     has_seconds: bool = attrs.field(default=False, kw_only=True)
 
     def cell(self, item: T, *, is_shown: bool) -> str:
-        """Returns the cell of an item, as a terminal shows it or as programs read it, without
-        characters that move the cursor.
-        """
+        """Returns the cell of an item, as a terminal or a program reads it, without characters that move the cursor."""
         value = self.value(item)
         if isinstance(value, datetime.datetime):
             value = moment(value, seconds=self.has_seconds) if is_shown else iso_moment(value)
@@ -86,9 +84,7 @@ class ListKind(Generic[T]):
         return [named.get(field) or self._column(field) for field in self.fields] or self.columns
 
     def paths(self) -> list[tuple[str, ...]]:
-        """Returns the columns of CSV, each as the names on the way to its value. Raises InvalidInput
-        for a field that there is not.
-        """
+        """Returns the columns of CSV as paths to their values. Raises InvalidInput for an unknown field."""
         every = [*csv_paths(self.record), *([(EXTRA,)] if EXTRA in attrs.fields_dict(self.record) else [])]
         return [path for field in self.fields for path in self._below(field, every)] or every
 
@@ -115,10 +111,7 @@ class ListKind(Generic[T]):
 
 
 class Destination:
-    """Standard output, or the file that is given, which takes UTF-8.
-
-    Raises OSError if there is no standard output.
-    """
+    """Standard output, or the given file in UTF-8. Raises OSError if there is no standard output."""
 
     def __init__(self, file: IO[bytes] | None = None) -> None:
         self._file = file
@@ -145,9 +138,7 @@ class Destination:
 
 
 class TextWriter(Generic[T]):
-    """Gathers a text for each item and writes them in pieces when it is flushed, with something
-    before the first, between two and after the last. `if_none` is a complete list without items.
-    """
+    """Gathers texts of items, written with `begin`, `between` and `end`. `if_none` is a list without items."""
 
     is_readable_in_part: bool = True
     """Whether what was written before an error can be used."""
@@ -282,9 +273,7 @@ _ODD_CONTROLS: Final = re.compile("[\x7f-\x9f]")
 
 
 _NOT_SHOWN: Final = ("Cc", "Cf", "Co", "Cn", "Zl", "Zp")
-"""Categories of characters that a terminal may obey, as it does those that turn the direction of
-text, or that nobody sees.
-"""
+"""Categories of characters that a terminal may obey, such as those that turn text, or that nobody sees."""
 
 
 def shown_json(text: str, *, is_shown: bool | None = None) -> str:
@@ -383,7 +372,6 @@ def _kind(field: "attrs.Attribute[Any]") -> Any:
 
 
 def _taken(shape: dict[str, Any], path: Sequence[str]) -> Any:
-    """Takes the value at the path out of JSON-shaped data."""
     *parents, name = path
     for parent in parents:
         shape = shape.get(parent) or {}
@@ -408,10 +396,7 @@ _ROWS_OF_A_GROUP: Final = 20_000
 
 
 class Parquet(Generic[T]):
-    """A Parquet file. Its schema follows from the class, whatever the items have.
-
-    It is of no use before it is complete, so that standard output gets nothing until then.
-    """
+    """A Parquet file with the schema of the class. Standard output gets nothing before it is complete."""
 
     is_readable_in_part = False
 

@@ -69,10 +69,7 @@ def file_of(command: Sequence[str], option: str) -> Path | None:
 
 
 def state_folder(environ: Mapping[str, str]) -> Path:
-    """Returns the folder of what commands keep for later ones.
-
-    Raises ConfigurationError if `SOCIALAPI_STATE_DIR` is not set and the user has no home folder.
-    """
+    """Returns the folder of what commands keep, or raises ConfigurationError without a home folder."""
     named = environ.get("SOCIALAPI_STATE_DIR")
     return Path(named) if named else user_folder("state", "SOCIALAPI_STATE_DIR")
 
@@ -211,10 +208,7 @@ class JobStatus:
         return shlex.join(["socialapi", *self.arguments]) if self.arguments else None
 
     def has_left(self, rejects: Path) -> bool:
-        """Returns whether a rejects file is as the last run left it, as far as is known.
-
-        A run that was killed has noted nothing. It wrote nothing after its journal.
-        """
+        """Returns whether a rejects file is as the last run left it. A killed run wrote nothing after its journal."""
         if stamp := self.view.texts.get(_REJECTS):
             return stamp_of(rejects) == stamp
         written_at = (each.stat().st_mtime for each in (self.path, Path(f"{self.path}-wal")) if each.is_file())
@@ -364,9 +358,7 @@ app.command("socialapi.cli.forget:forget", help=FORGET_HELP)
 
 
 def find(job: str) -> tuple[Path, str] | None:
-    """Returns the journal, and the id in the list of jobs, of the job with this id, or else with a
-    journal at this path, or else of the only one whose journal has this name.
-    """
+    """Returns the journal, and the id in the list, of the job with this id, journal path, or only name."""
     links, path = _links(), Path(job).absolute()
     named = [link for link in links if link.name == job] or [link for link in links if link.readlink() == path]
     if not named and Path(job).name == job and not path.exists():  # the name of one in another folder

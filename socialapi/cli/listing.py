@@ -130,9 +130,7 @@ class PagedFlags(ListFlags):
         return most if self.limit is None else min(max(self.limit, least), most)
 
     def writing(self, kind: ListKind[T]) -> contextlib.AbstractContextManager[Writer[T]]:
-        """Returns a context with the writer of a list. Raises InvalidInput for the rest of a list
-        that would replace its first part.
-        """
+        """Returns a context with the writer of a list. Raises InvalidInput if it would replace its first part."""
         path = self.output_file
         if self.start is not None and path is not None and path.exists() and not is_written_through(path):
             raise InvalidInput(f"--start writes what is left, and {path} exists already: name another file")
@@ -154,15 +152,8 @@ def print_items(items: Iterable[T], kind: ListKind[T], flags: ListFlags, *, if_n
 
 
 async def print_pages(pager: Pager[T], kind: ListKind[T], flags: PagedFlags, *, if_none: str = "") -> None:
-    """Prints the items as their pages come, or on standard error that there are none.
-
-    If it ends before the last one, prints how to continue on standard error.
-    """
-    await print_joined(pager, _item_alone, kind, flags, if_none=if_none)
-
-
-def _item_alone(item: T, page: Page[T]) -> T:
-    return item
+    """Prints the items as their pages come, or that there are none, or after an error how to continue."""
+    await print_joined(pager, lambda item, _: item, kind, flags, if_none=if_none)
 
 
 async def print_joined(
@@ -234,7 +225,6 @@ class _Walk:
 
 
 def _is_about_the_page(problem: BaseException) -> bool:
-    """Returns whether the service refused the page token."""
     if not isinstance(problem, ApiError):
         return False
     named = {error.parameter for error in problem.errors}

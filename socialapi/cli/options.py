@@ -53,14 +53,9 @@ else:
     FileName = Path
 
 
-def _as_written(kind: Any, tokens: Sequence[Token]) -> list[str]:
-    """Returns the names of files as they were given."""
-    return [token.value for token in tokens]
-
-
 def _files(help: str, pattern: str) -> Parameter:  # noqa: A002  # as Parameter has it
     return Parameter(
-        converter=_as_written,
+        converter=lambda _, tokens: [token.value for token in tokens],
         name=FILE,
         help=f"{help}, also packed with gzip or Zstandard, or Parquet. Several, or a quoted pattern ({pattern}), are read as "
         "one; https:// and s3:// are read as well, and - is standard input.",
@@ -82,26 +77,14 @@ Feeds = Annotated[
 ]
 
 
-def _kinds(kind: Any, columns: Sequence[str] | None) -> None:
-    mapping_of(columns)
-
-
-def _fields(kind: Any, columns: Sequence[str] | None) -> None:
-    mapping_of(columns, form=FIELD_FORM)
-
-
 FieldColumn = Annotated[
     list[str] | None,
     Parameter(
         help="Column that holds a field, as FIELD=NAME (price=Preis); repeatable. FIELD= ignores a field.",
         negative=(),
-        validator=_fields,
+        validator=lambda _, columns: mapping_of(columns, form=FIELD_FORM),
     ),
 ]
-
-
-def _constants(kind: Any, values: Sequence[str] | None) -> None:
-    constants_of(values)
 
 
 FieldValue = Annotated[
@@ -111,7 +94,7 @@ FieldValue = Annotated[
         help="Value of a field for products that have none of their own, as FIELD=VALUE (condition=new); repeatable. "
         "currency=USD is that of prices without one.",
         negative=(),
-        validator=_constants,
+        validator=lambda _, values: constants_of(values),
     ),
 ]
 Column = Annotated[
@@ -120,7 +103,7 @@ Column = Annotated[
         help="Column that holds an identifier, or the country of phone numbers, as KIND=NAME (email=Contact, region=Land); "
         "repeatable. KIND= ignores a kind.",
         negative=(),
-        validator=_kinds,
+        validator=lambda _, columns: mapping_of(columns),
     ),
 ]
 
@@ -136,8 +119,6 @@ def _region(kind: Any, text: str | None) -> None:
 
 
 def _moment(option: str) -> Callable[[Any, str | None], None]:
-    """Returns the validator of an option that is a time with a time zone."""
-
     def check(kind: Any, text: str | None) -> None:
         if not text:
             return
@@ -249,10 +230,7 @@ def started_at() -> datetime.datetime:
 
 
 def dated_path(kind: Any, tokens: Sequence[Token]) -> Path:
-    """Returns the path of an option with the date in place of its codes; `%%` is a percent sign.
-
-    Raises ValueError for other codes.
-    """
+    """Returns the path with the date for its codes; `%%` is a percent sign. Raises ValueError for other codes."""
     return Path(re.sub("%(.?)", _part_of_date, tokens[0].value, flags=re.DOTALL))
 
 
@@ -374,10 +352,7 @@ def _renamed(text: str, options: Mapping[str, str]) -> str:
 
 
 def time(option: str, text: str) -> datetime.datetime:
-    """Returns the time of an option: a date, meaning midnight UTC, or a time with its zone.
-
-    Raises InvalidInput for anything else.
-    """
+    """Returns the time of an option: a date (midnight UTC), or a time with its zone. Raises InvalidInput."""
     value = None
     with contextlib.suppress(ValueError):
         value = datetime.datetime.fromisoformat(text)

@@ -38,9 +38,7 @@ EXPECTED: Final = (SocialApiError, OSError)
 
 
 def status_of(problem: BaseException) -> int:
-    """Returns 2 for what the user can correct, 3 for an error of the service or the network, and
-    141 when the reader of an output has left.
-    """
+    """Returns 2 for what the user can correct, 3 for the service or network, 141 if the reader of an output left."""
     if isinstance(problem, BrokenPipeError):
         return READER_LEFT
     if isinstance(problem, BulkError) and problem.__cause__ is not None:
@@ -80,10 +78,7 @@ def listed(names: Sequence[str], *, most: int = 20) -> str:
 
 
 def say(sentence: str) -> None:
-    """Prints a message on standard error, under the name of the program.
-
-    Nobody is told when standard error is closed: what the command does matters more.
-    """
+    """Prints a message on standard error, under the name of the program, unless standard error is closed."""
     if sys.stderr is not None:  # as it is where the parent closed it
         with contextlib.suppress(BrokenPipeError):
             print(f"socialapi: {sentence}", file=sys.stderr)
@@ -165,7 +160,9 @@ async def while_read() -> AsyncIterator[None]:
     def look() -> None:
         nonlocal has_left
         loop.remove_reader(pipe)
-        if _is_hung_up(pipe):
+        asking = select.poll()
+        asking.register(pipe, 0)
+        if any(events & (select.POLLERR | select.POLLHUP) for _, events in asking.poll(0)):
             has_left = True
             task.cancel()
 
@@ -184,17 +181,7 @@ async def while_read() -> AsyncIterator[None]:
             task.uncancel()
 
 
-def _is_hung_up(pipe: int) -> bool:
-    """Returns whether nobody reads the pipe any more. One that was opened in both directions has
-    only become readable.
-    """
-    asking = select.poll()
-    asking.register(pipe, 0)
-    return any(events & (select.POLLERR | select.POLLHUP) for _, events in asking.poll(0))
-
-
 def _pipe_of(stream: TextIO | None) -> int | None:
-    """Returns the descriptor of a stream that is a pipe, and None for any other."""
     try:
         descriptor = -1 if stream is None else stream.fileno()
         return descriptor if stat.S_ISFIFO(os.fstat(descriptor).st_mode) else None
@@ -210,9 +197,7 @@ class _Saying(ToStandardError):
 
 @contextlib.contextmanager
 def saying_logs(level: int = logging.WARNING) -> Iterator[None]:
-    """Prints what the package logs, from this level on, like other messages, while the block
-    runs. Beyond warnings (`-q`) progress is not shown either.
-    """
+    """Prints the log from this level on as messages while the block runs; above warnings no progress either."""
     handler, before = _Saying(), LOGGER.level
     add_handler(handler, level)
     try:

@@ -103,7 +103,11 @@ async def by_user(
         with named(_OPTIONS):
             kind = posts_with(chosen, expanded)
             if flags.fields and flags.format() == "csv":
-                kind = attrs.evolve(kind, fields=_columns_of_csv(kind, chosen))
+                known = {path[0] for path in kind.paths()}
+                others = [EXTRA] if set(chosen) - known else []
+                kind = attrs.evolve(
+                    kind, fields=[name for name in ("id", "text", *chosen, "author", *others) if name in known]
+                )
             if "author_id" in expanded:
                 await print_joined(pager, with_author, kind, flags)
             else:
@@ -136,13 +140,6 @@ def posts_with(fields: Sequence[str], expansions: Sequence[str]) -> ListKind[Any
     )
 
 
-def _columns_of_csv(kind: ListKind[Any], fields: Sequence[str]) -> list[str]:
-    """Returns the columns of the fields that were asked for; those that the class does not know are in `extra`."""
-    known = {path[0] for path in kind.paths()}
-    others = [EXTRA] if set(fields) - known else []
-    return [name for name in ("id", "text", *fields, "author", *others) if name in known]
-
-
 def with_author(post: Post, page: Page[Post]) -> AuthoredPost:
     """Returns the post with its author, if the page has it."""
     values = {field.name: getattr(post, field.name) for field in attrs.fields(Post) if field.init}
@@ -150,7 +147,6 @@ def with_author(post: Post, page: Page[Post]) -> AuthoredPost:
 
 
 def _column(field: str) -> Column[AuthoredPost]:
-    """Returns the column of a field by the service's name: a text as it is, anything else as JSON."""
     attribute = next((known.name for known in attrs.fields(Post) if wire_name(known) == field), None)
 
     def value(post: AuthoredPost) -> str | None:
@@ -161,7 +157,6 @@ def _column(field: str) -> Column[AuthoredPost]:
 
 
 def _said(value: Any) -> Any:
-    """Returns the value without empty fields."""
     if isinstance(value, dict):
         return {name: _said(each) for name, each in value.items() if each is not None and each not in ([], {})}
     return [_said(each) for each in value] if isinstance(value, list) else value

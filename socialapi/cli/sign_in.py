@@ -1,7 +1,4 @@
-"""Sign-in in a browser or by PIN, with a local listener for the callback (RFC 8252, section 7.3).
-
-The listener reads only the head of a GET request, so it needs no web server.
-"""
+"""Sign-in in a browser or by PIN, with a listener for the callback (RFC 8252) that reads only heads of requests."""
 
 import asyncio
 import contextlib
@@ -51,10 +48,7 @@ _DONE: Final = (
 
 
 class Loopback:
-    """Listens on 127.0.0.1 while the block runs. Port 0 takes a free one.
-
-    Nothing of other connections, whatever they send, is logged or raised.
-    """
+    """Listens on 127.0.0.1 (port 0: a free one) in the block. Logs and raises nothing of other connections."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -95,11 +89,7 @@ class Loopback:
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}{PATH}"
 
     async def answer(self, judge: Judge, timeout_seconds: float) -> str:
-        """Returns the result of the first callback of this sign-in. Others are refused without
-        effect.
-
-        Raises SocialApiError if the user denies access, or does not answer in time.
-        """
+        """Returns the result of the first callback of this sign-in. Raises SocialApiError if denied or too late."""
         self._judge = judge
         await asyncio.wait({self._result}, timeout=timeout_seconds)
         if not self._result.done():
@@ -116,9 +106,7 @@ class Loopback:
         task.add_done_callback(self._conversations.pop)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Sends the answer to a request, and then lets the program continue. A head that is too
-        long, or does not come, gets none.
-        """
+        """Sends the answer to a request, then lets the program continue. A head that is too long gets none."""
         with contextlib.suppress(OSError, EOFError, asyncio.LimitOverrunError, TimeoutError):
             head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), READ_TIMEOUT_SECONDS)
             result: str | SocialApiError | None = None

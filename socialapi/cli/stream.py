@@ -32,9 +32,7 @@ Event = ActivityEvent | MatchedPost | Undecoded
 
 
 def print_event(event: Event, *, as_json: bool, with_text: bool = False) -> None:
-    """Prints an event on one line. As text it shows nothing that users wrote, except a post's text
-    if `with_text` is true.
-    """
+    """Prints an event on one line, without what users wrote, except a post's text if `with_text` is true."""
     output.print_line(shown_json(json_line(event)) if as_json else text_line(event, with_text=with_text))
 
 
@@ -53,10 +51,7 @@ def json_line(event: Event) -> str:
 
 
 def text_line(event: Event, *, with_text: bool = False) -> str:
-    """Returns time, type and id of an event; for a post with text, its id and text.
-
-    An event without a time gets the current one.
-    """
+    """Returns time (or the current one), type and id of an event; for a post with text, its id and text."""
     time: datetime.datetime | None = None
     if isinstance(event, Undecoded):
         kind, shown = "undecoded", f"{len(event.content):,} bytes: {event.reason}"

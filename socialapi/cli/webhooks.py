@@ -240,7 +240,6 @@ async def listen(
 
 
 def _secrets(environ: Mapping[str, str]) -> list[str]:
-    """Returns the current secret, and the previous one if there is one."""
     present, previous = (environ.get(name, "").strip() for name in (SECRET, PREVIOUS_SECRET))
     if not present:
         raise ConfigurationError(f"set {SECRET}: events and challenges are signed with the app's API key secret")

@@ -128,7 +128,7 @@ def _has_types(values: Sequence[object], kinds: Sequence[Any]) -> bool:
 _DEFAULTS: Final[Mapping[str, str]] = {
     "UploadKeywords": "socialapi.bulk.audiences.job:UploadOptions",
     "AudienceUploadKeywords": "socialapi.bulk.audiences.job:UploadOptions",
-    "SyncKeywords": "socialapi.bulk.sync.job:SyncOptions",
+    "SyncKeywords": "socialapi.bulk.sync.reading:SyncOptions",
     "UpsertKeywords": "socialapi.bulk.products.job:UpsertOptions",
 }
 """The class with the defaults of the options that a TypedDict declares."""

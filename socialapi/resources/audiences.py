@@ -375,7 +375,8 @@ class CustomAudience(UploadResource):
         and BulkError before anything is sent if reading the input fails or more than
         `max_removal_share` of the identifiers would be removed.
         """
-        from socialapi.bulk.sync.job import SyncOptions, sync
+        from socialapi.bulk.sync.job import sync
+        from socialapi.bulk.sync.reading import SyncOptions
 
         faults = Faults()
         right = right_options(_KnownToSync, {"snapshot": snapshot, **options}, faults)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from socialapi.bulk.sync.job import SyncOptions, sync
+from socialapi.bulk.sync.job import sync
+from socialapi.bulk.sync.reading import SyncOptions
 from socialapi.errors import ConfigurationError
 from socialapi.session.options import CallOptions
 from tests.bulk.model_service import DESTINATION, ModelService, job_of, people

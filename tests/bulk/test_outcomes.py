@@ -25,7 +25,8 @@ import pytest
 
 from socialapi.bulk import ledger as ledgers
 from socialapi.bulk.ledger import key_text
-from socialapi.bulk.sync.job import SyncOptions, sync
+from socialapi.bulk.sync.job import sync
+from socialapi.bulk.sync.reading import SyncOptions
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.models.audiences import AudienceUser
 from socialapi.reports import EMPTY_KEY, UploadReport

@@ -10,7 +10,8 @@ import pytest
 
 from socialapi.bulk.audiences.job import UploadOptions, settings_of
 from socialapi.bulk.products import batcher
-from socialapi.bulk.sync.job import SyncOptions, sync
+from socialapi.bulk.sync.job import sync
+from socialapi.bulk.sync.reading import SyncOptions
 from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.reports import SyncReport, UploadReport, UpsertReport

@@ -251,7 +251,7 @@ names of columns that are noted
     bulk/products/feed.py ProductColumns remarks
     reports.py UploadReport columns
 digests of a lint, to count repeated rows
-    bulk/linting/duplicates.py DuplicateCounter.__init__ _repeats
+    bulk/linting/product_linter.py DuplicateCounter.__init__ _repeats
 ids of products in a Spark partition
     integrations/spark_tasks.py PartitionRows.__init__ _ids
 scratch files of a sync

@@ -44,16 +44,12 @@ class Batch:
     duplicates: int = 0
     """The number of duplicates found while this batch was open."""
     refused: dict[Identifier, list[tuple[int, RowIssue | None]]] = attrs.field(factory=dict, repr=False)
-    """For each identifier of a refused row, the numbers of all rows with this identifier, each with the reason if the
-    service refused it.
-    """
+    """For each identifier of a refused row, the rows with this identifier, each with the reason if it was refused."""
     settled: asyncio.Event = attrs.field(factory=asyncio.Event)
     failed: bool = False
     """Whether the batch was settled without an outcome for every row, because the job stops."""
     position: int = 0
-    """The number of the batch among all batches of the input, from 1; 0 if the batch is incomplete because the input
-    failed.
-    """
+    """The number of the batch among all batches, from 1; 0 if it is incomplete because the input failed."""
     earlier: Sequence[Outcome] | None = attrs.field(default=None, repr=False)
     """The outcomes that an earlier run confirmed, so that the batch is not sent again; None if it must be sent."""
     outcomes: list[Outcome] = attrs.field(factory=list, repr=False)
@@ -161,9 +157,7 @@ class Packer:
         return list(grouped.values())
 
     def encode(self, blocks: Iterable[RowBlock]) -> Iterator[bytes]:
-        """Yields the body in parts of about `PART_BYTES`, or of `ROWS_PER_BLOCK` long rows, so that encoding a part is
-        quick.
-        """
+        """Yields the body in parts of about `PART_BYTES`, or `ROWS_PER_BLOCK` long rows, each quick to encode."""
         single = self._packing == "single"
         waiting, size, before = list[bytes](), 0, "["
         for operation in [[block] for block in blocks] if single else self.operations(blocks):

@@ -78,9 +78,7 @@ def user_rows(block: UserBlock) -> Iterator[UserRow]:
 
 
 def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str, str]]:
-    """Yields the texts of a cell as `texts_of` does. Splits a cell if an exporter wrote several addresses or numbers
-    into it.
-    """
+    """Yields the texts of a cell as `texts_of` does, and splits a cell with several addresses or numbers."""
     separator = ";" if SEVERAL_ADDRESSES(field) else SEPARATOR
     for text, reason in texts_of(cell):
         # A cell of thousands, each normalised on the event loop, stays whole and is refused for its length.
@@ -107,9 +105,7 @@ def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:
 
 
 def countries_of(block: UserBlock, phone: str) -> Sequence[str]:
-    """Returns for each row the text that `country_of` finds for the column `phone`. Returns an empty sequence if there
-    is no country column, or if some of its cells are not texts.
-    """
+    """Returns for each row what `country_of` finds for `phone`; nothing without country columns of texts only."""
     columns = [block.columns[column] for column, _ in block.layout.countries]
     if not all(_TEXTS.issuperset(map(type, column)) for column in columns):
         return ()
@@ -131,9 +127,7 @@ def overrides_of(block: UserBlock) -> tuple[Sequence[str | None], Sequence[When]
 
 
 def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
-    """Returns the text of each cell, which is empty if the cell has no value, and the indexes of the cells that have
-    several texts or cannot be written as text.
-    """
+    """Returns the text of each cell, empty without a value, and the indexes of cells without exactly one text."""
     kinds = frozenset(map(type, cells))
     if kinds <= _TEXTS:
         return (cells if type(None) not in kinds else [cell or "" for cell in cells]), ()
@@ -155,7 +149,6 @@ def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
 
 
 def _time(value: Any) -> When:
-    """Returns the value of a time override; None if there is none."""
     # The missing time of pandas, NaT, is an instance of date as well.
     if isinstance(value, datetime.date) and not is_missing(value):
         return value if isinstance(value, datetime.datetime) else value.isoformat()
@@ -163,9 +156,7 @@ def _time(value: Any) -> When:
 
 
 def _text(value: Any) -> str | None:
-    """Returns the text of an override; None if there is none. A value of another type becomes
-    `NOT_UNDERSTOOD`, which is rejected later.
-    """
+    """Returns the text of an override, or None. Another type becomes `NOT_UNDERSTOOD`, which is rejected later."""
     if isinstance(value, str):
         return value.strip() or None
     return None if is_missing(value) else NOT_UNDERSTOOD

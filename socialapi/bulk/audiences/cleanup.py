@@ -96,9 +96,7 @@ def _from_base64(text: str) -> bytes:
 
 
 def why_no_digest(text: str) -> str | None:
-    """Returns why a text is not a SHA-256 digest, if it looks like another kind of digest or has missing or extra
-    digits; None for other texts.
-    """
+    """Returns why a text that looks like a digest is not a SHA-256 digest; None for any other text."""
     if len(text) in _OTHERS_IN_BASE64 and text[-1] == "=":
         digits = _from_base64(text).hex()
     else:
@@ -157,9 +155,7 @@ def _has_debris(text: str) -> bool:
 
 
 def cleaned_phone_number(text: str) -> Cleaned:
-    """Returns the possible phone number or digest in a trimmed text, without the characters and words around it.
-    Returns the text itself if no digit would be left.
-    """
+    """Returns the phone number or digest in a trimmed text, without what is around it; unchanged without digits."""
     if not _has_debris(text):
         return Cleaned(text)
     found = peeled(text, _PHONE_LAYERS, lambda rest: bool(digest_in(rest)) or not _has_debris(rest), keep=True)
@@ -213,9 +209,7 @@ def _without_stray_brackets(text: str) -> tuple[str, str]:
 
 
 def _out_of_name(text: str, is_name: Callable[[str, str], bool]) -> tuple[str, str]:
-    """Returns the text within angle brackets, and a word for the removed parts, if `is_name` accepts the text before
-    the brackets. Otherwise returns the text unchanged.
-    """
+    """Returns the text in angle brackets, and a word for what is cut off, if `is_name` accepts the text before."""
     found = compiled(_NAMED).fullmatch(text)
     if found is None or not is_name(found[1], found[2]):
         return text, ""
@@ -227,9 +221,7 @@ def _without_name_of_email(text: str) -> tuple[str, str]:
 
 
 def _is_name_of_email(name: str, inner: str) -> bool:
-    """Returns whether every address in a name is the address in brackets, which address books use as the name if they
-    know no other.
-    """
+    """Returns whether a name has only the address in brackets, as address books repeat it for want of a name."""
     known = cleaned_email(inner).text.lower()
     return all(each[0] == known for each in _find_emails(name.lower()))
 

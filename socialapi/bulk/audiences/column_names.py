@@ -179,9 +179,7 @@ def _detected_as(name: str) -> str:
 
 
 def _without_words(text: str, kind: str) -> Iterator[str]:
-    """Yields the name without the words that may come before or after names of a kind, removing one more word each
-    time.
-    """
+    """Yields the name without the words around names of a kind, removing one more word each time."""
     before, after = _words_around(kind)
     texts = {text}
     for _ in range(_MOST_WORDS):

@@ -15,24 +15,21 @@ from socialapi.bulk.inputs.columns import (
     MAX_NAMES_KEPT,
     OVERRIDES,
     ColumnMapping,
-    ignored_names,
     is_value,
     key_position,
     looks_personal,
     names_given,
     noted_as,
-    paths_of,
     positions_of,
     printable_names,
     quoted,
-    read_names,
     refuse_models,
     shown_name,
     with_article,
 )
 from socialapi.bulk.inputs.layouts import FoundFiles
 from socialapi.bulk.inputs.null_words import is_null_word
-from socialapi.bulk.inputs.reader import ANY_FORM, TableForm, note_names
+from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, TableForm, note_names
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
 from socialapi.internal.unset import UNSET
@@ -121,9 +118,7 @@ class IdentifierLayout(FrozenRecord):
         return not self.operation_type is self.effective_at is self.expires_at is None
 
     def is_row(self, cells: Sequence[str]) -> bool | None:
-        """Returns whether one of these cells is a usable identifier of its column's kind; None if a cell may be an
-        identifier or an ordinary word.
-        """
+        """Returns whether a cell is a usable identifier of its kind; None if one may also be an ordinary word."""
         found = {is_identifier(kind, cells[self.positions[at]].strip(' \t"')) for at, _, kind in self.identifiers}
         return True if True in found else None if None in found else False
 
@@ -136,9 +131,7 @@ class IdentifierLayout(FrozenRecord):
         *,
         is_of_models: bool = False,
     ) -> Self:
-        """Returns the layout of a table with these names. `found` has the positions of the columns
-        of each kind, override and region.
-        """
+        """Returns the layout of a table. `found` has the positions of the columns of each kind and override."""
         wanted = [(key, at) for key, positions in found.items() for at in positions]
         positions = tuple(dict.fromkeys([*(at for _, at in wanted), *([] if key_at is None else [key_at])]))
         indexes = {at: index for index, at in enumerate(positions)}
@@ -174,7 +167,7 @@ COLUMNS_IN_OBJECT: Final = (
 
 
 @attrs.frozen
-class IdentifierColumns(FrozenRecord):
+class IdentifierColumns(FoundColumns, FrozenRecord):
     """The columns to look for: the kinds to detect, and the names that the user gave for a kind or an override.
 
     `noted` maps each name in the input to its kind or override, which is empty for an ignored column. `remarks` are
@@ -210,9 +203,7 @@ class IdentifierColumns(FrozenRecord):
         form: TableForm = ANY_FORM,
         key: str | int | None = None,
     ) -> Self:
-        """Returns the selection for a mapping. Raises InvalidInput for a key that is neither one of `kinds` nor an
-        override or region.
-        """
+        """Returns the selection for a mapping. Raises InvalidInput for a key that is no kind and no override."""
         taken = tuple(filter(frozenset(kinds).__contains__, IDENTIFIER_KINDS))
         given: dict[str, tuple[str, ...]] = {}
         faults, others = Faults(), (*OVERRIDES, REGION)
@@ -236,12 +227,6 @@ class IdentifierColumns(FrozenRecord):
         """The kinds and overrides that columns may be given for."""
         return (*self.kinds, *OVERRIDES, REGION)
 
-    @property
-    def paths(self) -> Sequence[str]:
-        """The given names that may be paths into objects."""
-        own = self.given if self.form.layout is None else {name: (name,) for name in self.form.layout.paths}
-        return paths_of({**own, KEY: names_given("" if self.key is None else self.key)})
-
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
         """Returns the objects unchanged: values inside them are read only by a path."""
         return objects
@@ -255,34 +240,34 @@ class IdentifierColumns(FrozenRecord):
         layout = self.of_keys(names)
         self._require(names, found_identifiers=bool(layout.identifiers), line=line if self.form.header else None)
         if line is not None and self.form == TableForm(guesses=self.form.guesses):
-            self._refuse_row(names, layout, line)
+            # Raises InvalidInput if the names look like values, because the first row would be lost.
+            given = [(name, kind) for _, name, kind in layout.identifiers if self.given.get(kind)]
+            found = [(at, kind) for at, name in enumerate(names, 1) if (kind := _kind_of_value(name)) is not None]
+            is_word = len(names) == len(given) == 1 and not {*re.split("[^a-z]+", names[0].lower())} & _NAME_WORDS
+            if not found and (
+                any(looks_personal(name) for name, _ in given)
+                or (given and layout.is_row(names))
+                or (is_word and given[0][1] == "handle" and not detected_as(names[0]) and layout.is_row(names) is None)
+            ):
+                found = [(1, layout.identifiers[0][2])]
+            if found:
+                raise InvalidInput(f"line {line} looks like data: {_no_header(found[0][1], found[0][0])}")
         return layout
 
-    def _refuse_row(self, names: Sequence[str], layout: IdentifierLayout, line: int) -> None:
-        """Raises InvalidInput if the names look like values, because the first row would be lost."""
-        given = [(name, kind) for _, name, kind in layout.identifiers if self.given.get(kind)]
-        found = [(at, kind) for at, name in enumerate(names, 1) if (kind := _kind_of_value(name)) is not None]
-        is_word = len(names) == len(given) == 1 and not {*re.split("[^a-z]+", names[0].lower())} & _NAME_WORDS
-        if not found and (
-            any(looks_personal(name) for name, _ in given)
-            or (given and layout.is_row(names))
-            or (is_word and given[0][1] == "handle" and not detected_as(names[0]) and layout.is_row(names) is None)
-        ):
-            found = [(1, layout.identifiers[0][2])]
-        if found:
-            raise InvalidInput(f"line {line} looks like data: {_no_header(found[0][1], found[0][0])}")
-
     def of_keys(self, names: Sequence[str]) -> IdentifierLayout:
-        """Returns the layout of the columns with these names. Raises InvalidInput if two columns have the name of the
-        same override.
-        """
+        """Returns the layout of columns. Raises InvalidInput if two of them have the name of the same override."""
         found = self._find(names)
         for override in OVERRIDES:
             if len(found[override]) > 1:
                 option = f'columns={{"{override}": "<column>"}}'
                 raise InvalidInput(f"{len(found[override])} columns are called {override}: choose one with {option}")
         key_at = self._key_at(names, found)
-        self._note(names, found, key_at)
+        taken = {} if key_at is None else {names[key_at]: KEY}
+        taken |= {names[at]: key for key, positions in found.items() for at in positions}
+        for name in names:
+            known = noted_as(name)
+            if known in self.noted or len(self.noted) < MAX_NAMES_KEPT:
+                self.noted[known] = taken.get(name, "")
         return IdentifierLayout.of(names, found, key_at)
 
     def _key_at(self, names: Sequence[str], found: Mapping[str, Sequence[int]]) -> int | None:
@@ -297,9 +282,7 @@ class IdentifierColumns(FrozenRecord):
         return at
 
     def role_of(self, name: str) -> str:
-        """Returns the kind or override for a column name, if it is the only column; an empty text if the column is
-        ignored.
-        """
+        """Returns the kind or override of a column that is the only one; an empty text if it is ignored."""
         return next((key for key, positions in self._find((name,)).items() if positions), "")
 
     def knows_any(self, names: Sequence[str]) -> bool:
@@ -355,25 +338,8 @@ class IdentifierColumns(FrozenRecord):
                     self.remarks.append(RowIssue(0, shown_name(name), why_overlooked(name, kind, what)))
                     break
 
-    def notes(self) -> Sequence[RowIssue]:
-        """Returns the warnings about the whole input, and about ignored columns that seem to contain identifiers."""
-        return self.remarks
-
-    def _note(self, names: Sequence[str], found: Mapping[str, Sequence[int]], key_at: int | None) -> None:
-        taken = {} if key_at is None else {names[key_at]: KEY}
-        taken |= {names[at]: key for key, positions in found.items() for at in positions}
-        for name in names:
-            known = noted_as(name)
-            if known in self.noted or len(self.noted) < MAX_NAMES_KEPT:
-                self.noted[known] = taken.get(name, "")
-
     def _require(self, names: Sequence[str], *, found_identifiers: bool, line: int | None = None) -> None:
-        for key, wanted in self.given.items():
-            for each in wanted:
-                if not positions_of((each,), names):
-                    raise InvalidInput(
-                        f"there is no column {quoted(each)} for {key}; there are: {printable_names(names)}"
-                    )
+        self.require_given(names)
         if found_identifiers:
             return
         if any(map(looks_personal, names)):
@@ -394,14 +360,6 @@ class IdentifierColumns(FrozenRecord):
             + (f". If line {line} is data, {_no_header('handle')}" if line else "")
         )
 
-    def read_columns(self) -> Mapping[str, str]:
-        """Returns the columns that are read, and what each is read as."""
-        return read_names(self.noted)
-
-    def ignored_columns(self) -> Sequence[str]:
-        """Returns the names of the ignored columns."""
-        return ignored_names(self.noted)
-
     def of_models(self, items: Sequence[Any]) -> tuple[IdentifierLayout, Sequence[Sequence[Any]]]:
         """Returns the layout and the columns of user models, including kinds that the target does not accept."""
         refuse_models(self.key)
@@ -419,9 +377,7 @@ class IdentifierColumns(FrozenRecord):
         return IdentifierLayout.of(tuple(columns), found, is_of_models=True), tuple(columns.values())
 
     def unbundled(self, bundle: Any) -> Iterator[Any]:
-        """Yields the users of an operation. For an operation without users, yields one empty user, so that every item
-        has an outcome.
-        """
+        """Yields the users of an operation, or one empty user, so that every item has an outcome."""
         params = bundle.params
         overrides = (bundle.operation_type, getattr(params, "effective_at", None), params.expires_at)
         operation_type, effective_at, expires_at = (None if each is UNSET else each for each in overrides)

@@ -44,10 +44,7 @@ class _Placement:
 
 @attrs.frozen
 class Repeated(FrozenRecord):
-    """The rows of a block that repeat or may repeat earlier rows.
-
-    `is_exact` is true if these rows have no new identifier, and all other rows have only new identifiers.
-    """
+    """Rows that may repeat earlier ones. `is_exact`: they have no new identifier, and the others have only new ones."""
 
     indexes: list[int]
     is_exact: bool = False
@@ -65,9 +62,7 @@ class RecentIdentifiers:
         self._young = _Window(IdentifierTable)
         self._old = _Window(IdentifierTable)
         self._forgotten = _Window(IdentifierTable)
-        """Identifiers that have left the window but are in unsettled batches. They make no row a duplicate, but
-        conflicting rows wait for their batches.
-        """
+        """Identifiers of unsettled batches that left the window. They make no duplicate, but conflicts wait."""
         self._shared: _Placement | None = None
         self._only: Action | None = None
         self._differs = False
@@ -104,9 +99,7 @@ class RecentIdentifiers:
         return Repeated(sorted(left or ()), is_exact=known == left)
 
     def carriers(self, row: Row) -> Carriers | None:
-        """Returns the latest batch that contains each identifier of a duplicate row, and marks the identifiers as
-        recent. Returns None if the row is not a duplicate.
-        """
+        """Returns the latest batch with each identifier of a duplicate, which become recent; None for others."""
         found = [self._recent(kind, value) for kind, value in row.identifiers]
         known = [each for each in found if each is not None and each.does(row.action)]
         if len(known) < len(found):
@@ -129,9 +122,7 @@ class RecentIdentifiers:
         return [kept.setdefault(row, row) for row in zip(*columns, strict=True)]
 
     def conflicts(self, row: Row) -> set[Batch]:
-        """Returns the batches that a row must wait for, because they have another operation on one of its identifiers.
-        Some may be settled already.
-        """
+        """Returns the batches, perhaps settled, with another operation on an identifier of the row, which waits."""
         conflicts = set[Batch]()
         for kind, value in row.identifiers:
             for known in (self._recent(kind, value), self._forgotten[kind].get(value)):

@@ -195,9 +195,7 @@ class UploadStage(Generic[C]):
             self._recorder.check_end(self._positions)
 
     async def aclose(self) -> None:
-        """Releases the recent identifiers, which would stay in memory because the run and the stage refer to each
-        other.
-        """
+        """Releases the recent identifiers, which a circle of references would otherwise keep in memory."""
         self._recent = RecentIdentifiers()
 
     def report(self, elapsed_seconds: float) -> UploadReport:
@@ -246,9 +244,7 @@ class UploadStage(Generic[C]):
         return len(block)
 
     async def _follow(self, block: RowBlock, duplicates: Sequence[int], done: int, stop: int) -> int:
-        """Adds the duplicates between the first `done` ones and the row index `stop` to the waiting duplicates. Returns
-        how many of `duplicates` have been added so far.
-        """
+        """Adds duplicates from the index `done` to the row `stop` to the waiting ones. Returns the new `done`."""
         some = duplicates[done : bisect_left(duplicates, stop)]
         if some:
             rows = block.compress(_mask(len(block), some))
@@ -257,7 +253,6 @@ class UploadStage(Generic[C]):
         return done + len(some)
 
     async def _wait_for(self, rows: RowBlock, carriers: Sequence[Carriers]) -> None:
-        """Adds rows to the waiting duplicates once there is room."""
         while len(self._duplicates) + len(rows) > MAX_WAITING_DUPLICATES:
             batch = self._duplicates.first_unsettled
             if batch is None or batch is self._open:  # the open batch is submitted once enough rows repeat it
@@ -281,9 +276,7 @@ class UploadStage(Generic[C]):
                 start += 1
 
     async def _place(self, block: RowBlock, index: int) -> Carriers | None:
-        """Puts a row whose identifiers may be known into a batch. If it is a duplicate, returns the batches that
-        contain its identifiers instead.
-        """
+        """Puts a row into a batch, or returns the batches with its identifiers if it is a duplicate."""
         row = block.row(index)
         if (carriers := self._recent.carriers(row)) is not None:
             self._open.duplicates += 1

@@ -118,9 +118,7 @@ _WORDS: Final = (*NAMES, *("0" * length for length in range(1, _LONGEST_WORD + 1
 
 @functools.cache
 def add_null_words() -> Sequence[str]:
-    """Makes `hash_column` leave placeholder words and digests undecided, so that the normalisers reject them. Returns
-    these words and digests.
-    """
+    """Makes `hash_column` leave placeholders and their digests to the normalisers. Returns these words and digests."""
     words = [word for word in _WORDS if word.isascii() and len(word) <= _LONGEST_WORD]
     found = (*null_digests(), *phone_digests(), *words)
     for word in found:
@@ -129,9 +127,7 @@ def add_null_words() -> Sequence[str]:
 
 
 def trimmed(text: str) -> str:
-    """Returns the text without blanks at its ends, including no-break spaces, zero-width characters
-    and the byte order mark.
-    """
+    """Returns the text without blanks at its ends, no-break and zero-width ones and the byte order mark too."""
     text = text.strip()
     return text if text.isascii() else text.strip(_STRAY)
 
@@ -245,9 +241,7 @@ def phone_number(
 
 
 def partner_user_id(text: str) -> Normalized:
-    """Trims an id of the partner. The id is never hashed or changed in any other way, even if it
-    looks like a digest.
-    """
+    """Trims an id of the partner. The id is never hashed or changed otherwise, even if it looks like a digest."""
     if is_null_word(trimmed(text)):
         raise Unusable(NULL_WORD)
     return partner_user_id_of_model(text)
@@ -402,9 +396,7 @@ def hashed_column(
 
 
 def plain_value(normalize: Normalizer, text: str) -> str | None:
-    """Returns the normalised value of a text, which is empty for a blank text; None if the text has a remark or is
-    unusable.
-    """
+    """Returns the normalised value of a text, empty for a blank one; None for a remark or an unusable text."""
     if not text:
         return ""
     try:

@@ -86,14 +86,10 @@ class Observer(Protocol):
     """Observes the values of a job while they are prepared."""
 
     def saw_columns(self, block: UserBlock, columns: Sequence[Column]) -> None:
-        """Called for each block or part of a block, with its identifier columns. Values that are not plain are None,
-        and `saw_value` is called for each of them.
-        """
+        """Called for each block with its columns; a value is None if it is not plain and `saw_value` follows."""
 
     def saw_value(self, field: str, kind: IdentifierKind, text: str, value: str, remark: str) -> None:
-        """Called for each value that is not plain. If the text cannot be used, `value` is empty and `remark` is the
-        reason.
-        """
+        """Called for each value that is not plain. `value` is empty and `remark` the reason if it is unusable."""
 
 
 class Preparer:
@@ -211,9 +207,7 @@ class Preparer:
     def _actions_of(
         self, block: UserBlock, done: PreparedBlock, skipped: set[int]
     ) -> Sequence[Action | tuple[Problem, ...]] | None:
-        """Returns the action of each row, and rejects rows with invalid overrides; None if all rows have the action of
-        the job.
-        """
+        """Returns the action of each row, and rejects rows with invalid overrides; None if no row has overrides."""
         overrides = overrides_of(block)
         if not any(map(any, overrides)):
             return None
@@ -225,9 +219,7 @@ class Preparer:
         return decided
 
     def _normalize_undecided(self, block: UserBlock, columns: Sequence[Column], done: PreparedBlock) -> None:
-        """Decides the undecided values whose cell is empty or has one text that is normalised without a problem or
-        remark.
-        """
+        """Decides the undecided values whose cell is empty, or one text that is normalised without a remark."""
         for (at, field, kind), (_, values) in zip(block.layout.identifiers, columns, strict=True):
             if undecided := values.undecided():
                 cells = block.columns[at]
@@ -239,7 +231,9 @@ class Preparer:
                 for index, text in zip(undecided, texts, strict=True):
                     if by_country:
                         normalize = self._normalizer(block, index, field, kind)
-                        _note_unknown_country(block, index, field, text, done)
+                        name, country = country_of(block, index, field)
+                        if country and text and "+" not in text and region_of(country) is None:
+                            done.cleaned.append(RowIssue(block.first_number + index, name, UNKNOWN_COUNTRY))
                     values[index] = plain_value(normalize, text) if SEPARATOR not in text else None
                 for position in several:
                     values[undecided[position]] = None
@@ -247,7 +241,6 @@ class Preparer:
                 values[index] = None
 
     def _normalizer(self, block: UserBlock, index: int, field: str, kind: IdentifierKind) -> Normalizer:
-        """Returns the normaliser for the values of a kind in a row."""
         if kind == "phone_number" and block.layout.countries:
             return self._normalizers.in_country(country_of(block, index, field)[1])[kind]
         return (self._of_models if block.layout.is_of_models else self._normalizers)[kind]
@@ -333,13 +326,6 @@ class Preparer:
         )
 
 
-def _note_unknown_country(block: UserBlock, index: int, phone: str, text: str, done: PreparedBlock) -> None:
-    """Adds a warning if a phone number has no plus sign and the country cell of its row names no known country."""
-    name, country = country_of(block, index, phone)
-    if country and text and "+" not in text and region_of(country) is None:
-        done.cleaned.append(RowIssue(block.first_number + index, name, UNKNOWN_COUNTRY))
-
-
 def _misquoted(block: UserBlock, at: int) -> Sequence[int]:
     """Returns the indexes of the rows whose cell in this column has misplaced quotation marks."""
     column = block.layout.positions[at] + 1
@@ -364,7 +350,6 @@ def _row_blocks(
     actions: Action | Sequence[Action | tuple[Problem, ...]],
     skipped: AbstractSet[int],
 ) -> list[RowBlock]:
-    """Returns the rows that are not skipped, in blocks with the same action."""
     numbers: Sequence[int] = range(block.first_number, block.first_number + len(block))
     if skipped:
         kept = bytes([index not in skipped for index in range(len(block))])

@@ -27,9 +27,7 @@ class Recorder:
     packer: Packer
 
     async def take_over(self, batch: Batch) -> None:
-        """Sets `batch.earlier` to the outcomes in the journal if an earlier run confirmed the batch. Raises
-        InvalidInput if the batch differs from the confirmed one.
-        """
+        """Sets `batch.earlier` to confirmed outcomes. Raises InvalidInput if another batch was confirmed."""
         if batch.position > self.opened.last_batch:
             return
         known = await self.journal.recall(batch.position)

@@ -58,9 +58,7 @@ class _Counting:
     last: str | None = None
 
     def why_not_accepted(self, reply: Reply) -> Failure | None:
-        """Returns why the reply is not accepted; None if every user is counted, or if the reply lists refused
-        operations, which the caller handles.
-        """
+        """Returns why the reply is not accepted; None if every user is counted or refused operations are listed."""
         try:
             counts = read_result(self.request.target.route, reply)
         except ApiError:
@@ -85,9 +83,7 @@ class _Counting:
 NO_REASON: Final = "refused by the service without a reason"
 
 OnAccept = Callable[[Sequence[Sequence[int]]], Awaitable[None]]
-"""A callback that takes the row numbers of an accepted request, each sequence ascending. The batch stays in flight
-until the callback returns.
-"""
+"""A callback that takes the ascending row numbers of an accepted request, while the batch is still in flight."""
 
 
 @attrs.define(eq=False, repr=False)
@@ -104,10 +100,7 @@ class BatchSender:
     recorder: Recorder | None = None
 
     async def settle(self, batch: Batch) -> None:
-        """Sends the batch until every row has its outcome.
-
-        Raises the error that stops the job. Rows without an outcome then stay pending.
-        """
+        """Sends the batch until every row has its outcome, or raises the error that stops the job."""
         if batch.earlier is not None:
             await self._take_over(batch, {each.row: each for each in batch.earlier})
             return
@@ -140,9 +133,7 @@ class BatchSender:
         self.counters.resumed += batch.row_count
 
     async def _send_all(self, batch: Batch, request: Request[UploadCounts]) -> None:
-        """Sends the batch, beginning with this request. If the service refuses some rows, sends the others in further
-        requests.
-        """
+        """Sends the batch, beginning with this request. Sends rows in further requests if others are refused."""
         waiting, first, refused = [batch.blocks], [request], list[tuple[Row, RowIssue]]()
         while waiting:
             part = waiting.pop()

@@ -26,9 +26,7 @@ def is_address(text: str) -> bool:
 
 
 def name_of_address(address: str) -> str:
-    """Returns an address without user name, password, query and fragment, for a message. A path is
-    returned unchanged.
-    """
+    """Returns an address without user name, password, query and fragment, for a message; a path unchanged."""
     if not is_address(address):
         return address
     schemes = {each.lower() for each in _find_schemes(address)}

@@ -41,10 +41,7 @@ KEY: Final = "key"
 
 
 def key_position(key: str | int | None, names: Sequence[str], *, is_needed: bool = False) -> int | None:
-    """Returns the position of the key column, or None if there is no such column.
-
-    Raises InvalidInput if several columns have that name, or if `is_needed` and none has it.
-    """
+    """Returns the position of the key column, or None. Raises InvalidInput for several, or none if it `is_needed`."""
     if key is None:
         return None
     found = positions_of((str(key),), names)
@@ -85,11 +82,6 @@ def is_value(text: str) -> bool:
     return len(text) <= MAX_NAME_LENGTH and _is_value(text) is not None
 
 
-def paths_of(given: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    """Returns the column names from a mapping that may be paths into objects."""
-    return tuple(name for names in given.values() for name in names if "." in name)
-
-
 def names_given(names: str | int | Sequence[str | int]) -> tuple[str, ...]:
     """Returns the column names or numbers that a caller gave for a field, as texts."""
     several = (names,) if isinstance(names, str | int) else names
@@ -99,16 +91,6 @@ def names_given(names: str | int | Sequence[str | int]) -> tuple[str, ...]:
 def noted_as(name: str) -> str:
     """Returns a name in the form stored for the report. A name too long for messages is shortened, but stays too long."""
     return name if len(name) <= _LONGEST_SHOWN else name[: _LONGEST_SHOWN + 1]
-
-
-def read_names(noted: Mapping[str, str]) -> Mapping[str, str]:
-    """Returns each column name that is read, with its field, for a report."""
-    return {shown_name(name): taken_for for name, taken_for in noted.items() if taken_for}
-
-
-def ignored_names(noted: Mapping[str, str]) -> tuple[str, ...]:
-    """Returns the names of the columns that are not read, for a report."""
-    return tuple(dict.fromkeys(shown_name(name) for name, taken_for in noted.items() if not taken_for))
 
 
 def shown_name(name: str) -> str:

@@ -120,9 +120,7 @@ class Dialect:
             return rows
 
     def parse_row(self, lines: Iterable[str]) -> tuple[list[str] | None, int]:
-        """Returns the cells of the row that begins on the first of the prepared lines, and its
-        number of lines. The cells are None if the row cannot be parsed.
-        """
+        """Returns the cells of the row that begins on the first line (None if unparsable), and its number of lines."""
         parser = self.parser(lines)
         try:
             return next(parser), parser.line_num
@@ -130,9 +128,7 @@ class Dialect:
             return None, parser.line_num
 
     def cells_of(self, line: str) -> list[str]:
-        """Returns the cells of a line parsed alone. A quotation mark that does not close a cell on this line is an
-        ordinary character.
-        """
+        """Returns the cells of a line parsed alone. A quotation mark that closes no cell is an ordinary character."""
         found = _cell_pattern(self).finditer(line.rstrip("\r\n") + self.delimiter)
         cells = [cell[2].lstrip(" ") if cell[1] is None else cell[1].replace('""', '"') for cell in found]
         return [_ESCAPED.sub(r"\1", cell) for cell in cells] if self.escapes_line_ends else cells
@@ -144,11 +140,7 @@ class Dialect:
         return [line for line in _CONTINUED_LINE.findall("".join(lines)) if line]
 
     def scan(self, text: str) -> ScannedRow:
-        """Returns the cells of a row that the parser refuses, read character by character up to a
-        cell that is too long.
-
-        Text after a closing quotation mark becomes part of its cell.
-        """
+        """Returns the cells of a row that the parser refuses. Text after a closing quotation mark joins its cell."""
         row, cell, state = ScannedRow(), list[str](), "start"
         letters = iter(text.rstrip("\r\n"))
         for letter in letters:
@@ -230,19 +222,14 @@ class Head:
     rows: Sequence[Sequence[str]]
 
     def score(self) -> tuple[bool, int, float, int]:
-        """Returns a score of how well the dialect fits: first by known names, then by rows of equal length, then by
-        columns.
-        """
+        """Returns how well the dialect fits: first by known names, then by rows of equal length, then by columns."""
         width, rows = len(self.rows[0]), [each for each in self.rows[1:] if each]
         even = [len(row) for row in rows].count(width) / len(rows) if rows and width > 1 else 0.0
         return (self.known > 0 and self.index == 0, self.known, even, width)
 
 
 def read_head(lines: Sequence[str], separator: str | None, selection: Selection[Any]) -> Head:
-    """Returns the first lines of a file, parsed with the delimiter that fits them best.
-
-    If no delimiter yields a known name on the first line, searches the lines below it for names.
-    """
+    """Returns the first lines of a file by the delimiter that fits best, with names on the first line or below."""
     text = "".join(lines)[:MAX_CELL_CHARACTERS]  # longer text could have a cell that the parser refuses
     shown = list(StringIO(text, newline=""))
     absent = [*filterfalse(text.__contains__, DELIMITERS)]  # with any of these, each line is one cell
@@ -319,9 +306,7 @@ def sample_with_escapes(file: BufferedReader) -> bytes:
 
 
 def with_escapes(dialect: Dialect, sample: bytes, line: int) -> Dialect:
-    """Returns the dialect with the escapes that give the most rows as many cells as there are
-    names. `line` is the number of the line in the sample that names the columns.
-    """
+    """Returns the dialect with the escapes by which most rows have as many cells as `line` has names."""
     text = sample.decode("utf-8", "surrogateescape")
     lines = list(StringIO(text, newline=""))[line - 1 :]
     if is_cut := len(sample) >= SAMPLE_BYTES:

@@ -147,9 +147,7 @@ def read_items(file: BufferedReader, remarks: list[RowIssue] | None = None) -> I
 
 
 def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[RowIssue]) -> Iterator[bytes]:
-    """Yields the text of a feed without control characters. Control characters that break lines are
-    replaced by a blank.
-    """
+    """Yields the text of a feed without control characters. Those that break lines become blanks."""
     held = b""
     for chunk in chunks:
         text = held + chunk
@@ -192,10 +190,7 @@ def _beginning(file: BufferedReader) -> tuple[bytes, int]:
 
 
 class _Feed:
-    """A parser for one feed, and the items that it has found.
-
-    It resolves namespaces itself, because expat would refuse an undeclared prefix.
-    """
+    """A parser for one feed, and its items. It resolves namespaces, because expat refuses an undeclared prefix."""
 
     def __init__(self, lines_before: int, encoding: str | None) -> None:
         self._parser = parser = expat.ParserCreate(encoding)
@@ -230,12 +225,27 @@ class _Feed:
         try:
             self._parser.Parse(chunk, not chunk)
         except expat.ExpatError as error:
-            raise self._refusal(error) from None
+            index = self._parser.ErrorByteIndex - (self._bytes - len(self._recent))
+            says = _SAYS.get(errors.messages[error.code], _INVALID)
+            is_here = says == _INVALID and 0 <= index < len(self._recent)
+            # In UTF-16 any byte may be half of a character.
+            is_utf16 = 0 in self._begins or self._begins in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+            if is_here and not is_utf16 and self._recent[index] >= 0x80:
+                says = _NOT_IN_ENCODING
+            raise self._at(error.lineno, error.offset, says) from None
         except InvalidInput:
             raise
         except (LookupError, ValueError):  # raised for an encoding that Python does not know
             raise InvalidInput(_ENCODING) from None
-        self._check_bounds()
+        parser = self._parser
+        if self._item_at is not None and self._bytes - self._item_at > MAX_ITEM_BYTES:
+            raise InvalidInput(f"line {self._line}: {_LONG_ITEM}")
+        if self._bytes - max(parser.CurrentByteIndex, 0) > MAX_TAG_BYTES + READ_BYTES:
+            raise self._error(_LONG_TAG)
+        if len(parser.intern) > self._names_seen:
+            self._names_seen = len(parser.intern)
+            if sum(map(len, filter(None, parser.intern))) > MAX_NAMES_LENGTH:
+                raise self._error(_MANY_NAMES)
 
     def take(self) -> list[tuple[Item, int]]:
         """Returns the items that were found since the last call."""
@@ -243,9 +253,7 @@ class _Feed:
         return found
 
     def without_items(self) -> InvalidInput:
-        """Returns the error for a file without items: NoRows for an empty feed, InvalidInput for a
-        file that is not a feed.
-        """
+        """Returns the error for a file without items: NoRows for an empty feed, InvalidInput if it is no feed."""
         is_empty = self._root in _STANDARD_ROOTS or (self._root in _LIST_ROOTS and not self._has_other_elements)
         return NoRows(NO_ITEMS) if is_empty else InvalidInput(NO_FEED)
 
@@ -257,17 +265,6 @@ class _Feed:
         if prefix in self._google_prefixes:
             return self._google, local
         return self._plain, local if prefix == self._root_prefix else name
-
-    def _check_bounds(self) -> None:
-        parser = self._parser
-        if self._item_at is not None and self._bytes - self._item_at > MAX_ITEM_BYTES:
-            raise InvalidInput(f"line {self._line}: {_LONG_ITEM}")
-        if self._bytes - max(parser.CurrentByteIndex, 0) > MAX_TAG_BYTES + READ_BYTES:
-            raise self._error(_LONG_TAG)
-        if len(parser.intern) > self._names_seen:
-            self._names_seen = len(parser.intern)
-            if sum(map(len, filter(None, parser.intern))) > MAX_NAMES_LENGTH:
-                raise self._error(_MANY_NAMES)
 
     def _listen_for_items(self) -> None:
         self._parser.StartElementHandler = self._start_outside
@@ -286,47 +283,38 @@ class _Feed:
                 raise InvalidInput(_WEB_PAGE)
         self._declare(attributes)
         if self._depth in _ITEM_LEVELS and local.lower() in _ITEM_NAMES:
-            self._start_item(attributes)
+            parser = self._parser
+            self._line = parser.CurrentLineNumber + self._lines_before
+            self._item_at = parser.CurrentByteIndex
+            self._add_attributes("", attributes)
+            parser.StartElementHandler = self._start_field
+            parser.EndElementHandler = self._end_field
+            parser.CharacterDataHandler = self._texts.append
         elif self._depth > 1:
             self._has_other_elements = True
 
     def _end_outside(self, name: str) -> None:
         self._depth -= 1
 
-    def _start_item(self, attributes: list[str]) -> None:
-        parser = self._parser
-        self._line = parser.CurrentLineNumber + self._lines_before
-        self._item_at = parser.CurrentByteIndex
-        self._add_attributes("", attributes)
-        parser.StartElementHandler = self._start_field
-        parser.EndElementHandler = self._end_field
-        parser.CharacterDataHandler = self._texts.append
-
     def _start_field(self, name: str, attributes: list[str]) -> None:
         if self._path:
-            self._start_nested()
+            if len(self._path) + self._depth >= MAX_DEPTH:
+                raise self._error(_TOO_DEEP)
+            if self._names[self._path[0]][1] not in _MARKED_UP:
+                self._add_text(*self._place())
         else:
             self._texts.clear()
         self._path.append(name)
         if attributes:
-            self._start_with_attributes(name, attributes)
-
-    def _start_nested(self) -> None:
-        if len(self._path) + self._depth >= MAX_DEPTH:
-            raise self._error(_TOO_DEEP)
-        if self._names[self._path[0]][1] not in _MARKED_UP:
-            self._add_text(*self._place())
-
-    def _start_with_attributes(self, name: str, attributes: list[str]) -> None:
-        self._declare(attributes)
-        given = dict(zip(attributes[::2], attributes[1::2], strict=True))
-        if _is_google(given.get("xmlns", "")):  # .NET declares the namespace on each element
-            self._path[-1] = f"g:{name}"
-        target, key = self._place()
-        if key == "link" and given.get("rel", "alternate") == "alternate" and "href" in given:
-            _add(target, key, given["href"].strip())
-        elif key.partition(".")[0] not in _MARKED_UP:
-            self._add_attributes(key, attributes)
+            self._declare(attributes)
+            given = dict(zip(attributes[::2], attributes[1::2], strict=True))
+            if _is_google(given.get("xmlns", "")):  # .NET declares the namespace on each element
+                self._path[-1] = f"g:{name}"
+            target, key = self._place()
+            if key == "link" and given.get("rel", "alternate") == "alternate" and "href" in given:
+                _add(target, key, given["href"].strip())
+            elif key.partition(".")[0] not in _MARKED_UP:
+                self._add_attributes(key, attributes)
 
     def _end_field(self, name: str) -> None:
         path = self._path
@@ -335,12 +323,9 @@ class _Feed:
         elif not path:
             self._end_item()
         else:
-            self._end_nested()
-
-    def _end_nested(self) -> None:
-        if self._names[self._path[0]][1] not in _MARKED_UP:
-            self._add_text(*self._place())
-        self._path.pop()
+            if self._names[self._path[0]][1] not in _MARKED_UP:
+                self._add_text(*self._place())
+            self._path.pop()
 
     def _place(self) -> tuple[Item, str]:
         """Returns the mapping and the key under which the text of the open element is stored."""
@@ -369,7 +354,14 @@ class _Feed:
         if self._item_at is not None and self._parser.CurrentByteIndex - self._item_at > MAX_ITEM_BYTES:
             raise InvalidInput(f"line {self._line}: {_LONG_ITEM}")
         if self._root == "feed":
-            self._read_as_atom()
+            plain, google = self._plain, self._google
+            if isinstance(name := plain.get("id"), str) and _is_address(name):
+                plain["atom:id"] = plain.pop("id")
+            if "description" not in plain and "description" not in google:
+                for name in ("summary", "content"):
+                    if name in plain:
+                        plain["description"] = plain.pop(name)
+                        break
         self._found.append(({**self._plain, **self._google}, self._line))
         self._plain.clear()
         self._google.clear()
@@ -377,16 +369,6 @@ class _Feed:
         self._depth -= 1
         self._item_at = None
         self._listen_for_items()
-
-    def _read_as_atom(self) -> None:
-        plain, google = self._plain, self._google
-        if isinstance(name := plain.get("id"), str) and _is_address(name):
-            plain["atom:id"] = plain.pop("id")
-        if "description" not in plain and "description" not in google:
-            for name in ("summary", "content"):
-                if name in plain:
-                    plain["description"] = plain.pop(name)
-                    break
 
     def _doctype(self, name: str, system_id: str | None, public_id: str | None, has_declarations: int) -> None:
         if name.lower() == "html":
@@ -399,16 +381,6 @@ class _Feed:
 
     def _at(self, line: int, column: int, says: str) -> InvalidInput:
         return InvalidInput(f"line {line + self._lines_before}, column {column + 1}: {says}")
-
-    def _refusal(self, error: expat.ExpatError) -> InvalidInput:
-        index = self._parser.ErrorByteIndex - (self._bytes - len(self._recent))
-        says = _SAYS.get(errors.messages[error.code], _INVALID)
-        is_here = says == _INVALID and 0 <= index < len(self._recent)
-        # In UTF-16 any byte may be half of a character.
-        is_utf16 = 0 in self._begins or self._begins in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-        if is_here and not is_utf16 and self._recent[index] >= 0x80:
-            says = _NOT_IN_ENCODING
-        return self._at(error.lineno, error.offset, says)
 
 
 class _Names(dict[str, tuple[Item, str]]):

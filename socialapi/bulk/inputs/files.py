@@ -1,7 +1,4 @@
-"""Opens input files, unpacks gzip and Zstandard archives, and chooses the reader for each format.
-
-`FORMATS` lists every format. Add new formats there.
-"""
+"""Opens input files, unpacks archives, and chooses the reader of each format; new formats go into `FORMATS`."""
 
 import bisect
 import codecs
@@ -83,9 +80,7 @@ class _Packed:
 
 
 class _Unpacked(io.RawIOBase):
-    """The content of an archive. If the archive is damaged, returns the content before the damage
-    and then raises InvalidInput.
-    """
+    """The content of an archive. If it is damaged, returns the content before that and then raises InvalidInput."""
 
     def __init__(
         self, stored: BufferedReader, unpack: Callable[[Any], io.BufferedIOBase], *errors: type[Exception]
@@ -190,11 +185,7 @@ class _Given(io.RawIOBase):
 
 
 class _FromUtf16(io.RawIOBase):
-    """UTF-16 text with a byte order mark, converted to UTF-8. Spreadsheets save `Unicode Text` like
-    this.
-
-    An invalid character becomes a byte that is not UTF-8, so that only its cell is unusable.
-    """
+    """UTF-16 text, as spreadsheets save it, in UTF-8. An invalid character becomes a byte that is not UTF-8."""
 
     def __init__(self, file: BufferedReader) -> None:
         self._file = file
@@ -269,7 +260,6 @@ def _open(source: Input, open_file: Open) -> BufferedReader:
 
 
 def _size(stored: BufferedReader) -> int | None:
-    """Returns the size of a regular file or a remote file, or None for others."""
     if isinstance(stored.raw, RemoteFile):
         return stored.raw.size
     try:
@@ -305,9 +295,7 @@ def name_of(source: Input) -> str:
 
 
 def advice_for(source: Input, error: OSError, instead: str) -> str:
-    """Returns the advice `instead` for a message if the file is missing and its name is an e-mail
-    address, or an empty text.
-    """
+    """Returns the advice `instead` if the file is missing and its name is an e-mail address, or an empty text."""
     is_address = "@" in str(_name(source)) and name_of(source) == _NOT_SHOWN
     return f"; {instead}" if instead and is_address and isinstance(error, FileNotFoundError) else ""
 
@@ -445,9 +433,7 @@ class FileReader(_FileReader[L]):
 
 
 def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """Yields the rows of a file in blocks. If the file cannot be read to its end, yields the rows
-    before the error and then raises InvalidInput.
-    """
+    """Yields the rows of a file in blocks. Raises the error of a file that breaks off after the rows before it."""
     head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
     is_utf16 = head.startswith(_UTF16) and not head.startswith(codecs.BOM_UTF32_LE)
     if is_utf16 and not looks_like_xml(head):
@@ -467,9 +453,7 @@ def read_file(file: InputFile, selection: Selection[L]) -> Generator[Block[L], N
 
 
 def _encoding_of(head: bytes) -> str:
-    """Returns the encoding of a text that begins with `head`: the encoding that XML declares, or UTF-8 if most
-    non-ASCII characters are valid UTF-8, or else `unknown-8bit`.
-    """
+    """Returns the encoding that XML declares, or UTF-8 if most non-ASCII text is valid, or else `unknown-8bit`."""
     if looks_like_xml(head) and (declared := _declaration(head[:DECLARATION_BYTES])) is not None:
         return declared[1].decode().lower()
     text = codecs.getincrementaldecoder("utf-8")("surrogateescape").decode(head)
@@ -480,9 +464,7 @@ def _encoding_of(head: bytes) -> str:
 def _compared(
     blocks: Generator[Block[L], None, None], layout: FileLayout, file: InputFile, selection: Selection[L]
 ) -> Generator[Block[L], None, None]:
-    """Yields the blocks of a file. If the file differs from its layout, raises InvalidInput with
-    all differences before the first block.
-    """
+    """Yields the blocks of a file. Raises InvalidInput before the first one if it differs from its layout."""
     found, read_as = selection.files.current, by_name(selection)
     text = file.content.peek(HEAD_BYTES)[:HEAD_BYTES].decode("utf-8", "surrogateescape")
     is_same_format, rows, encoding = found["format"] == layout.format, found.get("rows", ()), found["encoding"]
@@ -518,11 +500,7 @@ def _shown(path: Sequence[str]) -> str:
 
 
 def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
-    """Returns the reader for a file. Skips a UTF-8 byte order mark of a text file, so that its
-    first character comes next.
-
-    Raises NoRows if the file is empty, and InvalidInput if its format is unknown.
-    """
+    """Returns the reader for a file, after its byte order mark. Raises NoRows if empty, InvalidInput if unknown."""
     head = file.content.peek(HEAD_BYTES)[:HEAD_BYTES]
     if head.startswith(PARQUET_MAGIC):
         return _parquet(file)
@@ -630,9 +608,7 @@ class FilesReader(_FileReader[L]):
             raise InvalidInput("the pattern matches only files that the job itself writes")
 
     def file_row_of(self, number: int) -> tuple[str, int] | None:
-        """Returns the name of the file that has the row with this number, and the row's number in
-        that file, or None for a single file. The row must have been read.
-        """
+        """Returns the file that has a row that was read, and its number there; None for a single file."""
         if len(self.paths) < 2 or not self._starts:
             return None
         at = bisect.bisect_right(self._starts, number) - 1

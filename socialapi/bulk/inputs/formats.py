@@ -53,7 +53,21 @@ def open_records(records: Any, selection: Selection[L], network: "Network | None
         from socialapi.bulk.inputs.files import open_files
 
         return open_files(records, selection, network)
-    return _open_items(records, selection)
+    kind = type(records).__name__
+    if isinstance(records, bytes | bytearray | memoryview):
+        raise InvalidInput(
+            f"records of type {kind} are not supported: give the path of a file, or wrap them in io.BytesIO"
+        )
+    is_item = isinstance(records, (*selection.models, *selection.bundles, Mapping))
+    if is_item or keyed_row(type(records)) is not None:
+        raise InvalidInput(f"a single {kind} is not an iterable of {selection.noun}: put it in a list")
+    if isinstance(records, AsyncIterable):
+        return AsyncIterableReader(records, selection)
+    if isinstance(records, Iterable):
+        return IterableReader(records, selection)
+    raise InvalidInput(
+        f"{kind} contains no {selection.noun}: give the path of a file, or an iterable of {selection.items}"
+    )
 
 
 ONLY_FILES: Final = "a layout describes files only: for rows in memory, give the names with columns="
@@ -75,21 +89,3 @@ def check_layout_place(path: str | os.PathLike[str] | None, records: Any) -> Non
         if not are_files(records):
             raise InvalidInput(ONLY_FILES)
         check_place(path)
-
-
-def _open_items(records: Any, selection: Selection[L]) -> Reader[Block[L]]:
-    kind = type(records).__name__
-    if isinstance(records, bytes | bytearray | memoryview):
-        raise InvalidInput(
-            f"records of type {kind} are not supported: give the path of a file, or wrap them in io.BytesIO"
-        )
-    is_item = isinstance(records, (*selection.models, *selection.bundles, Mapping))
-    if is_item or keyed_row(type(records)) is not None:
-        raise InvalidInput(f"a single {kind} is not an iterable of {selection.noun}: put it in a list")
-    if isinstance(records, AsyncIterable):
-        return AsyncIterableReader(records, selection)
-    if isinstance(records, Iterable):
-        return IterableReader(records, selection)
-    raise InvalidInput(
-        f"{kind} contains no {selection.noun}: give the path of a file, or an iterable of {selection.items}"
-    )

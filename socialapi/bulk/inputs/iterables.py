@@ -34,10 +34,7 @@ _MODELS: Final = "socialapi.models."
 
 
 class _ItemReader(Reader[Block[L]], Generic[L]):
-    """Collects items into blocks of rows.
-
-    The state is kept in the object and not in a generator, so that a cancelled step loses nothing.
-    """
+    """Collects items into blocks. The state is in attributes, so that a cancelled step loses nothing."""
 
     def __init__(self, records: object, selection: Selection[L]) -> None:
         self._size = len(records) if isinstance(records, Sized) else None
@@ -80,7 +77,6 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
             self._items.append(item)
 
     def _take_bundled(self) -> None:
-        """Collects items of the current bundle until the block is full."""
         while self._bundle is not None and not self._is_full:
             item = next(self._bundle, _END)
             if item is _END:
@@ -143,7 +139,6 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
             number += len(some)
 
     def _groups_of(self, items: Sequence[Any]) -> Sequence[tuple[Kind, Sequence[Any]]]:
-        """Returns the items in groups of neighbours that are read in the same way."""
         kinds = [self._kinds[each] for each in set(map(type, items))]
         if all(kind == kinds[0] for kind in kinds):
             return [(kinds[0], items)]
@@ -163,9 +158,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         )
 
     def _keyed_blocks(self, kind: KeyedRow, items: Sequence[Any], number: int) -> Iterator[Block[L]]:
-        """Yields blocks of rows with the same names. If a row cannot be read, raises the error after the rows before
-        it.
-        """
+        """Yields blocks of rows with the same names. Raises the error of a row after the rows before it."""
         names, rows = kind.fixed_names or (), list[Sequence[Any]]()
         failure: InvalidInput | None = None
         for item in items:

@@ -24,9 +24,7 @@ READ_BYTES: Final = 131_072
 _MAX_DIGITS: Final = 4_300
 """The most digits of a number that Python converts. A longer number stays a text."""
 _TAIL: Final = 16
-"""An error within this distance of the end of the window may be caused by the end itself, in the middle of a literal or
-an escape.
-"""
+"""An error this close to the end of the window may be caused by the end, within a literal or an escape."""
 
 TOO_LONG: Final = RowProblem(f"is longer than {MAX_OBJECT_BYTES:,} bytes", MAX_OBJECT_BYTES + 1)
 NOT_READABLE: Final = "is nested too deeply"
@@ -122,7 +120,6 @@ def _with_unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _count_names(value: Any) -> int:
-    """Returns the number of names in a value, including the objects nested in it."""
     count, waiting = 0, [value]
     while waiting:
         some = waiting.pop()
@@ -264,7 +261,6 @@ class JsonWindow:
         self._skip("}")
 
     def _name(self) -> str:
-        """Reads the name of a member and the colon after it, and returns the name."""
         name, _ = self._item()
         if not isinstance(name, str):
             raise self._error("the name of a member is expected here")
@@ -298,7 +294,6 @@ class JsonWindow:
         self._at += 1
 
     def _item(self) -> Item:
-        """Returns the next complete value and the number of its first line."""
         self._peek()
         line = self._line
         while True:

@@ -149,15 +149,11 @@ def _find(kind: type) -> KeyedRow | None:
 
 
 def _is_entity(kind: type) -> bool:
-    """Returns whether SQLAlchemy maps the class to a table.
-
-    The fields of an entity include relationships, and reading one queries the database.
-    """
+    """Returns whether SQLAlchemy maps the class to a table; reading a relationship of it queries the database."""
     return hasattr(kind, "__mapper__")
 
 
 def _of_attributes(kind: type, declared: Iterable[str]) -> KeyedRow:
-    """Returns how to read the attributes with these names, except private ones."""
     names = tuple(name for name in declared if not name.startswith("_"))
     if len(names) > 1 and all(map(str.isidentifier, names)):
         read: Callable[[Any], tuple[Any, ...]] = operator.attrgetter(*names)
@@ -196,5 +192,4 @@ def _can_be_read(item: Any, name: str) -> bool:
 
 @functools.lru_cache(maxsize=_KINDS_KEPT)
 def _texts(keys: tuple[Any, ...]) -> tuple[str, ...]:
-    """Returns the keys, with an empty name in place of each key that is not a text."""
     return tuple(key if isinstance(key, str) else "" for key in keys)

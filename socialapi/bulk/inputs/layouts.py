@@ -121,9 +121,7 @@ class FileLayout(FrozenRecord):
         return found
 
     def changes(self, names: Sequence[str], read_as: Callable[[str], str]) -> list[str]:
-        """Returns how the names of a file differ from the layout. `read_as` returns the field of a name without a
-        layout.
-        """
+        """Returns how the names of a file differ from the layout. `read_as` returns the field of a name."""
         if not self.header:
             count, listed = len(names), len(self.columns)
             return [] if count == listed else [f"the number of columns is {count}, not {listed}"]
@@ -136,9 +134,7 @@ class FileLayout(FrozenRecord):
         return [f"{what}: {_listed(which)}" for what, which in found.items() if which]
 
     def explained(self, text: str, changes: Sequence[str], read_as: Callable[[str], str]) -> list[str]:
-        """Returns the differences of a table that begins with this text: where its columns are named, and how its names
-        differ.
-        """
+        """Returns the differences of a table with this beginning: the place of its names, and how they differ."""
         if self.format != "csv":
             return list(changes)
         listed, lines = set(self.columns), _line_ends(text)[:LINES_SEARCHED]
@@ -218,9 +214,7 @@ def _cells(line: str, delimiter: str) -> list[str]:
 
 
 def layout_of(selection: Any, default_region: str | None, phone_format: str) -> FileLayout:
-    """Returns the layout of the files that were read. Raises InvalidInput if they differ, or if the layout would
-    contain data.
-    """
+    """Returns the layout of the files that were read. Raises InvalidInput if they differ or would be named by data."""
     files = selection.files.different()
     if not files:
         raise InvalidInput("no layout is written: the input names no columns")
@@ -279,9 +273,7 @@ def check_place(path: str | os.PathLike[str]) -> None:
 def write_layout_of(
     selection: Any, path: str | os.PathLike[str] | None, default_region: str | None = None, phone_format: str = "auto"
 ) -> None:
-    """Writes the layout of the files that were read (mode 0600), if a path is given. An existing file is kept, and must
-    have the same content.
-    """
+    """Writes the layout of the files (mode 0600) if a path is given. A file that exists must have the same content."""
     if path is None:
         return
     place = Path(path)

@@ -18,9 +18,7 @@ BLANKS: Final = "\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 TYPOGRAPHIC_QUOTES: Final = "\u00ab\u00b4\u00bb\u2018-\u201f\u2039\u203a\u300c-\u300f\u301d-\u301f\uff02\uff07"
 
 MAX_CHARACTERS: Final = 1_000
-"""The length above which a text is returned unchanged, because no identifier is that long even with other characters
-around it.
-"""
+"""The length above which a text is returned unchanged, because no identifier with anything around it is as long."""
 
 # Patterns with large character classes take a millisecond to compile, and only unusual cells need
 # them: each is compiled on first use.
@@ -46,9 +44,7 @@ class Cleaned:
 
 
 Layer = Callable[[str], tuple[str, str]]
-"""A function that removes one kind of characters. It returns the remaining text and a word for the
-removed characters, or the same text if there were none.
-"""
+"""A function that removes one kind of characters. Returns the rest and a word for them, or the text unchanged."""
 
 
 def in_words(removed: tuple[str, ...]) -> str:

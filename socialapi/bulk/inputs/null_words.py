@@ -1,7 +1,4 @@
-"""Lists the placeholders that databases, programs, spreadsheets and people write for a missing value.
-
-Placeholders are never hashed or sent. docs/inputs.md prints the lists.
-"""
+"""Lists the placeholders for a missing value, which are never hashed or sent; docs/inputs.md prints them."""
 
 import functools
 import hashlib
@@ -101,8 +98,7 @@ _PHONES: Final = tuple(
     for number in (f"1{digit * 10}", *(digit * length for length in range(7, 16)))
     for sign in ("", "+")
 )
-"""Phone numbers of one repeated digit, which people type to hide their own, also in the form used in the United States.
-"""
+"""Phone numbers of one repeated digit, which people type to hide their own, also as written in the US."""
 _ADDRESSES: Final = (
     f"{name}@{domain}.{top}"
     for name in (*_OFTEN, "test", "unknown", "undefined", "noemail", "no-email", "nomail")

@@ -113,9 +113,7 @@ def texts_of(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _text_of_bytes(data: bytes) -> str | None:
-    """Returns the text in UTF-8 bytes. Returns 32 bytes that are not printable text as a digest in hexadecimal digits,
-    and None for other bytes.
-    """
+    """Returns the text of UTF-8 bytes, the hexadecimal digits of a digest of 32 bytes, or None for other bytes."""
     try:
         text = data.decode()
     except UnicodeDecodeError:
@@ -126,10 +124,7 @@ def _text_of_bytes(data: bytes) -> str | None:
 
 
 def digits_of(value: Any) -> str:
-    """Returns the digits of a whole number, with its minus sign.
-
-    Raises NoDigits for texts, booleans, fractions, and numbers that may have lost digits.
-    """
+    """Returns the digits of a whole number. Raises NoDigits for others, and where digits may have been lost."""
     if not is_number(value):
         raise NoDigits(NESTED if isinstance(value, Mapping) else NOT_TEXT)
     try:

@@ -55,10 +55,7 @@ Found = tuple[tuple[str, ...], L]
 
 
 class ObjectBlocks(Generic[L]):
-    """Makes blocks of objects with the same keys, and caches the layouts of keys.
-
-    Exports have few sets of keys. Many sets cost time, but not memory.
-    """
+    """Makes blocks of objects with the same keys. Many different sets of keys cost time, but not memory."""
 
     def __init__(self, selection: Selection[L]) -> None:
         self._selection = selection
@@ -81,7 +78,10 @@ class ObjectBlocks(Generic[L]):
             MANY_NAMES if not isinstance(item, RowProblem) and len(item) > MAX_NAMES_PER_OBJECT else item
             for item in objects
         ]
-        keys = _keys_of(objects)
+        # An unreadable row gets the keys of the object before it, or of the first object, so that it does not end
+        # a block.
+        last: Keys = next((tuple(item) for item in objects if not isinstance(item, RowProblem)), ())
+        keys = [last := last if isinstance(item, RowProblem) else tuple(item) for item in objects]
         found = {each: self._layout_or_problem(each) for each in dict.fromkeys(keys)}
         problems = [each for each in found.values() if isinstance(each, RowProblem)]
         if len(problems) == len(found) and first_number == 1:
@@ -109,9 +109,7 @@ class ObjectBlocks(Generic[L]):
     def _block_of_equal(
         self, objects: Sequence[Object], first_number: int, lines: Sequence[int] | None
     ) -> Block[L] | None:
-        """Returns the block if all objects are dictionaries with the same few keys, which is the usual case; None
-        otherwise.
-        """
+        """Returns the block if all objects are dictionaries with the same few keys, as they usually are, or None."""
         if set(map(type, objects)) != {dict}:
             return None
         dictionaries = cast("Sequence[dict[Any, Any]]", objects)
@@ -146,14 +144,6 @@ class ObjectBlocks(Generic[L]):
 
 def _is_text(key: Any) -> bool:
     return isinstance(key, str)
-
-
-def _keys_of(objects: Sequence[Object]) -> list[Keys]:
-    """Returns the keys of each object. An unreadable row gets the keys of the object before it, or of the first object,
-    so that it does not end a block.
-    """
-    last: Keys = next((tuple(item) for item in objects if not isinstance(item, RowProblem)), ())
-    return [last := last if isinstance(item, RowProblem) else tuple(item) for item in objects]
 
 
 def _set_of(found: Found[L] | RowProblem) -> object:
@@ -232,7 +222,6 @@ def _last(path: str) -> str:
 
 
 def _paths_in(item: Any, before: str = "", depth: int = 0) -> Iterator[str]:
-    """Yields the paths of the values in nested objects."""
     for name, value in item.items() if isinstance(item, Mapping) and depth < _MAX_DEPTH else ():
         if isinstance(value, Mapping):
             yield from _paths_in(value, f"{before}{name}.", depth + 1)

@@ -13,12 +13,13 @@ import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence, Sized
 from collections.abc import Set as AbstractSet
 from concurrent.futures import Future
-from itertools import islice
+from itertools import chain, islice
 from types import TracebackType
 from typing import Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar
 
 import attrs
 
+from socialapi.bulk.inputs.columns import names_given, positions_of, printable_names, quoted, shown_name
 from socialapi.bulk.inputs.layouts import FileLayout, FoundFiles, NamesChanged
 from socialapi.errors import InvalidInput
 from socialapi.internal.records import FrozenRecord
@@ -182,9 +183,7 @@ class Block(Generic[L_co]):
         return (self.part(start, start + ROWS_PER_STEP) for start in range(0, self.size, ROWS_PER_STEP))
 
     def location_of(self, index: int, column: int | None = None) -> str:
-        """Returns the location of a row as the beginning of a message, such as `line 5, column 3: `; an empty text if
-        it is unknown.
-        """
+        """Returns the location of a row to begin a message with, such as `line 5, column 3: `; empty if unknown."""
         if self.lines is None:
             return ""
         return f"line {self.lines[index]}: " if column is None else f"line {self.lines[index]}, column {column}: "
@@ -228,9 +227,7 @@ class Selection(Protocol[L_co]):
         """The given names that may be paths into objects, such as `properties.email`."""
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
-        """Returns the objects with the members of nested objects whose meaning is known. Problems in place of objects
-        are returned unchanged.
-        """
+        """Returns the objects with members of nested objects that are known. Problems among them are unchanged."""
 
     @property
     def noun(self) -> str:
@@ -257,10 +254,7 @@ class Selection(Protocol[L_co]):
         """The classes of items that contain any number of rows."""
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> L_co:
-        """Returns the layout of a table whose names are on this line of a file.
-
-        Raises InvalidInput if the table cannot be used.
-        """
+        """Returns the layout of a table with its names on this line. Raises InvalidInput for an unusable one."""
 
     def of_keys(self, names: Sequence[str]) -> L_co:
         """Returns the layout of objects with these keys, even if required ones are missing."""
@@ -278,9 +272,7 @@ class Selection(Protocol[L_co]):
         """Raises InvalidInput if the keys of the first objects show that the input cannot be used."""
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
-        """Examines the first cells of all columns of a file or of its first objects, including columns that are not
-        read.
-        """
+        """Examines the first cells of all columns of a file or its first objects, also of columns not read."""
 
     def of_models(self, items: Sequence[Any]) -> tuple[L_co, Sequence[Sequence[Any]]]:
         """Returns the layout and the columns of items of `models`."""
@@ -290,6 +282,44 @@ class Selection(Protocol[L_co]):
 
     def why_not(self, item: object) -> str:
         """Returns why an item cannot be read as a row, to follow `item 3 ` in a message."""
+
+
+class FoundColumns:
+    """The columns that the user gave, and those that were found, for the selections of all kinds of rows."""
+
+    __slots__ = ()
+    given: Mapping[str, tuple[str, ...]]
+    form: TableForm
+    key: str | int | None
+    noted: dict[str, str]
+    remarks: list[RowIssue]
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """The given names that may be paths into objects."""
+        own = self.given if self.form.layout is None else {name: (name,) for name in self.form.layout.paths}
+        names = chain(*own.values(), names_given("" if self.key is None else self.key))
+        return tuple(name for name in names if "." in name)
+
+    def require_given(self, names: Sequence[str], location: str = "") -> None:
+        """Raises InvalidInput, with the location, if a given column is not among the names."""
+        for field, given in self.given.items():
+            for each in given:
+                if not positions_of((each,), names):
+                    listed = printable_names(names)
+                    raise InvalidInput(f"{location}there is no column {quoted(each)} for {field}; there are: {listed}")
+
+    def notes(self) -> Sequence[RowIssue]:
+        """Returns the warnings about the whole input or one of its columns."""
+        return self.remarks
+
+    def read_columns(self) -> Mapping[str, str]:
+        """Returns the columns that are read, and what each is read as."""
+        return {shown_name(name): taken_for for name, taken_for in self.noted.items() if taken_for}
+
+    def ignored_columns(self) -> Sequence[str]:
+        """Returns the names of the ignored columns."""
+        return tuple(dict.fromkeys(shown_name(name) for name, taken_for in self.noted.items() if not taken_for))
 
 
 L = TypeVar("L", bound=Layout)
@@ -353,21 +383,15 @@ class Reader(abc.ABC, Generic[C]):
         """Excludes the job's output files from the files that patterns match. Files given by name are kept."""
 
     def find(self) -> Sequence[str]:
-        """Returns the files of an input of several files, after asking stores which files match a pattern. Call it in a
-        thread.
-        """
+        """Returns the files of an input of several, after asking stores for matches. Call it in a thread."""
         return self.paths
 
     def version_of(self, address: str) -> FileVersion:
-        """Returns the version in which the job reads the file at an address, after asking its store. Call it in a
-        thread. Raises InvalidInput if there is no such file.
-        """
+        """Returns the version of the file at an address, asked for in a thread. Raises InvalidInput for none."""
         raise NotImplementedError  # only readers of files have addresses
 
     def file_row_of(self, number: int) -> tuple[str, int] | None:
-        """Returns the name of the file that has the row with this number, and the row's number in that file; None for a
-        single file.
-        """
+        """Returns the file that has the row with this number, and its number there; None for a single file."""
         return None
 
     def __aiter__(self) -> Self:
@@ -393,10 +417,7 @@ CUT: Final = ()
 
 
 def in_lists(items: Iterable[T | tuple[()]]) -> Iterator[list[T]]:
-    """Yields the items in lists of at most `ROWS_PER_BLOCK`. `CUT` ends a list early.
-
-    If the iterator raises an error, yields the items before it first.
-    """
+    """Yields lists of at most `ROWS_PER_BLOCK` items, also before an error. `CUT` ends a list early."""
     iterator = iter(items)
     error: Exception | None = None
     while error is None:
@@ -462,9 +483,7 @@ class ThreadedReader(Reader[Block[L]], Generic[L]):
                 self._step = None
 
     async def aclose(self) -> None:
-        """Releases the input without waiting for the thread. If the input is being read, it is released once the system
-        returns.
-        """
+        """Releases the input without waiting for the thread: if it is being read, once the system returns."""
         with self._lock:
             self._closed = True
             if not self._at_work:

@@ -101,10 +101,7 @@ class Store(Protocol):
 
 
 class RemoteFile(io.RawIOBase):
-    """A file at an address. It is read with a single request, or with a request for each range.
-
-    Reading raises InvalidInput if the file changes or ends early.
-    """
+    """A file at an address, read at once or in ranges. Raises InvalidInput if it changes or ends early."""
 
     def __init__(self, store: Store, version: FileVersion) -> None:
         self._store = store
@@ -133,10 +130,7 @@ class RemoteFile(io.RawIOBase):
         return self._in_ranges
 
     def read_ranges(self) -> None:
-        """Makes the file seekable, with a request for each range, if its size is known.
-
-        Raises InvalidInput if a range of another version could not be recognised.
-        """
+        """Makes the file seekable if its size is known. Raises InvalidInput if it has no version to compare."""
         if self.version.etag is None and self.version.changed_at is None:
             raise InvalidInput(
                 "its server sends neither an ETag nor the time of its last change, without which Parquet cannot be read in "
@@ -217,10 +211,7 @@ class Stores:
         self._file_systems: dict[str, Any] = {}
 
     def open(self, address: str, version: FileVersion | None = None) -> RemoteFile:
-        """Opens the given version of the file at an address, or its current version.
-
-        Raises InvalidInput if there is no such file, or its store cannot be reached.
-        """
+        """Opens a version of the file at an address. Raises InvalidInput if it is missing or out of reach."""
         store = _explained(lambda: self._store(address))
         try:
             return RemoteFile(store, version or _explained(store.version))
@@ -229,9 +220,7 @@ class Stores:
             raise
 
     def addresses_of(self, pattern: str) -> dict[str, FileVersion]:
-        """Returns the address and the version of each file that matches a pattern, sorted by address. A
-        pattern that is the address of a file matches only that file.
-        """
+        """Returns the address and version of each file that matches, sorted. An address matches its own file."""
         scheme = _supported_scheme_of(pattern)
 
         def find() -> dict[str, FileVersion]:
@@ -284,7 +273,6 @@ def _fsspec() -> Any:
 
 
 def _range_of(start: int, stop: int | None) -> str | None:
-    """Returns the Range header of a part of a file; None for the whole file."""
     return f"bytes={start}-{'' if stop is None else stop - 1}" if start or stop is not None else None
 
 
@@ -324,7 +312,6 @@ def _explained(work: Callable[[], T], *, is_repeatable: bool = True) -> T:
 
 
 def _failure_of(problem: Exception) -> Failure:
-    """Returns whether the same request may succeed later."""
     if isinstance(problem, _Unavailable):
         return problem.failure
     transient = (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, TimeoutError)
@@ -528,7 +515,6 @@ class _File:
 
 
 def _version_in(info: Mapping[str, Any]) -> FileVersion:
-    """Returns the version of a file from the details that fsspec reports."""
     etag = next((str(info[name]) for name in _ETAGS if info.get(name)), None)
     changed_at = next((str(info[name]) for name in _TIMES if info.get(name)), None)
     return FileVersion(info.get("size"), etag, None if etag else changed_at)

@@ -71,10 +71,7 @@ class Outcome(FrozenRecord):
 
 @attrs.frozen
 class RecordedBatch(FrozenRecord):
-    """A batch that was sent or is about to be: its first and last row, their number, and a digest.
-
-    `outcomes` are the confirmed outcomes other than `accepted`.
-    """
+    """A batch: its first and last row, their number, a digest, and the outcomes other than `accepted`."""
 
     number: int
     first_row: int
@@ -137,11 +134,7 @@ class Journal(Protocol):
         """Returns the highest row that has an outcome or is in a recorded batch; 0 if there is none."""
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
-        """Records that the run is over, with the counts of its report.
-
-        A job that an earlier run finished stays finished, with its counts, if this run began and
-        noted nothing.
-        """
+        """Records that the run is over, with its counts. A finished job stays so if this run noted nothing."""
 
     async def aclose(self) -> None:
         """Closes the journal. Idempotent."""
@@ -164,9 +157,7 @@ def refuse_other(journal: str, then: JobIdentity, now: JobIdentity) -> None:
 
 
 def impersonal(name: str) -> str:
-    """Returns a name given by the user in a form for journals: a digest if the name may be a value,
-    otherwise unchanged.
-    """
+    """Returns a name given by the user in a form for journals: a digest if the name may be a value."""
     if not looks_personal(name):
         return name
     return f"digest {hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"

@@ -55,11 +55,7 @@ class JournalView:
 
 
 def look(path: str | os.PathLike[str]) -> JournalView | None:
-    """Returns the content of the journal; None while a job uses it.
-
-    Raises ConfigurationError if there is no such file, or it is damaged or not a journal. Changes
-    nothing in it.
-    """
+    """Returns the content of the journal; None while a job uses it. Raises ConfigurationError for another file."""
     return _read(Path(path), lambda connection: _view(Path(path), connection))
 
 

@@ -192,7 +192,6 @@ def _put_job(connection: sqlite3.Connection, job: JobLine) -> None:
 
 
 def _go_on(connection: sqlite3.Connection) -> None:
-    """Marks the job as unfinished."""
     job = _job(connection)
     if job.state != RUNNING:
         _put_job(connection, attrs.evolve(job, state=RUNNING))

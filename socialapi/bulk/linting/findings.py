@@ -1,14 +1,22 @@
 """The findings of a lint, and the placeholder values that it recognises, plain and hashed."""
 
 import hashlib
+import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, Literal, Protocol, TypeVar
 
+from socialapi.bulk.inputs.formats import Records, check_layout_place, open_records
+from socialapi.bulk.inputs.layouts import write_layout_of
 from socialapi.bulk.inputs.null_words import NULL_WORDS, is_null_word
+from socialapi.bulk.inputs.reader import NoRows
+from socialapi.bulk.job import JobOptions
+from socialapi.errors import InvalidInput
+from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import IdentifierKind
 from socialapi.reports import MAY_BE_FOREIGN, ColumnLint, Finding, KindLint, LintReport, Risk, RowIssue
+from socialapi.session.network import Network
 
 Known = Literal["nothing", "placeholder", "twice"]
 
@@ -59,9 +67,7 @@ WELL_KNOWN: Final = frozenset(_DIGESTS)
 
 
 def known_as(kind: IdentifierKind, digest: str) -> Known | None:
-    """Returns whether a digest is the digest of an empty text, of a placeholder, or of one of their digests; None
-    otherwise.
-    """
+    """Returns whether a digest is of an empty text, of a placeholder, or of one of their digests, or None."""
     known = _DIGESTS.get(digest)
     return _PHONE_DIGESTS.get(digest) if known is None and kind == "phone_number" else known
 
@@ -75,6 +81,53 @@ def is_placeholder(kind: IdentifierKind, text: str) -> bool:
         and len(text) < _LONGEST_PHONE
         and (_ONE_DIGIT(text) is not None or _COUNTED(text) is not None)
     )
+
+
+S_contra = TypeVar("S_contra", contravariant=True)
+
+
+class RowCounter(Protocol[S_contra]):
+    """Counts the rows of an input."""
+
+    rows: int
+
+    def take(self, step: S_contra, /) -> None:
+        """Counts some rows."""
+
+    def report(self, broken_off: str | None = None) -> LintReport:
+        """Returns the report of the lint."""
+
+
+async def linted(
+    linter: RowCounter[S_contra],
+    steps: Callable[[Any], Iterable[S_contra]],
+    reading: tuple[Records, Any, JobOptions, Network | None],
+    *,
+    sample: int | None,
+    write_layout: str | os.PathLike[str] | None,
+    allow_empty: bool,
+) -> LintReport:
+    """Returns the report on the rows, or the first `sample` of them, that a job with these options would read."""
+    records, selection, options, network = reading
+    check_layout_place(write_layout, records)
+    try:
+        async with open_records(records, selection, network) as reader:
+            reader.leave_out([*options.own_files, *([] if write_layout is None else [write_layout])])
+            async for block in reader:
+                for step in steps(block if sample is None else block.part(0, sample - linter.rows)):
+                    linter.take(step)
+                    await yield_if_due()
+                if linter.rows == sample:
+                    break
+        if not (linter.rows or allow_empty):
+            raise NoRows(reader.why_empty or "the input has no rows")
+    except InvalidInput as error:
+        if not linter.rows:
+            raise
+        return linter.report(str(error))
+    written = {name: getattr(options, name) for name in ("default_region", "phone_format") if hasattr(options, name)}
+    write_layout_of(selection, write_layout, **written)
+    return linter.report()
 
 
 _MUCH: Final = 0.25

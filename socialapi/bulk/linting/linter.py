@@ -18,10 +18,8 @@ from socialapi.bulk.audiences.normalize import trimmed
 from socialapi.bulk.audiences.phone_numbers import NO_REGION
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT, OVERRIDES, shown_name
-from socialapi.bulk.inputs.formats import Records, check_layout_place, open_records
-from socialapi.bulk.inputs.layouts import write_layout_of
+from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.inputs.numbers import texts_of
-from socialapi.bulk.inputs.reader import NoRows, Reader
 from socialapi.bulk.linting.findings import (
     WELL_KNOWN,
     WORDS,
@@ -29,11 +27,10 @@ from socialapi.bulk.linting.findings import (
     findings_of,
     is_placeholder,
     known_as,
+    linted,
     remarks_of,
 )
-from socialapi.bulk.rows import Column, RowBlock
-from socialapi.errors import InvalidInput
-from socialapi.internal.fairness import yield_if_due
+from socialapi.bulk.rows import Column
 from socialapi.models.audiences import IDENTIFIER_KINDS, NO_IDENTIFIER, IdentifierKind
 from socialapi.models.validation import Faults, invalid
 from socialapi.reports import (
@@ -90,31 +87,11 @@ async def lint_records(
             allow_effective=takes_effective_at,
         )
     faults.refuse()
-    check_layout_place(write_layout, records)
     linter = preparer.observer = Linter(selection, has_region=options.default_region is not None)
-    try:
-        async with open_records(records, selection, network) as reader:
-            reader.leave_out([*options.own_files, *([] if write_layout is None else [write_layout])])
-            await _look_at(reader, preparer, linter, sample)
-        if not (linter.rows or allow_empty):
-            raise NoRows(reader.why_empty or "the input has no rows")
-    except InvalidInput as error:
-        if not linter.rows:
-            raise
-        return linter.report(str(error))
-    write_layout_of(selection, write_layout, options.default_region, options.phone_format)
-    return linter.report()
-
-
-async def _look_at(reader: Reader[UserBlock], preparer: Preparer, linter: "Linter", sample: int | None) -> None:
-    """Prepares the rows, or the first `sample` of them, as an upload does."""
-    async for block in reader:
-        some = block if sample is None else block.part(0, sample - linter.rows)
-        for prepared in preparer.prepare(some):
-            linter.take(prepared)
-            await yield_if_due()
-        if linter.rows == sample:
-            break
+    source = records, selection, options, network
+    return await linted(
+        linter, preparer.prepare, source, sample=sample, write_layout=write_layout, allow_empty=allow_empty
+    )
 
 
 @attrs.define
@@ -172,7 +149,18 @@ class Linter:
                 for gap in values.gaps():
                     identifiers[gap] -= 1
             self._rows_with_several += sum(count > 1 for count in identifiers)
-            self._count_duplicates(block)
+            if self._recent.contradicts(block.action):
+                self._recent.begin_to_differ()
+            start = 0
+            for index in self._recent.repeated(block).indexes:
+                self._recent.place_new(block.part(start, index), self._batch)
+                row, start = block.row(index), index + 1
+                if self._recent.carriers(row) is None:
+                    self._recent.place(row, self._batch)
+                else:
+                    self._duplicates += 1
+            self._recent.place_new(block.part(start, len(block)), self._batch)
+            self._recent.turn()
 
     def _reject(self, issue: RowIssue) -> None:
         fields = issue.field.split(", ")
@@ -183,21 +171,6 @@ class Linter:
         self._unusable_rows += 1
         if not issue.field and issue.reason != NO_IDENTIFIER:
             count_reason(self._broken_rows, issue.reason)
-
-    def _count_duplicates(self, block: RowBlock) -> None:
-        """Counts duplicates as an upload does, with a window of the same size."""
-        if self._recent.contradicts(block.action):
-            self._recent.begin_to_differ()
-        start = 0
-        for index in self._recent.repeated(block).indexes:
-            self._recent.place_new(block.part(start, index), self._batch)
-            row, start = block.row(index), index + 1
-            if self._recent.carriers(row) is None:
-                self._recent.place(row, self._batch)
-            else:
-                self._duplicates += 1
-        self._recent.place_new(block.part(start, len(block)), self._batch)
-        self._recent.turn()
 
     def saw_columns(self, block: UserBlock, columns: Sequence[Column]) -> None:
         """Counts the plain values of a block, and examines unusual ones."""

@@ -4,23 +4,18 @@ import datetime
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Final
 
 import attrs
 
 from socialapi.bulk.inputs.columns import ColumnMapping, shown_name
-from socialapi.bulk.inputs.formats import Records, check_layout_place, open_records
-from socialapi.bulk.inputs.layouts import write_layout_of
-from socialapi.bulk.inputs.reader import NoRows
-from socialapi.bulk.linting.duplicates import DuplicateCounter
-from socialapi.bulk.linting.findings import count_reason, remarks_of
+from socialapi.bulk.inputs.formats import Records
+from socialapi.bulk.linting.findings import count_reason, linted, remarks_of
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.feed import Constants, ProductColumns
 from socialapi.bulk.products.job import UpsertOptions, broken_fields
 from socialapi.bulk.products.rows import ProductRow
-from socialapi.errors import InvalidInput
-from socialapi.internal.fairness import yield_if_due
 from socialapi.models.products import Product
 from socialapi.models.validation import Faults, invalid
 from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT, ColumnLint, Finding, KindLint, LintReport, Risk
@@ -30,6 +25,7 @@ _HTML_TAG: Final = re.compile(r"<[a-zA-Z/!][^<>]*>").search
 _MANY: Final = 0.1
 _SOME: Final = 0.01
 HAS_TAGS: Final = "HTML tags, of which the service warns"
+MAX_KEPT: Final = 200_000
 
 
 async def lint_products(
@@ -59,26 +55,49 @@ async def lint_products(
         options = options.laid_out(ProductColumns.of(None))
         selection = ProductColumns.of(options.columns, options.form, constants)
     faults.refuse()
-    check_layout_place(write_layout, products)
     linter = ProductLinter(selection, now or datetime.datetime.now(datetime.UTC))
-    try:
-        async with open_records(products, selection, network) as reader:
-            reader.leave_out([*options.own_files, *([] if write_layout is None else [write_layout])])
-            async for block in reader:
-                some = block if sample is None else block.part(0, sample - linter.rows)
-                for step in some.steps():
-                    linter.take(product_rows(step))
-                    await yield_if_due()
-                if linter.rows == sample:
-                    break
-        if not (linter.rows or allow_empty):
-            raise NoRows(reader.why_empty or "the input has no rows")
-    except InvalidInput as error:
-        if not linter.rows:
-            raise
-        return linter.report(str(error))
-    write_layout_of(selection, write_layout)
-    return linter.report()
+    return await linted(
+        linter,
+        lambda block: map(product_rows, block.steps()),
+        (products, selection, options, network),
+        sample=sample,
+        write_layout=write_layout,
+        allow_empty=allow_empty,
+    )
+
+
+class DuplicateCounter:
+    """Counts duplicate rows: exactly up to `most` distinct rows, and approximately beyond that.
+
+    The estimate counts the duplicates of a sample, the rows whose hash ends in a number of zero bits, and scales the
+    count up. The sample shrinks as rows are added. This is accurate for few and for many duplicates, unlike an
+    estimate of the number of distinct rows.
+    """
+
+    def __init__(self, most: int = MAX_KEPT) -> None:
+        self._most = most
+        self._repeats: dict[int, int] = {}
+        self._mask = 0
+
+    def add(self, row: Hashable) -> None:
+        """Adds one more row."""
+        key = hash(row)
+        if key & self._mask:
+            return
+        self._repeats[key] = self._repeats.get(key, -1) + 1
+        while len(self._repeats) > self._most:
+            self._mask = 2 * self._mask + 1
+            self._repeats = {key: count for key, count in self._repeats.items() if not key & self._mask}
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every row was compared."""
+        return not self._mask
+
+    @property
+    def duplicates(self) -> int:
+        """The number of rows that repeat an earlier one."""
+        return sum(self._repeats.values()) * (self._mask + 1)
 
 
 @attrs.define

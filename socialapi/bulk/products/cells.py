@@ -61,11 +61,7 @@ _NUMBERS: Final = frozenset({float, Decimal})
 
 
 def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
-    """Returns the products of a block. A product that cannot be used has a `problem`.
-
-    Cells are read a column at a time, because most are plain texts. All other cells are read one by
-    one.
-    """
+    """Returns the products of a block, unusable ones with a `problem`. Plain cells are read a column at a time."""
     reading = _Reading(block)
     for column in block.layout.columns:
         reading.take(column)
@@ -240,7 +236,6 @@ class _Reading:
         return texts[0]
 
     def _of_text(self, index: int, field: str, text: str, currency: str | None) -> tuple[Any, str | None]:
-        """Returns the value of a text for a field, and the problem with it or None."""
         reading = read_text(field, text, currency)
         for warning in reading.warnings:
             self._warn(index, field, warning)
@@ -254,9 +249,7 @@ class _Reading:
 
 
 def _of_object(field: str, given: Mapping[Any, Any] | Sequence[Any]) -> tuple[Any, str | None]:
-    """Returns the price or the sale dates in an object, and None. For other objects and for arrays,
-    returns them unchanged, with the problem.
-    """
+    """Returns the price or sale dates in an object, and None; anything else unchanged, with the problem."""
     if isinstance(given, Mapping):
         found = price_of(given) if field in PRICES else interval_of(given) if field == SALE_DATES else None
         if found is not None:
@@ -304,7 +297,6 @@ def _plain(field: str, cells: Sequence[Any], currencies: Sequence[Any] | None) -
 
 
 def _texts(field: str, cells: Sequence[Any]) -> _Column:
-    """Reads the cells of a field whose values are texts."""
     unusual = set[int]()
     if set(map(type, cells)) != {str}:
         found = [_text_of(field, cell) for cell in cells]
@@ -432,9 +424,7 @@ def _differ(one: Any, other: Any) -> bool:
 
 
 def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
-    """Returns the value of a number for a field, and the problem with it or None. For identifiers
-    and texts, the value is its digits.
-    """
+    """Returns the value of a number (its digits for identifiers and texts), and the problem with it or None."""
     if field == "inventory" and isinstance(value, int):
         return value, None
     try:

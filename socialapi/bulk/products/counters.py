@@ -22,9 +22,7 @@ Refused = tuple[ProductRow, str, str]
 
 @attrs.define(eq=False, repr=False)
 class ProductCounters(RowCounters):
-    """The counts of a load's products. Accepted products are created, updated, unchanged or
-    skipped; skipped products were not sent.
-    """
+    """The counts of a load's products. Skipped products, which were not sent, count as accepted, too."""
 
     OUTCOMES: ClassVar[tuple[str, ...]] = ("created", "updated", "unchanged", "skipped", "rejected")
 
@@ -46,11 +44,7 @@ class ProductCounters(RowCounters):
     selection: ProductColumns = attrs.field(factory=ProductColumns)
 
     def columns(self) -> Sequence[str]:
-        """Returns the columns of the feed, so that rejected rows can be corrected and loaded again.
-
-        If there are several files, which may have different columns, returns the fields of a
-        product.
-        """
+        """Returns the columns of the feed, so that rejected rows can be loaded again; of several files, the fields."""
         return self.selection.table_names if self.file_row_of(1) is None else (*FILE_COLUMNS, *FIELDS)
 
     def took(self, status: str, rows: Sequence[ProductRow]) -> None:

@@ -11,22 +11,18 @@ from socialapi.bulk.inputs.columns import (
     KEY,
     MAX_NAMES_KEPT,
     ColumnMapping,
-    ignored_names,
     key_position,
     looks_personal,
     names_given,
     noted_as,
-    paths_of,
     positions_of,
-    printable_names,
     quoted,
-    read_names,
     refuse_models,
     shown_name,
     with_article,
 )
 from socialapi.bulk.inputs.layouts import FoundFiles
-from socialapi.bulk.inputs.reader import ANY_FORM, TableForm, note_names
+from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, TableForm, note_names
 from socialapi.bulk.products.merchant_values import (
     PRICES,
     comparable,
@@ -98,7 +94,7 @@ class ProductLayout(FrozenRecord):
 
 
 @attrs.define(eq=False)
-class ProductColumns:
+class ProductColumns(FoundColumns):
     """The columns to look for in a feed: columns with the name of a field, and columns that the
     user gave for a field.
 
@@ -161,12 +157,6 @@ class ProductColumns:
         faults.refuse()
         return cls(given, form, constants=found, key=key)
 
-    @property
-    def paths(self) -> Sequence[str]:
-        """The given names that may be paths into objects."""
-        own = self.given if self.form.layout is None else {name: (name,) for name in self.form.layout.paths}
-        return paths_of({**own, KEY: names_given("" if self.key is None else self.key)})
-
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
         """Returns objects of Google's Merchant API with their attributes as members."""
         if not any("offerId" in item for item in objects if isinstance(item, Mapping)):
@@ -174,12 +164,10 @@ class ProductColumns:
         return [_with_attributes(item) if isinstance(item, Mapping) else item for item in objects]
 
     def of_table(self, names: Sequence[str], line: int | None = None) -> ProductLayout:
-        """Returns the layout of a table. Raises InvalidInput, with the line, if a required or given
-        column is missing.
-        """
+        """Returns the layout of a table. Raises InvalidInput if a required or given column is missing."""
         location = "" if line is None else f"line {line}: "
         note_names(self, names)
-        self._require_given(names, location)
+        self.require_given(names, location)
         key_position(self.key, names, is_needed=True)
         fields = self._fields_of(names)
         self._refuse_same(names, fields, location)
@@ -210,27 +198,13 @@ class ProductColumns:
         return any(self._find(names))
 
     def check_keys(self, names: Collection[str]) -> None:
-        """Raises InvalidInput if a given column is not among the names. Missing fields are reported
-        for each product later.
-        """
+        """Raises InvalidInput if a given column is missing. Missing fields are reported for each product later."""
         note_names(self, names)
-        self._require_given(tuple(names), "")
+        self.require_given(tuple(names))
         key_position(self.key, tuple(names), is_needed=True)
 
     def look_at(self, columns: Iterable[tuple[str, Sequence[Any]]]) -> None:
         """Does nothing: values do not show which field they belong to."""
-
-    def notes(self) -> Sequence[RowIssue]:
-        """Returns the warnings about the input as a whole."""
-        return self.remarks
-
-    def read_columns(self) -> Mapping[str, str]:
-        """Returns the columns that are read, and the field of each."""
-        return read_names(self.noted)
-
-    def ignored_columns(self) -> Sequence[str]:
-        """Returns the names of the ignored columns."""
-        return ignored_names(self.noted)
 
     def of_models(self, items: Sequence[Any]) -> tuple[ProductLayout, Sequence[Sequence[Any]]]:
         """Returns the layout and columns of products."""
@@ -276,17 +250,8 @@ class ProductColumns:
             for name, field in zip(names, fields, strict=True)
         ]
 
-    def _require_given(self, names: Sequence[str], location: str) -> None:
-        for field, given in self.given.items():
-            for each in given:
-                if not positions_of((each,), names):
-                    listed = printable_names(names)
-                    raise InvalidInput(f"{location}there is no column {quoted(each)} for {field}; there are: {listed}")
-
     def _refuse_same(self, names: Sequence[str], fields: Sequence[str | None], location: str) -> None:
-        """Raises InvalidInput if two columns have the name of the same field. Several synonyms are
-        allowed, because a row may use any of them.
-        """
+        """Raises InvalidInput if two columns have the name of a field. Synonyms may repeat, one for each row."""
         first: dict[str, int] = {}
         for at, (name, field) in enumerate(zip(names, fields, strict=True)):
             if field is None or field in (IMAGES, _CURRENCY) or comparable(name) != comparable(field):
@@ -296,7 +261,6 @@ class ProductColumns:
             first[field] = at
 
     def _defaults(self) -> dict[str, Any]:
-        """Returns the constants in the form of a layout."""
         constants = tuple((field, value) for field, value in self.constants.items() if field != _CURRENCY)
         return {"constants": constants, "default_currency": self.constants.get(_CURRENCY)}
 
@@ -353,9 +317,7 @@ def _constant(field: str, value: str | int) -> str | int:
 
 
 def _hint(missing: Sequence[str], names: Sequence[str], fields: Sequence[str | None]) -> str:
-    """Returns a hint about missing fields: ignored columns that may be meant for them, and how to
-    name the right column.
-    """
+    """Returns a hint about missing fields: which ignored columns may be meant, and how to name the right one."""
     # Only the first names are compared, because the search would take minutes for a wide table.
     unread = [name for name, field in zip(names[:_NAMES_COMPARED], fields, strict=False) if field is None]
     few = [shown_name(name) for name in unread if not looks_personal(name)]

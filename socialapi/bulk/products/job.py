@@ -12,7 +12,7 @@ from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records, open_records
 from socialapi.bulk.inputs.reader import Block, Reader
 from socialapi.bulk.job import JobDescription, JobOptions, JobRun, bulk_options, prepare_input, run_job, same_files
-from socialapi.bulk.journals.journal import Outcome, Setting, columns_setting
+from socialapi.bulk.journals.journal import Outcome, columns_setting
 from socialapi.bulk.products.batcher import ProductBatcher, RepeatedIds, WaitingProducts
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.counters import ProductCounters, Refused
@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 
 
 def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, str]]:
-    """Returns each field that breaks a rule, with the reason but without the location; an empty
-    list for a valid product.
-    """
+    """Returns each field that breaks a rule, with the reason but without the location; none for a valid product."""
     found = list[tuple[str, str]]()
     if row.problem is not None:
         field, reason = row.problem
@@ -51,9 +49,7 @@ def broken_fields(row: ProductRow, now: datetime.datetime) -> list[tuple[str, st
 
 
 def judge(row: ProductRow, now: datetime.datetime) -> tuple[str, str] | None:
-    """Returns the fields that break rules and the reasons; None for a valid product. Sets the JSON
-    of a valid product.
-    """
+    """Returns the fields that break rules, and the reasons. For a valid product, sets its JSON; returns None."""
     if row.problem is not None:
         return row.problem
     if broken := _broken_rules(row, now):
@@ -191,7 +187,14 @@ class ProductStage:
         if not self._run.is_reading and (warning := self._repeated_ids.warning()) is not None:
             self._counters.warn([warning])
         if self._waiting is not None:
-            await self._add_waiting(self._waiting)
+            waiting, self._waiting = self._waiting, None
+            try:
+                self._run.judge_rejects(at_end=True)
+                while not self._is_stopped() and (rows := await waiting.take()):
+                    await self._add_changed(rows)
+                    await yield_if_due()
+            finally:
+                await waiting.aclose()
         await self._batcher.flush()
 
     async def settle(self, batch: ProductBatch) -> None:
@@ -288,17 +291,6 @@ class ProductStage:
         self._counters.skip(skipped)
         return changed
 
-    async def _add_waiting(self, waiting: WaitingProducts) -> None:
-        """Puts the waiting products into batches once all rows are read, unless too many rows were rejected."""
-        self._waiting = None
-        try:
-            self._run.judge_rejects(at_end=True)
-            while not self._is_stopped() and (rows := await waiting.take()):
-                await self._add_changed(rows)
-                await yield_if_due()
-        finally:
-            await waiting.aclose()
-
     async def _submit(self, batch: ProductBatch) -> None:
         if not self._options.dry_run:
             await self._dispatcher.submit(batch)
@@ -308,9 +300,7 @@ class ProductStage:
         batch.release()
 
     async def _delete(self, vanished: "VanishedProducts", gone: int, new: int) -> None:
-        """Deletes vanished products, but only once in all runs of a job, because a later run would also delete products
-        that another load has added since.
-        """
+        """Deletes vanished products, once in all runs of a job, because other loads may have added some since."""
         journal = self._load_journal
         if journal is not None and await journal.has_deleted():
             return
@@ -346,6 +336,12 @@ class UpsertJob:
             selection=selection,
             compares=options.digests is not None,
         )
+        # Columns are included only if they are given, because earlier versions did not record them.
+        digests = None if options.digests is None else str(Path(options.digests).absolute())
+        columns = {"columns": columns_setting(options.columns)} if options.columns else {}
+        constants = (
+            {"constants": json_bytes(dict(sorted(options.constants.items()))).decode()} if options.constants else {}
+        )
         self._description = JobDescription(
             noun="load",
             kind="catalog load",
@@ -354,7 +350,7 @@ class UpsertJob:
             source=products,
             # The options for deletion are not included. They apply only after the load, so they may
             # change when a stopped job is resumed.
-            settings=_settings(options),
+            settings={"digests": digests, **columns, **constants, **options.form_settings},
             judges_whole_input=options.judges_whole_input,
         )
         prepare_input(session, self.reader, self._description, options)
@@ -366,16 +362,6 @@ class UpsertJob:
     def run(self) -> Coroutine[Any, Any, UpsertReport]:
         """Returns a coroutine that runs the load and returns its report, as `run_job` does."""
         return run_job(self.reader, self.stage, self.counters, self._description, self._options, self._session)
-
-
-def _settings(options: UpsertOptions) -> Mapping[str, Setting]:
-    """Returns the settings that change what is sent, for the journal. Columns are included only if
-    they are given, because earlier versions did not record them.
-    """
-    digests = None if options.digests is None else str(Path(options.digests).absolute())
-    columns = {"columns": columns_setting(options.columns)} if options.columns else {}
-    constants = {"constants": json_bytes(dict(sorted(options.constants.items()))).decode()} if options.constants else {}
-    return {"digests": digests, **columns, **constants, **options.form_settings}
 
 
 def _digests(options: UpsertOptions, catalog_id: str) -> "Digests | None":

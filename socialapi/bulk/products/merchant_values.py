@@ -199,9 +199,7 @@ def unchanged_tests(field: str) -> tuple[Test, ...]:
 
 
 def with_currency(price: str, currency: str) -> str:
-    """Returns a price with its currency. If the price has another currency already, it gets both,
-    so that it is rejected.
-    """
+    """Returns a price with its currency. If it has another one already, it gets both, so that it is rejected."""
     code, own = known_currency(currency), understood("price", price)
     if code is None or own.endswith(f" {code}"):
         return own
@@ -281,9 +279,7 @@ _MOST_NOISE: Final = Decimal("0.000001")
 
 
 def without_noise(price: str) -> str | None:
-    """Returns a price rounded to the decimals of its currency; None if rounding would change it by
-    more than floating-point noise.
-    """
+    """Returns a price rounded to the decimals of its currency; None if it has more than floating-point noise."""
     if (found := _is_precise(price)) is None:
         return price
     amount, code = Decimal(found[1]), found[2]
@@ -311,9 +307,7 @@ def interval_of(given: Mapping[Any, Any]) -> str | None:
 
 
 def _parts_of_price(text: str) -> re.Match[str] | None:
-    """Returns a match with three groups: the text before the number of a price, the number, and the
-    text after it. Returns None if the text is not a price.
-    """
+    """Returns a match of the text before the number of a price, the number, and the text after it, or None."""
     return _is_price(_no_cents.sub(lambda found: f"{found[1] or '.'}00", even_blanks(text)))
 
 
@@ -360,9 +354,7 @@ def _interval(text: str) -> str:
 
 
 def _moment(text: str) -> str | None:
-    """Returns a time in the extended format of ISO 8601, or unchanged if it is valid already; None
-    if it is not a time. Merchants often omit the colon of an offset or put blanks before it.
-    """
+    """Returns a time in the extended format of ISO 8601, with the colon that merchants omit; None for others."""
     if parse_iso_8601(text) is not None:
         return text
     if (found := _is_moment(text)) is None:
@@ -420,7 +412,6 @@ def pieces_of_images(text: str) -> list[str]:
 
 
 def _levels(text: str) -> str:
-    """Returns levels with blanks around the sign between them."""
     if has_entity(text) is None and _keeps_levels_rule(text) is not None:
         return text
     plain = _without_entities(text)

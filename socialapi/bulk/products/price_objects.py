@@ -113,9 +113,7 @@ def _exact_amount(
 
 
 def _amount_with_decimals(amount: Any, places: int) -> str | None:
-    """Returns the amount of an object that also gives its number of decimals; None if it is ambiguous. A whole number
-    counts as cents, any other number as the amount itself.
-    """
+    """Returns the amount next to its number of decimals: a whole number is cents. None if it is ambiguous."""
     number = _number(amount, 0)
     if number is None or number % 1:
         return None if number is None else str(amount)

@@ -75,9 +75,7 @@ class ProductRow:
 
 @attrs.define(eq=False)
 class ProductBatch:
-    """A batch of products for one request. Each id occurs once, and no other batch in flight has
-    the same ids or groups.
-    """
+    """A batch for one request. Each id occurs once, and no other batch in flight has the same ids or groups."""
 
     number: int
     rows: list[ProductRow] = attrs.field(factory=list, repr=False)

@@ -1,7 +1,4 @@
-"""Sends batches of products until each product has an outcome.
-
-Answers are matched by id, and products without an answer are sent again.
-"""
+"""Sends batches of products until each has an outcome. Answers are matched by id, and missing ones asked for again."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -62,7 +59,16 @@ class ProductSender:
             answered = [(waiting.pop(each.id), each) for each in results if each.id is not None and each.id in waiting]
             if answered:
                 await self._keep(batch, answered, is_settled=not waiting)
-                self._count(answered)
+                warnings, refused = list[RowIssue](), list[Refused]()
+                for row, result in answered:
+                    if result.warnings:
+                        warnings += [RowIssue(row.number, *said(each), row.known_id) for each in result.warnings]
+                    if result.status not in COUNTED:
+                        refused.append((row, *reason_of(result)))
+                self.counters.warn(warnings)
+                for status in COUNTED:
+                    self.counters.took(status, [row for row, result in answered if result.status == status])
+                self.counters.refuse(refused)
             fruitless = 0 if answered else fruitless + 1
             elapsed_seconds = self.session.clock.monotonic() - started
             if waiting and not await waited(self.session, self.options, fruitless + 1, elapsed_seconds):
@@ -86,23 +92,9 @@ class ProductSender:
             outcomes = [_outcome(row, result) for row, result in answered]
             await self.journal.answered(batch, outcomes, is_settled=is_settled)
 
-    def _count(self, answered: Sequence[Answered]) -> None:
-        warnings, refused = list[RowIssue](), list[Refused]()
-        for row, result in answered:
-            if result.warnings:
-                warnings += [RowIssue(row.number, *said(each), row.known_id) for each in result.warnings]
-            if result.status not in COUNTED:
-                refused.append((row, *reason_of(result)))
-        self.counters.warn(warnings)
-        for status in COUNTED:
-            self.counters.took(status, [row for row, result in answered if result.status == status])
-        self.counters.refuse(refused)
-
 
 async def waited(session: Session, options: CallOptions, attempt: int, elapsed_seconds: float) -> bool:
-    """Waits before the job asks again for the items that an answer omitted, and returns True.
-    Returns False without waiting once the job must not retry any more.
-    """
+    """Waits before the job asks for omitted items again. Returns False, at once, if it must not retry any more."""
     decision = decide(
         options.policy,
         repeatable=True,
@@ -136,9 +128,7 @@ def reason_of(result: ProductResult) -> tuple[str, str]:
 
 
 def said(message: Any) -> tuple[str, str]:
-    """Returns the field and the text of an error or warning. Its format is not documented: it may
-    be a text, or an object with texts.
-    """
+    """Returns the field and the text of an error or warning, which may be a text or an object with texts."""
     if not isinstance(message, Mapping):
         return "", str(message)
     field = message.get("field") or message.get("parameter") or message.get("attribute")

@@ -48,10 +48,7 @@ _CREATE_SENT: Final = "CREATE TEMP TABLE sent (id TEXT PRIMARY KEY) WITHOUT ROWI
 
 @attrs.frozen
 class Vanished:
-    """A product of earlier loads that is not in the input: its id, and its key if known.
-
-    `may_be_deleted` is true if its deletion was requested before and the outcome is unknown.
-    """
+    """A product of earlier loads that is not in the input, and whether an earlier request may have deleted it."""
 
     id: str
     key: str | None
@@ -115,9 +112,7 @@ class Digests:
         return found.changed
 
     async def loaded(self, taken: Sequence[tuple[ProductRow, str | None]]) -> None:
-        """Records that the service accepted these products. A product whose id is to be sent again
-        gets no digest yet.
-        """
+        """Records that the service accepted these products. One that is to be sent again gets no digest yet."""
         values = []
         for row, key in taken:
             self.answered(row.id)
@@ -131,9 +126,7 @@ class Digests:
             del self._unanswered[product_id]
 
     async def seen(self, ids: Sequence[str]) -> None:
-        """Records that these products are in the feed although they are not loaded, so that they do
-        not count as vanished.
-        """
+        """Records that these products are in the feed although not loaded, so that they have not vanished."""
         if ids:
             await self._database.run(lambda connection: self._mark(connection, ids))
 
@@ -213,9 +206,7 @@ class Digests:
 
 @attrs.define
 class _Comparison:
-    """The products that have to be sent, and the unchanged ones; also how many distinct products to
-    be sent are new, and how many have changed.
-    """
+    """The products to be sent, the unchanged ones, and how many distinct ones to be sent are new or changed."""
 
     changed: list[ProductRow] = attrs.field(factory=list)
     unchanged: list[ProductRow] = attrs.field(factory=list)
@@ -231,7 +222,5 @@ def _among(connection: sqlite3.Connection, query: str, ids: Sequence[str]) -> It
 
 
 def _for_each(connection: sqlite3.Connection, statement: str, values: Sequence[tuple[Any, ...]]) -> None:
-    """Executes the statement for each tuple of values. Returns None and not the cursor, which must
-    not leave its thread.
-    """
+    """Executes the statement for each tuple. Returns None and not the cursor, which must not leave its thread."""
     connection.executemany(statement, values)

@@ -104,9 +104,7 @@ LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {field: _left_out_of(field) for 
 
 @attrs.frozen
 class TextReading(FrozenRecord):
-    """The result of reading a text: the value to send, the problem with it or None, and the warnings for the report. An
-    empty value is not sent.
-    """
+    """How a text is read: the value to send (none if empty), the problem or None, and warnings for the report."""
 
     value: str | int
     problem: str | None = None

@@ -1,7 +1,7 @@
 """Finds and deletes products that are no longer in the input."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import attrs
@@ -53,9 +53,7 @@ class VanishedProducts:
     show: Callable[[], None]
 
     async def count(self) -> tuple[int, int]:
-        """Counts the vanished products. Returns their number, and the number of vanished products
-        whose deletion was never requested.
-        """
+        """Counts the vanished products. Returns their number, and how many of them were never to be deleted."""
         gone, new = await self.digests.count_vanished()
         if gone:
             self.counters.noticed_vanished(gone, [each.id for each in await self.digests.vanished()])
@@ -93,9 +91,7 @@ class VanishedProducts:
             is_patient = await self._delete_some(gone, is_patient=is_patient)
 
     async def _delete_some(self, gone: Sequence[Vanished], *, is_patient: bool) -> bool:
-        """Deletes some products. If `is_patient`, waits and asks again for keys that an answer omits. Returns whether
-        later calls should still wait.
-        """
+        """Deletes some products, asking again for omitted keys if `is_patient`. Returns whether to stay patient."""
         unknown = [each for each in gone if each.key is None]
         await self.digests.not_deleted([each.id for each in unknown])
         self._not_deleted((each, NO_KEY) for each in unknown)
@@ -136,12 +132,20 @@ class VanishedProducts:
             self.show()
 
     async def _delete(self, some: dict[str, Vanished], maybe_deleted: set[str]) -> None:
-        """Sends one request to delete the products with these keys; if the service refuses it,
-        sends one request per product.
-        """
+        """Sends one request to delete these products; if the service refuses it, one request per product."""
         await self.digests.about_to_delete([each.id for each in some.values()])
         try:
-            results = await self._ask(some, maybe_deleted)
+
+            def observe(attempt: Attempt) -> None:
+                if attempt.failure is not None and attempt.failure.executed == "unknown":
+                    maybe_deleted.update(some)
+                self.observe(attempt)
+
+            target = _REPEATABLE.at(product_catalog_id=self.catalog_id)
+            body = {"product_keys": tuple(some)}
+            call = self.session.prepare(target, options=self.options, body=body)
+            call.observer = observe
+            results = (await self.session.call(call)).delete_products
         except ApiError as problem:
             if _concerns_all(problem):
                 raise
@@ -162,22 +166,6 @@ class VanishedProducts:
             await self._delete(alone, maybe_deleted)
             if not alone:
                 del some[key]
-
-    async def _ask(self, waiting: Mapping[str, Vanished], maybe_deleted: set[str]) -> Sequence[ProductDeletion]:
-        """Sends the request and returns the answers of the service. After an attempt with an unknown outcome, adds all
-        keys to `maybe_deleted`.
-        """
-
-        def observe(attempt: Attempt) -> None:
-            if attempt.failure is not None and attempt.failure.executed == "unknown":
-                maybe_deleted.update(waiting)
-            self.observe(attempt)
-
-        target = _REPEATABLE.at(product_catalog_id=self.catalog_id)
-        body = {"product_keys": tuple(waiting)}
-        call = self.session.prepare(target, options=self.options, body=body)
-        call.observer = observe
-        return (await self.session.call(call)).delete_products
 
     async def _settle(
         self, waiting: dict[str, Vanished], results: Sequence[ProductDeletion], maybe_deleted: set[str]
@@ -209,7 +197,6 @@ def _concerns_all(problem: ApiError) -> bool:
 
 
 def _reason(failed: ProductDeletion) -> str:
-    """Returns why the service did not delete a key."""
     code = failed.extra.get("code")
     said = f"{code}: {failed.message}" if isinstance(code, str) and failed.message else failed.message or code
     return said[:LONGEST_REASON] if isinstance(said, str) and said else NO_REASON

@@ -122,9 +122,7 @@ class BucketFile(ScratchFile):
     """A file of digests that are added in any order and read by bucket. Their byte at `position` is the bucket."""
 
     _HEAD: Final = struct.Struct(f"<B?q{BUCKETS}I")
-    """The head of a region: the kind, whether each digest has a separate expiry, the common expiry
-    otherwise, and the sizes of the buckets.
-    """
+    """The head of a region: kind, whether digests have expiries of their own, the common one, sizes of buckets."""
 
     def __init__(self, path: Path, *, position: int = 0, is_new: bool = True) -> None:
         super().__init__(path, is_new=is_new)
@@ -170,7 +168,14 @@ class BucketFile(ScratchFile):
 
     def read(self, kind: int, bucket: int) -> Entries:
         """Returns the digests of the bucket."""
-        return _together(list(self.parts(kind, bucket)))
+        parts = list(self.parts(kind, bucket))
+        rows = array("I")
+        for part in parts:
+            rows += part.rows
+        entries = Entries(b"".join(part.packed for part in parts), rows, parts[0].expiry if parts else 0)
+        if any(part.expiries is not None or part.expiry != entries.expiry for part in parts):
+            entries.expiries = array("q", itertools.chain.from_iterable(part.each_expiry for part in parts))
+        return entries
 
     def parts(self, kind: int, bucket: int) -> Iterator[Entries]:
         """Yields the digests of the bucket, some at a time."""
@@ -189,7 +194,6 @@ class BucketFile(ScratchFile):
             yield entries
 
     def _write(self, kind: int) -> None:
-        """Writes the collected digests of a kind as a region."""
         gathered = self._gathered.pop(kind)
         packed = b"".join(gathered.packed)
         buckets, has_expiries = packed[self._position :: DIGEST_BYTES], len(gathered.different) > 1
@@ -222,19 +226,8 @@ class BucketFile(ScratchFile):
 
 
 def _distributed(buckets: bytes, values: Iterable[Any], make: Any) -> list[Any]:
-    """Returns a list of the values for each bucket, in their original order."""
     found = [make() for _ in range(BUCKETS)]
     put = [each.append for each in found]
     for bucket, value in zip(buckets, values, strict=True):
         put[bucket](value)
     return found
-
-
-def _together(parts: Sequence[Entries]) -> Entries:
-    rows = array("I")
-    for part in parts:
-        rows += part.rows
-    entries = Entries(b"".join(part.packed for part in parts), rows, parts[0].expiry if parts else 0)
-    if any(part.expiries is not None or part.expiry != entries.expiry for part in parts):
-        entries.expiries = array("q", itertools.chain.from_iterable(part.each_expiry for part in parts))
-    return entries

@@ -2,9 +2,7 @@
 
 import asyncio
 import contextlib
-import datetime
 import functools
-import os
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,27 +10,23 @@ from typing import Final, Literal
 
 import attrs
 
-from socialapi.bulk.audiences.batches import Packing
 from socialapi.bulk.audiences.job import Destination, UploadOptions, UploadStage, batch_sender
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
-from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.audiences.prepare import PreparedBlock
 from socialapi.bulk.counters import RowCounters, report_of
-from socialapi.bulk.inputs.columns import ColumnMapping
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.inputs.reader import Reader
-from socialapi.bulk.job import OURS, JobDescription, JobOptions, run_job, same_files
-from socialapi.bulk.ledger import Ledger
+from socialapi.bulk.job import OURS, JobDescription, run_job, same_files
 from socialapi.bulk.rows import RowBlock
 from socialapi.bulk.settled import SettledCalls
-from socialapi.bulk.sync.reading import ReadingJob, ReadingOptions
+from socialapi.bulk.sync.reading import ReadingJob, SyncOptions
 from socialapi.bulk.sync.scratch import DUE, ranges_of
 from socialapi.bulk.sync.snapshot import Difference, Snapshot
 from socialapi.errors import BulkError, InvalidInput, SocialApiError
 from socialapi.internal.fairness import yield_if_due
+from socialapi.internal.unset import UNSET
 from socialapi.models.audiences import OperationType
-from socialapi.models.validation import Faults, invalid
-from socialapi.problems import BrokenRule
+from socialapi.models.validation import Faults
 from socialapi.reports import MAX_ISSUES_KEPT, Forecast, Progress, RowIssue, SyncReport, UploadReport
 from socialapi.routes.route import RateLimit
 from socialapi.session.options import CallOptions
@@ -132,7 +126,6 @@ class SyncCounts:
         return report_of(SyncReport, counters, sending | computed)
 
 
-DEFAULT_REMOVAL_SHARE: Final = 0.1
 RENEWED_AHEAD_SECONDS: Final = 7 * 24 * 3_600
 """How long before its expiry a member is sent again, because nobody runs a sync at exactly the right second."""
 
@@ -174,32 +167,6 @@ class PageReader(Reader[Page]):
 def prepared_blocks(page: Page) -> Iterator[PreparedBlock]:
     """Yields the blocks of a page, which need no preparation."""
     return map(PreparedBlock, ([block] for block in page.blocks))
-
-
-@attrs.frozen(kw_only=True)
-class SyncOptions(JobOptions):
-    """The options of `sync`."""
-
-    snapshot: str | os.PathLike[str]
-    max_removal_share: float = DEFAULT_REMOVAL_SHARE
-    packing: Packing = "single"
-    columns: ColumnMapping | None = None
-    default_region: str | None = None
-    phone_format: PhoneFormat = "auto"
-    require_hashed: bool = False
-    effective_at: datetime.datetime | str | None = None
-    expires_at: datetime.datetime | str | None = None
-
-    def problems(self) -> Iterator[InvalidInput]:
-        """Yields an error for each invalid option."""
-        if not 0 <= self.max_removal_share <= 1:
-            yield invalid("max_removal_share", "must be a number from 0 to 1")
-        if self.journal is not None:
-            why = "a sync takes no journal: the snapshot says from where the same sync goes on"
-            yield InvalidInput(why, [BrokenRule(path="journal", reason=why)])
-        if self.flush_after_seconds:
-            yield invalid("flush_after_seconds", "is not for a sync, which reads all rows before anything is sent")
-        yield from super().problems()
 
 
 async def sync(
@@ -263,7 +230,9 @@ class SyncJob:
         self._added = bytearray()
         """For each addition, by position, whether it was accepted. Used only if there is a ledger."""
         self._is_compared = self._is_settled = False
-        self._reading = ReadingJob(session, destination, desired, snapshot, self._reading_options())
+        shown = None if options.on_progress is None else self._show
+        options = attrs.evolve(options, on_progress=shown, journal=None, flush_after_seconds=UNSET)
+        self._reading = ReadingJob(session, destination, desired, snapshot, options)
 
     async def run(self) -> SyncReport:
         """Runs the sync and returns its report, as `sync` does."""
@@ -418,7 +387,19 @@ class SyncJob:
         try:
             await self._note_refused()
             if self._is_compared:
-                await self._settle_staged(ledger)
+                position = 0
+                async for numbers, states in self._snapshot.staged():
+                    unchanged, added = list[int](), list[int]()
+                    for number, state in zip(numbers, states, strict=True):
+                        if state != DUE:
+                            unchanged.append(number)
+                            continue
+                        if self._added[position : position + 1] == b"\1":
+                            added.append(number)
+                        position += 1
+                    ledger.settle(unchanged, "unchanged")
+                    ledger.settle(added, "added")
+                    await yield_if_due()
             if self._options.on_settled is not None and not self._options.dry_run:
                 await SettledCalls(self._options.on_settled, ledger, problems.append).aclose()
         finally:
@@ -427,21 +408,6 @@ class SyncJob:
             ledger.close(counts | {"added": report.additions.accepted}, is_finished=False)
         for problem in problems:
             raise BulkError("on_settled failed", report) from problem
-
-    async def _settle_staged(self, ledger: Ledger) -> None:
-        position = 0
-        async for numbers, states in self._snapshot.staged():
-            unchanged, added = list[int](), list[int]()
-            for number, state in zip(numbers, states, strict=True):
-                if state != DUE:
-                    unchanged.append(number)
-                    continue
-                if self._added[position : position + 1] == b"\1":
-                    added.append(number)
-                position += 1
-            ledger.settle(unchanged, "unchanged")
-            ledger.settle(added, "added")
-            await yield_if_due()
 
     async def _note_refused(self) -> None:
         """Records the rows that the service refused, with their numbers in the input; removals have no number."""
@@ -463,30 +429,6 @@ class SyncJob:
         if (file := self._reading.rejects_file) is not None:
             file.begin()
             file.write(issues)
-
-    def _reading_options(self) -> ReadingOptions:
-        options = self._options
-        return ReadingOptions(
-            snapshot=options.snapshot,
-            packing=options.packing,
-            columns=options.columns,
-            header=options.header,
-            header_line=options.header_line,
-            layout=options.layout,
-            default_region=options.default_region,
-            phone_format=options.phone_format,
-            require_hashed=options.require_hashed,
-            effective_at=options.effective_at,
-            expires_at=options.expires_at,
-            concurrency=options.concurrency,
-            rejects=options.rejects,
-            key=options.key,
-            outcomes=options.outcomes,
-            on_settled=options.on_settled,
-            max_reject_share=options.max_reject_share,
-            dry_run=options.dry_run,
-            on_progress=None if options.on_progress is None else self._show,
-        )
 
     def _show(self, progress: Progress) -> None:
         self._counts.take(self._phase, progress.report)

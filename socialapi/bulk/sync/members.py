@@ -20,9 +20,7 @@ CREATE TABLE members (kind INTEGER NOT NULL, bucket INTEGER NOT NULL, sure INTEG
 digests BLOB NOT NULL, PRIMARY KEY (kind, bucket, sure, perhaps))
 """
 DIGESTS_AT_ONCE: Final = 131_072
-"""The largest number of digests, of members and rows together, that are compared at once. A larger
-bucket is divided.
-"""
+"""The largest number of digests, of members and rows together, that are compared at once; buckets are divided."""
 
 ROWS_AT_ONCE: Final = 65_536
 """The number of rows whose outcomes are determined at once."""
@@ -96,9 +94,7 @@ def _divided(connection: sqlite3.Connection, scratch: Scratch, kind: int, first:
 
 
 def _key(prefix: bytes) -> int:
-    """Returns the number of a bucket in the table. The bucket of a first byte comes before the
-    buckets of its second bytes.
-    """
+    """Returns the number of a bucket in the table, in which a first byte comes before its second bytes."""
     first, *second = prefix
     return first * (1 + BUCKETS) + sum(1 + byte for byte in second)
 
@@ -169,9 +165,7 @@ class Outcomes:
 
 
 def outcomes_of(scratch: Scratch, additions: bytearray, removals: bytearray) -> Outcomes:
-    """Returns the outcomes of all rows and removals. `additions` are the outcomes of only the rows
-    that were due. Releases the states of the rows.
-    """
+    """Returns the outcomes of all rows, due or not, and of all removals. Releases the states of the rows."""
     state, scratch.state = scratch.state, bytearray()
     if len(additions) == len(state):
         return Outcomes(additions, removals)
@@ -183,9 +177,7 @@ def outcomes_of(scratch: Scratch, additions: bytearray, removals: bytearray) -> 
 
 
 def take_over(connection: sqlite3.Connection, scratch: Scratch, outcomes: Outcomes, kind: int, first: int) -> int:
-    """Applies the outcomes of a sync to the members whose digests start with the byte `first`.
-    Returns the number of bytes written.
-    """
+    """Applies the outcomes to the members that start with the byte `first`. Returns how many bytes it wrote."""
     written = 0
     for bucket in buckets_of(connection, scratch, kind, first):
         if bucket.prefix[1:] == b"\0":  # its digests move to the buckets of second bytes

@@ -2,7 +2,7 @@
 
 import functools
 import os
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterator, Sequence
 from typing import Any, Final
 
 import attrs
@@ -25,7 +25,8 @@ from socialapi.bulk.sync.snapshot import Snapshot
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, months_later
-from socialapi.models.validation import Faults, parse_timestamp
+from socialapi.models.validation import Faults, invalid, parse_timestamp
+from socialapi.problems import BrokenRule
 from socialapi.reports import NULL_WORD, UploadReport
 from socialapi.session.session import Session
 
@@ -37,11 +38,15 @@ NOT_SYNCED: Final = "cannot be synced, since it is never hashed and a snapshot h
 EXPIRIES_KEPT: Final = 4_096
 
 
+DEFAULT_REMOVAL_SHARE: Final = 0.1
+
+
 @attrs.frozen(kw_only=True)
-class ReadingOptions(UploadOptions):
-    """The options of the reading part of a sync."""
+class SyncOptions(UploadOptions):
+    """The options of `sync`."""
 
     snapshot: str | os.PathLike[str]
+    max_removal_share: float = DEFAULT_REMOVAL_SHARE
 
     @property
     def databases(self) -> Sequence[str | os.PathLike[str]]:
@@ -58,6 +63,17 @@ class ReadingOptions(UploadOptions):
         """The reason why an empty input is refused: a sync would remove every member."""
         return "an empty list would remove every member, which a sync refuses"
 
+    def problems(self) -> Iterator[InvalidInput]:
+        """Yields an error for each invalid option."""
+        if not 0 <= self.max_removal_share <= 1:
+            yield invalid("max_removal_share", "must be a number from 0 to 1")
+        if self.journal is not None:
+            why = "a sync takes no journal: the snapshot says from where the same sync goes on"
+            yield InvalidInput(why, [BrokenRule(path="journal", reason=why)])
+        if self.flush_after_seconds:
+            yield invalid("flush_after_seconds", "is not for a sync, which reads all rows before anything is sent")
+        yield from super().problems()
+
 
 class ReadingStage:
     """Reads the desired rows into a snapshot. Its report counts the staged rows as accepted."""
@@ -69,9 +85,7 @@ class ReadingStage:
         self._counters = counters
         self._staged: list[tuple[RowBlock, int]] = []
         self.unusable: int = 0
-        """The number of rows and values that could not be used. Each may belong to a member who only seems to have
-        left.
-        """
+        """The number of unusable rows and values. Each may belong to a member who only seems to have left."""
         # The service counts from the time of the request, so this is slightly too early. Too late would be worse.
         default = int(months_later(now, DEFAULT_EXPIRY_MONTHS).timestamp())
         self._expiry = functools.lru_cache(EXPIRIES_KEPT)(functools.partial(_epoch_seconds, default=default))
@@ -123,13 +137,10 @@ class ReadingStage:
 
 
 class ReadingJob:
-    """A job that reads the desired rows into a snapshot.
-
-    The rejects file stays open, because the service may refuse rows later. The caller closes it.
-    """
+    """A job that reads the desired rows into a snapshot. The caller closes the rejects file, after later refusals."""
 
     def __init__(
-        self, session: Session, destination: Destination, desired: Records, snapshot: Snapshot, options: ReadingOptions
+        self, session: Session, destination: Destination, desired: Records, snapshot: Snapshot, options: SyncOptions
     ) -> None:
         # Columns of all kinds are detected, so that values that cannot be synced are reported, not ignored.
         faults = Faults(options.problems())
@@ -168,9 +179,7 @@ class ReadingJob:
 
     @property
     def unusable(self) -> int:
-        """The number of rows and values that could not be used. Each may belong to a member who only seems to have
-        left.
-        """
+        """The number of unusable rows and values. Each may belong to a member who only seems to have left."""
         return self._stage.unusable
 
     @property
@@ -193,9 +202,7 @@ class ReadingJob:
 
 
 def _epoch_seconds(expires_at: str | None, *, default: int) -> int:
-    """Returns the time (epoch seconds) at which the service removes a row with this expiry;
-    `default` if it has none.
-    """
+    """Returns when the service removes a row with this expiry, in epoch seconds; `default` without one."""
     expiry = parse_timestamp(expires_at) if expires_at else None
     return default if expiry is None else int(expiry.timestamp())
 

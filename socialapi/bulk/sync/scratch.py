@@ -84,9 +84,7 @@ class RowFile(ScratchFile):
         return _numbers(orjson.loads(self._file.read(sizes[0]))), after
 
     def page(self, position: RowPosition, state: bytearray, rows: int) -> tuple[list[RowBlock], RowPosition]:
-        """Returns the next blocks of due rows, with `rows` rows or a few more, and the position of
-        the block after them.
-        """
+        """Returns the next blocks of due rows, with `rows` rows or a few more, and the position after them."""
         blocks, found = list[RowBlock](), 0
         due = state.find(DUE, position.row)
         self._file.seek(position.offset)
@@ -95,7 +93,14 @@ class RowFile(ScratchFile):
             after = RowPosition(position.offset + self._SIZES.size + sum(sizes), position.row + count)
             if due < after.row:
                 description, packed = map(self._file.read, sizes)
-                block = _block(description, packed, count)
+                described: dict[str, Any] = orjson.loads(description)
+                numbers = _numbers(described)
+                columns, start = list[Column](), 0
+                for kind, gaps in described["columns"]:
+                    stop = start + (count - len(gaps)) * DIGEST_BYTES
+                    columns.append((kind, Digests.unpacked(packed[start:stop], gaps)))
+                    start = stop
+                block = RowBlock(Action("Update", *described["times"]), numbers, tuple(columns))
                 states = state[position.row : after.row]
                 blocks.append(block.compress(states) if UNCHANGED in states else block)
                 found += len(blocks[-1])
@@ -108,17 +113,6 @@ class RowFile(ScratchFile):
 
 def _numbers(described: Mapping[str, Any]) -> list[int]:
     return list(itertools.chain.from_iterable(range(first, last + 1) for first, last in described["numbers"]))
-
-
-def _block(description: bytes, packed: bytes, rows: int) -> RowBlock:
-    described: dict[str, Any] = orjson.loads(description)
-    numbers = _numbers(described)
-    columns, start = list[Column](), 0
-    for kind, gaps in described["columns"]:
-        stop = start + (rows - len(gaps)) * DIGEST_BYTES
-        columns.append((kind, Digests.unpacked(packed[start:stop], gaps)))
-        start = stop
-    return RowBlock(Action("Update", *described["times"]), numbers, tuple(columns))
 
 
 # Removals
@@ -152,9 +146,7 @@ class RemovalFile(ScratchFile):
         self._count = 0
 
     def page(self, position: int, most: int) -> list[tuple[int, bytes]]:
-        """Returns at most `most` removals from a position on, grouped by kind: the code of each
-        kind and its packed digests.
-        """
+        """Returns at most `most` removals from a position on: the code of each kind and its packed digests."""
         records = self._at(position * self.RECORD_BYTES, most * self.RECORD_BYTES)
         cut = (records[at : at + self.RECORD_BYTES] for at in range(0, len(records), self.RECORD_BYTES))
         return [

@@ -1,6 +1,4 @@
-"""The snapshot of a sync: a SQLite file with the digests that an audience holds, and the steps in
-which a sync changes it.
-"""
+"""The snapshot of a sync: a SQLite file with the digests that an audience holds, and how a sync changes it."""
 
 import contextlib
 import functools
@@ -55,9 +53,7 @@ BUCKETS_PER_STEP: Final = 32
 
 @attrs.frozen(kw_only=True)
 class Difference:
-    """The difference to apply: how many identifiers the service may hold, how many rows to add, and
-    how many identifiers to remove.
-    """
+    """The difference to apply: identifiers that the service may hold, rows to add, identifiers to remove."""
 
     known: int
     additions: int
@@ -112,10 +108,7 @@ class Snapshot:
         return self._opened
 
     async def open(self) -> None:
-        """Opens the file, or creates it, and applies what the service accepted from an earlier sync that was killed.
-
-        Raises ConfigurationError also if the snapshot belongs to another audience.
-        """
+        """Opens the file and applies what a killed sync did. Raises ConfigurationError for another audience."""
         self.normalizer = await self._database.open(self._begin)
         self._is_open = True
         try:
@@ -136,9 +129,7 @@ class Snapshot:
             await self._database.aclose()
 
     async def stage(self, blocks: Sequence[tuple[RowBlock, int]]) -> None:
-        """Adds desired rows, each block with the time (epoch seconds) at which the service removes
-        it. Row numbers must be higher than in earlier blocks.
-        """
+        """Adds desired rows, numbered upwards, each block with when the service removes it in epoch seconds."""
 
         def stage(_: sqlite3.Connection) -> None:
             for block, expiry in blocks:
@@ -175,9 +166,7 @@ class Snapshot:
                 members.compare(bucket, self._scratch, now=now, soon=soon)
 
     async def staged(self) -> AsyncIterator[tuple[list[int], bytearray]]:
-        """Yields the numbers of the staged rows and their states, some rows at a time. The states
-        are known after `compare`.
-        """
+        """Yields the numbers and the states of the staged rows, some at a time. `compare` finds the states."""
         place = RowPosition()
         while self._opened is not None and place.row < len(self._opened.state):
             before = place
@@ -261,9 +250,7 @@ class Snapshot:
         return await self._database.run(hand_out)
 
     async def removals(self) -> Sequence[RowBlock]:
-        """Returns the next page of identifiers to be removed, as users of one identifier each;
-        nothing after the last page.
-        """
+        """Returns the next page of identifiers to be removed, as users of one identifier each; empty at the end."""
 
         def hand_out(connection: sqlite3.Connection) -> list[RowBlock]:
             blocks = list[RowBlock]()
@@ -282,9 +269,7 @@ class Snapshot:
         return await self._database.read(members.count)
 
     async def finish(self) -> None:
-        """Applies the outcomes of the sync to the members, even if it stopped early, and deletes
-        its other data so that deleted data cannot be recovered.
-        """
+        """Applies the outcomes of the sync, even if it stopped early, and erases its other data for good."""
         await self._take_over()
         await self._database.read(self._remove_scratch)
         await self._database.erase()
@@ -315,9 +300,7 @@ class Snapshot:
         return self._scratch.rows.numbers(place)
 
     def _reopened(self, announced: _Announced) -> Scratch:
-        """Returns the scratch files that an earlier sync has announced. Raises ConfigurationError
-        if they are not complete.
-        """
+        """Returns the scratch files of an earlier sync. Raises ConfigurationError if they are not complete."""
         try:
             scratch = Scratch(self._folder, is_new=False)
             if scratch.sizes == announced.sizes:
@@ -373,7 +356,6 @@ def _announced(connection: sqlite3.Connection) -> _Announced | None:
 
 
 def _outcomes(connection: sqlite3.Connection, scratch: Scratch, announced: _Announced) -> Outcomes:
-    """Returns the known outcomes of the rows and removals of a sync."""
     additions = bytearray((IN_DOUBT if announced.in_doubt else NOT_SENT,)) * announced.last_addition
     additions += bytes(announced.additions - announced.last_addition)
     removals = bytearray((IN_DOUBT,)) * announced.last_removal

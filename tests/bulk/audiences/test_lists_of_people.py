@@ -18,7 +18,8 @@ from pyarrow import parquet
 
 from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.normalize import normalizers
-from socialapi.bulk.sync.job import SyncOptions, sync
+from socialapi.bulk.sync.job import sync
+from socialapi.bulk.sync.reading import SyncOptions
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser, DoNotReachUser
 from socialapi.reports import MAY_BE_FOREIGN, UploadReport

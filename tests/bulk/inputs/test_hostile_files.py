@@ -28,7 +28,8 @@ from socialapi.bulk.linting.linter import lint_records
 from socialapi.bulk.linting.product_linter import lint_products
 from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.feed import ProductColumns
-from socialapi.bulk.sync.job import SyncOptions, sync
+from socialapi.bulk.sync.job import sync
+from socialapi.bulk.sync.reading import SyncOptions
 from socialapi.errors import BulkError, InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser
 from socialapi.reports import LintReport, UploadReport

@@ -11,7 +11,8 @@ import pytest
 from socialapi._speedups import Digests
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.bulk.rows import Action, RowBlock
-from socialapi.bulk.sync.job import SyncJob, SyncOptions
+from socialapi.bulk.sync.job import SyncJob
+from socialapi.bulk.sync.reading import SyncOptions
 from socialapi.bulk.sync.snapshot import Snapshot
 from socialapi.errors import BulkError, Forbidden
 from socialapi.reports import Progress, RowIssue

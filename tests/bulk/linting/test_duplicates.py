@@ -2,7 +2,7 @@
 
 import pytest
 
-from socialapi.bulk.linting.duplicates import DuplicateCounter
+from socialapi.bulk.linting.product_linter import DuplicateCounter
 
 
 def counted(rows: int, repeats: int, most: int) -> DuplicateCounter:

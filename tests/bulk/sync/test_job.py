@@ -15,7 +15,8 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from socialapi.bulk.sync.job import RENEWED_AHEAD_SECONDS, SyncOptions, sync
+from socialapi.bulk.sync.job import RENEWED_AHEAD_SECONDS, sync
+from socialapi.bulk.sync.reading import SyncOptions
 from socialapi.bulk.sync.scratch import FILES, scratch_folder
 from socialapi.bulk.sync.snapshot import ROWS_PER_PAGE, Snapshot
 from socialapi.client import Client

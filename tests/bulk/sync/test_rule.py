@@ -20,7 +20,8 @@ from socialapi._speedups import Digests
 from socialapi.bulk.inputs import iterables as iterable_reader
 from socialapi.bulk.sync import snapshot as sync_snapshot
 from socialapi.bulk.sync.buckets import KINDS
-from socialapi.bulk.sync.job import SyncOptions, sync
+from socialapi.bulk.sync.job import sync
+from socialapi.bulk.sync.reading import SyncOptions
 from socialapi.bulk.sync.scratch import remove_scratch
 from socialapi.bulk.sync.snapshot import Snapshot
 from socialapi.client import Client

@@ -7,7 +7,9 @@ that are compared or hashed for each row or item do not derive from them.
 """
 
 import functools
+import inspect
 import reprlib
+import sys
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Self
 
@@ -93,10 +95,25 @@ class _ByFields(Exported):
         return True
 
 
+class _AcceptedTypes:
+    """The signature of a class of requests, with what callers may pass, for `help()` and notebooks."""
+
+    def __get__(self, instance: object, cls: Any) -> inspect.Signature:
+        from socialapi.models.validation import accepted_type
+
+        made = inspect.signature(cls.__init__)
+        kinds = inspect.get_annotations(cls.__init__, globals=vars(sys.modules[cls.__module__]), eval_str=True)
+        _, *parameters = made.parameters.values()
+        return made.replace(
+            parameters=[each.replace(annotation=accepted_type(kinds[each.name])) for each in parameters]
+        )
+
+
 class Record(_ByFields):
     """The base of attrs classes whose objects can be changed, and therefore not hashed."""
 
     __slots__ = ()
+    __signature__: ClassVar[Any] = _AcceptedTypes()
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
 

@@ -3,7 +3,7 @@
 import base64
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Generic, Protocol, TypeVar, overload
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, overload
 
 import attrs
 import orjson
@@ -111,6 +111,7 @@ class Page(Record, Generic[T]):
     not know.
     """
 
+    __signature__: ClassVar[None] = None  # callers get these objects
     data: tuple[T, ...] = ()
     includes: Includes = attrs.field(factory=Includes)
     meta: Mapping[str, Any] = attrs.field(factory=dict)

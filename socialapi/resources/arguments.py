@@ -21,7 +21,7 @@ import attrs
 from socialapi.config import is_file_path
 from socialapi.internal.unset import UNSET
 from socialapi.models.spelling import near_name
-from socialapi.models.validation import Faults, invalid, printable_name
+from socialapi.models.validation import Faults, accepted_type, invalid, printable_name
 
 _SAYS: Final[Mapping[Any, str]] = {
     str: "a text",
@@ -164,8 +164,13 @@ class _OptionsSignature(inspect.Signature):
         defaults |= _defaults_of(self._declared)
         plain = [each for each in self._plain.parameters.values() if each.kind is not each.VAR_KEYWORD]
         named = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name, UNSET), annotation=kind)
-            for name, kind in typing.get_type_hints(self._declared).items()
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=defaults.get(name, UNSET),
+                annotation=accepted_type(kind),
+            )
+            for name, kind in typing.get_type_hints(self._declared, include_extras=True).items()
             if name.isidentifier() and name not in self._plain.parameters
         ]
         return inspect.Signature([*plain, *named]).parameters
@@ -184,11 +189,10 @@ class _OptionsText(str):
     declared: Any
 
     def expandtabs(self, tabsize: typing.SupportsIndex = 8) -> str:
-        """Returns the docstring with the sentences below it: the first step of `inspect.getdoc`."""
-        plain = str.expandtabs(self, tabsize)
-        indent = " " * 8
-        said = [f"{indent}{name}: {' '.join(text.split())}" for name, text in _sentences(self.declared).items()]
-        return "\n".join([plain.rstrip(), "", f"{indent}Options:", "", *said, ""]) if said else plain
+        """Returns the cleaned docstring with the sentences below it: the first step of `inspect.getdoc`."""
+        plain = inspect.cleandoc(str(self))
+        said = [f"{name}: {' '.join(text.split())}" for name, text in _sentences(self.declared).items()]
+        return "\n".join([plain, "", "Options:", "", *said]) if said else plain
 
 
 def _defaults_of(declared: Any) -> Mapping[str, Any]:

@@ -105,7 +105,7 @@ class RowKeywords(OutcomeKeywords, total=False):
 class UploadKeywords(RowKeywords, total=False):
     """The options of an upload job. All are optional."""
 
-    operation: OperationType
+    operation: OperationType | Literal["update", "delete"]
     """`Update` (the default) adds the users, `Delete` removes them. A row may override it."""
     journal: str | os.PathLike[str] | Journal | None
     """A file that makes the job resumable, also after a kill: repeat the call with the same

@@ -215,6 +215,7 @@ if TYPE_CHECKING:
     from socialapi.reports import UpsertReport as UpsertReport
     from socialapi.resources.audiences import AudienceUploadKeywords as AudienceUploadKeywords
     from socialapi.resources.audiences import LintKeywords as LintKeywords
+    from socialapi.resources.audiences import ReadingKeywords as ReadingKeywords
     from socialapi.resources.audiences import RowKeywords as RowKeywords
     from socialapi.resources.audiences import SyncKeywords as SyncKeywords
     from socialapi.resources.audiences import UploadKeywords as UploadKeywords
@@ -222,6 +223,7 @@ if TYPE_CHECKING:
     from socialapi.resources.creatives import AnyComponent as AnyComponent
     from socialapi.resources.creatives import Components as Components
     from socialapi.resources.products import ProductLintKeywords as ProductLintKeywords
+    from socialapi.resources.products import ProductReadingKeywords as ProductReadingKeywords
     from socialapi.resources.products import UpsertKeywords as UpsertKeywords
     from socialapi.resources.streams import AnyRule as AnyRule
     from socialapi.routes.route import Method as Method
@@ -305,11 +307,11 @@ else:
                 "UploadReport UpsertReport"
             ),
             "socialapi.resources.audiences": (
-                "AudienceUploadKeywords LintKeywords RowKeywords SyncKeywords UploadKeywords"
+                "AudienceUploadKeywords LintKeywords ReadingKeywords RowKeywords SyncKeywords UploadKeywords"
             ),
             "socialapi.resources.catalogs": "AnyFilter",
             "socialapi.resources.creatives": "AnyComponent Components",
-            "socialapi.resources.products": "ProductLintKeywords UpsertKeywords",
+            "socialapi.resources.products": "ProductLintKeywords ProductReadingKeywords UpsertKeywords",
             "socialapi.resources.streams": "AnyRule",
             "socialapi.session.call": "ReplyInfo",
             "socialapi.routes.route": "Method RateLimit",

@@ -216,7 +216,7 @@ class DoNotReachParams(Record):
 class DoNotReachOperation(Record):
     """One element of a do-not-reach upload request."""
 
-    operation_type: OperationType = attrs.field(converter=_operation_type)
+    operation_type: OperationType
     params: DoNotReachParams
 
 

@@ -247,7 +247,7 @@ ReplySettings = Literal["following", "mentionedUsers", "subscribers", "verified"
 class PostPoll(Record):
     """A poll of two to four options, open for 5 minutes to 7 days."""
 
-    options: Annotated[tuple[Annotated[str, MinLen(1), MaxLen(25)], ...], MinLen(2), MaxLen(4)]
+    options: Annotated[ListOf[Annotated[str, MinLen(1), MaxLen(25)]], MinLen(2), MaxLen(4)]
     duration_minutes: Annotated[int, Ge(5), Le(10_080)]
     reply_settings: ReplySettings | Unset = UNSET
 

@@ -12,12 +12,11 @@ import collections
 import contextlib
 import datetime
 import functools
-import operator
 import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias, TypeVar
 
 import annotated_types
 import attrs
@@ -83,6 +82,8 @@ class Pattern:
 class IsId:
     """The text is an id, which must not be empty. The client also accepts an integer."""
 
+    accepts: ClassVar[Any] = str | int
+
 
 if TYPE_CHECKING:
     # What callers may pass. The client shapes it before the rules are applied.
@@ -97,21 +98,6 @@ else:
 
         def __class_getitem__(cls, item: Any) -> Any:
             return tuple[item, ...]
-
-
-def accepted_type(kind: Any) -> Any:
-    """Returns what callers may pass where a request has this type, without its rules."""
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
-    if origin is Annotated and IsId() in kind.__metadata__:
-        return str | int
-    if origin in (Annotated, typing.Required):
-        return accepted_type(arguments[0])
-    if origin in (typing.Union, types.UnionType):
-        return functools.reduce(operator.or_, map(accepted_type, arguments))
-    if origin is tuple:
-        item = accepted_type(arguments[0])
-        return types.GenericAlias(Sequence, item) | item
-    return kind
 
 
 def invalid(name: str, reason: str) -> InvalidInput:

@@ -16,12 +16,11 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-import attrs
-
 from socialapi.config import is_file_path
+from socialapi.internal.records import accepted_type
 from socialapi.internal.unset import UNSET
 from socialapi.models.spelling import near_name
-from socialapi.models.validation import Faults, accepted_type, invalid, printable_name
+from socialapi.models.validation import Faults, invalid, printable_name
 
 _SAYS: Final[Mapping[Any, str]] = {
     str: "a text",
@@ -125,13 +124,15 @@ def _has_types(values: Sequence[object], kinds: Sequence[Any]) -> bool:
 
 # What `help()` shows ------------------------------------------------------------------------------
 
-_DEFAULTS: Final[Mapping[str, str]] = {
-    "UploadKeywords": "socialapi.bulk.audiences.job:UploadOptions",
-    "AudienceUploadKeywords": "socialapi.bulk.audiences.job:UploadOptions",
-    "SyncKeywords": "socialapi.bulk.sync.job:SyncOptions",
-    "UpsertKeywords": "socialapi.bulk.products.job:UpsertOptions",
+_DEFAULTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "UploadKeywords": ("socialapi.bulk.audiences.job:UploadOptions",),
+    "AudienceUploadKeywords": ("socialapi.bulk.audiences.job:UploadOptions",),
+    "SyncKeywords": ("socialapi.bulk.sync.job:SyncOptions",),
+    "LintKeywords": ("socialapi.bulk.audiences.job:UploadOptions", "socialapi.bulk.linting.linter:lint_records"),
+    "UpsertKeywords": ("socialapi.bulk.products.job:UpsertOptions",),
+    "ProductLintKeywords": ("socialapi.bulk.linting.product_linter:lint_products",),
 }
-"""The class with the defaults of the options that a TypedDict declares."""
+"""The classes and functions with the defaults of the options that a TypedDict declares."""
 
 
 def show_options(function: Any) -> None:
@@ -196,13 +197,12 @@ class _OptionsText(str):
 
 
 def _defaults_of(declared: Any) -> Mapping[str, Any]:
-    if declared.__name__ not in _DEFAULTS:
-        return {}
-    module, _, name = _DEFAULTS[declared.__name__].partition(":")
-    fields = attrs.fields_dict(getattr(importlib.import_module(module), name))
-    return {
-        each: field.default for each, field in fields.items() if isinstance(field.default, str | int | float | None)
-    }
+    found = dict[str, Any]()
+    for path in _DEFAULTS.get(declared.__name__, ()):
+        module, _, name = path.partition(":")
+        parameters = inspect.signature(getattr(importlib.import_module(module), name)).parameters.values()
+        found |= {each.name: each.default for each in parameters if isinstance(each.default, str | int | float | None)}
+    return found
 
 
 @functools.cache

@@ -48,13 +48,9 @@ from socialapi.wire.encode import json_bytes, shaped
 from socialapi.wire.request import refuse
 
 
-class RowKeywords(OutcomeKeywords, total=False):
-    """The options of every job that reads users. All are optional."""
+class ReadingKeywords(TypedDict, total=False):
+    """How users are read from an input. All options are optional."""
 
-    packing: Packing
-    """`single` (the default): one operation per row, so that an error names the row. `packed`: many
-    users in one operation, which takes 12 to 25 times fewer requests.
-    """
     columns: Mapping[str, str | int | Sequence[str | int]] | None
     """Maps an identifier kind to the column or columns that hold it, where their names do not;
     `region` maps the country of the row. An empty string turns a kind off.
@@ -83,6 +79,15 @@ class RowKeywords(OutcomeKeywords, total=False):
     """
     require_hashed: bool
     """If True, takes SHA-256 digests and `partner_user_id` only: no raw value is hashed, kept or sent."""
+
+
+class RowKeywords(OutcomeKeywords, ReadingKeywords, total=False):
+    """The options of every job that reads users. All are optional."""
+
+    packing: Packing
+    """`single` (the default): one operation per row, so that an error names the row. `packed`: many
+    users in one operation, which takes 12 to 25 times fewer requests.
+    """
     expires_at: datetime.datetime | str | None
     """When the operation ends: an aware datetime or an ISO 8601 string."""
     concurrency: int | Literal["auto"]
@@ -139,25 +144,11 @@ class SyncKeywords(RowKeywords, total=False):
     """
 
 
-class LintKeywords(TypedDict, total=False):
+class LintKeywords(ReadingKeywords, total=False):
     """The options of `lint`. All are optional."""
 
-    columns: Mapping[str, str | int | Sequence[str | int]] | None
-    """The same as for an upload."""
-    header: bool
-    """The same as for an upload."""
-    header_line: int | None
-    """The same as for an upload."""
-    layout: str | os.PathLike[str] | None
-    """The same as for an upload."""
     write_layout: str | os.PathLike[str] | None
     """File for what was understood of the input: its format, and what each column is read as."""
-    default_region: str | None
-    """The same as for an upload."""
-    phone_format: PhoneFormat
-    """The same as for an upload."""
-    require_hashed: bool
-    """The same as for an upload."""
     sample: int | None
     """Read at most this many rows, from the start."""
 

@@ -56,8 +56,8 @@ def _repeated(shapes: Sequence[Any]) -> Iterator[BrokenRule]:
             seen.add(product_id)
 
 
-class UpsertKeywords(OutcomeKeywords, total=False):
-    """The options of a product load. All are optional."""
+class ProductReadingKeywords(TypedDict, total=False):
+    """How products are read from an input. All options are optional."""
 
     columns: Mapping[str, str | int | Sequence[str | int]] | None
     """Columns or keys by field (`{"price": "Preis"}`), where their names do not say which field
@@ -78,6 +78,11 @@ class UpsertKeywords(OutcomeKeywords, total=False):
     guessed, and an input that has changed is refused before anything is sent. It takes the place of
     `columns`, `header` and `header_line`.
     """
+
+
+class UpsertKeywords(OutcomeKeywords, ProductReadingKeywords, total=False):
+    """The options of a product load. All are optional."""
+
     concurrency: int | Literal["auto"]
     """Requests of up to 25 products in flight at once, 8 by default."""
     journal: str | os.PathLike[str] | Journal | None
@@ -117,19 +122,9 @@ class UpsertKeywords(OutcomeKeywords, total=False):
     """
 
 
-class ProductLintKeywords(TypedDict, total=False):
+class ProductLintKeywords(ProductReadingKeywords, total=False):
     """The options of `lint`. All are optional."""
 
-    columns: Mapping[str, str | int | Sequence[str | int]] | None
-    """The same as for a load."""
-    constants: Mapping[str, str | int] | None
-    """The same as for a load."""
-    header: bool
-    """The same as for a load."""
-    header_line: int | None
-    """The same as for a load."""
-    layout: str | os.PathLike[str] | None
-    """The same as for a load."""
     write_layout: str | os.PathLike[str] | None
     """File for what was understood of the input: its format, and what each column is read as."""
     sample: int | None

@@ -140,7 +140,7 @@ def _columns_of_csv(kind: ListKind[Any], fields: Sequence[str]) -> list[str]:
     """Returns the columns of the fields that were asked for; those that the class does not know are in `extra`."""
     known = {path[0] for path in kind.paths()}
     others = [EXTRA] if set(fields) - known else []
-    return [name for name in ("id", "text", *fields, "author", *others) if name in known]
+    return [name for name in dict.fromkeys(("id", "text", *fields, "author", *others)) if name in known]
 
 
 def with_author(post: Post, page: Page[Post]) -> AuthoredPost:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A job of cron: uploads the day's export of a CRM, then fetches the posts of a user since that day.
+# A script for cron that uploads the day's export of a CRM and fetches the posts of a user since then.
 #
 # It can be killed at any moment and begun again: the upload continues from its journal, one that is done
 # sends nothing, and each file takes its name when it is whole. It prints nothing if there is nothing to do

@@ -179,6 +179,7 @@ class Page(Record, Generic[T]):
     def to_arrow(self) -> Any:
         """Returns a `pyarrow.Table` with a row for each item of `data`: the class's fields by their names on
         the wire, and `extra` as JSON text. Its schema is the same for every page of a collection.
+        Expanded objects are left out: join them from `includes` by their ids.
 
         Raises InvalidInput for an integer of more than 64 bits, for an empty page that was made by
         hand, whose type of items is unknown, and if pyarrow is not installed (the extra `[arrow]`).

@@ -107,11 +107,13 @@ class Pager(Generic[T]):
 
     if not TYPE_CHECKING:  # type checkers know already that a pager is no iterable
 
-        def __iter__(self) -> Any:
-            """Raises TypeError, which says what to write instead of `for`."""
+        def __iter__(self, *_: object) -> Any:
+            """Raises TypeError, which says what to write instead of `for` or an index."""
             raise TypeError(
                 "a socialapi pager is asynchronous: use `async for`, or `await pager.collect(limit=…)` for a list"
             )
+
+        __getitem__ = __iter__
 
     def __aiter__(self) -> AsyncGenerator[T, None]:  # noqa: PYI058  # to be closed by those who leave it early
         return self._items(self._walk())

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 import pytest
 
 from socialapi import AudienceUser, Config, Operation, Product
-from socialapi.internal.unset import UNSET
+from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.products import ProductsQuery
 from socialapi.resources.ads import Accounts
 from socialapi.resources.audiences import CustomAudience, DoNotReachListResource
@@ -18,7 +18,9 @@ from socialapi.resources.products import Products
 from socialapi.types import (
     AudienceUploadKeywords,
     LintKeywords,
+    OperationType,
     Post,
+    PostDraft,
     PostMedia,
     ProductLintKeywords,
     SyncKeywords,
@@ -185,21 +187,21 @@ def test_help_shows_every_option_with_its_type_default_and_a_sentence(
 @pytest.mark.parametrize(
     ("shown", "accepted"),
     [
-        (inspect.signature(AudienceUser).parameters["email"], "str | int | Iterable[str | int] | None"),
+        (inspect.signature(AudienceUser).parameters["email"], str | int | Iterable[str | int] | None),
         (
             inspect.signature(Operation).parameters["operation_type"],
-            "Literal['Update', 'Delete'] | Literal['update', 'delete']",
+            OperationType | Literal["update", "delete"],
         ),
-        (inspect.signature(PostMedia).parameters["media_ids"], "str | int | Sequence[str | int]"),
-        (inspect.signature(Product).parameters["title"], "str"),
-        (inspect.signature(Config).parameters["rate_limits"], "Mapping[str, Sequence[float]]"),
-        (inspect.signature(Accounts.list).parameters["account_ids"], "str | int | Sequence[str | int]"),
-        (inspect.signature(Post).parameters["edit_history_tweet_ids"], "tuple[str, ...]"),
+        (inspect.signature(PostMedia).parameters["media_ids"], str | int | Sequence[str | int]),
+        (inspect.signature(PostDraft).parameters["media"], PostMedia | Mapping[str, Any] | Unset),
+        (inspect.signature(Product).parameters["title"], str),
+        (inspect.signature(Config).parameters["rate_limits"], Mapping[str, Sequence[float]]),
+        (inspect.signature(Accounts.list).parameters["account_ids"], str | int | Sequence[str | int]),
+        (inspect.signature(Post).parameters["edit_history_tweet_ids"], tuple[str, ...]),
     ],
     ids=str,
 )
 def test_a_signature_shows_what_callers_may_pass_and_of_answers_what_they_hold(
-    shown: inspect.Parameter, accepted: str
+    shown: inspect.Parameter, accepted: object
 ) -> None:
-    names = {"Literal": Literal, "Mapping": Mapping, "Sequence": Sequence, "Iterable": Iterable}
-    assert shown.annotation == eval(accepted, names)
+    assert shown.annotation == accepted

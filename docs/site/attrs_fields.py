@@ -111,12 +111,17 @@ def _accepted(kind: Any) -> Any:
         value = alias.value if isinstance(alias, griffe.Attribute) else None
         is_rule = str(value).startswith(("Annotated[", "ListOf[", "AnyId")) or kind.name == "AnyId"
         return _accepted(value) if is_rule else kind
-    if not isinstance(kind, griffe.ExprSubscript):
-        return kind
+    return _accepted_subscript(kind) if isinstance(kind, griffe.ExprSubscript) else kind
+
+
+def _accepted_subscript(kind: griffe.ExprSubscript) -> Any:
     first, *rules = kind.slice.elements if isinstance(kind.slice, griffe.ExprTuple) else [kind.slice]
     if kind.canonical_name == "ListOf":
         item = _accepted(first)
         return griffe.ExprBinOp(item, "|", griffe.ExprSubscript("Sequence", item))
+    if kind.canonical_name == "ObjectOf":
+        members = griffe.ExprTuple(["str", "Any"], implicit=True)
+        return griffe.ExprBinOp(_accepted(first), "|", griffe.ExprSubscript("Mapping", members))
     if kind.canonical_name in ("Annotated", "Required"):
         is_id = "IsId()" in map(str, rules)
         return griffe.ExprBinOp("str", "|", "int") if is_id else _accepted(first)

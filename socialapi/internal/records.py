@@ -109,7 +109,7 @@ def accepted_type(kind: Any) -> Any:
     if origin is tuple:
         item = accepted_type(arguments[0])
         return item | types.GenericAlias(Sequence, item)
-    return kind
+    return kind | Mapping[str, Any] if isinstance(kind, type) and issubclass(kind, Record) else kind
 
 
 class _AcceptedTypes:

@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     # What callers may pass. The client shapes it before the rules are applied.
     AnyId: TypeAlias = str | int
     ListOf: TypeAlias = Sequence[T] | T
+    ObjectOf: TypeAlias = T | Mapping[str, Any]
 else:
     AnyId = Annotated[str, IsId()]
     """An id, which must not be empty."""
@@ -98,6 +99,12 @@ else:
 
         def __class_getitem__(cls, item: Any) -> Any:
             return tuple[item, ...]
+
+    class ObjectOf:
+        """`ObjectOf[T]` is an object of the class T. Callers may pass a mapping with its fields."""
+
+        def __class_getitem__(cls, item: Any) -> Any:
+            return item
 
 
 def invalid(name: str, reason: str) -> InvalidInput:

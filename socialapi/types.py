@@ -214,16 +214,16 @@ if TYPE_CHECKING:
     from socialapi.reports import UploadReport as UploadReport
     from socialapi.reports import UpsertReport as UpsertReport
     from socialapi.resources.audiences import AudienceUploadKeywords as AudienceUploadKeywords
-    from socialapi.resources.audiences import InputKeywords as InputKeywords
     from socialapi.resources.audiences import LintKeywords as LintKeywords
+    from socialapi.resources.audiences import ReadingKeywords as ReadingKeywords
     from socialapi.resources.audiences import RowKeywords as RowKeywords
     from socialapi.resources.audiences import SyncKeywords as SyncKeywords
     from socialapi.resources.audiences import UploadKeywords as UploadKeywords
     from socialapi.resources.catalogs import AnyFilter as AnyFilter
     from socialapi.resources.creatives import AnyComponent as AnyComponent
     from socialapi.resources.creatives import Components as Components
-    from socialapi.resources.products import FeedKeywords as FeedKeywords
     from socialapi.resources.products import ProductLintKeywords as ProductLintKeywords
+    from socialapi.resources.products import ProductReadingKeywords as ProductReadingKeywords
     from socialapi.resources.products import UpsertKeywords as UpsertKeywords
     from socialapi.resources.streams import AnyRule as AnyRule
     from socialapi.routes.route import Method as Method
@@ -307,11 +307,11 @@ else:
                 "UploadReport UpsertReport"
             ),
             "socialapi.resources.audiences": (
-                "AudienceUploadKeywords InputKeywords LintKeywords RowKeywords SyncKeywords UploadKeywords"
+                "AudienceUploadKeywords LintKeywords ReadingKeywords RowKeywords SyncKeywords UploadKeywords"
             ),
             "socialapi.resources.catalogs": "AnyFilter",
             "socialapi.resources.creatives": "AnyComponent Components",
-            "socialapi.resources.products": "FeedKeywords ProductLintKeywords UpsertKeywords",
+            "socialapi.resources.products": "ProductLintKeywords ProductReadingKeywords UpsertKeywords",
             "socialapi.resources.streams": "AnyRule",
             "socialapi.session.call": "ReplyInfo",
             "socialapi.routes.route": "Method RateLimit",

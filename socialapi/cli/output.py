@@ -7,6 +7,7 @@ import errno
 import io
 import logging
 import os
+import re
 import select
 import stat
 import sys
@@ -29,6 +30,8 @@ INTERRUPTED: Final = 130
 READER_LEFT: Final = 141
 """The status that a shell shows for a program that SIGPIPE ended: 128 + 13."""
 
+_FOR_PROGRAMS: Final = re.compile(r"([Pp])ass \S+ or set\b")
+"""Advice of a message that says nothing to those who use a shell."""
 CHECK_CREDENTIALS: Final = (
     "; `socialapi auth status` shows which credentials are used: check their SOCIALAPI_* variables, or sign in again"
 )
@@ -56,7 +59,7 @@ def sentence(problem: BaseException) -> str:
         refused = problem.__cause__ if isinstance(problem, BulkError) else problem
         hint = CHECK_CREDENTIALS if isinstance(refused, Unauthorized) else ""
         return printable(f"{problem}{hint}")  # the service's text could move the cursor or add a line
-    return str(problem)
+    return _FOR_PROGRAMS.sub(lambda found: "Set" if found[1] == "P" else "set", str(problem))
 
 
 def words_of(error: Problem | ServiceError) -> str:

@@ -3,7 +3,7 @@
 import base64
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Generic, Protocol, TypeVar, overload
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, overload
 
 import attrs
 import orjson
@@ -111,6 +111,7 @@ class Page(Record, Generic[T]):
     not know.
     """
 
+    __signature__: ClassVar[None] = None  # callers get these objects
     data: tuple[T, ...] = ()
     includes: Includes = attrs.field(factory=Includes)
     meta: Mapping[str, Any] = attrs.field(factory=dict)
@@ -178,6 +179,7 @@ class Page(Record, Generic[T]):
     def to_arrow(self) -> Any:
         """Returns a `pyarrow.Table` with a row for each item of `data`: the class's fields by their names on
         the wire, and `extra` as JSON text. Its schema is the same for every page of a collection.
+        Expanded objects are left out: join them from `includes` by their ids.
 
         Raises InvalidInput for an integer of more than 64 bits, for an empty page that was made by
         hand, whose type of items is unknown, and if pyarrow is not installed (the extra `[arrow]`).

@@ -48,8 +48,8 @@ from socialapi.wire.encode import json_bytes, shaped
 from socialapi.wire.request import refuse
 
 
-class InputKeywords(TypedDict, total=False):
-    """How users are read. All are optional."""
+class ReadingKeywords(TypedDict, total=False):
+    """How users are read from an input. All options are optional."""
 
     columns: Mapping[str, str | int | Sequence[str | int]] | None
     """Maps an identifier kind to the column or columns that hold it, where their names do not;
@@ -81,7 +81,7 @@ class InputKeywords(TypedDict, total=False):
     """If True, takes SHA-256 digests and `partner_user_id` only: no raw value is hashed, kept or sent."""
 
 
-class RowKeywords(InputKeywords, OutcomeKeywords, total=False):
+class RowKeywords(OutcomeKeywords, ReadingKeywords, total=False):
     """The options of every job that reads users. All are optional."""
 
     packing: Packing
@@ -110,7 +110,7 @@ class RowKeywords(InputKeywords, OutcomeKeywords, total=False):
 class UploadKeywords(RowKeywords, total=False):
     """The options of an upload job. All are optional."""
 
-    operation: OperationType
+    operation: OperationType | Literal["update", "delete"]
     """`Update` (the default) adds the users, `Delete` removes them. A row may override it."""
     journal: str | os.PathLike[str] | Journal | None
     """A file that makes the job resumable, also after a kill: repeat the call with the same
@@ -144,7 +144,7 @@ class SyncKeywords(RowKeywords, total=False):
     """
 
 
-class LintKeywords(InputKeywords, total=False):
+class LintKeywords(ReadingKeywords, total=False):
     """The options of `lint`. All are optional."""
 
     write_layout: str | os.PathLike[str] | None

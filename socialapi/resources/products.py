@@ -56,8 +56,8 @@ def _repeated(shapes: Sequence[Any]) -> Iterator[BrokenRule]:
             seen.add(product_id)
 
 
-class FeedKeywords(TypedDict, total=False):
-    """How products are read. All are optional."""
+class ProductReadingKeywords(TypedDict, total=False):
+    """How products are read from an input. All options are optional."""
 
     columns: Mapping[str, str | int | Sequence[str | int]] | None
     """Columns or keys by field (`{"price": "Preis"}`), where their names do not say which field
@@ -80,7 +80,7 @@ class FeedKeywords(TypedDict, total=False):
     """
 
 
-class UpsertKeywords(FeedKeywords, OutcomeKeywords, total=False):
+class UpsertKeywords(OutcomeKeywords, ProductReadingKeywords, total=False):
     """The options of a product load. All are optional."""
 
     concurrency: int | Literal["auto"]
@@ -122,7 +122,7 @@ class UpsertKeywords(FeedKeywords, OutcomeKeywords, total=False):
     """
 
 
-class ProductLintKeywords(FeedKeywords, total=False):
+class ProductLintKeywords(ProductReadingKeywords, total=False):
     """The options of `lint`. All are optional."""
 
     write_layout: str | os.PathLike[str] | None

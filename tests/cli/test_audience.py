@@ -270,7 +270,7 @@ def test_a_file_that_breaks_midway_ends_with_2_and_its_report(
     ("variable", "value", "status", "says"),
     [
         ("SOCIALAPI_ACCESS_TOKEN_SECRET", "planted", 3, "`socialapi auth status` shows which"),
-        ("SOCIALAPI_ADS_URL", "", 2, "no ads_url is configured"),
+        ("SOCIALAPI_ADS_URL", "", 2, "no ads_url is configured: set SOCIALAPI_ADS_URL"),
         ("SOCIALAPI_ADS_URL", "http://example.com", 2, "SOCIALAPI_ADS_URL must be https"),
         ("SOCIALAPI_TIMEOUT_SECONDS", "soon", 2, "SOCIALAPI_TIMEOUT_SECONDS is not a number"),
     ],
@@ -301,7 +301,7 @@ def test_without_credentials_it_says_what_to_set(
     for name in ("API_KEY", "API_KEY_SECRET", "ACCESS_TOKEN", "ACCESS_TOKEN_SECRET", "BEARER_TOKEN"):
         monkeypatch.delenv(f"SOCIALAPI_{name}")
     assert app.run(["audience", "upload", str(write_people(tmp_path / "people.csv", 3)), *TO_AUDIENCE]) == 2
-    assert "the credentials given are: none" in printed.readouterr().err
+    assert "the credentials given are: none. Set SOCIALAPI_API_KEY" in printed.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -255,9 +255,11 @@ def test_jobs_are_listed_with_what_is_confirmed(
     assert lines["finished"][1:5] == ["catalog load", CATALOG, "finished", "60 rows in 3 batches"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", lines["finished"][5])
     assert lines["finished"][6] == journal.name
-    assert lines["gone"][4:] == ["-", "-", "second.journal"]
+    assert lines["gone"][4:] == ["-", "-", str(tmp_path / "second.journal")]
     assert jobs("list", "--json") == 0
-    told = [json.loads(each) for each in printed.readouterr().out.splitlines()]
+    out, err = printed.readouterr()
+    assert err.startswith("socialapi: a job whose journal is gone cannot be resumed: run its command again")
+    told = [json.loads(each) for each in out.splitlines()]
     assert {(each["id"], each["state"]) for each in told} == {(each[0], each[3]) for each in lines.values()}
 
 

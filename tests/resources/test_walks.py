@@ -7,7 +7,7 @@ import dataclasses
 import gc
 import json
 import warnings
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final, TypedDict
 from urllib.parse import parse_qsl, urlsplit
 
@@ -161,9 +161,10 @@ async def test_a_position_needs_the_index_of_an_item(client: Client, index: Any)
         Page(data=(Post(id="1"),)).position_at(0)
 
 
-async def test_a_loop_that_is_not_asynchronous_says_what_to_write(client: Client) -> None:
+@pytest.mark.parametrize("use", [list, lambda pager: pager[0]], ids=["loop", "index"])
+async def test_what_is_not_asynchronous_says_what_to_write(client: Client, use: Callable[[Any], object]) -> None:
     with pytest.raises(TypeError, match="socialapi pager is asynchronous: use `async for`"):
-        list(client.posts.by_user("1"))  # type: ignore[call-overload]
+        use(client.posts.by_user("1"))
 
 
 # Endpoints that the package does not know ---------------------------------------------------------------------------

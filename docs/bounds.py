@@ -354,7 +354,7 @@ FILES: Final = (
     ),
     Bound("a row of a table or of Parquet", *fixed(csv.MAX_ROW_CHARACTERS, of("characters")), "the row is rejected"),
     Bound("an identifier", *fixed(MAX_IDENTIFIER_CHARACTERS, of("characters")), "the value is rejected"),
-    Bound("addresses or numbers in the text of a cell", *fixed(MAX_TEXTS_PER_CELL), "the value is rejected"),
+    Bound("addresses, numbers or ids of a person in a cell", *fixed(MAX_TEXTS_PER_CELL), "the value is rejected"),
     Bound(
         f"an archive, beyond {files.BYTES_PER_CONTENT} bytes for each byte of its content",
         *fixed(files.MAX_OVERHEAD_BYTES, size),

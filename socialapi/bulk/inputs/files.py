@@ -62,8 +62,8 @@ MAX_OVERHEAD_BYTES: Final = 1_000_000
 """The most bytes of an archive that are read beyond `BYTES_PER_CONTENT` for each byte of its content. Padding, long names
 and empty members are slow to read. The largest blocks of Zstandard have 128 KiB.
 """
-BYTES_PER_CONTENT: Final = 4
-"""The most bytes that a byte of content may take. A member of gzip for each short row takes about three."""
+BYTES_PER_CONTENT: Final = 32
+"""The most bytes that a byte of content may take: a member of gzip for each byte takes 21."""
 _NO_CONTENT: Final = "the archive has almost no content: nearly all of it is padding, names or empty parts"
 
 

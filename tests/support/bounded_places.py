@@ -232,13 +232,15 @@ the part of a table that shows escapes
 an object of JSON
     bulk/inputs/json.py _line_item readline
     bulk/inputs/json.py _line_items readline
+    bulk/inputs/json.py _skip_blank_lines read
 an item of a feed
     bulk/inputs/feed_xml.py _Feed.__init__ _google
     bulk/inputs/feed_xml.py _Feed.__init__ _plain
     bulk/inputs/feed_xml.py _Feed.__init__ _texts
 a file of settings, logins, a layout, or certificates
     internal/private_files.py read_small read
-an archive, for the next byte of its content
+an archive, beyond 32 bytes for each byte of its content
+    bulk/inputs/files.py _GzipFile.readinto1 read
     bulk/inputs/files.py _Packed.read read
 names of columns that are noted
     bulk/audiences/columns.py IdentifierColumns noted
@@ -319,6 +321,8 @@ what is worked out once for each class
 an answer of Redis
     integrations/redis_server.py RedisServer.answer timeout
 what a server behind the address of Redis is, when it first fails
+    integrations/redis_server.py RedisServer._first_answer gather
+    integrations/redis_server.py RedisServer._first_answer wait
     integrations/redis_server.py _reply_to_ping read
     integrations/redis_server.py _reply_to_ping timeout
 between questions to a Redis that fails

@@ -13,8 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.bulk.audiences.cells import UserRow, user_rows
-from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
+from socialapi.bulk.audiences.columns import IdentifierColumns
+from socialapi.bulk.inputs.formats import open_records
+from socialapi.bulk.inputs.reader import MAX_BLANK_ROWS, ROWS_PER_BLOCK
 from socialapi.errors import InvalidInput
+from socialapi.models.audiences import IDENTIFIER_KINDS
 from tests.bulk.input_files import Repeated, open_users, read, read_until_error, values, why_empty, write
 
 
@@ -66,14 +69,44 @@ async def test_blank_rows_count_and_say_so(path: Path) -> None:
     assert [row.problem for row in rows] == [("", "is blank"), None, *[("", "is blank")] * 3, None]
 
 
-@pytest.mark.parametrize("blank", ["\n", "\n\n\n", " \n\t\n", "\r\n", "\n" * (2 * ROWS_PER_BLOCK + 1)])
-async def test_blank_rows_alone_are_none_and_before_others_all_of_them_count(path: Path, blank: str) -> None:
-    write(path, f"email,name\n{blank}")
-    assert await why_empty(path) == f"{path}: the file has no rows, only column names"
-    write(path, f"email,name\n{blank}a@b.example\n\n")
+@pytest.mark.parametrize("blank", ["\n", "\n\n\n", " \n\t\n", "\r\n", "\n" * (MAX_BLANK_ROWS + 1), ",\r\n" * 70_000])
+@pytest.mark.parametrize(
+    ("names", "row", "why"),
+    [
+        ("email,name\n", "a@b.example\n", "the file has no rows, only column names"),
+        ("email\n", '"a@b.example"\n', "the file has no rows, only column names"),
+        ("", '{"email": "a@b.example"}\n', "the file is empty"),
+    ],
+    ids=["csv", "one column", "jsonl"],
+)
+async def test_blank_rows_count_only_beside_others_and_no_more_than_a_block_of_them_in_a_row(
+    tmp_path: Path, names: str, row: str, why: str, blank: str
+) -> None:
+    path = tmp_path / ("crm.csv" if names else "crm.jsonl")
+    blank = blank if "," in names else blank.replace(",", "")
+    write(path, names + blank)
+    assert await why_empty(path) == f"{path}: {why}"
+    lines, selection = blank.count("\n"), IdentifierColumns.of(None, IDENTIFIER_KINDS)
+    write(path, f"{names}{blank}{row}\n{row}{blank}")
+    async with open_records(path, selection) as reader:
+        blocks = [block async for block in reader]
+    kept, header = min(lines, MAX_BLANK_ROWS), bool(names)
+    rows = [row for block in blocks for row in user_rows(block)]
+    good = [header + lines + 1, header + lines + 3]
+    assert [row.number for row in rows] == list(range(1, 2 * kept + 4))
+    assert [row.number for row in rows if row.problem is None] == [kept + 1, kept + 3]
+    assert [line for block in blocks for at, line in enumerate(block.lines or ()) if at not in block.unreadable] == good
+    skipped = [issue.reason for issue in selection.remarks]
+    assert [each.split(":")[0] for each in skipped] == [f"{2 * (lines - kept):,} blank lines were skipped"] * (
+        lines > kept
+    )
+
+
+async def test_blank_lines_in_a_quoted_cell_are_its_content(path: Path) -> None:
+    lines = "\n" * 2 * MAX_BLANK_ROWS
+    write(path, f'email,name\n{lines}"a@b.example","Ann{lines}Lee"\n"c@d.example{lines}",Bob\n')
     rows = await read(path)
-    assert [row.number for row in rows] == list(range(1, blank.count("\n") + 3))
-    assert [row.number for row in rows if row.problem is None] == [len(rows) - 1]
+    assert values(rows)[MAX_BLANK_ROWS:] == [["a@b.example"], [f"c@d.example{lines}"]]
 
 
 async def test_overrides_are_read_row_by_row(path: Path) -> None:

@@ -113,25 +113,26 @@ HEAD = b"\x1f\x8b\x08%c" + bytes(6)
     ("pack", "piece"),
     [
         pytest.param(gzip.compress, gzip.compress(b""), id="empty members"),
+        pytest.param(gzip.compress, gzip.compress(b"") * 20_000 + gzip.compress(b"\n"), id="a byte now and then"),
         pytest.param(gzip.compress, bytes(20), id="padding"),
         pytest.param(compress_zstd, compress_zstd(b""), id="empty frames"),
         pytest.param(compress_zstd, b"\x50\x2a\x4d\x18\x04\0\0\0skip", id="skippable frames"),
     ],
 )
-async def test_an_archive_that_goes_on_without_content_ends_after_1_mb(
+async def test_an_archive_that_goes_on_almost_without_content_ends_after_1_mb(
     tmp_path: Path, pack: Pack, piece: bytes
 ) -> None:
     path = tmp_path / "crm.csv"
     write(path, pack(ROWS) + piece * (500_000 // len(piece)))
-    assert values(await read(path)) == [["a@b.example"]]
+    assert values(await read(path))[0] == ["a@b.example"]
     write(path, pack(ROWS) + piece * (1_500_000 // len(piece)))
     _, error = await read_until_error(path, InvalidInput)
-    assert str(error).endswith("the archive holds more than 1 MB without any content")
+    assert "the archive has almost no content" in str(error)
 
 
 async def test_a_file_name_in_an_archive_has_a_bound(tmp_path: Path) -> None:
     write(tmp_path / "crm.csv", HEAD % 8 + b"n" * 1_500_000)
-    with pytest.raises(InvalidInput, match="1 MB without any content"):
+    with pytest.raises(InvalidInput, match="the archive has almost no content"):
         await read(tmp_path / "crm.csv")
 
 

@@ -392,7 +392,8 @@ BOMBS: Final[Mapping[str, Bomb]] = {
         "upload", b"email\n", b"a@b.example" + b"," * MB + b"\n", b"", "", None, 150, 0.05
     ),
     "lines of a megabyte": Bomb("upload", b"email\n", b"a@b.example," + b"x" * 99_999 + b"\n", b"", "", None),
-    "blank lines": Bomb("lint", b"email\n", b"\n", b"a@b.example\n", "", None, share=0.002),
+    "blank lines": Bomb("lint", b"email\n", b"\n", b"a@b.example\n", "", 1_251),
+    "blank lines of JSON": Bomb("upload", PERSON + b"}\n", b"\r\n", PERSON + b"}", "", 1_252),
     "a header": Bomb("upload", b"email,", b"column,", b"\na@b.example\n", "line 1: the line has more than 1,048,576"),
     "a name": Bomb("upload", b"email,", b"1", b"\na@b.example\n", "a cell has more than 131,072"),
     "NUL bytes": Bomb("upload", b"", b"\0", b"", "binary file"),

@@ -198,15 +198,6 @@ async def test_a_file_without_any_object_is_refused(path: Path) -> None:
         await read(path)
 
 
-async def test_blank_lines_at_the_start_are_rows_and_alone_they_are_nothing(path: Path) -> None:
-    write(path, "\n" * 70_000 + '{"email": "a@b.example"}\n')
-    rows = await read(path)
-    assert len(rows) == 70_001
-    assert rows[0].problem == ("", "is blank")
-    write(path, "\n" * 70_000)
-    assert await why_empty(path) == f"{path}: the file is empty"
-
-
 async def test_the_share_that_is_read_grows(path: Path) -> None:
     write(path, '{"email": "somebody.with.a.name.of.some.length@b.example"}\n' * 3 * ROWS_PER_BLOCK)
     async with open_users(path) as reader:

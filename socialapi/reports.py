@@ -255,7 +255,7 @@ class SyncReport(UploadReport):
 
 @attrs.frozen(kw_only=True)
 class Progress(FrozenRecord):
-    """The state of a running job: its counts so far and the share of the input read.
+    """The state of a running job: its counts so far, how far it is and how long it takes yet.
 
     `fraction_read` is from 0 to 1, or None if unknown.
     """
@@ -266,6 +266,17 @@ class Progress(FrozenRecord):
     """Requests in flight now."""
     note: str | None = None
     """Why the job is waiting, if it is, for example `retrying after HTTP 503`."""
+    phase: str = ""
+    """What a sync does now: `reading`, `adding` or `removing`, each with rows of its own."""
+    rows_done: int = 0
+    """Rows that have their outcome."""
+    rows_total: int | None = None
+    """The number of rows to be done, or None if unknown."""
+    is_total_estimated: bool = False
+    """Whether `rows_total` is reckoned from the share of the input that was read."""
+    rows_per_second: float = 0.0
+    seconds_left: float | None = None
+    """How long the rest of the rows takes, by the speed so far and by what the rate limit allows; None if unknown."""
 
     def _repr_html_(self) -> str:
         return self.report._repr_html_()

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from socialapi.bulk.inputs.formats import Records as Records
     from socialapi.bulk.inputs.reader import ArrowStream as ArrowStream
     from socialapi.bulk.inputs.reader import BinaryFile as BinaryFile
-    from socialapi.bulk.job import OnProgress as OnProgress
     from socialapi.bulk.job import OutcomeKeywords as OutcomeKeywords
     from socialapi.bulk.settled import OnSettled as OnSettled
     from socialapi.internal.unset import Unset as Unset
@@ -240,7 +239,8 @@ else:
             "socialapi.bulk.audiences.phone_numbers": "PhoneFormat",
             "socialapi.bulk.inputs.formats": "Records",
             "socialapi.bulk.inputs.reader": "ArrowStream BinaryFile",
-            "socialapi.bulk.job": "OnProgress OutcomeKeywords",
+            "socialapi.bulk.job": "OutcomeKeywords",
+            "socialapi.bulk.progress": "OnProgress",
             "socialapi.bulk.settled": "OnSettled",
             "socialapi.internal.unset": "Unset",
             "socialapi.models.accounts": (

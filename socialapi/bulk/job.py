@@ -21,6 +21,7 @@ from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Settin
 from socialapi.bulk.ledger import Ledger
 from socialapi.bulk.outcomes import ENDINGS, OutcomesFile, ending_of
 from socialapi.bulk.output_file import part_of, same_file
+from socialapi.bulk.progress import OnProgress, Pace
 from socialapi.bulk.rejects import RejectsFile
 from socialapi.bulk.settled import OnSettled, SettledCalls
 from socialapi.bulk.timed_reading import TimedReading
@@ -31,13 +32,12 @@ from socialapi.internal.file_lock import SUFFIX
 from socialapi.internal.records import FrozenRecord
 from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.validation import Faults, invalid
-from socialapi.reports import Progress, UploadReport
+from socialapi.reports import UploadReport
 from socialapi.routes.route import Target
 from socialapi.session.options import CallOptions
+from socialapi.session.rate_limiter import seconds_until
 from socialapi.session.session import Session
 from socialapi.wire.retry import Attempt, RetryPolicy
-
-OnProgress = Callable[[Progress], None]
 
 MIN_ATTEMPTS: Final = 12
 FLUSH_AFTER_SECONDS: Final = 5
@@ -328,6 +328,7 @@ class JobRun(Generic[C, B, P]):
         self._session = session
         self._started = session.clock.monotonic()
         self._on_progress = options.on_progress
+        self._pace = Pace(session.clock, self._seconds_until)
         self._note: str | None = None
         self.is_reading = True
         fixed = None if options.concurrency == "auto" else options.concurrency
@@ -365,16 +366,17 @@ class JobRun(Generic[C, B, P]):
             self._concurrency.succeeded(attempt.seconds)
         elif attempt.failure.executed != "yes":
             self._concurrency.failed(self._session.clock.monotonic())
-            self._note = f"repeating after: {attempt.failure.summary}"
+            self._note = f"retrying after: {attempt.failure.summary}"
             self.show()
 
     def show(self) -> None:
         """Passes the progress to `on_progress`, if it was given."""
         if self._on_progress is None:
             return
-        progress = Progress(
-            report=self._report(),
+        progress = self._pace.progress(
+            self._report(),
             fraction_read=self._reader.fraction_read,
+            total=self._reader.total_rows,
             in_flight=self.dispatcher.in_flight,
             note=self._note,
         )
@@ -563,6 +565,11 @@ class JobRun(Generic[C, B, P]):
         target = self._description.target
         key = target.limit_key(target.route.rate_limit)
         return self._concurrency.limit(self._session.pacer.requests_per_second(key, target.route.rate_limit))
+
+    def _seconds_until(self, requests: int) -> float:
+        target = self._description.target
+        key = target.limit_key(target.route.rate_limit)
+        return seconds_until(self._session.pacer, key, target.route.rate_limit, requests)
 
     async def _close(self, state: State) -> None:
         """Closes the rejects file, the ledger, the stage and the journal, and records in the

@@ -8,6 +8,7 @@ from cyclopts import App, Group, Parameter, validators
 from cyclopts.argument import ArgumentCollection
 
 from socialapi.bulk.linting.product_linter import lint_products
+from socialapi.bulk.progress import OnProgress
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.formats import Column, ListKind, json_line, print_row, shown_json
@@ -34,7 +35,7 @@ from socialapi.cli.options import (
     title_of,
     whole_number,
 )
-from socialapi.cli.run_job import ProgressDisplay, run_job
+from socialapi.cli.run_job import run_job
 from socialapi.cli.run_lint import run_lint
 from socialapi.client import Client
 from socialapi.errors import InvalidInput
@@ -156,11 +157,10 @@ async def upsert(files: Feeds, /, *, flags: UpsertFlags) -> int:
         again = command_line(("catalog", "upsert"), files, attrs.asdict(flags, recurse=False))
         options["journal"] = kept = CommandJournal(flags.journal, again)
 
-    async def job(client: Client, display: ProgressDisplay) -> UpsertReport:
+    async def job(client: Client, display: OnProgress) -> UpsertReport:
         return await client.catalog(flags.catalog).products.upsert(records, on_progress=display, **options)
 
-    title = f"{title_of(files)} → catalog {flags.catalog}"
-    return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json, journal=kept)
+    return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, journal=kept)
 
 
 @app.command
@@ -171,7 +171,7 @@ async def lint(files: Feeds, /, *, flags: FeedLintFlags = NO_FLAGS) -> int:
     For example `socialapi catalog lint feed.xml`. Nothing is sent, and no credentials are needed.
     Exit status: 0 fine, 1 products that would be rejected, 2 wrong usage or unusable file.
     """
-    return await run_lint(lint_products(records_of(files), **keywords_of(flags)), as_json=flags.json, is_feed=True)
+    return await run_lint(lint_products, files, keywords_of(flags), as_json=flags.json, is_feed=True)
 
 
 def _said(item: ProductCatalog | StoredProduct) -> dict[str, Any]:

@@ -12,8 +12,8 @@ import attrs
 from cyclopts import Group, Parameter, Token, validators
 from cyclopts.argument import ArgumentCollection
 
-from socialapi.bulk.inputs.addresses import name_of_address
 from socialapi.bulk.inputs.reader import BinaryFile, NoRows
+from socialapi.bulk.progress import title_of as title_of_records
 from socialapi.errors import InvalidInput
 
 STANDARD_INPUT: Final = "-"
@@ -164,9 +164,7 @@ def input_of(file: str) -> str | BinaryFile:
 
 def title_of(files: Sequence[str]) -> str:
     """Returns the title of the inputs for the progress display."""
-    if len(files) > 1:
-        return f"{len(files)} files"
-    return "standard input" if files[0] == STANDARD_INPUT else Path(name_of_address(files[0])).name
+    return "standard input" if files[0] == STANDARD_INPUT else title_of_records(files)
 
 
 def mapping_of(columns: Sequence[str] | None, *, form: str = KIND_FORM) -> dict[str, list[str]] | None:

@@ -14,9 +14,9 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Final, TextIO
 
-from rich.console import Console
-
 from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, SocialApiError, Unauthorized
+from socialapi.internal.console import Output as Output  # noqa: PLC0414  # commands use both from here
+from socialapi.internal.console import printable as printable  # noqa: PLC0414
 from socialapi.internal.logs import LOGGER, ToStandardError, add_handler
 from socialapi.internal.private_files import open_in_place, replacement
 from socialapi.problems import Problem, ServiceError
@@ -64,11 +64,6 @@ def words_of(error: Problem | ServiceError) -> str:
     if isinstance(error, ServiceError):
         return error.message or ""
     return error.detail or error.title or error.type
-
-
-def printable(text: str) -> str:
-    """Returns the text on one line, with blanks in place of control characters."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def listed(names: Sequence[str], *, most: int = 20) -> str:
@@ -210,21 +205,6 @@ def saying_logs(level: int = logging.WARNING) -> Iterator[None]:
 def is_quiet() -> bool:
     """Returns whether nothing but errors is to be shown (`-q`)."""
     return any(isinstance(each, _Saying) and each.level > logging.WARNING for each in LOGGER.handlers)
-
-
-class Output(Console):
-    """A console that raises an error when its output is closed, instead of ending the program, and
-    shows texts as they are: `:id:` in the id of a product is no emoji. Only a terminal gets colours,
-    and none does where NO_COLOR is set.
-    """
-
-    def __init__(self, *, stderr: bool = False) -> None:
-        has_colours = not os.environ.get("NO_COLOR")
-        super().__init__(stderr=stderr, emoji=False, color_system="auto" if has_colours else None)
-
-    def on_broken_pipe(self) -> None:
-        """Raises BrokenPipeError, because the reader of standard output has closed it."""
-        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def iso_moment(value: datetime.datetime) -> str:

@@ -1,23 +1,18 @@
-"""Runs a job with its progress on standard error: a bar on a terminal, otherwise occasional lines."""
+"""Runs a job with its progress, and prints its report."""
 
 import asyncio
-import re
 import sys
-import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, TypeVar
 
 import orjson
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
+from socialapi.bulk.progress import OnProgress, ProgressDisplay
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.jobs import CommandJournal
 from socialapi.cli.options import telling_how_to_allow_nothing
-from socialapi.cli.output import Output
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
@@ -34,94 +29,11 @@ from socialapi.reports import (
     UploadReport,
     UpsertReport,
 )
-from socialapi.reports import Progress as JobProgress
-
-LINE_EVERY_SECONDS: Final = 10.0
-COLUMNS_SHOWN: Final = 50
-
-
-class ProgressDisplay:
-    """Shows the progress of a job; pass it as `on_progress`. `last` is the last progress received."""
-
-    def __init__(self, title: str) -> None:
-        self.last: JobProgress | None = None
-        self._title = title
-        self._console = Output(stderr=True)
-        self._next_line = time.monotonic() + LINE_EVERY_SECONDS
-        self._columns_shown: set[str] = set()
-        self._bar: Progress | None = None
-        self._task: TaskID | None = None
-        self._is_quiet = output.is_quiet()
-        if sys.stderr.isatty() and not self._is_quiet:
-            self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.percentage:>3.0f} %"),
-                TimeElapsedColumn(),
-                TextColumn("{task.fields[counts]}"),
-                console=self._console,
-                transient=True,
-            )
-            self._task = self._bar.add_task(title, total=1.0, counts="")
-
-    def __enter__(self) -> Self:
-        if self._bar is not None:
-            self._bar.start()
-        return self
-
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def __call__(self, progress: JobProgress) -> None:
-        """Shows the progress of the running job, and which columns are read as what once they are known."""
-        self.last = progress
-        self._show_columns(progress.report)
-        if self._bar is not None and self._task is not None:
-            self._bar.update(
-                self._task, completed=_fraction_done(progress), counts=_counts(progress.report, progress.note)
-            )
-        elif time.monotonic() >= self._next_line and not self._is_quiet:
-            self._next_line = time.monotonic() + LINE_EVERY_SECONDS
-            print(f"{self._title}: {_counts(progress.report, progress.note)}", file=sys.stderr, flush=True)
-
-    def _show_columns(self, report: UploadReport) -> None:
-        """Prints new columns and what they are read as, unless all are called so."""
-        new = {name: read_as for name, read_as in report.columns.items() if name not in self._columns_shown}
-        if report.read:
-            self._columns_shown.update(new)
-        called = {name: re.sub("[ .-]", "_", name.strip().lower()) for name in new}
-        if self._is_quiet or not report.read or called == new:
-            return
-        read = "; ".join(
-            f"{'column ' * name.isdecimal()}{name} as {read_as}" for name, read_as in islice(new.items(), COLUMNS_SHOWN)
-        )
-        more = f"; and {len(new) - COLUMNS_SHOWN} more" if len(new) > COLUMNS_SHOWN else ""
-        self._console.print(output.printable(f"reading {read}{more}"), markup=False, soft_wrap=True)
-
-
-def _fraction_done(progress: JobProgress) -> float | None:
-    """Returns the share of the input that has been read and has an outcome."""
-    report = progress.report
-    if progress.fraction_read is None or not report.read:
-        return None
-    return progress.fraction_read * (report.read - report.pending) / report.read
-
-
-def _counts(report: UploadReport, note: str | None) -> str:
-    text = (
-        f"{report.read:,} read, {report.accepted:,} accepted, {report.rejected:,} rejected, "
-        f"{report.duplicate:,} duplicate, {report.requests:,} requests"
-    )
-    return f"{text} ({note})" if note else text
-
 
 ISSUES_SHOWN: Final = 5
 
 P = TypeVar("P", bound=UploadReport)
-RunJob = Callable[[Client, ProgressDisplay], Awaitable[UploadReport]]
+RunJob = Callable[[Client, OnProgress], Awaitable[UploadReport]]
 
 _COUNTS: Final = ("read", "accepted", "rejected", "duplicate", "pending", "warnings", "requests", "retries")
 _OF_ACCEPTED: Final[Mapping[type[UploadReport], Sequence[str]]] = {
@@ -146,7 +58,7 @@ async def run_job(
     With a journal or a snapshot, prints how to continue after a stop, unless the input caused it and
     has to change.
     """
-    display = ProgressDisplay(title)
+    display = ProgressDisplay(title, is_quiet=output.is_quiet())
     try:
         with telling_how_to_allow_nothing(), display:
             # A dry run sends nothing, so incomplete credentials do not matter.

@@ -1,22 +1,30 @@
 """Runs a lint and prints its report."""
 
-from collections.abc import Awaitable, Sequence
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final
 
 import orjson
 
+from socialapi.bulk.progress import ProgressDisplay
 from socialapi.cli import output
-from socialapi.cli.options import telling_how_to_allow_nothing
+from socialapi.cli.options import records_of, telling_how_to_allow_nothing, title_of
 from socialapi.reports import LintReport
 
 KIND_COUNTS: Final = ("present", "usable", "digests", "placeholders")
 FIELD_COUNTS: Final = ("present", "usable", "cleaned")
 
 
-async def run_lint(lint: Awaitable[LintReport], *, as_json: bool, is_feed: bool = False) -> int:
-    """Prints the report of a lint, and returns the exit status."""
-    with telling_how_to_allow_nothing():
-        report = await lint
+async def run_lint(
+    lint: Callable[..., Awaitable[LintReport]],
+    files: Sequence[str],
+    options: Mapping[str, Any],
+    *,
+    as_json: bool,
+    is_feed: bool = False,
+) -> int:
+    """Lints the files, prints the report, and returns the exit status."""
+    with telling_how_to_allow_nothing(), ProgressDisplay(title_of(files), is_quiet=output.is_quiet()) as display:
+        report = await lint(records_of(files), on_progress=display, **options)
     if as_json:
         output.print_line(orjson.dumps(report.to_dict()).decode())
     else:

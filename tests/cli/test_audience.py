@@ -9,8 +9,8 @@ from typing import Final
 
 import pytest
 
+from socialapi.bulk.progress import OnProgress
 from socialapi.cli import app, options, run_job
-from socialapi.cli.run_job import ProgressDisplay
 from socialapi.client import Client
 from socialapi.emulator import Emulator
 from socialapi.reports import UploadReport
@@ -333,7 +333,7 @@ def test_a_mapping_of_columns_is_read() -> None:
 async def test_a_job_that_is_cancelled_before_it_began_has_nothing_to_report(
     printed: Printed,
 ) -> None:
-    async def job(client: Client, display: ProgressDisplay) -> UploadReport:
+    async def job(client: Client, display: OnProgress) -> UploadReport:
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):

@@ -123,7 +123,7 @@ class Linter:
         self._has_region = has_region
         self._kinds: dict[str, _Counts] = {kind: _Counts() for kind in selection.kinds}
         self._columns: dict[tuple[str, str], _Counts] = {}
-        self._unusable_rows = 0
+        self.unusable_rows: int = 0
         self._rows_with_several = 0
         self._broken_rows = Counter[str]()
         self._refused_rows = Counter[str]()
@@ -168,7 +168,7 @@ class Linter:
             for field, reason in zip(fields, issue.reason.split("; "), strict=True):
                 count_reason(self._refused_rows, f"{field} {reason}")
             return
-        self._unusable_rows += 1
+        self.unusable_rows += 1
         if not issue.field and issue.reason != NO_IDENTIFIER:
             count_reason(self._broken_rows, issue.reason)
 
@@ -258,7 +258,7 @@ class Linter:
         )
         report = LintReport(
             rows=self.rows,
-            unusable_rows=self._unusable_rows,
+            unusable_rows=self.unusable_rows,
             rows_with_several=self._rows_with_several,
             duplicates=self._duplicates,
             duplicates_are_exact=True,

@@ -47,7 +47,7 @@ class SyncCounts:
         self.before: int = 0
         self.after: int = 0
         self.held_back: int = 0
-        self._planned = {"additions": 0, "removals": 0}
+        self.planned = {"additions": 0, "removals": 0}
         self._parts = {"additions": UploadReport(), "removals": UploadReport()}
         self._refused: dict[str, list[RowIssue]] = {"additions": [], "removals": []}
         """The first rows that the service refused in each part, with their numbers in the input."""
@@ -57,11 +57,11 @@ class SyncCounts:
         self.unchanged = self.reading.accepted - found.additions
         self.before = found.known
         self.after = found.known
-        self._planned = {"additions": found.additions, "removals": found.removals}
+        self.planned = {"additions": found.additions, "removals": found.removals}
 
     def hold_back(self) -> None:
         """Notes that nothing is removed in this sync."""
-        self.held_back, self._planned["removals"] = self._planned["removals"], 0
+        self.held_back, self.planned["removals"] = self.planned["removals"], 0
 
     def take(self, phase: str, report: UploadReport) -> None:
         """Stores the counts of a part of the sync."""
@@ -77,7 +77,7 @@ class SyncCounts:
 
     def _part(self, phase: str) -> UploadReport:
         """Returns the counts of a part. Planned rows that it has not read yet count as pending."""
-        part, planned = self._parts[phase], self._planned[phase]
+        part, planned = self._parts[phase], self.planned[phase]
         pending = planned - part.accepted - part.rejected
         return attrs.evolve(part, read=planned, pending=pending, rejects=tuple(self._refused[phase]))
 
@@ -130,6 +130,7 @@ RENEWED_AHEAD_SECONDS: Final = 7 * 24 * 3_600
 """How long before its expiry a member is sent again, because nobody runs a sync at exactly the right second."""
 
 Phase = Literal["reading", "additions", "removals"]
+PHASES: Final[Mapping[Phase, str]] = {"reading": "reading", "additions": "adding", "removals": "removing"}
 NextPage = Callable[[], Awaitable[Sequence[RowBlock]]]
 """A function that returns the next page of rows."""
 
@@ -147,12 +148,13 @@ class Page:
 class PageReader(Reader[Page]):
     """Reads the pages of a snapshot. The rows are digests already and need no normalising."""
 
-    def __init__(self, next_page: NextPage) -> None:
+    def __init__(self, next_page: NextPage, total_rows: int) -> None:
         self._next_page = next_page
+        self.total_rows = total_rows
 
     @property
     def fraction_read(self) -> float | None:
-        """None: the counts show the progress of a sync."""
+        """None: the number of rows is known."""
         return None
 
     async def read_block(self) -> Page | None:
@@ -357,7 +359,14 @@ class SyncJob:
             telemetry_kind=f"sync.{self._phase}", target=target, source=None, part_of=self._counts.reading
         )
         try:
-            report = await run_job(PageReader(read_page), stage, counters, description, options, self._session)
+            report = await run_job(
+                PageReader(read_page, self._counts.planned[self._phase]),
+                stage,
+                counters,
+                description,
+                options,
+                self._session,
+            )
         except BulkError as stopped:
             self._counts.take(self._phase, stopped.report)
             raise
@@ -438,6 +447,7 @@ class SyncJob:
                 progress,
                 report=self._counts.report(),
                 fraction_read=progress.fraction_read if self._phase == "reading" else 1.0,
+                phase=PHASES[self._phase],
             )
         )
 

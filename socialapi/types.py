@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from socialapi.bulk.inputs.reader import ArrowStream as ArrowStream
     from socialapi.bulk.inputs.reader import BinaryFile as BinaryFile
     from socialapi.bulk.job import OutcomeKeywords as OutcomeKeywords
+    from socialapi.bulk.progress import OnProgress as OnProgress
     from socialapi.bulk.settled import OnSettled as OnSettled
     from socialapi.internal.unset import Unset as Unset
     from socialapi.models.accounts import Account as Account

@@ -244,7 +244,7 @@ names of columns that are noted
     bulk/audiences/columns.py IdentifierColumns noted
     bulk/audiences/columns.py IdentifierColumns remarks
     bulk/counters.py RowCounters grouped
-    cli/run_job.py ProgressDisplay.__init__ _columns_shown
+    bulk/progress.py ProgressDisplay.__init__ _columns_shown
     bulk/linting/linter.py Linter.__init__ _columns
     bulk/products/feed.py ProductColumns constants
     bulk/products/feed.py ProductColumns noted

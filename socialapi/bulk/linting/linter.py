@@ -66,10 +66,9 @@ async def lint_records(
     """Returns a report on how an upload of the records, or of the first `sample` records, would go.
 
     `reading` are the options of an upload that say how its input is read. `takes_effective_at` is
-    true if the target accepts a time of effect. `now` is the time of the upload, by default the
-    current time. Nothing is sent, and memory stays flat. Raises InvalidInput for options and input
-    that cannot be used at all, and NoRows for an input without rows that is not allowed; where the
-    input breaks later, the report says so.
+    true if the target accepts a time of effect. `now` is the time of the upload. Nothing is sent,
+    and memory stays flat. Raises InvalidInput for options and input that cannot be used at all, and
+    NoRows for an input without rows that is not allowed; a later break is in the report.
     """
     faults, kinds, options = Faults(), tuple(kinds), UploadOptions(**reading)
     if sample is not None and sample < 1:

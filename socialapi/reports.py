@@ -59,6 +59,17 @@ class RowIssue(FrozenRecord):
     file_row: int | None = None
 
 
+@attrs.frozen
+class IssueGroup(FrozenRecord):
+    """The rows that were rejected, or sent with a warning, for one reason."""
+
+    field: str
+    reason: str
+    count: int
+    first: tuple[RowIssue, ...]
+    """The first of these rows, at most 5. Their `row` is 0 if the reason concerns the input or a column as a whole."""
+
+
 @attrs.frozen(kw_only=True)
 class Forecast(FrozenRecord):
     """What sending the valid rows would take: the result of a dry run."""
@@ -88,6 +99,9 @@ class LoadForecast(Forecast):
     """Products that a load would skip."""
     vanished: int
     """Products of earlier loads that are not in this input."""
+
+
+_OF_ROWS: Final = ("rejects", "warning_details", "reject_groups", "warning_groups")
 
 
 @attrs.frozen(kw_only=True)
@@ -121,6 +135,10 @@ class UploadReport(FrozenRecord):
     """The first warnings, at most `MAX_ISSUES_KEPT`, about fields left out and values that were
     cleaned; those about the input as a whole have row 0.
     """
+    reject_groups: tuple[IssueGroup, ...] = attrs.field(default=(), repr=False)
+    """The reasons of all rejected rows, with their counts: the most frequent first, at most 100 and the rest as one."""
+    warning_groups: tuple[IssueGroup, ...] = attrs.field(default=(), repr=False)
+    """The same for warnings."""
     rejects_path: str | None = None
     columns: Mapping[str, str] = attrs.field(factory=dict, repr=False, hash=False)
     """What each column or key that is read was read as: an identifier kind, an override, `region` for
@@ -146,11 +164,15 @@ class UploadReport(FrozenRecord):
         return self.read / self.elapsed_seconds if self.elapsed_seconds else 0.0
 
     def summary(self) -> dict[str, Any]:
-        """Returns the counts as JSON-ready values, without the lists of single rows.
+        """Returns the counts as JSON-ready values, without the lists of single rows; of the groups, `first` has row numbers.
 
         `forecast` is included only after a dry run.
         """
-        data = attrs.asdict(self, filter=attrs.filters.exclude("rejects", "warning_details", "columns"))
+        data = attrs.asdict(self, filter=attrs.filters.exclude(*_OF_ROWS, "columns"))
+        for name in ("reject_groups", "warning_groups"):
+            data[name] = [
+                {**attrs.asdict(group), "first": [each.row for each in group.first]} for group in getattr(self, name)
+            ]
         if self.forecast is None:
             del data["forecast"]
         return data

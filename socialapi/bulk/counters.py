@@ -16,6 +16,7 @@ from socialapi.reports import (
     NULL_WORD,
     UNKNOWN_COUNTRY,
     Forecast,
+    IssueGroup,
     RowIssue,
     UploadReport,
 )
@@ -29,6 +30,36 @@ OnSettle = Callable[[Sequence[int], str, Sequence[RowIssue]], None]
 MAX_GROUPS: Final = 100
 _GROUPED: Final = (MAY_BE_FOREIGN, UNKNOWN_COUNTRY, MOJIBAKE, NULL_WORD, NULL_DIGEST, EMPTY_KEY)
 """The reasons for which a report has one warning per column, with the number of rows."""
+
+
+OTHER_REASONS: Final = "other reasons"
+ROWS_OF_A_GROUP: Final = 5
+
+
+class IssueGroups:
+    """Counts issues by field and reason, and keeps the first of each."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], tuple[list[int], list[RowIssue]]] = {}
+
+    def add(self, issues: Sequence[RowIssue]) -> None:
+        """Counts issues."""
+        for issue in issues:
+            group = self._found.get((issue.field, issue.reason))
+            if group is None:
+                key = (issue.field, issue.reason) if len(self._found) < MAX_GROUPS else ("", OTHER_REASONS)
+                group = self._found.setdefault(key, ([0], []))
+            group[0][0] += 1
+            if len(group[1]) < ROWS_OF_A_GROUP:
+                group[1].append(issue)
+
+    def groups(self, placed: Callable[[Sequence[RowIssue]], Sequence[RowIssue]] = tuple) -> Sequence[IssueGroup]:
+        """Returns the groups, the most frequent first; `placed` adds the files of their rows."""
+        found = [
+            IssueGroup(field, reason, count, tuple(placed(first)))
+            for (field, reason), ((count,), first) in self._found.items()
+        ]
+        return sorted(found, key=lambda group: -group.count)
 
 
 @attrs.define(eq=False, repr=False)
@@ -65,6 +96,9 @@ class RowCounters:
     """Returns the warnings about the input as a whole and about whole columns."""
     grouped: dict[tuple[str, str], tuple[int, int]] = attrs.field(factory=dict)
     """For each field and reason reported in one warning: the first row, and how many rows it concerns."""
+    rejected_groups: IssueGroups = attrs.field(factory=IssueGroups)
+    warned_groups: IssueGroups = attrs.field(factory=IssueGroups)
+    """Those of the warnings that are not in `grouped`."""
     on_settle: OnSettle | None = None
     """Called for rows that get an outcome, before they are counted."""
     ledger: Ledger | None = None
@@ -115,6 +149,7 @@ class RowCounters:
             self._settle([issue.row], "rejected", [issue])
         self.pending -= len(issues)
         self.rejected += len(issues)
+        self.rejected_groups.add(issues)
         issues = self._placed(issues)
         self.rejects.extend(issues[: MAX_ISSUES_KEPT - len(self.rejects)])
         if self.rejects_file is not None:
@@ -132,6 +167,7 @@ class RowCounters:
                 first, count = self.grouped.get(group, (issue.row, 0))
                 self.grouped[group] = (first, count + 1)
         self.warnings += len(single)
+        self.warned_groups.add(single)
         room = MAX_ISSUES_KEPT - len(self.warning_details)
         self.warning_details.extend(self._placed(single[:room]))
 
@@ -165,6 +201,14 @@ class RowCounters:
             for (field, reason), (row, count) in self.grouped.items()
         ]
         groups = [*self.notes(), *self._placed(grouped)]
+        warning_groups = [
+            *(IssueGroup(each.field, each.reason, 1, (each,)) for each in self.notes()),
+            *(
+                IssueGroup(field, reason, count, tuple(self._placed([RowIssue(row, field, reason)])))
+                for (field, reason), (row, count) in self.grouped.items()
+            ),
+            *self.warned_groups.groups(self._placed),
+        ]
         rate, used = self.rate, 0.0
         if rate is not None:
             used = self.attempts / (rate.requests * max(1.0, elapsed_seconds / rate.window_seconds))
@@ -177,6 +221,8 @@ class RowCounters:
             "forecast": self._forecast() if dry_run else None,
             "columns": self.read_columns(),
             "ignored_columns": tuple(self.ignored_columns()),
+            "reject_groups": tuple(self.rejected_groups.groups(self._placed)),
+            "warning_groups": tuple(warning_groups),
             "warnings": self.warnings + len(groups),
             "warning_details": tuple((*groups, *self.warning_details)[:MAX_ISSUES_KEPT]),
         }

@@ -29,6 +29,7 @@ from socialapi.config import Config
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
 from socialapi.internal.fairness import yield_if_due, yield_to_others
 from socialapi.internal.file_lock import SUFFIX
+from socialapi.internal.logs import LOGGER
 from socialapi.internal.records import FrozenRecord
 from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.validation import Faults, invalid
@@ -197,6 +198,19 @@ def bulk_options(config: Config, call: CallOptions) -> CallOptions:
         max_elapsed_seconds=config.max_elapsed_seconds,
     )
     return attrs.evolve(call, policy=policy, bulk=True)
+
+
+class LimitExceeded(InvalidInput):
+    """More rows would be rejected, removed or deleted than the options of the job allow."""
+
+
+def log_groups(noun: str, report: UploadReport) -> None:
+    """Logs the reasons of rejected rows and of warnings, each once, with its count and first rows."""
+    for groups, what in ((report.reject_groups, "rejected"), (report.warning_groups, "warned of")):
+        for group in groups:
+            rows = ", ".join(str(each.row or each.product_id or "") for each in group.first).strip(", ")
+            reason = f"{group.field}: {group.reason}" if group.field else group.reason
+            LOGGER.info("%s: %s %s: %s (rows %s)", noun, f"{group.count:,}", what, reason, rows or "none")
 
 
 B = TypeVar("B", bound=Sendable)
@@ -397,7 +411,7 @@ class JobRun(Generic[C, B, P]):
         if not rejected or not (at_end or read >= JUDGED_FROM_ROWS) or rejected / read <= most:
             return
         self.dispatcher.stop(
-            InvalidInput(
+            LimitExceeded(
                 f"{rejected:,} of {read:,} rows were rejected, which is {rejected / read:.1%}, and {most:.1%} may be "
                 "(max_reject_share, --max-reject-share)"
             )
@@ -431,6 +445,8 @@ class JobRun(Generic[C, B, P]):
                 show()
         report = self._report()
         problem = self.dispatcher.failure or self.broken_input
+        if self._description.part_of is None and not self._description.keeps_files_open:
+            log_groups(self._description.noun, report)
         if not report.adds_up or (problem is None and report.pending and not self._options.dry_run):
             raise RuntimeError(f"the rows of the job do not add up, which is a bug of this package: {report}")
         if problem is None:

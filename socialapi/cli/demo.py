@@ -93,7 +93,7 @@ async def _show_audience(client: Client, folder: Path, rows: int, settings: Mapp
     output.print_line(f"{len(shown)} of the {report.rejected:,} rejected rows, each with its reason:")
     for issue in shown:
         what = ": ".join(filter(None, (issue.field, issue.reason)))
-        output.print_line(output.printable(f"  row {issue.row}: {what}"))
+        output.print_text(f"  row {issue.row}: {what}")
     is_counted = all(getattr(report, name) == getattr(expected, name) for name in ("read", *counts))
     is_proven = is_counted and report.adds_up and held == expected.members
     if not is_proven:

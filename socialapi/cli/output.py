@@ -7,9 +7,12 @@ import errno
 import io
 import logging
 import os
+import re
 import select
+import shutil
 import stat
 import sys
+import textwrap
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Final, TextIO
@@ -76,7 +79,27 @@ def say(sentence: str) -> None:
     """Prints a message on standard error, under the name of the program, unless standard error is closed."""
     if sys.stderr is not None:  # as it is where the parent closed it
         with contextlib.suppress(BrokenPipeError):
-            print(f"socialapi: {sentence}", file=sys.stderr)
+            print(folded(f"socialapi: {sentence}", sys.stderr), file=sys.stderr)
+
+
+_COMMAND: Final = re.compile("`[^`]*`|(?<=run )socialapi [^;]*$")
+
+
+def folded(text: str, stream: TextIO) -> str:
+    """Returns a text on lines that fit a terminal, broken between words and never within a command, which
+    people copy. What is no terminal gets it on one line.
+    """
+    if not stream.isatty():
+        return text
+    whole = _COMMAND.sub(lambda command: command[0].replace(" ", "\0"), text)
+    width = shutil.get_terminal_size().columns
+    lines = textwrap.wrap(whole, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines).replace("\0", " ")
+
+
+def print_text(text: str) -> None:
+    """Prints a text of a report on standard output, as `print_line` does, folded for a terminal."""
+    print_line(folded(printable(text), standard_output()))
 
 
 def print_line(text: str) -> None:

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 import orjson
 
+from socialapi.bulk.job import LimitExceeded
 from socialapi.bulk.progress import OnProgress, ProgressDisplay
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
@@ -23,6 +24,7 @@ from socialapi.reports import (
     LOOKS_LIKE_FLOAT,
     MAY_BE_FOREIGN,
     UNKNOWN_COUNTRY,
+    IssueGroup,
     LoadForecast,
     RowIssue,
     SyncReport,
@@ -30,7 +32,9 @@ from socialapi.reports import (
     UpsertReport,
 )
 
-ISSUES_SHOWN: Final = 5
+GROUPS_SHOWN: Final = 10
+ROWS_SHOWN: Final = 5
+PRODUCTS_SHOWN: Final = 5
 
 P = TypeVar("P", bound=UploadReport)
 RunJob = Callable[[Client, OnProgress], Awaitable[UploadReport]]
@@ -65,7 +69,11 @@ async def run_job(
             async with Client(Config.from_env()) if dry_run else open_client() as client:
                 report = await job(client, display)
     except BulkError as stopped:
-        _show_so_far(stopped.report, as_json=as_json)
+        is_limit = isinstance(stopped.report, SyncReport) and isinstance(stopped.__cause__, LimitExceeded)
+        if as_json or not is_limit:
+            _show_so_far(stopped.report, as_json=as_json)
+        if is_limit:  # a sum of rows would hide why the sync did nothing
+            raise InvalidInput(stopped.message) from None
         if not isinstance(stopped.__cause__, InvalidInput):
             _say_how_to_resume(journal, snapshot, dry_run=dry_run)
         raise
@@ -105,15 +113,17 @@ def show(report: UploadReport, *, as_json: bool) -> None:
     removals = report.removals.pending if isinstance(report, SyncReport) else 0
     if (report.pending or removals) and report.forecast is None:
         again = _AGAIN.get(type(report), "uploading")
-        _print(f"Pending rows, and what was not read, have no outcome yet; {again} the same file again is safe.")
-    for issue in report.rejects[:ISSUES_SHOWN]:
-        _print(f"row {issue.row}{_who(issue)}: {_what(issue)}")
-    if report.rejected > ISSUES_SHOWN:
+        output.print_text(
+            f"Pending rows, and what was not read, have no outcome yet; {again} the same file again is safe."
+        )
+    for group in report.reject_groups[:GROUPS_SHOWN]:
+        _show_group(group, ": ", _what(group))
+    if more := report.rejected - sum(min(group.count, ROWS_SHOWN) for group in report.reject_groups[:GROUPS_SHOWN]):
         where = f"all of them in {report.rejects_path}" if report.rejects_path else "list all with --rejects FILE"
-        _print(f"… {report.rejected - ISSUES_SHOWN:,} more rejected rows; {where}")
+        output.print_text(f"… {more:,} more rejected rows; {where}")
     _show_warnings(report)
     if report.ignored_columns:
-        _print(f"columns that were not read: {output.listed(report.ignored_columns)}")
+        output.print_text(f"columns that were not read: {output.listed(report.ignored_columns)}")
     if isinstance(report, SyncReport):
         _show_removals(report)
     if isinstance(report, UpsertReport):
@@ -121,43 +131,50 @@ def show(report: UploadReport, *, as_json: bool) -> None:
 
 
 def _show_warnings(report: UploadReport) -> None:
+    """Prints each reason of the warnings once, with its rows."""
     is_load = isinstance(report, UpsertReport)
-    for issue in report.warning_details[:ISSUES_SHOWN]:
-        if issue.reason.startswith(HOLDS_IDENTIFIERS):
-            _print(f"column {issue.field}{_who(issue)} {issue.reason}")
-        elif issue.reason.startswith((CLEANED, LOOKS_LIKE_FLOAT, MAY_BE_FOREIGN, UNKNOWN_COUNTRY, EMPTY_KEY)):
-            _print(f"row {issue.row}{_who(issue)}: {issue.field} {issue.reason}")
+    for group in report.warning_groups[:GROUPS_SHOWN]:
+        issue = group.first[0]
+        if group.reason.startswith(HOLDS_IDENTIFIERS):
+            output.print_text(f"column {group.field}{_who(issue)} {group.reason}")
+        elif group.reason.startswith((CLEANED, LOOKS_LIKE_FLOAT, MAY_BE_FOREIGN, UNKNOWN_COUNTRY, EMPTY_KEY)):
+            _show_group(group, ": ", f"{group.field} {group.reason}")
         elif not issue.row and issue.product_id is None:
-            _print(f"{issue.file}: {issue.reason}" if issue.file else issue.reason)
-        elif not is_load:
-            _print(f"row {issue.row}{_who(issue)}, sent without {_what(issue)}")
-        elif issue.row:
-            _print(f"row {issue.row}{_who(issue)}, with a warning: {_what(issue)}")
+            output.print_text(f"{issue.file}: {group.reason}" if issue.file else group.reason)
+        elif not issue.row:
+            _show_group(group, ": ", group.reason)
         else:
-            _print(f"product {issue.product_id} {issue.reason}")
-    if report.warnings > ISSUES_SHOWN:
-        _print(f"… {report.warnings - ISSUES_SHOWN:,} more warnings; `lint` counts faults of values by their reason")
+            _show_group(group, ", with a warning: " if is_load else ", sent without ", _what(group))
+    if more := sum(group.count for group in report.warning_groups[GROUPS_SHOWN:]):
+        output.print_text(f"… {more:,} more warnings, for {len(report.warning_groups) - GROUPS_SHOWN:,} other reasons")
+
+
+def _show_group(group: IssueGroup, how: str, what: str) -> None:
+    """Prints a reason with its row, or with the number of its rows and the first of them."""
+    rows = [f"row {each.row}{_who(each)}" if each.row else f"product {each.product_id}" for each in group.first]
+    if group.count == 1:
+        output.print_text(f"{rows[0]}{how}{what}")
+        return
+    output.print_text(
+        f"{group.count:,} rows{how}{what} ({', '.join(rows[:ROWS_SHOWN])}{', …' * (group.count > ROWS_SHOWN)})"
+    )
 
 
 def _show_removals(report: SyncReport) -> None:
-    for issue in report.removals.rejects[:ISSUES_SHOWN]:
-        _print(f"an identifier {_what(issue)}")
+    for group in report.removals.reject_groups[:GROUPS_SHOWN]:
+        output.print_text(f"{'an identifier' if group.count == 1 else f'{group.count:,} identifiers'} {_what(group)}")
     if report.held_back and report.rejected:
-        _print(
+        output.print_text(
             f"{report.held_back:,} identifiers that are not desired any more were kept, as rejected rows may mean them: "
             "correct these, or allow it with --max-removal-share 1"
         )
 
 
 def _show_vanished(report: UpsertReport) -> None:
-    for product_id in report.vanished_ids[:ISSUES_SHOWN]:
-        _print(f"not in the feed any more: {product_id}")
-    if report.vanished > ISSUES_SHOWN:
-        _print(f"… {report.vanished - ISSUES_SHOWN:,} more products are not; list 1,000 with --json")
-
-
-def _print(text: str) -> None:
-    output.print_line(output.printable(text))
+    for product_id in report.vanished_ids[:PRODUCTS_SHOWN]:
+        output.print_text(f"not in the feed any more: {product_id}")
+    if report.vanished > PRODUCTS_SHOWN:
+        output.print_text(f"… {report.vanished - PRODUCTS_SHOWN:,} more products are not; list 1,000 with --json")
 
 
 def _who(issue: RowIssue) -> str:
@@ -166,7 +183,7 @@ def _who(issue: RowIssue) -> str:
     return f" ({issue.product_id})" if issue.product_id else ""
 
 
-def _what(issue: RowIssue) -> str:
+def _what(issue: RowIssue | IssueGroup) -> str:
     return f"{issue.field}: {issue.reason}" if issue.field else issue.reason
 
 

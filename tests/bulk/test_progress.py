@@ -86,7 +86,11 @@ async def test_without_a_terminal_lines_are_written_at_intervals_and_at_the_end(
     delays, ticks = list[float](), list[Any]()
     loop = asyncio.get_running_loop()
     monkeypatch.setattr(loop, "time", lambda: sum(delays))
-    monkeypatch.setattr(loop, "call_later", lambda delay, tick: (delays.append(delay), ticks.append(tick), ticks)[2])
+    monkeypatch.setattr(
+        loop,
+        "call_later",
+        lambda *asked: [each.append(what) for each, what in zip((delays, ticks), asked, strict=True)],
+    )
     monkeypatch.setattr(ProgressDisplay, "__exit__", lambda *_: None)
     with ProgressDisplay("crm.csv") as display:
         for progress in (None, HALF, HALF, HALF):

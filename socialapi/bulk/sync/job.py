@@ -13,10 +13,10 @@ import attrs
 from socialapi.bulk.audiences.job import Destination, UploadOptions, UploadStage, batch_sender
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
 from socialapi.bulk.audiences.prepare import PreparedBlock
-from socialapi.bulk.counters import RowCounters, report_of
+from socialapi.bulk.counters import IssueGroups, RowCounters, report_of
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.inputs.reader import Reader
-from socialapi.bulk.job import OURS, JobDescription, run_job, same_files
+from socialapi.bulk.job import OURS, JobDescription, LimitExceeded, log_groups, run_job, same_files
 from socialapi.bulk.rows import RowBlock
 from socialapi.bulk.settled import SettledCalls
 from socialapi.bulk.sync.reading import ReadingJob, SyncOptions
@@ -51,6 +51,7 @@ class SyncCounts:
         self._parts = {"additions": UploadReport(), "removals": UploadReport()}
         self._refused: dict[str, list[RowIssue]] = {"additions": [], "removals": []}
         """The first rows that the service refused in each part, with their numbers in the input."""
+        self._refused_groups = {"additions": IssueGroups(), "removals": IssueGroups()}
 
     def compared(self, found: Difference) -> None:
         """Sets how many rows have to be added and how many identifiers removed."""
@@ -74,12 +75,16 @@ class SyncCounts:
         """Notes rows of a part that the service refused."""
         refused = self._refused[phase]
         refused += issues[: MAX_ISSUES_KEPT - len(refused)]
+        self._refused_groups[phase].add(issues)
 
     def _part(self, phase: str) -> UploadReport:
         """Returns the counts of a part. Planned rows that it has not read yet count as pending."""
         part, planned = self._parts[phase], self.planned[phase]
         pending = planned - part.accepted - part.rejected
-        return attrs.evolve(part, read=planned, pending=pending, rejects=tuple(self._refused[phase]))
+        groups = tuple(self._refused_groups[phase].groups())
+        return attrs.evolve(
+            part, read=planned, pending=pending, rejects=tuple(self._refused[phase]), reject_groups=groups
+        )
 
     def report(self) -> SyncReport:
         """Returns the report with the current counts."""
@@ -120,6 +125,8 @@ class SyncCounts:
             )
             if self._dry_run
             else None,
+            "reject_groups": (*reading.reject_groups, *additions.reject_groups),
+            "warning_groups": reading.warning_groups,
             "columns": reading.columns,
             "ignored_columns": reading.ignored_columns,
         }
@@ -249,6 +256,7 @@ class SyncJob:
                     self._close_rejects()
             finally:
                 await self._snapshot.aclose()
+                log_groups("sync", self._counts.report())
         return self._counts.report()
 
     def counts(self) -> Mapping[str, int]:
@@ -323,7 +331,7 @@ class SyncJob:
                     "another digest of counts as removed and added"
                 )
             )
-            raise InvalidInput(
+            raise LimitExceeded(
                 f"{found.removals:,} of the {found.known:,} identifiers in the snapshot are not desired any more, which is "
                 f"{share:.1%}, and {most:.1%} may be removed: is the input complete? max_removal_share=1.0 "
                 f"(--max-removal-share 1.0) allows it{why_others}"

@@ -159,7 +159,8 @@ class ProgressDisplay:
             self._live.stop()
         if self._timer is not None:
             self._timer.cancel()
-            if self.last is not None and (self._stays or self._now() - self._started >= LINE_EVERY_SECONDS):
+            is_begun = self.last is not None and self.last.report.read > 0
+            if is_begun and (self._stays or self._now() - self._started >= LINE_EVERY_SECONDS):
                 self._print()
 
     def __call__(self, progress: Progress) -> None:
@@ -228,7 +229,7 @@ class ProgressDisplay:
             None if fraction is None else f"{math.floor(100 * fraction)} %",
             f"{number(done)} rows" if total is None else f"{number(done)} of {about}{number(total)} rows",
             f"{number(self.last.rows_per_second)} rows/s",
-            None if left is None else f"{_clock_time(left)} left",
+            None if left is None or done == total else f"{_clock_time(left)} left",
             f"{number(self.last.report.rejected)} rejected" if self.last.report.rejected else None,
         )
         return [*filter(None, parts)]

@@ -125,7 +125,7 @@ async def upload_audience(
     phone_number, device_id, handle, service_id, partner_user_id and many synonyms), normalised and
     hashed here. Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable
     file, 3 refused by the service or unreachable, 130 interrupted. With --journal, `socialapi jobs
-    resume` goes on after 3, 130 and a kill.
+    resume` continues after 3, 130 and a kill.
     """
     journal, records = flags.kept("audience", files, audience=audience, effective_at=effective_at), records_of(files)
 
@@ -149,7 +149,7 @@ async def upload_do_not_reach(
 
     For example `socialapi do-not-reach upload optouts.csv --account 18ce54d4x5t --list 7b2f1`. Exit
     status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable file, 3 refused by
-    the service or unreachable, 130 interrupted. With --journal, `socialapi jobs resume` goes on
+    the service or unreachable, 130 interrupted. With --journal, `socialapi jobs resume` continues
     after 3, 130 and a kill.
     """
     journal, records = flags.kept("do-not-reach", files, list_=list_), records_of(files)
@@ -234,8 +234,7 @@ NO_FLAGS: Final = LintFlags()
 
 @app.command(name="lint")
 async def lint_audience(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
-    """Look at an input for a custom audience before it is uploaded, and say what to expect; nothing
-    is sent.
+    """Check a file for a custom audience before it is uploaded. Nothing is sent.
 
     For example `socialapi audience lint crm.csv --default-region US`. Exit status: 0 fine, 1 rows
     or values that are of no use, 2 wrong usage or unusable file.
@@ -245,8 +244,7 @@ async def lint_audience(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
 
 @do_not_reach_app.command(name="lint")
 async def lint_do_not_reach(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
-    """Look at an input for a do-not-reach list before it is uploaded, and say what to expect;
-    nothing is sent.
+    """Check a file for a do-not-reach list before it is uploaded. Nothing is sent.
 
     For example `socialapi do-not-reach lint optouts.csv`. Exit status: 0 fine, 1 rows or values
     that are of no use, 2 wrong usage or unusable file.

@@ -150,7 +150,7 @@ async def upsert(files: Feeds, /, *, flags: UpsertFlags) -> int:
 
     Exit status: 0 nothing rejected, 1 some products rejected, 2 wrong usage or unusable file (or
     vanished products that may not be deleted), 3 refused by the service or unreachable, 130
-    interrupted. With --journal, `socialapi jobs resume` goes on after 3, 130 and a kill.
+    interrupted. With --journal, `socialapi jobs resume` continues after 3, 130 and a kill.
     """
     options, kept, records = keywords_of(flags, "catalog"), None, records_of(files)
     if flags.journal is not None:
@@ -165,7 +165,7 @@ async def upsert(files: Feeds, /, *, flags: UpsertFlags) -> int:
 
 @app.command
 async def lint(files: Feeds, /, *, flags: FeedLintFlags = NO_FLAGS) -> int:
-    """Look at a feed before it is loaded: which columns are read, what is understood and what would
+    """Check a feed before it is loaded: which columns are read, what is understood and what would
     be rejected.
 
     For example `socialapi catalog lint feed.xml`. Nothing is sent, and no credentials are needed.

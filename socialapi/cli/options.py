@@ -262,7 +262,7 @@ JournalOption = Annotated[
     Path | None,
     Parameter(
         converter=dated_path,
-        help="Keep here what is confirmed, so that the job can go on after a stop or a kill: `socialapi jobs resume`, or "
+        help="Keep here what is confirmed, so that the job can continue after a stop or a kill: `socialapi jobs resume`, or "
         "the same command again, sends only what is left. One for each run: %Y-%m-%d in its name is the date.",
         group=("Parameters", JOURNALED),
     ),
@@ -342,7 +342,7 @@ def named(options: Mapping[str, str]) -> Iterator[None]:
             attrs.evolve(rule, path=_renamed(rule.path, options), reason=_renamed(rule.reason, options))
             for rule in problem.broken_rules
         ]
-        raise InvalidInput(problem.message, rules) from None
+        raise InvalidInput(_renamed(problem.message, options), rules) from None
 
 
 def _renamed(text: str, options: Mapping[str, str]) -> str:

@@ -58,7 +58,8 @@ def sentence(problem: BaseException) -> str:
     if isinstance(problem, ApiError | BulkError):
         refused = problem.__cause__ if isinstance(problem, BulkError) else problem
         hint = CHECK_CREDENTIALS if isinstance(refused, Unauthorized) else ""
-        return printable(f"{problem}{hint}")  # the service's text could move the cursor or add a line
+        says = problem.message if isinstance(problem, BulkError) else problem  # its report has the counts
+        return printable(f"{says}{hint}")  # the service's text could move the cursor or add a line
     return str(problem)
 
 
@@ -91,9 +92,11 @@ def folded(text: str, stream: TextIO) -> str:
     """
     if not stream.isatty():
         return text
-    whole = _COMMAND.sub(lambda command: command[0].replace(" ", "\0"), text)
-    width = shutil.get_terminal_size().columns
-    lines = textwrap.wrap(whole, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    wrapper = textwrap.TextWrapper(shutil.get_terminal_size().columns, break_long_words=False, break_on_hyphens=False)
+    lines = list[str]()
+    for line in text.splitlines():
+        wrapper.subsequent_indent = "    " if line.startswith(" ") else "  "
+        lines += wrapper.wrap(_COMMAND.sub(lambda command: command[0].replace(" ", "\0"), line))
     return "\n".join(lines).replace("\0", " ")
 
 

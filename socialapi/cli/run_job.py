@@ -13,7 +13,7 @@ from socialapi.bulk.progress import OnProgress, ProgressDisplay
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.jobs import CommandJournal
-from socialapi.cli.options import telling_how_to_allow_nothing
+from socialapi.cli.options import named, telling_how_to_allow_nothing
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
@@ -44,6 +44,11 @@ _OF_ACCEPTED: Final[Mapping[type[UploadReport], Sequence[str]]] = {
     UpsertReport: ("created", "updated", "unchanged", "skipped"),
     SyncReport: ("unchanged", "added"),
 }
+_OPTIONS: Final[Mapping[str, str]] = {
+    name: f"--{name.replace('_', '-')}"
+    for name in ("key", "outcomes", "rejects", "journal", "snapshot", "digests", "layout", "expires_at", "header_line")
+}
+"""Options of jobs, by the name that the messages of the library have for them."""
 _OF_THE_FEED: Final = ("vanished", "deleted", "unconfirmed")
 _AGAIN: Final[Mapping[type[UploadReport], str]] = {UpsertReport: "loading", SyncReport: "syncing"}
 
@@ -64,7 +69,7 @@ async def run_job(
     """
     display = ProgressDisplay(title, is_quiet=output.is_quiet())
     try:
-        with telling_how_to_allow_nothing(), display:
+        with named(_OPTIONS), telling_how_to_allow_nothing(), display:
             # A dry run sends nothing, so incomplete credentials do not matter.
             async with Client(Config.from_env()) if dry_run else open_client() as client:
                 report = await job(client, display)

@@ -3,15 +3,18 @@
 import asyncio
 import io
 import logging
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TypedDict
 
 import attrs
 import pytest
 from rich.console import Console
 
-from socialapi import Config
+from socialapi import Client, Config
 from socialapi.bulk.progress import Pace, ProgressDisplay
 from socialapi.cli import output
+from socialapi.emulator import Emulator
 from socialapi.reports import Progress, UploadReport
 from socialapi.routes.route import RateLimit
 from socialapi.session.rate_limiter import SlidingWindowPacer, seconds_until
@@ -37,6 +40,10 @@ LARGE = attrs.evolve(
     seconds_left=360_000.0,
     note=None,
 )
+
+
+class Options(TypedDict):
+    progress: bool
 
 
 class Terminal(io.StringIO):
@@ -83,14 +90,15 @@ async def test_without_a_terminal_lines_are_written_at_intervals_and_at_the_end(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
-    delays, ticks = list[float](), list[Any]()
+    delays, ticks = list[float](), list[Callable[[], None]]()
     loop = asyncio.get_running_loop()
     monkeypatch.setattr(loop, "time", lambda: sum(delays))
-    monkeypatch.setattr(
-        loop,
-        "call_later",
-        lambda *asked: [each.append(what) for each, what in zip((delays, ticks), asked, strict=True)],
-    )
+
+    def call_later(delay: float, tick: Callable[[], None]) -> None:
+        delays.append(delay)
+        ticks.append(tick)
+
+    monkeypatch.setattr(loop, "call_later", call_later)
     monkeypatch.setattr(ProgressDisplay, "__exit__", lambda *_: None)
     with ProgressDisplay("crm.csv") as display:
         for progress in (None, HALF, HALF, HALF):
@@ -163,3 +171,32 @@ def test_the_number_of_rows_is_known_or_reckoned_from_the_share_that_was_read(
     assert (progress.rows_total, progress.is_total_estimated) == expected
     left = None if expected[0] is None else (expected[0] - 1_000) / 500  # 1,000 rows in 2 seconds
     assert (progress.rows_done, progress.rows_per_second, progress.seconds_left) == (1_000, 500, left)
+
+
+@pytest.mark.parametrize("job", ["upload", "do-not-reach", "sync", "lint", "load", "lint of a feed"])
+async def test_every_job_of_a_program_shows_its_progress_if_it_is_asked_to(
+    job: str, socialapi_emulator: Emulator, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    people, feed = tmp_path / "people.csv", tmp_path / "feed.csv"
+    people.write_text("email\nada@example.com\nwrong\n")
+    feed.write_text("id,title,description,availability,condition,price,link,image_link,brand\n1,Mug\n2,Cup\n")
+    seed, options = socialapi_emulator.seed, Options(progress=True)
+    async with Client(socialapi_emulator.config, socialapi_emulator.credentials) as client:
+        account = client.ads.account(seed["account_ids"][0])
+        audience = account.custom_audience(seed["custom_audience_ids"][0])
+        products = client.catalog(seed["product_catalog_ids"][0]).products
+        jobs: Mapping[str, Callable[[], Awaitable[object]]] = {
+            "upload": lambda: audience.upload(people, **options),
+            "do-not-reach": lambda: account.do_not_reach_list(seed["do_not_reach_list_ids"][0]).upload(
+                people, **options
+            ),
+            "sync": lambda: audience.sync(people, snapshot=tmp_path / "snapshot", **options),
+            "lint": lambda: audience.lint(people, **options),
+            "load": lambda: products.upsert(feed, **options),
+            "lint of a feed": lambda: products.lint(feed, **options),
+        }
+        await jobs[job]()
+    (line,) = capsys.readouterr().err.splitlines()
+    name, rejected = (feed.name, 2) if "feed" in job or job == "load" else (people.name, 1)
+    assert line.startswith(f"{name}: 100 %, 2 of 2 rows, ")
+    assert line.endswith(f" rows/s, {rejected} rejected")

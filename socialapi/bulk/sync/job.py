@@ -257,7 +257,20 @@ class SyncJob:
             finally:
                 await self._snapshot.aclose()
                 log_groups("sync", self._counts.report())
-        return self._counts.report()
+        report = self._counts.report()
+        if self._options.on_progress is not None:  # of all rows, after those of single phases
+            done = report.read if self._options.dry_run else report.read - report.pending
+            self._options.on_progress(
+                Progress(
+                    report=report,
+                    fraction_read=1.0,
+                    rows_done=done,
+                    rows_total=report.read,
+                    rows_per_second=report.rows_per_second,
+                    seconds_left=0.0,
+                )
+            )
+        return report
 
     def counts(self) -> Mapping[str, int]:
         """Returns the counts of the report as they stand."""

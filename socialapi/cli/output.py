@@ -83,20 +83,27 @@ def say(sentence: str) -> None:
             print(folded(f"socialapi: {sentence}", sys.stderr), file=sys.stderr)
 
 
+LEAST_FOLDED: Final = 60
+"""The narrowest terminal for which texts are folded: fewer columns hold too few words."""
 _COMMAND: Final = re.compile("`[^`]*`|(?<=run )socialapi [^;]*$")
 
 
 def folded(text: str, stream: TextIO) -> str:
     """Returns a text on lines that fit a terminal, broken between words and never within a command, which
-    people copy. What is no terminal gets it on one line.
+    people copy. A line with a word that does not fit is left to the terminal, and so is all of it to
+    what is none.
     """
     if not stream.isatty():
         return text
-    wrapper = textwrap.TextWrapper(shutil.get_terminal_size().columns, break_long_words=False, break_on_hyphens=False)
-    lines = list[str]()
+    width, lines = shutil.get_terminal_size().columns, list[str]()
+    if width < LEAST_FOLDED:
+        return text
+    wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
     for line in text.splitlines():
         wrapper.subsequent_indent = "    " if line.startswith(" ") else "  "
-        lines += wrapper.wrap(_COMMAND.sub(lambda command: command[0].replace(" ", "\0"), line))
+        whole = _COMMAND.sub(lambda command: command[0].replace(" ", "\0"), line)
+        is_foldable = max(map(len, whole.split(" "))) < width - 4
+        lines += wrapper.wrap(whole) if is_foldable else [line]
     return "\n".join(lines).replace("\0", " ")
 
 

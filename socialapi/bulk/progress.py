@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import inspect
 import io
 import math
 import os
@@ -139,7 +140,9 @@ class ProgressDisplay:
         loop = asyncio.get_running_loop()
         self._started = self._received = loop.time()
         self._now = loop.time
-        if sys.stderr.isatty():
+        from rich.file_proxy import FileProxy  # what stands for standard error while another display has the terminal
+
+        if sys.stderr.isatty() and not isinstance(sys.stderr, FileProxy):
             from rich.live import Live
 
             self._live = Live(self, console=self._console, transient=not self._stays, refresh_per_second=4)
@@ -155,11 +158,12 @@ class ProgressDisplay:
     def __exit__(
         self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        is_begun = self.last is not None and self.last.report.read > 0
         if self._live is not None:
+            self._live.transient = not (self._stays and is_begun)
             self._live.stop()
         if self._timer is not None:
             self._timer.cancel()
-            is_begun = self.last is not None and self.last.report.read > 0
             if is_begun and (self._stays or self._now() - self._started >= LINE_EVERY_SECONDS):
                 self._print()
 
@@ -189,7 +193,11 @@ class ProgressDisplay:
         from socialapi.internal.console import printable
 
         with contextlib.suppress(BrokenPipeError):  # the job matters more
-            self._console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
+            if self._live is not None:
+                self._console.print(printable(text), markup=False, highlight=False, soft_wrap=True)
+                return
+            sys.stderr.write(f"{printable(text)}\n")
+            sys.stderr.flush()
 
     def _tick(self) -> None:
         self._print()
@@ -200,7 +208,7 @@ class ProgressDisplay:
 
     def _print(self) -> None:
         if self._cell is None:
-            self._write(f"{self._name}: {', '.join(self._parts(str_of_number))}{self._note}")
+            self._write(f"{self._name}: {', '.join(self._parts(_in_full))}{self._note}")
             return
         from rich.console import Console
 
@@ -249,10 +257,10 @@ class ProgressDisplay:
 
         name, width, bar = Text(self._name), options.max_width, 0
         for number, gap, is_below in (
-            (str_of_number, "  ", False),
-            (str_of_number, " ", False),
+            (_in_full, "  ", False),
+            (_in_full, " ", False),
             (_three_digits, " ", False),
-            (str_of_number, "  ", True),
+            (_in_full, "  ", True),
             (_three_digits, " ", True),
         ):
             rest = gap.join(self._parts(number))
@@ -271,7 +279,7 @@ class ProgressDisplay:
             yield Text(self._note.strip(" ()"), no_wrap=True, overflow="ellipsis")
 
 
-def str_of_number(value: float) -> str:
+def _in_full(value: float) -> str:
     """Returns a whole number with commas."""
     return f"{value:,.0f}"
 
@@ -295,10 +303,10 @@ def _clock_time(seconds: float) -> str:
 def shown(options: Mapping[str, Any], records: object) -> Iterator[dict[str, Any]]:
     """Yields the options of a job without `progress`; if it is true, the job's progress is shown."""
     others = {name: value for name, value in options.items() if name != "progress"}
-    if not options.get("progress"):
+    also = others.get("on_progress")
+    if not options.get("progress") or inspect.iscoroutinefunction(also):  # which the job refuses
         yield others
         return
-    also = others.get("on_progress")
     with ProgressDisplay(title_of(records), stays=True) as display:
 
         def show(progress: Progress) -> None:

@@ -94,8 +94,8 @@ class RowCounters:
     """Returns the columns of the input that are ignored, as far as known."""
     notes: Callable[[], Sequence[RowIssue]] = tuple
     """Returns the warnings about the input as a whole and about whole columns."""
-    grouped: dict[tuple[str, str], tuple[int, int]] = attrs.field(factory=dict)
-    """For each field and reason reported in one warning: the first row, and how many rows it concerns."""
+    grouped: IssueGroups = attrs.field(factory=IssueGroups)
+    """The warnings of which the report has one for each field and reason."""
     rejected_groups: IssueGroups = attrs.field(factory=IssueGroups)
     warned_groups: IssueGroups = attrs.field(factory=IssueGroups)
     """Those of the warnings that are not in `grouped`."""
@@ -158,15 +158,11 @@ class RowCounters:
 
     def warn(self, issues: Sequence[RowIssue]) -> None:
         """Counts warnings about values in rows that are sent."""
-        single = list[RowIssue]()
+        single, grouped = list[RowIssue](), list[RowIssue]()
         for issue in issues:
-            group = (issue.field, issue.reason)
-            if issue.reason not in _GROUPED or issue.product_id is not None:
-                single.append(issue)
-            elif group in self.grouped or len(self.grouped) < MAX_GROUPS:
-                first, count = self.grouped.get(group, (issue.row, 0))
-                self.grouped[group] = (first, count + 1)
+            (single if issue.reason not in _GROUPED or issue.product_id is not None else grouped).append(issue)
         self.warnings += len(single)
+        self.grouped.add(grouped)
         self.warned_groups.add(single)
         room = MAX_ISSUES_KEPT - len(self.warning_details)
         self.warning_details.extend(self._placed(single[:room]))
@@ -196,19 +192,15 @@ class RowCounters:
 
     def sending(self, elapsed_seconds: float, *, dry_run: bool) -> Mapping[str, object]:
         """Returns the fields of a report that are computed from the counts."""
-        grouped = [
-            RowIssue(row, field, f"{reason} ({count:,} rows, of which this is the first)" if count > 1 else reason)
-            for (field, reason), (row, count) in self.grouped.items()
+        notes, grouped = self.notes(), self.grouped.groups(self._placed)
+        of_groups = [
+            attrs.evolve(each.first[0], reason=f"{each.reason} ({each.count:,} rows, of which this is the first)")
+            if each.count > 1
+            else each.first[0]
+            for each in grouped
         ]
-        groups = [*self.notes(), *self._placed(grouped)]
-        warning_groups = [
-            *(IssueGroup(each.field, each.reason, 1, (each,)) for each in self.notes()),
-            *(
-                IssueGroup(field, reason, count, tuple(self._placed([RowIssue(row, field, reason)])))
-                for (field, reason), (row, count) in self.grouped.items()
-            ),
-            *self.warned_groups.groups(self._placed),
-        ]
+        groups = [*notes, *of_groups]
+        of_notes = (IssueGroup(each.field, each.reason, 1, (each,)) for each in notes)
         rate, used = self.rate, 0.0
         if rate is not None:
             used = self.attempts / (rate.requests * max(1.0, elapsed_seconds / rate.window_seconds))
@@ -222,7 +214,7 @@ class RowCounters:
             "columns": self.read_columns(),
             "ignored_columns": tuple(self.ignored_columns()),
             "reject_groups": tuple(self.rejected_groups.groups(self._placed)),
-            "warning_groups": tuple(warning_groups),
+            "warning_groups": (*of_notes, *grouped, *self.warned_groups.groups(self._placed)),
             "warnings": self.warnings + len(groups),
             "warning_details": tuple((*groups, *self.warning_details)[:MAX_ISSUES_KEPT]),
         }

@@ -243,7 +243,7 @@ an archive, for the next byte of its content
 names of columns that are noted
     bulk/audiences/columns.py IdentifierColumns noted
     bulk/audiences/columns.py IdentifierColumns remarks
-    bulk/counters.py RowCounters grouped
+    bulk/counters.py IssueGroups.__init__ _found
     bulk/progress.py ProgressDisplay.__init__ _columns_shown
     bulk/linting/linter.py Linter.__init__ _columns
     bulk/products/feed.py ProductColumns constants

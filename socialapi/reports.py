@@ -164,15 +164,11 @@ class UploadReport(FrozenRecord):
         return self.read / self.elapsed_seconds if self.elapsed_seconds else 0.0
 
     def summary(self) -> dict[str, Any]:
-        """Returns the counts as JSON-ready values, without the lists of single rows; of the groups, `first` has row numbers.
+        """Returns the counts as JSON-ready values, without the lists of single rows.
 
         `forecast` is included only after a dry run.
         """
         data = attrs.asdict(self, filter=attrs.filters.exclude(*_OF_ROWS, "columns"))
-        for name in ("reject_groups", "warning_groups"):
-            data[name] = [
-                {**attrs.asdict(group), "first": [each.row for each in group.first]} for group in getattr(self, name)
-            ]
         if self.forecast is None:
             del data["forecast"]
         return data

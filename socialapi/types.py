@@ -204,6 +204,7 @@ if TYPE_CHECKING:
     from socialapi.reports import ColumnLint as ColumnLint
     from socialapi.reports import Finding as Finding
     from socialapi.reports import Forecast as Forecast
+    from socialapi.reports import IssueGroup as IssueGroup
     from socialapi.reports import KindLint as KindLint
     from socialapi.reports import LintReport as LintReport
     from socialapi.reports import LoadForecast as LoadForecast
@@ -304,7 +305,7 @@ else:
                 "ResourceType ResourceUnavailable RuleCap ServiceError StreamingConnection UnsupportedAuthentication UsageCapped"
             ),
             "socialapi.reports": (
-                "ColumnLint Finding Forecast KindLint LintReport LoadForecast Progress Risk RowIssue SyncReport "
+                "ColumnLint Finding Forecast IssueGroup KindLint LintReport LoadForecast Progress Risk RowIssue SyncReport "
                 "UploadReport UpsertReport"
             ),
             "socialapi.resources.audiences": (

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
+import attrs
 import orjson
 
 from socialapi.bulk.job import LimitExceeded
@@ -75,10 +76,8 @@ async def run_job(
                 report = await job(client, display)
     except BulkError as stopped:
         is_limit = isinstance(stopped.report, SyncReport) and isinstance(stopped.__cause__, LimitExceeded)
-        if as_json or not is_limit:
+        if as_json or not is_limit:  # a sum of rows would hide why the sync did nothing
             _show_so_far(stopped.report, as_json=as_json)
-        if is_limit:  # a sum of rows would hide why the sync did nothing
-            raise InvalidInput(stopped.message) from None
         if not isinstance(stopped.__cause__, InvalidInput):
             _say_how_to_resume(journal, snapshot, dry_run=dry_run)
         raise
@@ -112,7 +111,13 @@ def show(report: UploadReport, *, as_json: bool) -> None:
     if sys.stdout is None:
         return
     if as_json:
-        output.print_line(orjson.dumps(report.summary()).decode())
+        groups = {
+            name: [
+                {**attrs.asdict(each), "first": [issue.row for issue in each.first]} for each in getattr(report, name)
+            ]
+            for name in ("reject_groups", "warning_groups")
+        }
+        output.print_line(orjson.dumps(report.summary() | groups).decode())
         return
     output.print_pairs(_counted(report), are_numbers=True)
     removals = report.removals.pending if isinstance(report, SyncReport) else 0

@@ -47,7 +47,7 @@ class SyncCounts:
         self.before: int = 0
         self.after: int = 0
         self.held_back: int = 0
-        self.planned = {"additions": 0, "removals": 0}
+        self.planned: dict[str, int] = {"additions": 0, "removals": 0}
         self._parts = {"additions": UploadReport(), "removals": UploadReport()}
         self._refused: dict[str, list[RowIssue]] = {"additions": [], "removals": []}
         """The first rows that the service refused in each part, with their numbers in the input."""
@@ -58,7 +58,7 @@ class SyncCounts:
         self.unchanged = self.reading.accepted - found.additions
         self.before = found.known
         self.after = found.known
-        self.planned = {"additions": found.additions, "removals": found.removals}
+        self.planned: dict[str, int] = {"additions": found.additions, "removals": found.removals}
 
     def hold_back(self) -> None:
         """Notes that nothing is removed in this sync."""

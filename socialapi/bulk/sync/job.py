@@ -58,7 +58,7 @@ class SyncCounts:
         self.unchanged = self.reading.accepted - found.additions
         self.before = found.known
         self.after = found.known
-        self.planned: dict[str, int] = {"additions": found.additions, "removals": found.removals}
+        self.planned = {"additions": found.additions, "removals": found.removals}
 
     def hold_back(self) -> None:
         """Notes that nothing is removed in this sync."""

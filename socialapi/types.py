@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from socialapi.bulk.inputs.formats import Records as Records
     from socialapi.bulk.inputs.reader import ArrowStream as ArrowStream
     from socialapi.bulk.inputs.reader import BinaryFile as BinaryFile
-    from socialapi.bulk.job import OnProgress as OnProgress
     from socialapi.bulk.job import OutcomeKeywords as OutcomeKeywords
+    from socialapi.bulk.progress import OnProgress as OnProgress
     from socialapi.bulk.settled import OnSettled as OnSettled
     from socialapi.internal.unset import Unset as Unset
     from socialapi.models.accounts import Account as Account
@@ -204,6 +204,7 @@ if TYPE_CHECKING:
     from socialapi.reports import ColumnLint as ColumnLint
     from socialapi.reports import Finding as Finding
     from socialapi.reports import Forecast as Forecast
+    from socialapi.reports import IssueGroup as IssueGroup
     from socialapi.reports import KindLint as KindLint
     from socialapi.reports import LintReport as LintReport
     from socialapi.reports import LoadForecast as LoadForecast
@@ -240,7 +241,8 @@ else:
             "socialapi.bulk.audiences.phone_numbers": "PhoneFormat",
             "socialapi.bulk.inputs.formats": "Records",
             "socialapi.bulk.inputs.reader": "ArrowStream BinaryFile",
-            "socialapi.bulk.job": "OnProgress OutcomeKeywords",
+            "socialapi.bulk.job": "OutcomeKeywords",
+            "socialapi.bulk.progress": "OnProgress",
             "socialapi.bulk.settled": "OnSettled",
             "socialapi.internal.unset": "Unset",
             "socialapi.models.accounts": (
@@ -303,7 +305,7 @@ else:
                 "ResourceType ResourceUnavailable RuleCap ServiceError StreamingConnection UnsupportedAuthentication UsageCapped"
             ),
             "socialapi.reports": (
-                "ColumnLint Finding Forecast KindLint LintReport LoadForecast Progress Risk RowIssue SyncReport "
+                "ColumnLint Finding Forecast IssueGroup KindLint LintReport LoadForecast Progress Risk RowIssue SyncReport "
                 "UploadReport UpsertReport"
             ),
             "socialapi.resources.audiences": (

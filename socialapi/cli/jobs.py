@@ -306,7 +306,7 @@ def _time(text: str) -> datetime | None:
 
 
 def _confirmed(job: JobStatus) -> str | None:
-    return f"{job.view.rows:,} rows in {job.view.batches:,} batches" if job.view.state else None
+    return f"{job.view.rows:,} rows" if job.view.state else None
 
 
 _JOBS: Final = ListKind[JobStatus](

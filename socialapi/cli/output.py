@@ -9,15 +9,17 @@ import logging
 import os
 import re
 import select
+import shutil
 import stat
 import sys
+import textwrap
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Final, TextIO
 
-from rich.console import Console
-
 from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, SocialApiError, Unauthorized
+from socialapi.internal.console import Output as Output  # noqa: PLC0414  # commands use both from here
+from socialapi.internal.console import printable as printable  # noqa: PLC0414
 from socialapi.internal.logs import LOGGER, ToStandardError, add_handler
 from socialapi.internal.private_files import open_in_place, replacement
 from socialapi.problems import Problem, ServiceError
@@ -58,7 +60,8 @@ def sentence(problem: BaseException) -> str:
     if isinstance(problem, ApiError | BulkError):
         refused = problem.__cause__ if isinstance(problem, BulkError) else problem
         hint = CHECK_CREDENTIALS if isinstance(refused, Unauthorized) else ""
-        return printable(f"{problem}{hint}")  # the service's text could move the cursor or add a line
+        says = problem.message if isinstance(problem, BulkError) else problem  # its report has the counts
+        return printable(f"{says}{hint}")  # the service's text could move the cursor or add a line
     return _FOR_PROGRAMS.sub(lambda found: "Set" if found[1] == "P" else "set", str(problem))
 
 
@@ -67,11 +70,6 @@ def words_of(error: Problem | ServiceError) -> str:
     if isinstance(error, ServiceError):
         return error.message or ""
     return error.detail or error.title or error.type
-
-
-def printable(text: str) -> str:
-    """Returns the text on one line, with blanks in place of control characters."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def listed(names: Sequence[str], *, most: int = 20) -> str:
@@ -84,7 +82,36 @@ def say(sentence: str) -> None:
     """Prints a message on standard error, under the name of the program, unless standard error is closed."""
     if sys.stderr is not None:  # as it is where the parent closed it
         with contextlib.suppress(BrokenPipeError):
-            print(f"socialapi: {sentence}", file=sys.stderr)
+            print(folded(f"socialapi: {sentence}", sys.stderr), file=sys.stderr)
+
+
+LEAST_FOLDED: Final = 60
+"""The narrowest terminal for which texts are folded: fewer columns hold too few words."""
+_COMMAND: Final = re.compile("`[^`]*`|(?<=run )socialapi [^;]*$")
+
+
+def folded(text: str, stream: TextIO) -> str:
+    """Returns a text on lines that fit a terminal, broken between words and never within a command, which
+    people copy. A line with a word that does not fit is left to the terminal, and so is all of it to
+    what is none.
+    """
+    if not stream.isatty():
+        return text
+    width, lines = shutil.get_terminal_size().columns, list[str]()
+    if width < LEAST_FOLDED:
+        return text
+    wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    for line in text.splitlines():
+        wrapper.subsequent_indent = "    " if line.startswith(" ") else "  "
+        whole = _COMMAND.sub(lambda command: command[0].replace(" ", "\0"), line)
+        is_foldable = max(map(len, whole.split(" "))) < width - 4
+        lines += wrapper.wrap(whole) if is_foldable else [line]
+    return "\n".join(lines).replace("\0", " ")
+
+
+def print_text(text: str) -> None:
+    """Prints a text of a report on standard output, as `print_line` does, folded for a terminal."""
+    print_line(folded(printable(text), standard_output()))
 
 
 def print_line(text: str) -> None:
@@ -213,21 +240,6 @@ def saying_logs(level: int = logging.WARNING) -> Iterator[None]:
 def is_quiet() -> bool:
     """Returns whether nothing but errors is to be shown (`-q`)."""
     return any(isinstance(each, _Saying) and each.level > logging.WARNING for each in LOGGER.handlers)
-
-
-class Output(Console):
-    """A console that raises an error when its output is closed, instead of ending the program, and
-    shows texts as they are: `:id:` in the id of a product is no emoji. Only a terminal gets colours,
-    and none does where NO_COLOR is set.
-    """
-
-    def __init__(self, *, stderr: bool = False) -> None:
-        has_colours = not os.environ.get("NO_COLOR")
-        super().__init__(stderr=stderr, emoji=False, color_system="auto" if has_colours else None)
-
-    def on_broken_pipe(self) -> None:
-        """Raises BrokenPipeError, because the reader of standard output has closed it."""
-        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def iso_moment(value: datetime.datetime) -> str:

@@ -73,6 +73,8 @@ def test_too_many_removals_end_with_2_until_they_are_allowed(
     assert (report["held_back"], report["unchanged"], report["requests"]) == (10, 10, 0)
     assert err.startswith("socialapi: the sync stopped before anything was sent: 10 of the 20 identifiers")
     assert "--max-removal-share 1.0" in err
+    assert synced(file) == 2
+    assert capsys.readouterr() == ("", err)
     assert len(service.requests) == 1
     assert synced(file, "--max-removal-share", "0.5") == 0
     assert len(service.members(ACCOUNT, AUDIENCE)) == 10

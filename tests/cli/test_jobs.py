@@ -252,7 +252,7 @@ def test_jobs_are_listed_with_what_is_confirmed(
     assert jobs("list") == 0
     lines = {cells[3]: cells for cells in listed(printed)}
     assert lines.keys() == {"finished", "gone"}
-    assert lines["finished"][1:5] == ["catalog load", CATALOG, "finished", "60 rows in 3 batches"]
+    assert lines["finished"][1:5] == ["catalog load", CATALOG, "finished", "60 rows"]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", lines["finished"][5])
     assert lines["finished"][6] == journal.name
     assert lines["gone"][4:] == ["-", "-", str(tmp_path / "second.journal")]
@@ -271,9 +271,9 @@ async def test_journals_anywhere_are_listed_and_shown(state: Path, tmp_path: Pat
     assert await asyncio.to_thread(jobs, "list", *paths) == 0
     cells = listed(printed)
     assert [each[1:] for each in cells] == [
-        ["audience upload", "a1/c1", "stopped", "10 rows in 1 batches", "2026-11-20T12:30:00Z", "stopped.journal"],
-        ["audience upload", "a1/c1", "interrupted", "10 rows in 1 batches", "2026-11-20T12:30:00Z", "killed.journal"],
-        ["audience upload", "a1/c1", "interrupted", "0 rows in 0 batches", "2026-11-20T12:30:00Z", "empty.journal"],
+        ["audience upload", "a1/c1", "stopped", "10 rows", "2026-11-20T12:30:00Z", "stopped.journal"],
+        ["audience upload", "a1/c1", "interrupted", "10 rows", "2026-11-20T12:30:00Z", "killed.journal"],
+        ["audience upload", "a1/c1", "interrupted", "0 rows", "2026-11-20T12:30:00Z", "empty.journal"],
     ]
     assert await asyncio.to_thread(jobs, "show", paths[0]) == 0
     shown = dict(re.split(r"\s{2,}", each, maxsplit=1) for each in printed.readouterr().out.splitlines())
@@ -388,7 +388,7 @@ async def test_a_job_that_is_not_finished_is_forgotten_only_on_purpose(
     await record(journal, state="stopped")
     assert await asyncio.to_thread(jobs, "forget", journal) == 2
     assert (
-        "is stopped, and cannot go on without its journal: add --yes to delete it all the same\n"
+        "is stopped, and cannot be resumed without its journal: add --yes to delete it all the same\n"
         in printed.readouterr().err
     )
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
@@ -500,7 +500,7 @@ async def test_a_journal_of_a_job_that_was_killed_as_it_began_is_empty(
     await database.open(lambda _: None)
     await database.aclose()
     assert await asyncio.to_thread(jobs, "list", journal) == 0
-    assert listed(printed) == [["-", "-", "-", "empty", "0 rows in 0 batches", "-", "load.journal"]]
+    assert listed(printed) == [["-", "-", "-", "empty", "0 rows", "-", "load.journal"]]
     assert await asyncio.to_thread(jobs, "show", journal) == 0
     assert await asyncio.to_thread(jobs, "forget", journal) == 0
     assert not is_there(journal)

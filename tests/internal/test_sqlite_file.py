@@ -287,3 +287,10 @@ async def test_a_text_that_is_not_utf_8_is_damage_to_who_reads_it(database: Sqli
     database.path.write_bytes(database.path.read_bytes().replace(b"abc", b"\xcf" * 3))
     with pytest.raises(ConfigurationError, match=f"the journal {re.escape(str(database.path))} "):
         await database.open(names)
+
+
+async def test_a_file_that_sqlite_would_take_for_empty_is_not_written_over(database: SqliteFile) -> None:
+    database.path.write_bytes(b"x")
+    with pytest.raises(ConfigurationError, match="holds something else: choose another path"):
+        await database.open(names)
+    assert database.path.read_bytes() == b"x"

@@ -245,8 +245,8 @@ an archive, beyond 32 bytes for each byte of its content
 names of columns that are noted
     bulk/audiences/columns.py IdentifierColumns noted
     bulk/audiences/columns.py IdentifierColumns remarks
-    bulk/counters.py RowCounters grouped
-    cli/run_job.py ProgressDisplay.__init__ _columns_shown
+    bulk/counters.py IssueGroups.__init__ _found
+    bulk/progress.py ProgressDisplay.__init__ _columns_shown
     bulk/linting/linter.py Linter.__init__ _columns
     bulk/products/feed.py ProductColumns constants
     bulk/products/feed.py ProductColumns noted

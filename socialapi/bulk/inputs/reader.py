@@ -361,6 +361,8 @@ class Reader(abc.ABC, Generic[C]):
     """The reason why an input had no rows, once it has ended, if a reason is known."""
     why_not_flushed: str | None = "a file is read as fast as its rows can be sent"
     """The reason why rows never wait for later rows; None for an asynchronous iterable, where they do."""
+    total_rows: int | None = None
+    """The number of rows, if it is known before they are read."""
     on_first_row: Callable[[], None] = staticmethod(lambda: None)
     """Called when a row begins to wait for later rows."""
 

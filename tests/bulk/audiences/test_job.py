@@ -391,7 +391,7 @@ async def test_progress_is_told_while_the_job_runs_and_a_last_time_at_its_end() 
     assert seen[-1].report == report
     assert seen[-1].fraction_read == 1.0
     assert max(each.in_flight for each in seen) == 2
-    assert {each.note for each in seen} == {None, "repeating after: HTTP 503"}
+    assert {each.note for each in seen} == {None, "retrying after: HTTP 503"}
     assert [each.report.accepted for each in seen] == sorted(each.report.accepted for each in seen)
     assert all(each.report.adds_up for each in seen)
 

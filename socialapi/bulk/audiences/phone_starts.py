@@ -14,7 +14,15 @@ from typing import Final
 from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
 
 from socialapi._speedups import add_phone_start
-from socialapi.bulk.audiences.phone_numbers import PUNCTUATION, Plan, home_plan, number_in, plan_of, valid_patterns
+from socialapi.bulk.audiences.phone_numbers import (
+    PUNCTUATION,
+    PhoneFormat,
+    Plan,
+    home_plan,
+    number_in,
+    plan_of,
+    valid_patterns,
+)
 
 START_DIGITS: Final = 4
 MAX_DIGITS: Final = 31
@@ -22,6 +30,7 @@ LOADING_SECONDS: Final = 0.02
 """How long `load_starts` takes at most, so that other tasks can run; the next call loads more."""
 FEWEST_WORTH_LOADING: Final = 64
 """The fewest undecided cells for which national numbers are worth it."""
+_NATIONAL_FORMATS: Final[tuple[PhoneFormat, ...]] = ("auto", "national")
 _DIGITS: Final = "0123456789"
 _ELEMENT: Final = re.compile(r"\((?:\?:)?|\[[0-9-]+\]|\\d|[0-9]|\$")
 _COUNT: Final = re.compile(r"\?|(?:\{([0-9]+)(?:,([0-9]+))?\})?")
@@ -209,10 +218,10 @@ def load_starts(cells: Sequence[object], region: str | None) -> bool:
         if (where, start, len(digits)) in _looked_at or len(digits) <= START_DIGITS:
             continue
         _looked_at.add((where, start, len(digits)))
-        prefix, formats = "+" if home is None else home.prefix, ("auto", "national")
+        prefix = "+" if home is None else home.prefix
         is_alike = _is_read_alike(digits, start, where) if where else _is_settled_abroad(digits, start)
         if is_alike and not _has_odd_start(digits):
-            read = {number_in(text, where or None, each) for each in formats}
+            read = {number_in(text, where or None, each) for each in _NATIONAL_FORMATS}
             if read == {(prefix + digits[skipped:], "")}:
                 add_phone_start(where, prefix, trunk, start, len(digits))
                 has_new = True

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import attrs
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from socialapi.bulk.audiences import job as audience_job
@@ -279,7 +279,22 @@ def sent_of(rows: Sequence[dict[str, str]], sizes: Sequence[int], remembered: in
     return asyncio.run(run())
 
 
+def part(email: str = "", handle: str = "", partner_user_id: str = "") -> dict[str, str]:
+    return {"email": email, "handle": handle, "partner_user_id": partner_user_id}
+
+
 @settings(max_examples=150, deadline=None)
+@example(
+    rows=[
+        part("a@x.example", "", "bad 1"),
+        part("b@x.example"),
+        part("c@x.example"),
+        part("a@x.example"),
+        part("a@x.example", "ada"),
+    ],
+    remembered=1_000,
+    size=2,
+)
 @given(st.lists(PARTS, min_size=1, max_size=40), st.sampled_from((3, 8, 1_000)), st.integers(1, 6))
 def test_rows_of_one_block_are_sent_and_refused_as_if_each_had_come_alone(
     rows: list[dict[str, str]], remembered: int, size: int

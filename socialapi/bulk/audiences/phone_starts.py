@@ -11,8 +11,6 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from phonenumbers import COUNTRY_CODE_TO_REGION_CODE
-
 from socialapi._speedups import add_phone_start
 from socialapi.bulk.audiences.phone_numbers import (
     PUNCTUATION,
@@ -26,6 +24,7 @@ from socialapi.bulk.audiences.phone_numbers import (
 
 START_DIGITS: Final = 4
 MAX_DIGITS: Final = 31
+MOST_LOOKED_AT: Final = 100_000
 LOADING_SECONDS: Final = 0.02
 """How long `load_starts` takes at most, so that other tasks can run; the next call loads more."""
 FEWEST_WORTH_LOADING: Final = 64
@@ -139,6 +138,8 @@ def _outcomes(pattern: str, start: str, length: int) -> frozenset[bool]:
 
 def _validity(prefix: str, start: str, length: int) -> frozenset[bool]:
     """Returns whether the national numbers of a length with a start are valid; both if that depends on the number."""
+    from phonenumbers import COUNTRY_CODE_TO_REGION_CODE  # most jobs have no phone numbers
+
     outcomes = list[frozenset[bool]]()
     for region in COUNTRY_CODE_TO_REGION_CODE[int(prefix)]:
         general, types = valid_patterns(region, prefix)
@@ -217,6 +218,8 @@ def load_starts(cells: Sequence[object], region: str | None) -> bool:
         start = digits[: skipped + START_DIGITS]
         if (where, start, len(digits)) in _looked_at or len(digits) <= START_DIGITS:
             continue
+        if len(_looked_at) >= MOST_LOOKED_AT:
+            break
         _looked_at.add((where, start, len(digits)))
         prefix = "+" if home is None else home.prefix
         is_alike = _is_read_alike(digits, start, where) if where else _is_settled_abroad(digits, start)

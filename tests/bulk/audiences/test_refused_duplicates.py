@@ -15,6 +15,7 @@ from socialapi.bulk.audiences import job as audience_job
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.dedup import RecentIdentifiers
 from socialapi.bulk.audiences.job import UploadJob
+from socialapi.models.audiences import IdentifierKind
 from socialapi.reports import RowIssue, UploadReport
 from tests.bulk.blocks import user_block
 from tests.bulk.feeding import SOME_TURNS, Feed, Wish, block_of, bounded, cut, replayed
@@ -269,7 +270,8 @@ PARTS: Final = st.fixed_dictionaries(
 def sent_of(rows: Sequence[dict[str, str]], sizes: Sequence[int], remembered: int, size: int) -> tuple[Any, ...]:
     async def run() -> tuple[Any, ...]:
         service = ModelService()
-        block = user_block(*((kind, kind, [row[kind] for row in rows]) for kind in rows[0]), size=len(rows))
+        kinds: tuple[IdentifierKind, ...] = ("email", "handle", "partner_user_id")
+        block = user_block(*((kind, kind, [row[kind] for row in rows]) for kind in kinds), size=len(rows))
         job = job_of(service, [], settings={"max_operations": size}, concurrency=1)
         job.reader = Feed(cut(block, sizes), itertools.repeat(0))
         job.stage._recent = RecentIdentifiers(remembered)

@@ -1,5 +1,6 @@
 """The counters of a running job, and the report made from them."""
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, TypeVar
 
@@ -145,8 +146,9 @@ class RowCounters:
         """Counts pending rows as rejected, one issue per row. `values` are the cells of each row
         for the additional columns of the rejects file.
         """
-        for issue in issues if self.on_settle is not None else ():
-            self._settle([issue.row], "rejected", [issue])
+        if self.on_settle is not None:
+            in_order = sorted(issues, key=operator.attrgetter("row"))
+            self._settle([issue.row for issue in in_order], "rejected", in_order)
         self.pending -= len(issues)
         self.rejected += len(issues)
         self.rejected_groups.add(issues)

@@ -117,7 +117,7 @@ DIGESTS: Final = [hashlib.sha256(b"a@b.example").hexdigest(), "", "", None]
 FIPS: Final = "import _hashlib; _hashlib.get_fips_mode = lambda: 1\n"
 BROKEN_HASHING: Final = """
 import sys, types
-native = types.SimpleNamespace(INTERFACE=8, hash_column=lambda cells, kind: ["0" * 64 for _ in cells])
+native = types.SimpleNamespace(INTERFACE=9, hash_column=lambda cells, kind: ["0" * 64 for _ in cells])
 sys.modules["socialapi._speedups._native"] = native
 """
 
@@ -207,5 +207,5 @@ def test_both_implementations_have_the_same_names() -> None:
         assert {each for each in methods if not hasattr(reference, each)} == set()
         assert {each for each in vars(reference) if not each.startswith("_")} <= methods
     assert all(
-        callable(getattr(each, name)) for each in (NATIVE, REFERENCE) for name in ("hash_column", "add_phone_plan")
+        callable(getattr(each, name)) for each in (NATIVE, REFERENCE) for name in ("hash_column", "add_phone_start")
     )

@@ -203,6 +203,7 @@ requests of a job at once
 duplicates that wait for a batch
     bulk/audiences/dedup.py WaitingDuplicates.__init__ deque
 a request of an upload
+    bulk/audiences/dedup.py RecentIdentifiers.__init__ defaultdict
     bulk/audiences/batches.py Batch actions
     bulk/audiences/batches.py Batch outcomes
     bulk/audiences/batches.py Batch refused
@@ -284,10 +285,16 @@ values that are looked up once
     bulk/inputs/null_words.py phone_digests cache
     bulk/audiences/countries.py _region_of lru_cache
     bulk/audiences/normalize.py Normalizers.__init__ lru_cache
-    bulk/audiences/phone_numbers.py _dialled cache
-    bulk/audiences/phone_numbers.py _home_plan cache
     bulk/audiences/phone_numbers.py _plan cache
     bulk/audiences/phone_numbers.py _valid_in cache
+    bulk/audiences/phone_numbers.py home_plan cache
+    bulk/audiences/phone_numbers.py valid_patterns cache
+    bulk/audiences/phone_starts.py - _looked_at
+    bulk/audiences/phone_starts.py - cache
+    bulk/audiences/phone_starts.py _Automaton.__init__ _outcomes
+    bulk/audiences/phone_starts.py _Automaton.__init__ _steps
+    bulk/audiences/phone_starts.py _Node.__init__ moves
+    bulk/outcomes.py _endings cache
     bulk/audiences/prepare.py Preparer.__init__ lru_cache
     bulk/inputs/dialect.py _cell_pattern lru_cache
     bulk/inputs/dialect.py _null_pattern lru_cache

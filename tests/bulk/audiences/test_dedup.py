@@ -267,7 +267,7 @@ def test_the_rows_that_are_not_repeated_are_exactly_those_that_are_new(
         assert set(without_a_new_one) <= set(while_all_do_the_same.indexes)
     else:
         assert while_all_do_the_same.indexes == without_a_new_one
-        assert while_all_do_the_same.is_exact == (expected == without_a_new_one) or not without_a_new_one
+        assert while_all_do_the_same.are_apart == (expected == without_a_new_one) or not without_a_new_one
     known = known_to(recent, [*before, *rows])
     recent.begin_to_differ()
     assert recent.repeated(run).indexes == found(rows, known)[0]

@@ -26,7 +26,7 @@ from socialapi.cli import output
 from socialapi.emulator import Emulator
 from tests.cli.terminal import IN_THE_BACKGROUND, answered, last_json, program, write_people
 from tests.support.redis import own_redis
-from tests.test_readme import Shell, Snippet, commands, run_console, snippets_of
+from tests.test_readme import Shell, Snippet, run_console, snippets_of
 from tests.webhooks.test_fastapi import uvicorn
 
 ROOT: Final = Path(__file__).parents[1]
@@ -216,15 +216,6 @@ async def test_the_unit_of_systemd_syncs_and_is_not_repeated_where_that_does_not
     assert unit("OnCalendar").sections() == ["Timer", "Install"]
 
 
-@pytest.mark.parametrize("library", ["dagster", "prefect"])
-def test_the_tasks_of_other_schedulers_tell_what_is_lasting_from_what_is_not(library: str) -> None:
-    """Neither library is installed for the tests: names and structure are looked at, and `make airflow` runs the DAG."""
-    text = the("python", library).text
-    compile(text, library, "exec")
-    assert re.search(r"errors\.SocialApiError as problem:\n +(if|return not) problem\.is_lasting", text)
-    assert f"from {library} import " in text
-
-
 # Kubernetes
 
 
@@ -244,17 +235,6 @@ def pod_of(kind: str) -> dict[str, Any]:
 def args_of(kind: str) -> list[str]:
     (container,) = pod_of(kind)["containers"]
     return list(container["args"])
-
-
-def test_there_is_a_manifest_for_each_kind_of_work() -> None:
-    found = {kind: manifest["apiVersion"] for kind, manifest in manifests().items()}
-    assert found == {
-        "CronJob": "batch/v1",
-        "Job": "batch/v1",
-        "Service": "v1",
-        "StatefulSet": "apps/v1",
-        "Deployment": "apps/v1",
-    }
 
 
 @pytest.mark.parametrize("kind", ["CronJob", "Job", "StatefulSet", "Deployment"])
@@ -397,14 +377,3 @@ async def test_the_steps_of_the_dockerfile_make_an_image_that_is_healthy(tmp_pat
 
 
 # What is named
-
-
-def test_what_the_page_quotes_of_the_code_is_there() -> None:
-    page = PAGE.read_text("utf-8")
-    code = "".join(path.read_text("utf-8") for path in (ROOT / "socialapi").rglob("*.py"))
-    settings = {f"SOCIALAPI_{name.upper()}" for name in Config.__annotations__}
-    named = set(re.findall(r"`(SOCIALAPI_[A-Z_]+)`", page))
-    assert named
-    assert all(f'"{name}"' in code or name in settings for name in named)
-    assert all(said in code for said in ("Redis does not answer", "Redis has lost the state of a rate limit"))
-    assert commands(the("console"))

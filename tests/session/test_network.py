@@ -60,12 +60,6 @@ def test_the_variable_of_this_package_takes_the_place_of_the_others() -> None:
     assert chosen(environ, ("http", "127.0.0.1", 8080), own=True) is None
 
 
-@pytest.mark.parametrize("host", ["localhost", "api.localhost", "127.0.0.1", "127.8.9.10", "::1"])
-def test_loopback_never_takes_a_proxy_of_the_environment(host: str) -> None:
-    for scheme in ("http", "https"):
-        assert chosen({"HTTP_PROXY": P, "HTTPS_PROXY": P, "SOCIALAPI_PROXY": P}, (scheme, host, 1), own=True) is None
-
-
 @pytest.mark.parametrize(
     ("exempt", "host", "port", "direct"),
     [

@@ -129,18 +129,6 @@ async def test_a_proxy_that_was_given_is_obeyed_for_this_machine_too(environment
         assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("exempt", ["*", HOST, ".northwind.example", f"{HOST}:443", "other.example, northwind.example"])
-async def test_hosts_of_no_proxy_are_asked_directly(
-    exempt: str, authority: Authority, environment: pytest.MonkeyPatch
-) -> None:
-    async with ForwardProxy({}) as proxy:
-        environment.setenv("HTTPS_PROXY", proxy.url)
-        environment.setenv("NO_PROXY", exempt)
-        error = await error_of(client_at())
-    assert isinstance(error, TransportError), "the host is nowhere"
-    assert proxy.asked == []
-
-
 @pytest.mark.usefixtures("trusted")
 async def test_socialapi_proxy_is_read_by_from_env_alone(authority: Authority, environment: pytest.MonkeyPatch) -> None:
     async with secure(authority) as server, ForwardProxy({HOST: server.port}) as ours, ForwardProxy({}) as other:
@@ -358,18 +346,6 @@ async def test_a_proxy_may_itself_be_reached_by_tls(authority: Authority, enviro
     ):
         assert (await get(client)).ok
         assert proxy.handed_on == [f"{server.url}/2/tweets"]
-
-
-@pytest.mark.usefixtures("trusted")
-async def test_a_tunnel_may_lead_through_a_proxy_that_is_itself_reached_by_tls(
-    authority: Authority, environment: pytest.MonkeyPatch
-) -> None:
-    tls = authority.server("127.0.0.1")
-    async with secure(authority) as server, ForwardProxy({HOST: server.port}, tls=tls) as proxy:
-        environment.setenv("HTTPS_PROXY", proxy.url)
-        async with client_at() as client:
-            assert (await get(client)).ok
-    assert proxy.connects == [f"{HOST}:443"]
 
 
 # Certificates

@@ -123,12 +123,6 @@ async def test_a_limit_that_is_no_whole_number_is_named(limit: Any) -> None:
     assert collection.asked == []
 
 
-async def test_a_token_that_repeats_is_an_error_rather_than_a_walk_without_end() -> None:
-    for pages in ({None: ((1,), "a"), "a": ((2,), "a")}, {None: ((1,), "a"), "a": ((2,), "b"), "b": ((3,), "a")}):
-        with pytest.raises(DecodeError, match="names a page that was read already"):
-            await Collection(pages).pager().collect()
-
-
 async def test_a_long_walk_ends_and_one_in_a_large_circle_ends_as_well() -> None:
     walked = list[str | None]()
 

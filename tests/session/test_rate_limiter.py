@@ -6,14 +6,11 @@ import random
 from collections import deque
 from collections.abc import Callable, Iterator
 
-import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialapi.client import Client
 from socialapi.config import Config
-from socialapi.emulator import Emulator
 from socialapi.errors import RateLimitTooLong
 from socialapi.integrations import redis as redis_module
 from socialapi.integrations.redis import RedisPacer
@@ -363,12 +360,6 @@ async def test_the_rate_is_not_known_before_anybody_says(pacer: Pacer) -> None:
     assert pacer.requests_per_second("other", None) is None
 
 
-async def test_after_a_429_the_whole_key_is_blocked_until_the_reset(pacer: Pacer, clock: VirtualClock) -> None:
-    (await acquire(pacer)).replied(None, refused_for_seconds=42.0)
-    await asyncio.gather(*(acquire(pacer) for _ in range(3)))
-    assert clock.monotonic() == 42.0
-
-
 async def test_the_windows_that_are_remembered_are_bounded_and_the_longest_unused_goes_first(
     local_pacer: SlidingWindowPacer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -412,13 +403,3 @@ async def test_who_stands_behind_a_patient_caller_waits_no_longer_than_its_own_t
     assert clock.monotonic() <= 1.0
     patient.cancel()
     await asyncio.gather(patient, return_exceptions=True)
-
-
-async def test_clients_that_are_given_the_same_pacer_share_its_windows(socialapi_emulator: Emulator) -> None:
-    config = attrs.evolve(socialapi_emulator.config, rate_limits={"custom_audience_uploads": (3, 900.0)})
-    pacer = SlidingWindowPacer(config)
-    people = [{"handle": "@ada"}]
-    for remaining in (2, 1):
-        async with Client(config, socialapi_emulator.credentials, pacer=pacer) as client:
-            await client.ads.account("18ce54d4x5t").custom_audience("1nmth").upload(people)
-            assert [each.remaining for each in client.limits.values()] == [remaining]

@@ -167,13 +167,6 @@ async def test_a_certificate_that_is_another_one_than_expected(
         assert server.requests == []
 
 
-async def test_a_service_that_speaks_no_tls() -> None:
-    async with Server(greeting=b"220 mail.example.com ready\r\n") as server:
-        error = await failure(client_of(server.url.replace("http:", "https:"), retries=0))
-    assert type(error) is TransportError
-    assert error.reason == "no TLS connection could be made"
-
-
 # Proxies
 
 
@@ -339,13 +332,6 @@ async def test_the_client_names_itself_and_asks_for_json() -> None:
     assert request.headers["user-agent"].startswith("aiosocialapi/")
     assert request.headers["accept"] == "application/json"
     assert request.headers["authorization"] == "Bearer bearer-token"
-
-
-async def test_cookies_are_not_kept() -> None:
-    async with Server(answer({}, Set_Cookie="session=1")) as server, client_of(server) as client:
-        await get(client)
-        await get(client)
-    assert "cookie" not in server.requests[1].headers
 
 
 async def test_a_query_arrives_byte_for_byte_as_it_was_signed() -> None:

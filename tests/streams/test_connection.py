@@ -37,18 +37,6 @@ async def take(stream: Stream[Any]) -> Any:
 # Lines
 
 
-async def test_a_line_of_600_kilobytes_arrives_whole(clock: VirtualClock) -> None:
-    """For a peer it was the end of the stream."""
-    text = "x" * 600_000
-    line = post(1, includes={"users": [{"id": "1", "name": text, "username": "u"}]})
-    async with StreamServer(clock, [line[:300_000], line[300_000:], post(2)]) as server:
-        _, items = await read_for(server, 10.0)
-    assert ids(items) == ["1", "2"]
-    first: Any = items[0]
-    assert first.includes.users[0].name == text
-    assert first.content == line.rstrip()
-
-
 async def test_lines_may_be_cut_anywhere(clock: VirtualClock) -> None:
     whole = post(1) + KEEP_ALIVE + post(2)
     pieces: list[Act] = [whole[i : i + 1] for i in range(len(whole))]
@@ -85,18 +73,6 @@ async def test_a_whole_last_line_is_delivered_without_its_newline_and_half_a_lin
     assert stream.counters.undecoded == 0
 
 
-async def test_an_event_that_cannot_be_read_is_handed_over_as_it_came(clock: VirtualClock) -> None:
-    """A peer dropped it without a word."""
-    odd = b'{"data":{"id":false,"text":"x"}}'
-    async with StreamServer(clock, [odd + b"\r\n", b"<html>\n", post(2)]) as server:
-        stream, items = await read_for(server, 10.0)
-    first, second, third = items
-    assert first == Undecoded(odd, reason="cannot read the answer at data.id: expected a string")
-    assert second == Undecoded(b"<html>", reason="is not JSON (at byte 0)")
-    assert ids([third]) == ["2"]
-    assert (stream.counters.items, stream.counters.undecoded) == (3, 2)
-
-
 @pytest.mark.parametrize(
     ("odd", "reason"),
     [
@@ -128,13 +104,6 @@ async def test_a_line_beyond_the_bound_is_an_error_also_when_it_never_ends(
         await turns(50)
         assert server.left == 1
     assert len(server.times) == 1
-
-
-async def test_a_line_as_long_as_allowed_is_read(clock: VirtualClock) -> None:
-    line = post(1)
-    async with StreamServer(clock, [line]) as server:
-        _, items = await read_for(server, 10.0, config={"max_line_bytes": len(line) - 1})
-    assert ids(items) == ["1"]
 
 
 # Back-pressure and slowness

@@ -89,17 +89,6 @@ async def test_a_service_that_hangs_up_without_data_is_connected_to_more_and_mor
     assert len(server.times) <= 20
 
 
-async def test_a_service_that_sends_a_line_and_hangs_up_is_connected_to_more_and_more_seldom(
-    clock: VirtualClock,
-) -> None:
-    async with StreamServer(clock, then=[post(1), End.CLEAN]) as server:
-        _, items = await read_for(server, FIVE_MINUTES)
-    waits = gaps_between(server.times)
-    assert waits[:5] == [0.0, 0.25, 0.5, 0.75, 1.0]
-    assert waits == sorted(waits)
-    assert len(server.times) == len(items) == 50
-
-
 async def test_lost_connections_are_replaced_at_once_and_then_after_waits_that_grow_up_to_a_ceiling(
     clock: VirtualClock,
 ) -> None:
@@ -162,13 +151,6 @@ async def test_a_connection_without_data_starts_nothing_anew_however_long_it_liv
     async with StreamServer(clock, then=quiet) as server:
         await read_for(server, 200.0)
     assert server.times == [0.0, 35.0, 75.0, 125.0, 195.0]
-
-
-async def test_data_starts_the_schedule_of_refusals_anew(clock: VirtualClock) -> None:
-    busy = answer(status=503)
-    async with StreamServer(clock, busy, busy, [post(1), End.CLEAN], busy, then=()) as server:
-        await read_for(server, 25.0)
-    assert server.times == [0.0, 5.0, 15.0, 15.0, 20.0]
 
 
 # Waits that the service asks for

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from socialapi.emulator import Emulator, dashboard
+from socialapi.emulator import dashboard
 from tests.emulator.asking import Asker, digest, eventually, operation, updates
 from tests.emulator.platform.reading import add_rules, reading
 
@@ -283,17 +283,6 @@ async def test_a_stub_over_an_endpoint_or_with_a_mistake_is_refused(ask: Asker, 
     assert (reply.status, says in reply.json["errors"][0]["message"]) == (400, True), reply.text
 
 
-async def test_faults_in_force_are_told_with_how_often_they_are_met(ask: Asker) -> None:
-    ask.emulator.faults.add("status", status=500, times=2)
-    ask.emulator.faults.add("latency", delay_seconds=0)
-    await ask.upload([])
-    first, second = (await ask.control("GET", "faults")).json["faults"]
-    assert (first["fault"], first["status"], first["times"], first["left"]) == ("status", 500, 2, 1)
-    assert (second["fault"], second["times"], second["left"]) == ("latency", None, None)
-    await ask.upload([])
-    assert [each["fault"] for each in (await ask.control("GET", "faults")).json["faults"]] == ["latency"]
-
-
 async def test_a_fault_is_scripted_and_all_are_cleared(ask: Asker) -> None:
     reply = await ask.control("POST", "faults", {"fault": "status", "status": 500, "times": 2, "method": None})
     assert (reply.status, reply.json["status"], reply.json["times"]) == (201, 500, 2)
@@ -396,12 +385,3 @@ async def test_a_request_that_a_reset_overtakes_is_not_in_the_new_log(ask: Asker
     assert (await running).status == 200
     assert ask.emulator.ledger()["requests"] == {}
     assert ask.members() == set()
-
-
-async def test_a_client_may_leave_in_the_middle_of_a_list(emulator: Emulator, ask: Asker) -> None:
-    await ask.upload([operation({"email": [digest(str(number)) for number in range(40_000)]})])
-    url = f"{emulator.ready['base_url']}/_emulator/audiences/{ask.account}/{ask.audience}/members"
-    async with ask.session.get(url) as response:
-        await response.content.readany()
-        response.close()
-    assert (await ask.control("GET", "seed")).status == 200

@@ -210,13 +210,6 @@ async def test_latency_delays_every_request_and_uses_no_other_fault_up(ask: Aske
     assert [record.fault for record in ask.emulator.requests] == ["status", "latency", "latency"]
 
 
-async def test_latency_can_be_limited_to_some_requests(ask: Asker) -> None:
-    ask.emulator.faults.add("latency", delay_seconds=0.001, times=1)
-    await ask.upload([])
-    await ask.upload([])
-    assert [record.fault for record in ask.emulator.requests] == ["latency", None]
-
-
 async def test_faults_leave_the_control_plane_alone(ask: Asker) -> None:
     ask.emulator.faults.add("status", probability=1)
     assert (await ask.control("GET", "seed")).status == 200
@@ -334,19 +327,6 @@ def test_faults_with_the_same_probability_are_independent_unless_seeded_alike() 
     in_a_row = sum(a is not None and b is not None for a, b in itertools.pairwise(drawn))
     assert in_a_row < 80
     assert all(60 < drawn.count(kind) < 140 for kind in ("status", "html", "reset_before"))
-
-
-def test_a_probability_can_be_limited_in_times_too() -> None:
-    faults = Faults()
-    faults.add("status", probability=0.5, times=3)
-    assert hits(faults, 100).count("status") == 3
-
-
-def test_cleared_faults_hit_no_more() -> None:
-    faults = Faults()
-    faults.add("status", times=5)
-    faults.clear()
-    assert hits(faults) == [None]
 
 
 @pytest.mark.parametrize(

@@ -101,14 +101,6 @@ async def test_ids_and_secrets_are_the_same_at_every_start(emulator: Emulator) -
         assert {other.ready[name] == emulator.ready[name] for name in READY_KEYS if "url" not in name} == {True}
 
 
-async def test_it_starts_and_stops_quickly() -> None:
-    began, seconds = time.process_time(), time.perf_counter()  # what else the machine does is not its fault
-    async with Emulator():
-        assert time.process_time() - began < 0.1
-    assert time.process_time() - began < 0.2
-    assert time.perf_counter() - seconds < 5
-
-
 async def test_an_open_connection_does_not_hold_the_end_up() -> None:
     async with aiohttp.ClientSession() as session:
         async with Emulator() as emulator:

@@ -83,12 +83,6 @@ async def test_changes_are_filtered_by_who_made_them(ads: Ads) -> None:
     assert await changes(ads, user_id="1") == []
 
 
-@pytest.mark.parametrize("name", ["entity_type", "entity_id", "start_time", "end_time"])
-async def test_what_is_required_is_missed(ads: Ads, name: str) -> None:
-    query = {key: value for key, value in {**CAMPAIGN, **RANGE}.items() if key != name}
-    assert broken(await ads.get(PATH, **query)) == [("MISSING_PARAMETER", name)]
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [

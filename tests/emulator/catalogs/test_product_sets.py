@@ -144,11 +144,6 @@ WRONG: list[tuple[dict[str, Any], list[tuple[str, str]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("body", "rules"), WRONG)
-async def test_a_set_keeps_its_rules(own: Catalogs, body: dict[str, Any], rules: list[tuple[str, str]]) -> None:
-    assert broken(await own.make_set(**body)) == rules
-
-
 async def test_a_set_belongs_to_one_catalog(own: Catalogs, catalogs: Catalogs) -> None:
     for seeded in catalogs.ask.emulator.seed["product_set_ids"]:
         assert missing(await own.send("GET", f"{own.sets}/{seeded}")) == ["product_set_id"]

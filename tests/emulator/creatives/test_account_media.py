@@ -50,12 +50,6 @@ async def test_account_media_of_types_and_ids(ads: Ads) -> None:
         assert broken(await ads.get(MEDIA, **{name: wrong})) == [("INVALID_PARAMETER", name)]
 
 
-async def test_account_media_are_sorted(ads: Ads) -> None:
-    (newest_first,) = await ads.ids(MEDIA, sort_by="created_at-desc", count=1_000)
-    assert newest_first == list(reversed(ads.ask.emulator.seed["account_media_ids"]))
-    assert broken(await ads.get(MEDIA, sort_by="created_at")) == [("INVALID_PARAMETER", "sort_by")]
-
-
 async def test_a_deleted_one_is_found_only_if_asked_for(ads: Ads) -> None:
     path = f"{MEDIA}/{ads.ask.emulator.seed['account_media_ids'][3]}"
     before = (await ads.get(path)).data

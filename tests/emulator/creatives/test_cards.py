@@ -140,12 +140,6 @@ async def test_media_are_in_the_library_of_the_account(ads: Ads) -> None:
     assert missing(reply) == ["slides[0][0].media_key"]
 
 
-async def test_the_body_is_json(ads: Ads) -> None:
-    assert (await json(ads, "POST", CARDS, b"{")).status == 400
-    assert (await ads.post(CARDS, name="New")).status == 415
-    assert (await ads.form("POST", ads.path(CARDS), {"name": "New"})).status == 415
-
-
 async def test_what_is_given_takes_the_place_of_what_was_there(ads: Ads) -> None:
     made = await create(ads, **slides(IMAGE, VIDEO))
     path = f"{CARDS}/{made['id']}"

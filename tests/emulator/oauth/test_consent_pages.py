@@ -1,7 +1,5 @@
 """The pages on which a person decides (platform documentation, section 5.3, steps 2a and 2b), without a screen."""
 
-from urllib.parse import parse_qsl, urlsplit
-
 import aiohttp
 import pytest
 
@@ -56,18 +54,6 @@ async def test_in_pin_mode_the_app_gets_the_access_of_whoever_has_approved(
     made = await ask.signed("POST", "/2/tweets", signer=app.acting(granted), json={"text": "From a hut"})
     reply = await ask.get("/2/tweets", ids=made.data["id"], tweet_fields="author_id")
     assert reply.data[0]["author_id"] == granted["user_id"]
-
-
-@pytest.mark.parametrize("callback", [CALLBACK, CALLBACK + "?state=a%20b&c=d", "https://app.example/callback"])
-async def test_in_callback_mode_the_browser_takes_the_verifier_to_the_app(
-    app: App, browser: Browser, callback: str
-) -> None:
-    begun = await app.begin(callback)
-    given = sent_back(await approved(browser, begun), callback.partition("?")[0])
-    assert given.pop("oauth_token") == begun["oauth_token"]
-    verifier = given.pop("oauth_verifier")
-    assert given == dict(parse_qsl(urlsplit(callback).query))
-    assert pairs(await app.access_token(begun, verifier))["screen_name"] == "northwind"
 
 
 async def test_who_denies_needs_no_name_and_the_token_is_of_no_use(app: App, browser: Browser) -> None:

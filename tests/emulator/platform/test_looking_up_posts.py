@@ -63,30 +63,6 @@ async def test_with_unknown_ids_alone_there_are_errors_and_no_data(ask: Asker) -
     assert reply.slugs == ["resource-not-found"] * 2
 
 
-async def test_100_ids_are_taken_and_101_are_not(ask: Asker) -> None:
-    ids = ask.emulator.seed["post_ids"][:101]
-    assert len((await lookup(ask, ids[:100])).data) == 100
-    assert (await lookup(ask, ids)).at_fault == ["ids"]
-
-
-@pytest.mark.parametrize(
-    ("query", "named"),
-    [
-        ("", "ids"),
-        ("ids=", "ids"),
-        ("ids=1&tweet.fields=source", "tweet.fields"),
-        ("ids=1&user.fields=id,shoe_size", "user.fields"),
-        ("ids=1&media.fields=bytes", "media.fields"),
-        ("ids=1&expansions=author", "expansions"),
-        ("ids=1&user_fields=name", "user_fields"),
-        ("ids=1&ids=2", "ids"),
-        ("ids=1&max_results=10", "max_results"),
-    ],
-)
-async def test_a_lookup_that_breaks_a_rule_is_an_invalid_request(ask: Asker, query: str, named: str) -> None:
-    assert named in (await ask.bearer("GET", f"/2/tweets?{query}")).at_fault
-
-
 async def test_an_invalid_request_repeats_the_values_at_fault(ask: Asker) -> None:
     reply = await lookup(ask, "1", tweet_fields="text,source,shoe", expansions="x" * 500)
     assert reply.json["errors"][0]["parameters"] == {"tweet.fields": ["source", "shoe"]}

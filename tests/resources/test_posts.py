@@ -8,7 +8,7 @@ import pytest
 from socialapi import Client, Fields, errors
 from socialapi.emulator import Emulator
 from socialapi.problems import ResourceNotFound
-from socialapi.types import MediaVariant, PostDraft
+from socialapi.types import MediaVariant
 from tests.emulator.asking import Asker
 from tests.support.clients import client_of
 from tests.support.clock import VirtualClock
@@ -209,20 +209,6 @@ async def test_50_pagers_at_once_share_a_limit_without_a_single_429() -> None:
 
 
 # Creating
-
-
-async def test_an_app_cannot_create_posts(service: Emulator) -> None:
-    async with Client(service.config, service.credentials[:1]) as client:
-        with pytest.raises(errors.ConfigurationError):
-            await client.posts.create(PostDraft(text="x"))
-    assert not service.requests
-
-
-async def test_what_is_not_known_here_is_sent_as_it_is(client: Client, service: Emulator) -> None:
-    await client.posts.create(PostDraft(text="x", extra={"nullcast": True}))
-    assert service.requests[-1].status == 201
-    with pytest.raises(errors.ApiError, match="brand_new: is no field of a post"):
-        await client.posts.create({"text": "x", "brand_new": 1})
 
 
 @pytest.mark.parametrize(

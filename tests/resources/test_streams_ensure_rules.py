@@ -45,14 +45,6 @@ async def test_what_is_missing_is_added_and_all_rules_come_back(client: Client) 
     assert await held(client) == pairs(rules)
 
 
-async def test_a_second_time_nothing_is_changed(client: Client, service: Emulator) -> None:
-    wanted: Wanted = ["cats", RuleDraft("dogs", tag="d"), RuleDraft("birds", tag="")]
-    first = await client.filtered_stream.ensure_rules(wanted, remove_others=True)
-    before = changes(service)
-    assert await client.filtered_stream.ensure_rules(wanted, remove_others=True) == first
-    assert changes(service) == before
-
-
 @pytest.mark.parametrize("same", [RuleDraft("cats"), RuleDraft("cats", tag=""), RuleDraft("cats", tag=UNSET), "cats"])
 async def test_no_tag_is_an_empty_one(client: Client, service: Emulator, same: RuleDraft | str) -> None:
     await client.filtered_stream.add_rules("cats")

@@ -33,11 +33,6 @@ async def validity(client: Client) -> list[bool | None]:
     return [webhook.valid for webhook in await client.webhooks.list().collect()]
 
 
-async def test_without_webhooks_the_list_is_empty_and_says_so(client: Client) -> None:
-    page = await client.webhooks.list()
-    assert (page.data, page.result_count, page.meta) == ((), 0, {"result_count": 0})
-
-
 async def test_an_invalid_webhook_is_removed_as_well(client: Client, owner: Owner) -> None:
     webhook = await client.webhooks.create(URL)
     owner.respond = wrong

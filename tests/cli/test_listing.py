@@ -272,13 +272,6 @@ async def test_a_pipe_with_a_name_is_written_and_stays(ready: Shell, tmp_path: P
     assert path.is_fifo()
 
 
-async def test_a_list_without_a_standard_output_fails(emulator: Emulator) -> None:
-    without = ("sh", "-c", 'exec "$@" >&-', "sh")
-    async with program("ads", "accounts", environment=emulator.environment, before=without) as listing:
-        status, _, err = await listing.ended()
-    assert (status, err) == (2, "socialapi: the output cannot be written: standard output is closed\n")
-
-
 async def test_the_author_has_columns_where_it_was_asked_for(ready: Shell) -> None:
     read = ("posts", "by-user", "2244994945", "--limit", "2", "--output", "csv")
     bare = [*csv.DictReader(io.StringIO((await ready.run(*read)).out, newline=""))]
@@ -369,13 +362,6 @@ async def test_a_table_fits_the_terminal_and_cuts_no_id(columns: int, ready: She
     assert ("AUTHOR" in lines[0], "TEXT" in lines[0]) == (True, columns > 50)
 
 
-async def test_columns_is_the_width_if_it_is_set(emulator: Emulator) -> None:
-    lines = await asyncio.to_thread(
-        on_terminal, 200, "ads targeted 18ce54d4x5t 1nmth", emulator.environment | {"COLUMNS": "40"}
-    )
-    assert max(map(cell_len, lines)) == 40
-
-
 @pytest.mark.slow
 async def test_a_terminal_gets_no_parquet_and_no_signs_that_it_would_obey(emulator: Emulator) -> None:
     refused = await asyncio.to_thread(on_terminal, 80, "ads accounts --output parquet", emulator.environment)
@@ -398,13 +384,6 @@ def test_help_fits_the_terminal_and_has_no_colours_where_none_are_wanted(columns
         assert not any("\x1b" in line for line in lines)
         assert all(cell_len(line) <= columns for line in lines if not line.startswith("  socialapi "))
         assert max(map(cell_len, lines)) >= columns
-
-
-def test_columns_can_be_cut_out_of_a_pipe(running: Emulator) -> None:
-    command = f"{shlex.quote(sys.executable)} -m socialapi ads accounts | cut -f3"
-    environment = dict(os.environ) | running.environment
-    done = subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout == "NAME\nNorthwind Outdoor\nNorthwind Home\n"
 
 
 def examples(command: str) -> list[str]:

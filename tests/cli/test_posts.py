@@ -8,15 +8,9 @@ import sys
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import attrs
 import pytest
 
-from socialapi.cli.formats import json_line
-from socialapi.cli.posts import posts_with, with_author
 from socialapi.emulator import Emulator
-from socialapi.models.pages import Includes, Page
-from socialapi.models.posts import Post
-from socialapi.models.users import User
 from tests.cli.running import Shell
 from tests.support.server import Fault, Received, Server, answer
 
@@ -32,30 +26,6 @@ async def test_a_users_posts_are_printed_one_on_a_line(ready: Shell, emulator: E
     assert (header, len(lines)) == ("ID\tTIME\tAUTHOR\tTEXT", 7)
     for line in lines:
         assert re.fullmatch(rf"\d+\t\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ\t@{name}\t\S[^\t]*", line)
-
-
-async def test_json_has_what_was_asked_for_and_the_author_if_included(ready: Shell, emulator: Emulator) -> None:
-    user = emulator.seed["user_ids"][0]
-    read = ("posts", "by-user", user, "--limit", "5", "--json")
-    plain = await ready.run(*read)
-    assert all(post.keys() == {"id", "text"} for post in plain.objects)
-    full = await ready.run(*read, "--fields", "public_metrics, created_at", "--expansions", "author_id")
-    for post in full.objects:
-        assert {"id", "text", "author_id", "created_at", "public_metrics", "author"} <= post.keys()
-        assert post["author"]["id"] == post["author_id"] == user
-        assert post["author"].keys() == {"id", "name", "username"}
-
-
-async def test_a_table_has_a_column_for_each_field_that_was_asked_for(ready: Shell, emulator: Emulator) -> None:
-    read = ("posts", "by-user", emulator.seed["user_ids"][0], "--limit", "5", "--fields")
-    fields = "created_at,public_metrics,lang,text,in_reply_to_user_id"
-    table = (await ready.run(*read, fields)).rows
-    assert table[0] == ["ID", "TIME", "TEXT", "PUBLIC_METRICS", "LANG", "IN_REPLY_TO_USER_ID"]
-    posts = (await ready.run(*read, fields, "--json")).objects
-    for post, (id_, time, _, metrics, lang, reply) in zip(posts, table[1:], strict=True):
-        assert (id_, lang, reply) == (post["id"], post["lang"], post.get("in_reply_to_user_id", "-"))
-        assert time == post["created_at"].replace(".000Z", "Z")
-        assert json.loads(metrics) == post["public_metrics"]
 
 
 @pytest.mark.parametrize(
@@ -79,26 +49,6 @@ async def test_pages_are_as_large_as_what_is_wanted(shell: Shell, options: tuple
         shell.put(BASE_URL=server.url, BEARER_TOKEN="b")
         assert (await shell.run("posts", "by-user", "1", *options)).status == 0
     assert asked == [[size]]
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        (("--max-results", "4"), "--max-results: must be at least 5"),
-        (("--start", "nonsense"), 'Invalid value "nonsense" for --start. It is not the position'),
-        (("--max-results", "4", "--start", "3@1:"), "--max-results: must be at least 5"),
-        (("--limit", "0"), "Must be >= 1"),
-    ],
-)
-async def test_wrong_usage_is_a_sentence_and_nothing_is_sent(
-    ready: Shell, emulator: Emulator, options: tuple[str, ...], says: str
-) -> None:
-    done = await ready.run("posts", "by-user", "1", *options)
-    assert done.status == 2
-    assert says in done.err
-    assert done.err.startswith("socialapi: ")
-    assert "stopped after" not in done.err
-    assert [record for record in emulator.requests if "tweets" in record.path] == []
 
 
 def page(number: int, **more: Any) -> bytes:
@@ -149,19 +99,6 @@ async def test_ctrl_c_says_how_to_go_on_and_ends_with_130(shell: Shell) -> None:
         "socialapi: stopped after 10 posts; continue with --start 0:page-2",
         "socialapi: interrupted",
     ]
-
-
-def test_signs_that_move_a_cursor_are_not_printed() -> None:
-    post = Post(id="1", text="two\nlines\x1b]0;title\x07 and\u202e more\x9b", author_id="2")
-    page = Page(data=(post,), includes=Includes(users=(User(id="2", username="a\x08da"),)))
-    kind = posts_with([], ["author_id"])
-    cells = [
-        [column.cell(each, is_shown=False) for column in kind.columns]
-        for each in (with_author(post, page), with_author(Post(id="1"), page))
-    ]
-    assert cells == [["1", "@a da", "two lines ]0;title  and  more "], ["1", "-", "-"]]
-    said = json_line(kind.to_json(with_author(attrs.evolve(post, author_id=None), page)))
-    assert said == '{"id":"1","text":"two\\nlines\\u001b]0;title\\u0007 and\u202e more\\u009b"}'
 
 
 async def test_posts_are_chosen_by_time_id_and_kind(ready: Shell, emulator: Emulator) -> None:

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from socialapi.bulk.audiences.cleanup import (
     cleaned_email,
-    cleaned_phone_number,
     is_ascii_email,
     is_email,
 )
@@ -256,39 +255,6 @@ DEBRIS = st.lists(
 ).map("".join)
 
 
-@given(
-    st.one_of(
-        st.text(max_size=40), st.builds("{}{}{}".format, DEBRIS, st.sampled_from([ADA, NUMBER, "", "Ada"]), DEBRIS)
-    )
-)
-def test_what_is_bare_is_part_of_the_text_and_stays_as_it_is(text: str) -> None:
-    for bare in (cleaned_email(text.strip()), cleaned_phone_number(text.strip())):
-        assert bool(bare.removed) <= (bare.text != text)
-        left = iter(text.replace("\u00a0", " "))
-        assert all(letter in left for letter in bare.text.replace("\u00a0", " ") if not letter.isspace())
-    for kind in ("email", "phone_number"):
-        again = (
-            cleaned_email(cleaned_email(text).text)
-            if kind == "email"
-            else cleaned_phone_number(cleaned_phone_number(text).text)
-        )
-        assert not again.removed
-
-
-@given(DEBRIS, DEBRIS.filter(lambda after: not any(map(str.isalpha, after))))
-def test_an_address_in_any_debris_is_that_address_or_one_that_begins_with_its_marks_or_none(
-    before: str, after: str
-) -> None:
-    try:
-        value, removed = normalize("email", before + ADA + after)
-    except Unusable:
-        return
-    visible = "".join(letter for letter in before if letter.isprintable() and letter != " ")
-    marks = visible[len(visible.rstrip("'`=.")) :]
-    assert value in {sha256(marks[start:] + ADA) for start in range(len(marks) + 1)}
-    assert bool(removed) == (value != sha256((before + ADA + after).strip()))
-
-
 def test_a_text_that_is_far_too_long_is_left_alone_at_once() -> None:
     for text in ('"' * 10**6, "<" * 10**6, "a" * 10**6, "@" * 10**6, f"'{ADA}'".ljust(MAX_CHARACTERS + 1, ";")):
         assert cleaned_email(text).text == text
@@ -319,16 +285,6 @@ async def test_what_is_mended_is_sent_with_a_warning_that_does_not_quote_it() ->
         *map(sha256, (ADA, "bob@example.com", "c@example.com")),
         *map(sha256, ("+4917612345678", "+4917612345679", "+4917612345670")),
     }
-
-
-async def test_rows_are_mended_alike_one_by_one_and_side_by_side() -> None:
-    texts = ["<ada@example.com>", "bob@example.com", "'c@example.com'", "d@example.com; e@example.com"]
-    side_by_side, one_by_one = ModelService(), ModelService()
-    together = await job_of(side_by_side, [{"email": text} for text in texts]).run()
-    apart = await job_of(one_by_one, [{"email": text, "operation_type": "update"} for text in texts]).run()
-    assert side_by_side.members == one_by_one.members
-    assert together.warning_details == apart.warning_details
-    assert together.rejects == apart.rejects
 
 
 @given(st.text(st.characters(max_codepoint=127), max_size=12), st.text(st.sampled_from("abz0-_.\"'@ "), max_size=8))

@@ -124,11 +124,6 @@ def test_what_is_no_start_of_a_number_keeps_no_country_from_being_looked_up() ->
     assert not phone_numbers.load_plans([*odd, "+442079460000", "+44"])
 
 
-def test_a_number_that_can_only_be_dialled_locally_is_not_a_number_of_the_world() -> None:
-    assert e164("555-1234", "US") is None
-    assert e164("(212) 555-1234", "US") == "+12125551234"
-
-
 @pytest.mark.parametrize("text", ["0151 12345678.0", "+49 151 12345678.0", "0151/12345678.0"])
 def test_a_number_with_separators_that_a_table_made_a_float_is_refused(text: str) -> None:
     assert why_not(text, "DE") == phone_numbers.SPREADSHEET

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy
 import pandas
 import polars
 import pyarrow
@@ -156,25 +155,6 @@ BEYOND = [float(2**24), 2.0**53, 1.5]
 
 
 @pytest.mark.parametrize(
-    "array",
-    [
-        pyarrow.array(WHOLE),
-        pyarrow.array(WHOLE, pyarrow.float32()),
-        pyarrow.array(numpy.array([1000, math.nan, math.nan], numpy.float16)),
-        pyarrow.array([Decimal("1000.00"), None, None], pyarrow.decimal128(10, 2)),
-        pyarrow.array([Decimal(1000), None, None], pyarrow.decimal128(10, -1)),
-        pyarrow.array(WHOLE).dictionary_encode(),
-        pyarrow.array([[1000.0], None, [math.nan]]),
-    ],
-    ids=lambda each: str(each.type),
-)
-async def test_a_whole_number_of_any_type_is_its_digits_and_a_missing_one_nothing(array: pyarrow.Array) -> None:
-    rows = await read(pyarrow.table({"service_id": array, "handle": ["a", "b", "c"]}))
-    assert [[text for text in row if text] for row in values(rows)] == [["a", "1000"], ["b"], ["c"]]
-    assert [row.unusable for row in rows] == [(), (), ()]
-
-
-@pytest.mark.parametrize(
     ("array", "reasons"),
     [
         (pyarrow.array(BEYOND), [None, INEXACT, NOT_TEXT]),
@@ -197,18 +177,6 @@ async def test_a_phone_column_that_pandas_made_floats_of_is_one_of_digits() -> N
     report = await job_of(ModelService(), frame, default_region="US").run()
     assert (report.accepted, report.rejected, report.warnings) == (2, 1, 0)
     assert [(issue.row, issue.reason) for issue in report.rejects] == [(3, NOT_TEXT)]
-
-
-async def test_ids_that_became_floats_over_night_are_the_same_ids(tmp_path: Path) -> None:
-    service = ModelService()
-    first, second = tmp_path / "1.parquet", tmp_path / "2.parquet"
-    pandas.DataFrame({"service_id": [1000, 1001], "partner_user_id": [7, 8]}).to_parquet(first)
-    pandas.DataFrame({"service_id": [1000, 1001, None], "partner_user_id": [7, 8, None]}).to_parquet(second)
-    await job_of(service, first).run()
-    members = set(service.members)
-    report = await job_of(service, second).run()
-    assert (report.accepted, report.rejected) == (2, 1)
-    assert members == set(service.members)
 
 
 async def test_times_and_operation_types_override_the_options_row_by_row() -> None:
@@ -264,16 +232,6 @@ async def test_an_operation_type_that_is_no_text_is_refused() -> None:
 async def test_bytes_that_are_not_utf8_make_their_cell_unusable_and_no_other() -> None:
     texts = pyarrow.array([b"a@b.example", b"caf\xe9@b.example", None], pyarrow.binary()).view(pyarrow.string())
     assert values(await read(pyarrow.table({"email": texts}))) == [["a@b.example"], ["caf\udce9@b.example"], []]
-
-
-async def test_columns_are_found_given_and_switched_off_as_in_files() -> None:
-    table = pyarrow.table({"Contact": ["a@b.example"], "email": ["wrong"], "phone": ["+1"]})
-    assert values(await read(table, columns={"email": "Contact", "phone_number": ""})) == [["a@b.example"]]
-    with pytest.raises(InvalidInput, match='there is no column "Mail" for email; there are: "Contact", "email"'):
-        await read(table, columns={"email": "Mail"})
-    for nothing in (pyarrow.table({"colour": ["red"]}), in_parquet(pyarrow.table({"colour": ["red"]}))):
-        with pytest.raises(InvalidInput, match="no column of identifiers was found"):
-            await read(nothing)
 
 
 async def test_columns_of_the_same_name_are_two_columns() -> None:
@@ -372,12 +330,6 @@ async def test_without_the_library_it_is_said_how_to_install_it(monkeypatch: pyt
 
 
 # Parquet -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["crm.parquet", "crm", "crm.csv"])
-async def test_a_parquet_file_is_told_by_its_first_bytes(tmp_path: Path, name: str) -> None:
-    parquet.write_table(pyarrow.table(PEOPLE), tmp_path / name)
-    assert values(await read(tmp_path / name)) == READ
 
 
 async def test_a_parquet_file_is_read_in_order_over_row_groups_and_measured(tmp_path: Path) -> None:

@@ -350,6 +350,9 @@ def test_the_items_before_a_fault_are_handed_out_first() -> None:
         assert says.endswith("the file ends here, before the end of the feed: writing or copying it was interrupted")
 
 
+TEXTS = st.text(st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\ufffe\uffff"), min_size=1)
+
+
 @given(st.integers(0, len(GOOGLE)))
 def test_a_feed_that_was_cut_off_anywhere_never_looks_whole(at: int) -> None:
     try:
@@ -370,9 +373,6 @@ def test_whatever_stands_in_a_feed_it_is_read_or_refused_and_nothing_else(debris
             assert all(isinstance(text, str | list) for text in item.values())
     except InvalidInput:
         return
-
-
-TEXTS = st.text(st.characters(blacklist_categories=("Cs", "Cc"), blacklist_characters="\ufffe\uffff"), min_size=1)
 
 
 @given(st.lists(TEXTS.map(str.strip).filter(bool), min_size=1, max_size=5), st.integers(1, 40))
@@ -458,10 +458,6 @@ def test_an_item_may_have_as_much_text_as_the_bound_and_no_more() -> None:
 @pytest.mark.parametrize("head", [b"id,title", b'{"id": 1}', b"", b"   ", b"PAR1", b"< 3"])
 def test_tables_and_json_do_not_look_like_xml(head: bytes) -> None:
     assert not looks_like_xml(head)
-
-
-def test_a_file_in_memory_is_read_as_well() -> None:
-    assert len(list(read_items(BufferedReader(BytesIO(GOOGLE))))) == 2
 
 
 @pytest.mark.parametrize(

@@ -77,24 +77,6 @@ async def test_what_is_read_is_measured_in_bytes_of_the_archive(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("pack", PACKS)
-async def test_an_archive_that_was_cut_off_gives_the_rows_before(tmp_path: Path, pack: Pack) -> None:
-    content = b"email\n" + people(100_000)
-    whole = pack(content)
-    path = tmp_path / "crm.csv.gz"
-    write(path, whole[: len(whole) // 2])
-    rows, error = await read_until_error(path, InvalidInput)
-    assert 10_000 < len(rows) < 100_000
-    assert (
-        b"email\n" + b"".join(row.identifiers[0][2].encode() + b"\n" for row in rows)
-        == content[: sum(len(row.identifiers[0][2]) + 1 for row in rows) + 6]
-    )
-    assert str(error) == f"{path}: {CUT_OFF}"
-    write(path, whole[:-1])
-    _, error = await read_until_error(path, InvalidInput)
-    assert str(error) == f"{path}: {CUT_OFF}"
-
-
-@pytest.mark.parametrize("pack", PACKS)
 async def test_an_archive_that_is_damaged_gives_the_rows_before(tmp_path: Path, pack: Pack) -> None:
     first, second = pack(b"email\n" + people(100_000)), bytearray(pack(people(100_000, 100_000)))
     second[len(second) // 2 :] = os.urandom(len(second) - len(second) // 2)

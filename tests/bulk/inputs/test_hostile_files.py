@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import attrs
 import pyarrow
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -269,22 +269,6 @@ def damaged(draw: st.DrawFn, files: Mapping[str, bytes]) -> tuple[str, bytes]:
 
 
 SLOW: Final = settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-@SLOW
-@given(file=damaged({name: TEXTS[name] for name in USERS if name in TEXTS}), job=st.sampled_from(sorted(USER_JOBS)))
-async def test_a_damaged_file_of_users_is_read_or_refused_row_by_row(
-    file: tuple[str, bytes], job: str, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    await outcome(USER_JOBS[job], Named(*file), tmp_path_factory.mktemp("damaged"))
-
-
-@SLOW
-@given(
-    file=damaged({name: TEXTS[name] for name in PRODUCTS if name in TEXTS}), job=st.sampled_from(sorted(PRODUCT_JOBS))
-)
-async def test_a_damaged_feed_is_read_or_refused_row_by_row(file: tuple[str, bytes], job: str, tmp_path: Path) -> None:
-    await outcome(PRODUCT_JOBS[job], Named(*file), tmp_path)
 
 
 @pytest.mark.parametrize("name", ["users.parquet", "feed.parquet"])

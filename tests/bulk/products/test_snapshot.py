@@ -85,19 +85,6 @@ def sent(service: ModelCatalog) -> list[str]:
 # What has not changed ----------------------------------------------------------------------------------------------
 
 
-async def test_what_has_not_changed_is_skipped(path: Path) -> None:
-    service = ModelCatalog()
-    report = await load(service, numbered(60), path)
-    assert (report.created, report.skipped) == (60, 0)
-    report = await load(service, numbered(60), path)
-    assert (report.accepted, report.skipped, report.requests) == (60, 60, 0)
-    rows = [*numbered(59), product("p59", title="New"), product("p60")]
-    report = await load(service, rows, path)
-    assert (report.created, report.updated, report.skipped, report.requests) == (1, 1, 59, 1)
-    assert sent(service) == ["p59", "p60"]
-    assert mode(path) == 0o600
-
-
 def test_a_digest_is_that_of_the_content_whatever_the_order_of_its_fields() -> None:
     shape = product("a", inventory=3)
     assert digest_of(shape) == digest_of(dict(reversed(shape.items())))
@@ -214,18 +201,6 @@ async def test_vanished_products_are_listed_and_stay(path: Path) -> None:
     assert (report.vanished, report.skipped) == (0, 40)
 
 
-async def test_they_are_deleted_when_that_is_asked_for(path: Path) -> None:
-    service = ModelCatalog()
-    await load(service, numbered(400), path)
-    report = await load(service, numbered(360), path, delete_vanished=True)
-    assert (report.vanished, report.deleted, report.warnings) == (40, 40, 0)
-    assert [len(keys) for keys in service.deletions] == [25, 15]
-    assert report.requests == 2
-    assert len(service.products) == 360
-    report = await load(service, numbered(360), path, delete_vanished=True)
-    assert (report.vanished, report.deleted, report.requests) == (0, 0, 0)
-
-
 async def test_more_than_the_share_are_not(path: Path) -> None:
     service = ModelCatalog()
     await load(service, numbered(100), path)
@@ -246,13 +221,6 @@ async def test_the_share_is_of_what_was_there_before(path: Path) -> None:
     others = [product(f"q{number}") for number in range(5_000)]
     says, _ = await stopped(service, others, path, delete_vanished=True)
     assert "100 of 100 products are not in the feed" in says
-
-
-async def test_all_may_be_deleted_by_those_who_say_so(path: Path) -> None:
-    service = ModelCatalog()
-    await load(service, numbered(3), path)
-    report = await load(service, products("q"), path, delete_vanished=True, max_vanished_share=1.0)
-    assert (report.deleted, set(service.products)) == (3, {"q"})
 
 
 async def test_products_that_are_refused_have_not_vanished(path: Path) -> None:
@@ -679,39 +647,6 @@ async def test_input_rejects_and_digests_are_different_files(tmp_path: Path, *, 
         await load_file(service, other, rejects=tmp_path / "link" / "other")
     assert is_there(other) == there
     assert not service.requests
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (b"id,title\n" * 500, "is damaged, or was never one: restore it, or choose another path"),
-        (b"SQLite format 3\x00" + b"\x07" * 5_000, "is damaged, or was never one"),
-    ],
-)
-async def test_a_file_that_is_none_is_refused(path: Path, content: bytes, says: str) -> None:
-    write(path, content)
-    with pytest.raises(ConfigurationError, match=says):
-        await load(ModelCatalog(), products("a"), path)
-    assert content_of(path) == content
-
-
-async def test_a_database_of_something_else_is_refused(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE something (x)")
-    connection.close()
-    with pytest.raises(ConfigurationError, match="holds something else: choose another path"):
-        await load(ModelCatalog(), products("a"), path)
-
-
-async def test_two_loads_do_not_share_a_file(path: Path) -> None:
-    service = ModelCatalog()
-    service.gate = asyncio.Event()
-    running = asyncio.create_task(job_of(service, numbered(60), digests=path).run())
-    await service.until_in_flight(1)
-    with pytest.raises(ConfigurationError, match="is in use by another process"):
-        await load(ModelCatalog(), products("a"), path)
-    service.gate.set()
-    assert (await running).created == 60
 
 
 @pytest.mark.parametrize("method", ["changed", "loaded", "seen", "count_vanished", "vanished"])

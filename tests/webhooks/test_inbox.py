@@ -460,22 +460,6 @@ async def refused(path: Path) -> str:
     return str(caught.value).replace(str(path), "FILE")
 
 
-async def test_a_file_that_is_no_inbox_is_refused_and_left_alone(path: Path) -> None:
-    content = b"some text, long enough to be no header of a database\n" * 100
-    await asyncio.to_thread(path.write_bytes, content)
-    says = "the inbox FILE is damaged, or was never one: restore it, or choose another path"
-    assert await refused(path) == says
-    assert await asyncio.to_thread(path.read_bytes) == content
-
-
-async def test_a_damaged_inbox_is_refused(path: Path) -> None:
-    async with Receiver(SECRET, inbox=path) as receiver:
-        for number in range(50):
-            await receiver._store.add(b"%d" % number, event(number, text="x" * 1_000))
-    damage(path)
-    assert "is damaged" in await refused(path)
-
-
 async def test_an_inbox_that_was_cut_off_within_its_last_page_is_refused(path: Path) -> None:
     """SQLite reads zeros behind the end, and would not miss the event that was there."""
     async with Receiver(SECRET, inbox=path) as receiver:
@@ -503,24 +487,3 @@ async def test_damage_that_is_found_while_events_are_read_ends_the_receiver_with
                 await anext(aiter(receiver))
         assert str(caught.value).replace(str(path), "FILE") == says
     assert await receiver._store.add(None, b"{}") == "full"
-
-
-async def test_a_database_of_something_else_is_refused(path: Path) -> None:
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE songs (title)")
-    connection.close()
-    assert await refused(path) == "the inbox FILE holds something else: choose another path"
-
-
-async def test_an_inbox_of_another_version_is_refused(path: Path) -> None:
-    async with Receiver(SECRET, inbox=path):
-        pass
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 7")
-    connection.close()
-    assert "written by another version of this package (its format is 7, here it is 2)" in await refused(path)
-
-
-@pytest.mark.parametrize("where", ["nowhere/inbox.sqlite", "."])
-async def test_a_path_that_cannot_be_written_is_refused(path: Path, where: str) -> None:
-    assert "FILE cannot be written: " in await refused(path.parent / where)

@@ -115,35 +115,6 @@ def test_a_dry_run_sends_nothing(spark: Any, emulator: Service, folder: Path) ->
     assert (summary(folder)["pending"], summary(folder)["rejected"]) == (990, 10)
 
 
-def test_too_many_rejected_rows_fail_the_write(spark: Any, emulator: Service, redis_url: str, folder: Path) -> None:
-    with pytest.raises(Exception, match=r"10 of 1,000 rows were rejected, and 0\.5% may be"):
-        write(people(spark, 1_000, 2), emulator, redis_url=redis_url, report=folder, max_reject_share="0.005")
-    assert summary(folder)["state"] == "failed"
-    assert "10 of 1,000 rows were rejected" in summary(folder)["why"]
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"acount": "x"}, "there is no option acount for a custom audience; did you mean account in place of acount?"),
-        ({"api_key": "x"}, "configuration and credentials come from the SOCIALAPI_"),
-        ({"redis_url": "redis://:secret@cache.example:6379"}, "redis_url holds a password"),
-        ({"operation": "replace"}, "is neither Update nor Delete"),
-        ({"expires_at": "2020-01-01T00:00:00Z"}, "is not in the future"),
-        ({"report": "s3://bucket/reports"}, "must be the path of a folder"),
-        ({"order_by": "id"}, "reduce the DataFrame first"),
-        ({"column.email": "nowhere"}, 'there is no column "nowhere" for email'),
-    ],
-)
-def test_what_cannot_be_written_is_refused_on_the_driver(
-    spark: Any, emulator: Service, options: dict[str, str], says: str
-) -> None:
-    with pytest.raises(Exception, match=re.escape(says)) as refused:
-        write(people(spark, 10, 1), emulator, **options)
-    assert "secret@" not in str(refused.value)
-    assert emulator.requests() == []
-
-
 def test_replacing_and_the_default_mode_are_refused(spark: Any, emulator: Service) -> None:
     account, audience = emulator.audience
     writer = people(spark, 10, 1).write.format("socialapi").options(account=account, audience=audience)

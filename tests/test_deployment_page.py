@@ -6,7 +6,6 @@ import functools
 import json
 import os
 import re
-import runpy
 import shutil
 import signal
 import sys
@@ -19,7 +18,6 @@ from typing import Any, Final
 import aiohttp
 import pytest
 import yaml  # type: ignore[import-untyped]
-from aiohttp import web
 
 from socialapi import Client, Config
 from socialapi.cli import output
@@ -77,34 +75,6 @@ async def test_two_workers_of_the_application_share_a_limit_and_say_when_it_is_u
 async def get(url: str) -> tuple[int, Mapping[str, str], Any]:
     async with aiohttp.ClientSession() as session, session.get(url) as reply:
         return reply.status, reply.headers, await reply.json()
-
-
-async def test_the_context_of_aiohttp_opens_one_client_and_closes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script = tmp_path / "app.py"
-    script.write_text(the("python", "cleanup_ctx").text)
-    async with Emulator() as emulator:
-        for name, value in emulator.environment.items():
-            monkeypatch.setenv(name, value)
-        module = runpy.run_path(str(script))
-        runner = web.AppRunner(module["app"])
-        await runner.setup()
-        client: Client = module["app"][module["CLIENT"]]
-        assert (await client.posts.by_user("2244994945").first()).data
-        await runner.cleanup()
-        with pytest.raises(RuntimeError, match="closed"):
-            await client.posts.by_user("2244994945").first()
-
-
-def test_the_unit_of_a_service_starts_the_example_again_after_every_end() -> None:
-    service = unit("WantedBy=multi-user.target")["Service"]
-    _, program_path, port = service["ExecStart"].split()
-    assert (ROOT / "examples" / Path(program_path).name).is_file()
-    assert port.isdecimal()
-    assert service["Restart"] == "always"
-    state = f"/var/lib/{service['StateDirectory']}"
-    assert (service["WorkingDirectory"], service["Environment"]) == (state, f"HOME={state}")
 
 
 # Limits

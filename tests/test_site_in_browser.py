@@ -78,14 +78,6 @@ async def test_pages_fit_and_tell_no_errors(browser: Chromium, width: int) -> No
 
 
 @pytest.mark.xdist_group("chromium-site")
-async def test_the_code_of_the_first_pages_fits_its_column(browser: Chromium) -> None:
-    await browser.resize(1280, 900)
-    for page in ("index", "overview"):
-        await browser.open((SITE / f"{page}.html").as_uri())
-        assert await browser.run(CUT_OFF) == [], page
-
-
-@pytest.mark.xdist_group("chromium-site")
 async def test_the_search_works_without_a_server(browser: Chromium) -> None:
     await browser.resize(1280, 900)
     await browser.open((SITE / "index.html").as_uri())

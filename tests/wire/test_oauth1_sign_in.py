@@ -1,6 +1,5 @@
 """Signing the steps of a sign-in, compared with another library and with oauthlib's own way."""
 
-import logging
 from typing import Any, Final, cast
 
 import pytest
@@ -70,13 +69,6 @@ def test_the_first_step_has_these_very_bytes() -> None:
         'oauth_signature_method="HMAC-SHA1", oauth_consumer_key="cChZNFj6T5R0TigYB9yd1w", '
         'oauth_callback="http%3A%2F%2Flocalhost%2Fsign%20in%2F", oauth_signature="c4dN42Rkp66aDDkxKYx3mFWO%2F4I%3D"'
     )
-
-
-def test_signing_logs_nothing_at_all(caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    for credential in (BEGIN, FINISH, USER):
-        OAuth1Signer(credential).header("POST", URL, form="a=b", nonce=NONCE, timestamp=1)
-    assert caplog.records == []
 
 
 def test_no_part_of_a_sign_in_is_shown() -> None:

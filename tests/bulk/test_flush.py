@@ -91,11 +91,6 @@ async def test_a_row_a_second_is_sent_within_the_flush_time_and_a_second(scene: 
     assert len(scene.sizes) == 5
 
 
-async def test_a_row_before_a_long_silence_is_sent_and_those_after_it_too(scene: Scene) -> None:
-    await scene.job(scene.rows([10_000, 10_000, 1, 10_000])).run()
-    assert scene.times == [10_005, 20_005, 30_001]  # at the end, nothing is waited for
-
-
 @pytest.mark.parametrize("latency_seconds", [0.0, 100.0])
 @pytest.mark.parametrize("suspends", [False, True])
 async def test_a_fast_source_is_batched_as_without_a_flush(

@@ -61,14 +61,6 @@ async def test_just_the_share_is_not_more_than_it(rejected: int, of: int, share:
     assert report.rejected == rejected + 1
 
 
-@pytest.mark.parametrize(("share", "bad"), [(0, 0), (None, 100), (1, 100), (1.0, 100)])
-async def test_nothing_may_be_rejected_or_everything(share: float | None, bad: int) -> None:
-    report = await upload_of(ModelService(), people(3, bad), max_reject_share=share).run()
-    assert (report.accepted, report.rejected) == (3, bad)
-    _, report = await stopped(upload_of(ModelService(), people(1_000, 1), max_reject_share=0).run())
-    assert report.accepted == 1_000
-
-
 async def test_many_rows_are_judged_while_they_are_read() -> None:
     """What comes behind is not even read, and what is on its way is finished."""
     taken = 0
@@ -116,13 +108,6 @@ async def test_the_journal_is_kept_and_goes_on_with_another_share(tmp_path: Path
     report = await upload_of(service, path, journal=journal, max_reject_share=0.5).run()
     assert (report.accepted, report.rejected, report.resumed) == (20_000, 5_000, taken)
     assert sum(map(len, service.requests)) == 20_000 - taken
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), True, "much"])
-@pytest.mark.parametrize("make", [upload_of, load_of])
-async def test_what_is_no_share_is_refused(make: Any, share: Any) -> None:
-    with pytest.raises((InvalidInput, TypeError), match=r"max_reject_share must be a number from 0 to 1|not supported"):
-        make(ModelService(), [], max_reject_share=share)
 
 
 # Syncs -------------------------------------------------------------------------------------------------------------

@@ -36,14 +36,6 @@ def test_a_row_of_a_block_has_its_number_its_texts_and_what_it_says_for_itself()
     assert (row.problem, row.unusable) == (None, ())
 
 
-def test_cells_of_nothing_but_blanks_are_no_identifiers_of_a_row() -> None:
-    _, second, third = user_rows(BLOCK)
-    assert second.identifiers == [("id", "partner_user_id", "\u200b")]  # which is for the normaliser to judge
-    assert third.identifiers == [("E-Mail", "email", " c@d.example")]
-    assert (second.number, second.problem) == (8, ("", "is blank"))
-    assert third.operation_type == "?"
-
-
 def test_a_block_without_columns_for_what_is_done_has_no_overrides() -> None:
     assert BLOCK.layout.has_overrides
     assert BLOCK.part(1, 2).layout.has_overrides

@@ -249,11 +249,6 @@ def test_two_columns_of_one_name_are_both_used() -> None:
     assert identifiers(find_columns(["email", "email"])) == [(0, "email", "email"), (1, "email", "email")]
 
 
-def test_a_mapping_replaces_detection_for_its_kind_only() -> None:
-    columns = find_columns(["email", "contact", "phone"], {"email": "contact"})
-    assert identifiers(columns) == [(1, "contact", "email"), (2, "phone", "phone_number")]
-
-
 def test_a_mapping_gives_several_columns_or_none() -> None:
     names = ["a", "b", "email", "phone"]
     assert identifiers(find_columns(names, {"email": ["b", "a"]}))[:2] == [(1, "b", "email"), (0, "a", "email")]

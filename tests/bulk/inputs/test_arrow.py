@@ -234,11 +234,6 @@ async def test_bytes_that_are_not_utf8_make_their_cell_unusable_and_no_other() -
     assert values(await read(pyarrow.table({"email": texts}))) == [["a@b.example"], ["caf\udce9@b.example"], []]
 
 
-async def test_columns_of_the_same_name_are_two_columns() -> None:
-    table = pyarrow.Table.from_arrays([pyarrow.array(["a@b.example"]), pyarrow.array(["c@d.example"])], ["email"] * 2)
-    assert values(await read(table)) == [["a@b.example", "c@d.example"]]
-
-
 @pytest.mark.parametrize(
     "column",
     [
@@ -426,18 +421,6 @@ async def test_of_a_long_text_that_many_rows_share_a_few_are_decoded_at_a_time(t
     async with open_users(path) as reader:
         sizes = [len(block) async for block in reader]
     assert (sum(sizes), max(sizes)) == (300, 8)  # of a megabyte
-
-
-@pytest.mark.parametrize("row_group_size", [100, 1_000_000])
-async def test_long_texts_are_decoded_a_few_at_a_time(tmp_path: Path, row_group_size: int) -> None:
-    path, texts = tmp_path / "crm.parquet", [f"{number}{'x' * 100_000}" for number in range(1_000)]
-    parquet.write_table(
-        pyarrow.table({"email": texts}), path, row_group_size=row_group_size, data_page_size=100_000, write_batch_size=1
-    )
-    async with open_users(path) as reader:
-        sizes = [len(block) async for block in reader]
-    assert sum(sizes) == 1_000
-    assert max(sizes) < 100
 
 
 async def test_a_list_of_a_million_values_is_no_identifier_and_its_neighbours_are(tmp_path: Path) -> None:

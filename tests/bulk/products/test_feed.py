@@ -65,13 +65,6 @@ async def test_a_given_column_that_is_not_there_is_said(tmp_path: Path) -> None:
             await read(source, {"title": "Name"})
 
 
-async def test_a_column_with_the_name_of_the_field_is_preferred_to_synonyms(tmp_path: Path) -> None:
-    file = csv_file(tmp_path / "feed.csv", f"{line('a')},Sandals,1", header=f"{HEADER},name,sku")
-    for source in (file, [{**product("a"), "name": "Sandals", "sku": "1"}]):
-        (row,) = await read(source)
-        assert (row.shape, row.problem) == (product("a"), None)
-
-
 async def test_two_synonyms_of_a_field_are_a_problem_of_the_rows_in_which_they_differ(tmp_path: Path) -> None:
     rows = [f"{line('a')},Boots a", f"{line('b')},Sandals", f"{line('c')},"]
     header = f"{HEADER.replace('title', 'name')},product_name"

@@ -15,7 +15,6 @@ from socialapi.models.products import Product
 from tests.bulk.products.model_catalog import (
     ModelCatalog,
     job_of,
-    numbered,
     open_feed,
     product,
     products,

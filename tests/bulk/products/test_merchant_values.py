@@ -321,14 +321,6 @@ def test_a_columns_own_name_is_preferred_to_synonyms_and_sku_is_the_id_only_with
     assert fields_of([]) == []
 
 
-@given(st.lists(st.one_of(st.text(), st.sampled_from([*FIELDS, *sum(OTHER_NAMES.values(), ()), "sku", "g:id"]))))
-def test_every_column_has_a_field_or_none(names: list[str]) -> None:
-    found = fields_of(names)
-    assert len(found) == len(names)
-    for name, field in zip(names, found, strict=True):
-        assert field in {field_of(name), None, "id"}
-
-
 def tables(heading: str) -> list[list[list[str]]]:
     """The cells of the tables of a section of the page, without their heads."""
     text = PAGE.read_text("utf-8").partition(f"\n{heading}\n")[2]

@@ -116,14 +116,6 @@ async def test_a_repetition_of_what_was_loaded_last_is_sent_if_another_came_befo
     assert (await load(service, products("a"), path)).skipped == 1
 
 
-async def test_what_the_service_refuses_is_sent_every_time(path: Path) -> None:
-    service = ModelCatalog()
-    rows = products("a", custom_label_0=REFUSED)
-    for _ in range(2):
-        report = await load(service, rows, path)
-        assert (report.rejected, report.requests) == (1, 1)
-
-
 async def test_an_update_that_is_refused_leaves_no_digest_of_the_former_content(path: Path) -> None:
     service = ModelCatalog()
     await load(service, products("a"), path)
@@ -131,14 +123,6 @@ async def test_an_update_that_is_refused_leaves_no_digest_of_the_former_content(
     report = await load(service, products("a"), path)
     assert (report.skipped, report.unchanged) == (0, 1)
     assert (await load(service, products("a"), path)).skipped == 1
-
-
-async def test_a_load_that_stopped_is_continued(path: Path) -> None:
-    service = ModelCatalog([None, None, refusal(403)])
-    _, report = await stopped(service, numbered(100), path, concurrency=1)
-    assert report.created == 50
-    report = await load(service, numbered(100), path)
-    assert (report.skipped, report.created) == (50, 50)
 
 
 async def test_what_may_have_been_carried_out_is_sent_again_even_if_the_feed_goes_back(path: Path) -> None:
@@ -159,22 +143,6 @@ async def test_what_may_have_been_carried_out_is_sent_again_even_if_the_feed_goe
     assert service.products["a"] == product("a")
 
 
-async def test_so_it_is_when_the_process_is_ended_on_the_way(path: Path) -> None:
-    service = ModelCatalog()
-    await load(service, products("a", "b"), path)
-    service.gate = asyncio.Event()
-    rows = [product("a", title="New"), product("b"), *(product(f"c{number}") for number in range(30))]
-    running = asyncio.create_task(job_of(service, rows, digests=path, concurrency=1).run())
-    await service.until_in_flight(1)
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    service.gate = None
-    report = await load(service, [*products("a", "b"), *rows[2:]], path)
-    assert report.skipped == 1
-    assert "a" in sent(service)
-
-
 async def test_while_a_later_version_is_on_its_way_the_earlier_one_gets_no_digest(path: Path) -> None:
     digests = Digests(path, "c")
     await digests.open()
@@ -188,17 +156,6 @@ async def test_while_a_later_version_is_on_its_way_the_earlier_one_gets_no_diges
 
 
 # What a feed does not have any more --------------------------------------------------------------------------------
-
-
-async def test_vanished_products_are_listed_and_stay(path: Path) -> None:
-    service = ModelCatalog()
-    await load(service, numbered(40), path)
-    for _ in range(2):
-        report = await load(service, numbered(38), path)
-        assert (report.vanished, report.deleted, report.vanished_ids) == (2, 0, ("p38", "p39"))
-    assert len(service.products) == 40
-    report = await load(service, numbered(40), path)
-    assert (report.vanished, report.skipped) == (0, 40)
 
 
 async def test_more_than_the_share_are_not(path: Path) -> None:
@@ -281,17 +238,6 @@ async def test_a_load_that_stopped_deletes_nothing(path: Path) -> None:
     service._script = iter([refusal(403)])
     _, report = await stopped(service, [*numbered(38), product("x")], path, delete_vanished=True)
     assert (report.vanished, service.deletions) == (0, [])
-
-
-async def test_deletions_that_fail_are_warnings_and_tried_again_next_time(path: Path) -> None:
-    service = ModelCatalog()
-    await load(service, numbered(40), path)
-    del service.products["p39"]
-    report = await load(service, numbered(38), path, delete_vanished=True)
-    assert (report.vanished, report.deleted, report.unconfirmed, report.warnings) == (2, 1, 1, 1)
-    (warning,) = report.warning_details
-    assert (warning.row, warning.reason, warning.product_id) == (0, "was not deleted: is not there", "p39")
-    assert (await load(service, numbered(38), path)).vanished_ids == ("p39",)
 
 
 async def test_a_product_whose_key_is_not_known_cannot_be_deleted(path: Path) -> None:

@@ -270,16 +270,6 @@ async def test_with_another_version_of_the_normaliser_only_what_it_changed_is_se
     assert "normaliser" not in str(stopped.value)
 
 
-async def test_a_mended_value_casts_no_doubt_on_removals(
-    audience: CustomAudience, socialapi_emulator: Emulator, path: Path
-) -> None:
-    people = [{"email": f"{name}@b.example"} for name in "abcdefghij"]
-    await audience.sync(people, snapshot=path)
-    desired = [{"email": f"<{person['email']}>"} for person in people[:-1]]
-    report = await audience.sync(desired, snapshot=path)
-    assert (report.unchanged, report.warnings, report.held_back, report.removals.accepted) == (9, 9, 0, 1)
-
-
 async def test_a_value_that_became_unusable_may_mean_somebody_who_seems_to_have_left(
     audience: CustomAudience, socialapi_emulator: Emulator, path: Path
 ) -> None:
@@ -585,27 +575,6 @@ async def test_who_is_to_stay_is_sent_again_in_the_last_week_of_thirteen_months(
     clock.advance(1)
     assert (await synced(service, clock, path, "ada", "bob")).additions.accepted == 2
     assert (await synced(service, clock, path, "ada", "bob")).requests == 0
-
-
-async def test_an_expiry_is_renewed_in_its_last_week_only_by_a_later_one(path: Path) -> None:
-    clock, service = VirtualClock(), ModelService()
-    first, second = "2027-02-15T08:00:00Z", "2027-02-16T08:00:00Z"
-    await synced(service, clock, path, "ada", expires_at=first)
-    clock.advance(20 * 86_400)
-    assert (await synced(service, clock, path, "ada", expires_at=second)).requests == 0
-    clock.advance(10 * 86_400)
-    assert (await synced(service, clock, path, "ada", expires_at=first)).requests == 0
-    assert (await synced(service, clock, path, "ada", expires_at=second)).additions.accepted == 1
-    assert set(service.members.values()) == {(None, second)}
-
-
-async def test_who_expired_is_added_again_if_desired_and_forgotten_otherwise(path: Path) -> None:
-    clock, service = VirtualClock(), ModelService()
-    await synced(service, clock, path, "ada", "bob", expires_at="2027-01-16T08:00:00Z")
-    clock.advance(86_400)
-    report = await synced(service, clock, path, "ada")
-    assert (report.identifiers_before, report.additions.accepted, report.removals.read) == (0, 1, 0)
-    assert report.identifiers_after == 1
 
 
 # Reports, progress, dry runs ---------------------------------------------------------------------------------------

@@ -276,18 +276,6 @@ async def test_what_has_expired_is_absent_and_forgotten_without_a_removal(tmp_pa
     assert await ended(snapshot, path) == {ADA: (LATER + 500, LATER + 500)}
 
 
-async def test_what_has_expired_is_forgotten_by_a_sync_that_sends_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "snapshot"
-    await holding(path, row(1, ADA), row(2, BOB, until=SOON))
-    snapshot = await opened(path)
-    assert await compared(snapshot, row(1, ADA), now=SOON) == Difference(known=1, additions=0, removals=0)
-    await snapshot.announce(now=SOON)
-    await snapshot.finish()
-    assert await snapshot.count() == 1
-    await snapshot.aclose()
-    assert held(path) == {ADA: (LATER, LATER)}
-
-
 @pytest.mark.parametrize(("until", "additions"), [(LATER, 0), (LATER + 1, 1)])
 async def test_what_ends_soon_is_added_again_only_to_last_longer(tmp_path: Path, until: int, additions: int) -> None:
     await holding(tmp_path / "snapshot", row(1, ADA))

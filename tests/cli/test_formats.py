@@ -303,13 +303,6 @@ def test_a_line_is_as_wide_as_its_columns_however_wide_its_letters_are(cells: li
     assert cell_len(aligned(shown, widths)) <= sum(widths[:count]) + 2 * (count - 1)
 
 
-def test_wide_letters_and_emoji_are_cut_where_their_cells_end() -> None:
-    assert aligned(["1", "日本語の本", "x"], [3, 7, 1]) == "1    日本語…  x"
-    assert aligned(["1", "日本語の本", "x"], [3, 6, 1]) == "1    日本 …  x"
-    assert aligned(["🌊🌊", "b"], [4, 1]) == "🌊🌊  b"
-    assert aligned(["🌊🌊🌊", "b"], [4, 1]) == "🌊 …  b"
-
-
 def test_a_later_page_has_the_columns_of_the_header_however_wide_it_is(
     monkeypatch: pytest.MonkeyPatch, capsys: Printed
 ) -> None:

@@ -70,15 +70,6 @@ class Pages:
         return self.third
 
 
-async def test_the_last_post_of_all_leaves_nothing_to_go_on_with(shell: Shell) -> None:
-    last = answer({"data": [{"id": "1", "text": "one"}], "meta": {"result_count": 1}})
-    async with Server(then=last) as server:
-        shell.put(BASE_URL=server.url, BEARER_TOKEN="b")
-        for options in ((), ("--limit", "1"), ("--limit", "2")):
-            done = await shell.run("posts", "by-user", "1", *options)
-            assert (done.status, done.out, done.err) == (0, "ID\tTEXT\n1\tone\n", "")
-
-
 async def test_ctrl_c_says_how_to_go_on_and_ends_with_130(shell: Shell) -> None:
     pages = Pages(Fault.SILENCE)
     async with Server(then=pages) as server:

@@ -187,13 +187,6 @@ async def test_every_answer_has_a_request_id_of_its_own_and_a_date(ask: Asker) -
     assert all(re.fullmatch(r"\w{3}, \d\d \w{3} \d{4} .* GMT", reply.headers["Date"]) for reply in replies)
 
 
-@pytest.mark.parametrize("path", ["/", "/2", "/2/nothing", "/oauth2/other", "/ads", "/_emulators"])
-async def test_an_unknown_platform_path_is_a_problem(ask: Asker, path: str) -> None:
-    reply = await ask.send("GET", path)
-    assert reply.status == 404
-    assert (reply.json["type"], reply.json["title"], reply.json["status"]) == ("about:blank", "Not Found", 404)
-
-
 @pytest.mark.parametrize("path", ["/ads/12/nothing", "/ads-sandbox/12/accounts/x/nothing", "/ads/"])
 async def test_an_unknown_ads_path_is_an_ads_error(ask: Asker, path: str) -> None:
     reply = await ask.send("POST", path)

@@ -30,15 +30,6 @@ async def written(client: Client, service: Emulator, text: str) -> str:
 # Looking up
 
 
-async def test_250_ids_are_asked_for_in_three_requests_and_come_in_order(client: Client, service: Emulator) -> None:
-    ids = list(reversed(service.seed["post_ids"]))
-    assert len(ids) == 250
-    page = await client.posts.lookup(ids)
-    assert [post.id for post in page.data] == ids
-    assert (page.result_count, page.next_token, page.errors) == (250, None, ())
-    assert asked(service) == 3
-
-
 async def test_what_several_requests_include_stands_there_once(client: Client, service: Emulator) -> None:
     ids = [*service.seed["post_ids"][:249], "17"]
     fields = Fields(
@@ -97,13 +88,6 @@ async def test_only_the_default_fields_come_unasked(client: Client, service: Emu
     assert post.text
     assert (post.author_id, post.created_at, post.public_metrics, post.extra) == (None, None, None, {})
     assert (page.includes.users, page.includes.tweets, page.includes.all_media) == ((), (), ())
-
-
-async def test_an_id_that_is_given_twice_is_asked_for_once(client: Client, service: Emulator) -> None:
-    ids = list(service.seed["post_ids"][:100])
-    page = await client.posts.lookup([*ids, *ids])
-    assert [post.id for post in page.data] == ids
-    assert asked(service) == 1
 
 
 async def test_a_part_in_which_nothing_exists_does_not_cost_the_other_parts(client: Client, service: Emulator) -> None:

@@ -147,13 +147,6 @@ async def test_scheme_and_host_may_be_in_any_case(
     assert (await client.webhooks.ensure(OTHER)).id != made.id
 
 
-async def test_an_address_without_a_path_has_the_path_of_its_root() -> None:
-    listed = {"data": [{"id": "1", "url": "https://a.example/", "valid": True}], "meta": {"result_count": 1}}
-    async with Server(then=answer(listed)) as server, client_of(server) as client:
-        for url in ("https://a.example", "https://A.example/"):
-            assert (await client.webhooks.ensure(url)).id == "1"
-
-
 @pytest.mark.parametrize(
     "url", ["http://example.com/", "https://example.com:8443/hook", "", "https://", None, 5, b"https://a.example", []]
 )

@@ -107,14 +107,6 @@ async def test_a_page_is_iterated_over_its_items_and_is_true_without_any() -> No
     assert empty
 
 
-async def test_collect_stops_at_its_limit() -> None:
-    assert await Collection(THREE_PAGES).pager().collect() == [1, 2, 3, 4, 5]
-    assert await Collection(THREE_PAGES).pager().collect(limit=2) == [1, 2]
-    collection = Collection(THREE_PAGES)
-    assert await collection.pager().collect(limit=0) == []
-    assert collection.asked == []
-
-
 @pytest.mark.parametrize("limit", ["5", 5.0, True, [5]])
 async def test_a_limit_that_is_no_whole_number_is_named(limit: Any) -> None:
     collection = Collection(THREE_PAGES)

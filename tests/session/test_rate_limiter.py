@@ -128,19 +128,6 @@ def test_a_limit_that_only_headers_tell_is_never_exceeded_however_answers_overta
     assert sum(windows.values()) == calls
 
 
-async def test_the_first_second_is_no_exception(pacer: Pacer, clock: VirtualClock) -> None:
-    """aiolimiter at 10 a second lets 19 through in the first one."""
-    sent: list[float] = []
-
-    async def call() -> None:
-        slot = await acquire(pacer, RateLimit("x", 10, 1.0))
-        sent.append(clock.monotonic())
-        slot.replied(None)
-
-    await asyncio.gather(*(call() for _ in range(45)))
-    assert [sent.count(float(second)) for second in range(5)] == [10, 10, 10, 10, 5]
-
-
 async def test_fifty_calls_at_once_on_a_limit_that_nobody_knows_waste_no_request(
     pacer: Pacer, clock: VirtualClock
 ) -> None:
@@ -383,12 +370,6 @@ async def test_windows_with_requests_on_their_way_are_never_forgotten(
     for key in "abcd":
         await acquire(pacer, key=key)
     assert set(pacer.limits()) == set("abcd")
-
-
-async def test_nobody_is_refused_for_a_limit_that_may_not_exist(pacer: Pacer, clock: VirtualClock) -> None:
-    await acquire(pacer, None)
-    await asyncio.gather(*(acquire(pacer, None, max_wait_seconds=0.5) for _ in range(3)))
-    assert clock.monotonic() == 0.5
 
 
 async def test_who_stands_behind_a_patient_caller_waits_no_longer_than_its_own_time(

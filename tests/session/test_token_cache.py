@@ -211,18 +211,6 @@ async def test_a_folder_that_cannot_be_written_to_says_so(tmp_path: Path) -> Non
         await FileTokenCache(tmp_path / "tokens.json").store("a", "one")
 
 
-async def test_a_lock_that_cannot_be_made_says_so(path: Path) -> None:
-    Path(f"{path}.write.lock").mkdir(parents=True)
-    with pytest.raises(ConfigurationError, match=r"tokens\.json cannot be written: Is a directory"):
-        await FileTokenCache(path).store("a", "one")
-
-
-async def test_a_folder_that_vanishes_says_so(path: Path) -> None:
-    cache = FileTokenCache(path)
-    with pytest.raises(ConfigurationError, match=r"tokens\.json cannot be written: No such file or directory"):
-        await asyncio.to_thread(cache._replace, "a", None, "one")
-
-
 async def test_a_disk_that_is_full_leaves_the_old_file_and_no_other(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

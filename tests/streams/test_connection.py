@@ -13,7 +13,6 @@ from socialapi.streams import SlowReading, Stream, Undecoded
 from socialapi.streams.connection import Connection
 from tests.support.clock import VirtualClock, turns
 from tests.support.stream_server import (
-    KEEP_ALIVE,
     Act,
     End,
     Endless,
@@ -35,16 +34,6 @@ async def take(stream: Stream[Any]) -> Any:
 
 
 # Lines
-
-
-async def test_lines_may_be_cut_anywhere(clock: VirtualClock) -> None:
-    whole = post(1) + KEEP_ALIVE + post(2)
-    pieces: list[Act] = [whole[i : i + 1] for i in range(len(whole))]
-    async with StreamServer(clock, pieces) as server:
-        stream, items = await read_for(server, 10.0)
-    assert ids(items) == ["1", "2"]
-    assert stream.counters.keep_alives == 1
-    assert stream.counters.received_bytes == len(whole)
 
 
 @pytest.mark.parametrize("end", End)
@@ -181,20 +170,6 @@ async def test_an_application_that_falls_behind_is_warned_once(
     (said,) = warnings_of(caplog)
     assert "events come faster than they are processed" in said
     assert "post" not in said
-
-
-async def test_an_application_that_takes_its_time_with_lines_that_came_together_falls_behind_too(
-    clock: VirtualClock,
-) -> None:
-    slow: list[SlowReading] = []
-    async with (
-        StreamServer(clock, [b"".join(map(post, range(20)))]) as server,
-        posts_of(server, on_slow=slow.append) as stream,
-    ):
-        for _ in range(15):
-            await anext(stream)
-            await clock.sleep(1.0)
-    assert [each.waiting_for for each in slow] == ["throughput"]
 
 
 async def test_a_consumer_that_is_slow_is_not_taken_for_a_silent_service(clock: VirtualClock) -> None:

@@ -327,18 +327,6 @@ async def test_never_more_events_are_handled_at_once_than_allowed(most: int) -> 
     assert dispatcher.counters.handled == 100
 
 
-async def test_with_one_at_a_time_the_order_is_kept() -> None:
-    dispatcher, ended = Dispatcher(max_concurrency=1), []
-
-    @dispatcher.on("*")
-    async def handler(number: int) -> None:
-        await turns(10 - number)
-        ended.append(number)
-
-    await dispatcher.run(source(range(10)))
-    assert ended == list(range(10))
-
-
 # Failures
 
 

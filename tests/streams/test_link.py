@@ -146,13 +146,6 @@ async def test_a_steady_connection_with_data_starts_the_schedule_of_lost_ones_an
     assert server.times == [0.0, 0.0, 0.25, 0.75, 30.75, 31.0, 51.0 + 5.0], "the last one was silent"
 
 
-async def test_a_connection_without_data_starts_nothing_anew_however_long_it_lived(clock: VirtualClock) -> None:
-    quiet: list[Act] = [Pause(15.0), KEEP_ALIVE, Pause(15.0), End.CLEAN]
-    async with StreamServer(clock, then=quiet) as server:
-        await read_for(server, 200.0)
-    assert server.times == [0.0, 35.0, 75.0, 125.0, 195.0]
-
-
 # Waits that the service asks for
 
 
@@ -656,14 +649,6 @@ async def test_a_gap_does_not_begin_late_where_the_wall_clock_is_put_back(
         await anext(stream)
         await anext(stream)
     assert gaps[0].started_at <= at(1.0 - 3_600.0)
-
-
-async def test_a_gap_begins_late_also_on_a_stream_so_busy_that_no_read_waits_long(clock: VirtualClock) -> None:
-    gaps: list[Gap] = []
-    busy: list[Act] = [each for number in range(500) for each in (post(number), Pause(0.004))]
-    async with StreamServer(clock, [*busy, End.RESET], then=[post(9_999)]) as server:
-        await read_for(server, 20.0, on_gap=gaps.append)
-    assert at(1.0 - MARGIN_SECONDS) < gaps[0].started_at <= at(2.0 - MARGIN_SECONDS)
 
 
 async def test_an_error_of_on_gap_is_raised_and_the_stream_can_go_on(clock: VirtualClock) -> None:

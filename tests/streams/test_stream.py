@@ -287,28 +287,12 @@ async def test_what_a_backfill_repeats_is_left_out(clock: VirtualClock) -> None:
     assert {request.path for request in server.requests} == {"/2/tweets/search/stream?backfill_minutes=2"}
 
 
-async def test_without_a_backfill_nothing_is_left_out(clock: VirtualClock) -> None:
-    async with StreamServer(clock, [post(1), post(1)]) as server:
-        _, items = await read_for(server, 10.0)
-    assert ids(items) == ["1", "1"]
-
-
 async def test_ids_are_remembered_up_to_a_bound(clock: VirtualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("socialapi.streams.stream.REMEMBERED_IDS", 2)
     async with StreamServer(clock, [post(1), post(2), post(3), post(1), post(3)]) as server:
         stream, items = await read_for(server, 10.0, backfill_minutes=1)
         assert len(stream._seen or ()) == 2
     assert ids(items) == ["1", "2", "3", "1"]
-
-
-async def test_an_id_that_comes_again_is_remembered_longer(
-    clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The next backfill may begin with it."""
-    monkeypatch.setattr("socialapi.streams.stream.REMEMBERED_IDS", 2)
-    async with StreamServer(clock, [post(1), post(2), post(1), post(3), post(1), post(2)]) as server:
-        _, items = await read_for(server, 10.0, backfill_minutes=1)
-    assert ids(items) == ["1", "2", "3", "2"]
 
 
 def test_a_backfill_of_a_busy_stream_is_recognised() -> None:

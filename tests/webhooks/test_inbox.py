@@ -169,23 +169,10 @@ async def test_without_room_on_the_disk_events_are_refused(path: Path) -> None:
 # The inbox ---------------------------------------------------------------------------------------------------------
 
 
-async def test_the_file_is_private_from_its_beginning(inbox: Inbox, path: Path) -> None:
-    await inbox.add(None, b"{}")
-    assert {each.stat().st_mode & 0o777 for each in path.parent.iterdir()} == {0o600}
-
-
 async def test_what_arrives_at_once_shares_a_commit(inbox: Inbox) -> None:
     executed = await statements_of(inbox)
     assert set(await asyncio.gather(*(inbox.add(b"%d" % n, b"{}") for n in range(500)))) == {"new"}
     assert executed.count("COMMIT") <= 6  # a first one, a second one with all others, and the reading
-
-
-async def test_an_answer_means_that_the_event_is_stored(inbox: Inbox, path: Path) -> None:
-    executed = await statements_of(inbox)
-    assert await inbox.add(b"a", b"{}") == "new"
-    last = [each for each in executed if each.startswith("INSERT INTO waiting")]
-    assert executed.index("COMMIT") > executed.index(last[0])
-    assert await inbox._database.run(lambda connection: connection.execute("PRAGMA synchronous").fetchone()) == (2,)
 
 
 async def test_a_cancelled_request_does_not_take_others_with_it(inbox: Inbox) -> None:
@@ -375,14 +362,6 @@ async def test_opening_and_closing_again_changes_nothing(inbox: Inbox) -> None:
         await inbox.open()
     assert await inbox.add(None, b"{}") == "full"
     assert not inbox.finish(1)
-
-
-async def test_all_who_open_it_at_once_share_the_file(path: Path) -> None:
-    """The second one found the file in use, and ended the inbox of the first."""
-    inbox = Inbox(path, dedup_window=100, max_waiting=1_000)
-    await asyncio.gather(*(inbox.open() for _ in range(3)))
-    assert await inbox.add(None, b"{}") == "new"
-    await inbox.aclose()
 
 
 async def test_all_who_open_it_at_once_are_told_why_it_cannot_be_used(path: Path) -> None:

@@ -198,16 +198,6 @@ async def test_a_body_that_breaks_off_is_no_event(sender: Sender, receiver: Rece
 # Duplicates and room -----------------------------------------------------------------------------------------------
 
 
-async def test_a_duplicate_is_answered_and_not_handed_out(sender: Sender, receiver: Receiver) -> None:
-    for number in (1, 2, 1, 1, 2):
-        assert (await sender.post(event(number))).status == 200
-    assert numbers(await take(receiver, 2)) == ["1", "2"]
-    assert (await sender.post(event(1, changed=True))).status == 200  # also when it was handed out long ago
-    receiver.stop()
-    assert await rest(receiver) == []
-    assert (receiver.counters.accepted, receiver.counters.duplicates) == (2, 4)
-
-
 async def test_of_duplicates_at_once_exactly_one_is_handed_out(sender: Sender, receiver: Receiver) -> None:
     answers = await asyncio.gather(*(sender.post(event(number % 3)) for number in range(30)))
     assert {answer.status for answer in answers} == {200}

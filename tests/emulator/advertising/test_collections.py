@@ -19,13 +19,6 @@ async def test_a_page_has_200_records_by_default_and_a_cursor_while_there_are_mo
     assert (len(reply.data), reply.json["next_cursor"]) == (4, None)
 
 
-async def test_all_records_come_once_and_in_order(ads: Ads) -> None:
-    seed = list(ads.ask.emulator.seed["line_item_curated_category_ids"])
-    pages = await ads.ids(PAIRS, count=1_000)
-    assert list(map(len, pages)) == [1_000] * 10
-    assert list(itertools.chain(*pages)) == seed
-
-
 async def test_a_cursor_is_good_for_another_count(ads: Ads) -> None:
     cursor = (await ads.get(PAIRS, count=3)).json["next_cursor"]
     reply = await ads.get(PAIRS, count=2, cursor=cursor)

@@ -101,14 +101,6 @@ async def test_two_apps_with_one_url_each_cause_a_delivery_with_their_own_signat
     assert len(ids(owner)) == 2
 
 
-async def test_copies_are_delivered_each(ask: Asker, owner: Owner) -> None:
-    await webhook(ask)
-    await ask.emulator.publish({**EVENT, "event_id": "7", "copies": 3})
-    await ask.emulator.settle()
-    assert ids(owner) == ["7"] * 3
-    assert outcomes(ask) == [(3, 0, {"200": 3})]
-
-
 async def test_deliveries_begin_in_order_and_so_many_are_under_way_at_once(ask: Asker, owner: Owner) -> None:
     await webhook(ask)
     go_on, under_way, most = asyncio.Event(), 0, 0

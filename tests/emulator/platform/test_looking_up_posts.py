@@ -35,11 +35,6 @@ async def test_posts_come_in_the_order_of_their_ids_with_their_default_fields(as
     assert set(reply.json) == {"data"}
 
 
-async def test_a_post_that_is_asked_for_twice_comes_once(ask: Asker) -> None:
-    first, second = ask.emulator.seed["post_ids"][:2]
-    assert [post["id"] for post in (await lookup(ask, [first, second, first])).data] == [first, second]
-
-
 async def test_unknown_ids_are_problems_beside_the_posts_that_exist(ask: Asker) -> None:
     known = ask.emulator.seed["post_ids"][0]
     reply = await lookup(ask, ["17", known, "no-number", "0" + known])
@@ -113,12 +108,6 @@ async def test_offsets_of_entities_are_those_of_the_text(ask: Asker) -> None:
         *("start", "end", "url", "expanded_url", "display_url", "status", "title", "description", "unwound_url"),
         "images",
     }
-
-
-async def test_nothing_is_included_unless_an_expansion_names_it(ask: Asker) -> None:
-    ids = ask.emulator.seed["post_ids"][:16]
-    reply = await lookup(ask, ids, tweet_fields=ALL_POST_FIELDS, user_fields=ALL_USER_FIELDS)
-    assert "includes" not in reply.json
 
 
 @pytest.mark.parametrize(

@@ -71,18 +71,6 @@ async def test_silence_swallows_everything_until_the_client_leaves(ask: Asker) -
         assert await end_of_connection(ask) == "ClientDisconnected"
 
 
-async def test_a_silent_stream_says_nothing_when_it_is_ended_either(ask: Asker) -> None:
-    """What comes later on a connection tells a reader that everything before it has come, and here it has not."""
-    ask.emulator.faults.add("stream_silence", after_lines=1)
-    async with reading(ask) as stream:
-        await ask.emulator.publish(THREE)
-        assert await stream.texts(1) == TEXTS[:1]
-        assert ask.emulator.end_streams("UpstreamOperationalDisconnect") == 1
-        with pytest.raises((aiohttp.ClientPayloadError, asyncio.IncompleteReadError)):
-            await stream.rest()
-    assert await end_of_connection(ask) == "UpstreamOperationalDisconnect"
-
-
 @pytest.mark.parametrize("path", [POSTS, ACTIVITY])
 async def test_a_long_line_is_valid_and_the_stream_goes_on(ask: Asker, path: str) -> None:
     ask.emulator.faults.add("stream_long_line")

@@ -5,8 +5,6 @@ from typing import Any
 import aiohttp
 import pytest
 
-from socialapi.emulator import Emulator
-from socialapi.emulator.platform import streaming
 from tests.emulator.asking import Asker
 from tests.emulator.platform.reading import (
     ACTIVITY,
@@ -125,14 +123,6 @@ async def test_an_empty_line_comes_after_every_ten_seconds_without_another(ask: 
         assert await stream.raw() == b"\r\n"
         await ask.control("POST", "clock", {"advance": 1_000})
         assert await stream.raw() == b"\r\n"  # one, however long it was
-
-
-async def test_keep_alives_come_in_real_time_too(
-    session: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(streaming, "KEEP_ALIVE_SECONDS", 0.03)
-    async with Emulator() as emulator, reading(Asker(emulator, session)) as stream:
-        assert [await stream.raw() for _ in range(3)] == [b"\r\n"] * 3
 
 
 # Backfill ----------------------------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from socialapi.emulator import Emulator
 from socialapi.emulator.platform import challenges
-from tests.emulator.asking import Asker, Method, Reply, eventually
+from tests.emulator.asking import Asker, Method, Reply
 from tests.emulator.platform.receiving import URL, Owner, create_webhook, owner_of_webhook, validity
 
 
@@ -205,22 +205,6 @@ async def test_many_hours_at_once_are_one_challenge(ask: Asker, owner: Owner) ->
     await ask.emulator.settle()
     await ask.emulator.settle()
     assert len(owner.challenges) == 2
-
-
-async def test_what_is_due_is_done_without_waiting_for_it(ask: Asker, owner: Owner) -> None:
-    await create_webhook(ask)
-    ask.emulator.advance(3_600)
-    await eventually(lambda: len(owner.challenges) == 2)
-
-
-async def test_the_hour_passes_in_real_time_too(
-    session: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(challenges, "RECHECK_SECONDS", 0.05)
-    async with Emulator() as emulator, owner_of_webhook(emulator.ready["api_key_secret"]) as owner:
-        emulator.webhook_targets[URL] = owner.address
-        assert (await create_webhook(Asker(emulator, session))).status == 200
-        await eventually(lambda: len(owner.challenges) >= 3)
 
 
 async def test_a_deleted_webhook_is_gone_and_not_challenged_any_more(ask: Asker, owner: Owner) -> None:

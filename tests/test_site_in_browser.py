@@ -28,10 +28,6 @@ const scrolled = element => {
 return [...document.querySelectorAll('article *')]
   .filter(each => each.getBoundingClientRect().right > width + 1 && !scrolled(each)).map(each => each.outerHTML);
 """
-CUT_OFF: Final = """
-return [...document.querySelectorAll('article pre > code')]
-  .filter(each => each.scrollWidth > each.clientWidth).map(each => each.textContent);
-"""
 FIND: Final = """
 const fields = [...document.querySelectorAll('*')].flatMap(each => [...each.shadowRoot?.querySelectorAll('input') ?? []]);
 fields[0].value = 'journal';

@@ -19,7 +19,6 @@ from tests.cli.terminal import Printed, last_json, write_people
 ACCOUNT: Final = "18ce54d4x5t"
 TO_AUDIENCE: Final = ("--account", ACCOUNT, "--audience", "1nmth")
 TO_LIST: Final = ("--account", ACCOUNT, "--list", "7b2f1")
-JSON_KEYS: Final = {"read", "accepted", "rejected", "duplicate", "pending", "warnings", "requests", "retries"}
 
 
 def test_a_clean_file_ends_with_0_and_a_table(service: Emulator, tmp_path: Path, printed: Printed) -> None:

@@ -11,27 +11,6 @@ from tests.matrix.test_hostile_server import ASKED, RETRIES, hostile_client, out
 from tests.support.clock import VirtualClock
 from tests.support.server import Cut, Fault, Server, answer
 
-GARBAGE: Final = {
-    "a negative wait": "-5",
-    "a wait beyond all bounds": "1e300",
-    "a wait of many digits": "9" * 5_000,
-    "a wait of years": str(400 * 86_400),
-    "no number": "nan",
-    "infinity": "inf",
-    "minus infinity": "-Infinity",
-    "nothing": "",
-    "a word": "soon",
-    "two words": "soon, later",
-    "a number in hexadecimal": "0x10",
-    "a date in the past": "Wed, 21 Oct 2015 07:28:00 GMT",
-    "the year 9999": "Fri, 31 Dec 9999 23:59:59 GMT",
-    "the year 10000": "Sat, 01 Jan 10000 00:00:00 GMT",
-    "a date that is none": "Mon, 99 Foo 2027 99:99:99 GMT",
-    "a date in a zone beyond all bounds": "Fri, 15 Jan 2027 08:00:00 +9999",
-    "bytes": "\xff\xfe",
-}
-"""What no wait is. Each counts as none."""
-
 
 def of(status: int, **headers: str) -> bytes:
     """A head with headers in Latin 1, and a good body."""

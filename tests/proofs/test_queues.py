@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.proofs.processes import service, telling, upload
+from tests.proofs.processes import service, telling
 
 pytestmark = [pytest.mark.timeout(1_800), pytest.mark.xdist_group("outcomes")]
 
@@ -59,20 +59,3 @@ def test_a_consumer_that_goes_on_at_its_offset_after_every_kill_loses_nobody(
             assert {each for each in members[: offsets[-1]] if each} <= {value for _, value in emulator.members()}
     assert offsets == sorted(offsets)
     print(f"\n{packing}: {rows:,} rows, killed {kills} times, which went on at {offsets}")
-
-
-def test_a_row_reaches_the_service_within_the_flush_time_and_a_second(tmp_path: Path, proof_scale: float) -> None:
-    pause = 1.0 if proof_scale == 1 else 0.1
-    (tmp_path / "queue").write_text("".join(f"p{number}@example.com\n" for number in range(30)), "ascii")
-    (tmp_path / "offset").write_text("0", "ascii")
-    with service() as emulator:
-        order = {"offset": str(tmp_path / "offset"), "pause_seconds": pause}
-        told = upload(emulator, tmp_path / "queue", **order, options={"flush_after_seconds": 5 * pause})
-        arrived = [each["time"] for each in emulator.requests() for _ in range(each["users"])]
-    latest = max(there - came for there, came in zip(arrived, told["delivered"], strict=True))
-    print(
-        f"\na row every {pause} s, flushed after {5 * pause} s: in {told['report']['requests']} requests, {latest:.2f} s"
-    )
-    assert told["report"]["requests"] > 1
-    assert latest <= 5 * pause + 1.0
-    assert (tmp_path / "offset").read_text("ascii") == "30"

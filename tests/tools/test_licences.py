@@ -2,13 +2,12 @@
 
 import tomllib
 from email.message import Message
-from importlib.metadata import Distribution
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 import pytest
 
-from tools.licences import PROJECT, extras_of, licence_of, main
+from tools.licences import PROJECT, extras_of, main
 
 ROOT: Final = Path(__file__).parents[2]
 
@@ -20,10 +19,6 @@ class Described:
         self.metadata = Message()
         for name, value in fields:
             self.metadata[name] = value
-
-
-def licence(*fields: tuple[str, str]) -> str:
-    return licence_of(cast("Distribution", Described(*fields)))
 
 
 def test_every_licence_of_the_package_is_allowed(capsys: pytest.CaptureFixture[str]) -> None:

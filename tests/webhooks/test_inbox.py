@@ -53,12 +53,6 @@ def holds(path: Path, content: bytes) -> bool:
     return content in path.read_bytes()
 
 
-def damage(path: Path) -> None:
-    """Leaves the first page, and nothing of the others."""
-    content = path.read_bytes()
-    path.write_bytes(content[:4_096].ljust(len(content), b"\xff"))
-
-
 # A receiver that is started again -----------------------------------------------------------------------------------
 
 

@@ -135,9 +135,6 @@ def test_every_query_is_signed_as_others_sign_it(parameters: dict[str, str]) -> 
         assert by_authlib(request, b"", monkeypatch) == signature(header)
 
 
-PATH_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=12)
-
-
 @pytest.mark.parametrize("in_form", [False, True])
 def test_parameters_named_oauth_are_signed_as_they_are_sent(in_form: bool) -> None:
     """By the steps of oauthlib; its client decodes such values once more, and its verifier takes them for its own."""

@@ -226,35 +226,6 @@ def test_every_kind_loses_what_a_spreadsheet_or_a_copied_page_leaves_around_it(a
         assert normalize(kind, around.format(DIGEST))[0] == DIGEST, kind
 
 
-DEBRIS = st.lists(
-    st.sampled_from(
-        [
-            '"',
-            "'",
-            "`",
-            "“",
-            "”",
-            "«",
-            "=",
-            ";",
-            ",",
-            ".",
-            ":",
-            "<",
-            ">",
-            "(",
-            ")",
-            "\u200b",
-            "\u202a",
-            "\ufeff",
-            " ",
-            "mailto:",
-        ]
-    ),
-    max_size=6,
-).map("".join)
-
-
 def test_a_text_that_is_far_too_long_is_left_alone_at_once() -> None:
     for text in ('"' * 10**6, "<" * 10**6, "a" * 10**6, "@" * 10**6, f"'{ADA}'".ljust(MAX_CHARACTERS + 1, ";")):
         assert cleaned_email(text).text == text

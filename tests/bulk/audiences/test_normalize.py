@@ -197,7 +197,6 @@ def test_every_blank_at_the_ends_is_stripped(text: str) -> None:
 NAMES = st.text(st.sampled_from("abcxyz019._+-'"), min_size=1, max_size=20).filter(
     lambda name: name[0] != "'" and name.strip(".-") != ""
 )
-BLANKS = st.text(st.sampled_from(" \t\r\n\u00a0\ufeff\u200b\u2003\u3000"), max_size=3)
 
 
 @given(st.sampled_from(IDENTIFIER_KINDS), st.text(st.characters(exclude_categories=())), st.sampled_from([None, "DE"]))

@@ -5,7 +5,6 @@ import builtins
 import datetime
 import gzip
 import io
-import math
 import os
 from collections.abc import Iterator
 from decimal import Decimal
@@ -150,7 +149,6 @@ async def test_what_is_no_text_is_unusable_and_never_converted(array: pyarrow.Ar
     assert (values([second]), second.unusable) == ([["c@d.example"]], ())
 
 
-WHOLE = [1000.0, None, math.nan]
 BEYOND = [float(2**24), 2.0**53, 1.5]
 
 

@@ -15,7 +15,6 @@ from typing import Any, Final, NamedTuple
 import attrs
 import pyarrow
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -266,9 +265,6 @@ def damaged(draw: st.DrawFn, files: Mapping[str, bytes]) -> tuple[str, bytes]:
         stop = start + draw(st.sampled_from((0, 0, 1, 1, 2, 30)))
         content = content[:start] + draw(st.sampled_from(DEBRIS) | st.binary(max_size=3)) + content[stop:]
     return name, content
-
-
-SLOW: Final = settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.mark.parametrize("name", ["users.parquet", "feed.parquet"])

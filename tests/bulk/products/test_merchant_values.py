@@ -260,9 +260,6 @@ def test_a_price_may_have_its_currency_elsewhere() -> None:
         assert field_of(name) is None
 
 
-GROUPS: Final = (("", "."), ("", ","), (",", "."), (".", ","), (" ", ","), ("\u00a0", "."), ("'", "."), ("\u2019", ","))
-
-
 ANYTHING: Final = st.one_of(
     st.text(),
     st.text(alphabet="019.,'€$ \u00a0EURUSDJPYeur"),

@@ -27,10 +27,6 @@ def with_numbers(**numbers: Any) -> dict[str, Any]:
     return {**product("a", brand=None), **numbers}
 
 
-def is_empty(path: Path) -> bool:
-    return not path.stat().st_size
-
-
 @pytest.mark.parametrize(
     "number",
     [1000, 1000.0, Decimal(1000), Decimal("1000.0"), numpy.int64(1000), numpy.float64(1000), numpy.float32(1000)],

@@ -230,10 +230,6 @@ def rows_of(path: Path) -> list[list[str]]:
         return list(csv.reader(file))
 
 
-def content_of(path: Path) -> str:
-    return path.read_text()
-
-
 async def test_the_rejects_file_has_every_rejected_row_once_however_often_the_load_was_ended(
     path: Path, tmp_path: Path
 ) -> None:
@@ -294,10 +290,6 @@ async def test_a_row_that_is_not_the_same_any_more_stops_the_load(path: Path, ch
     error = await stopped(service, [*products("a", "b", "bad"), product("new")], journal=path)
     assert "row 3 is not what it was" in str(error)
     assert len(service.requests) == 1
-
-
-def names_in(folder: Path) -> list[str]:
-    return sorted(each.name for each in folder.iterdir())
 
 
 async def test_an_input_that_cannot_be_used_leaves_a_journal_that_takes_the_right_one(
@@ -370,10 +362,6 @@ async def test_nothing_is_sent_that_cannot_be_recorded(path: Path) -> None:
     report = await job_of(service, numbered(5_000), journal=path).run()
     assert report.accepted == 5_000
     assert 0 < report.resumed <= known
-
-
-def bytes_of(path: Path) -> bytes:
-    return path.read_bytes()
 
 
 # With digests ------------------------------------------------------------------------------------------------------

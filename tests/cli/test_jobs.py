@@ -158,12 +158,6 @@ def test_the_table_says_what_earlier_runs_did(service: Emulator, feed: Path, jou
     assert ["of", "earlier", "runs", "60"] in [each.split() for each in printed.readouterr().out.splitlines()]
 
 
-def test_a_dry_run_registers_nothing(service: Emulator, feed: Path, journal: Path, state: Path) -> None:
-    assert upsert(feed, journal, "--dry-run") == 0
-    assert not journal.exists()
-    assert not state.exists()
-
-
 def test_a_job_that_cannot_be_listed_runs_and_is_resumed_by_its_journal(
     service: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
 ) -> None:

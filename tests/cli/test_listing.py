@@ -241,13 +241,6 @@ async def test_the_rest_of_a_list_never_replaces_its_first_part(
     assert path.read_text() + (tmp_path / "rest.jsonl").read_text() == whole
 
 
-async def test_the_date_in_the_name_of_a_file_is_filled_in(ready: Shell, tmp_path: Path) -> None:
-    done = await ready.run("ads", "accounts", "--output-file", str(tmp_path / "a-%Y-%%.csv"))
-    assert (done.status, done.err) == (0, "")
-    (made,) = os.listdir(tmp_path)  # noqa: PTH208  # which nothing awaits
-    assert re.fullmatch(r"a-\d{4}-%\.csv", made)
-
-
 @pytest.mark.slow
 def test_what_leads_to_an_open_file_adds_to_it(running: Emulator, tmp_path: Path) -> None:
     (tmp_path / "out").symlink_to("/dev/stdout")
@@ -302,17 +295,6 @@ async def test_fields_choose_the_columns_of_tables_and_csv(ready: Shell) -> None
     assert all(row)
     done = await ready.run(*read, "--expansions", "author_id")
     assert {"author_id", "author.username"} < set(done.out.splitlines()[0].split(","))
-
-
-async def test_an_empty_list_says_so_beside_a_table_only(ready: Shell) -> None:
-    nobody = ("ads", "accounts", "--q", "nobody", "--output")
-    assert (await ready.run(*nobody, "table")).err == "socialapi: there are no such accounts\n"
-    for format_, out in (("json", "[]\n"), ("jsonl", "")):
-        done = await ready.run(*nobody, format_)
-        assert (done.status, done.out, done.err) == (0, out, "")
-    header = (await ready.run(*nobody, "csv")).out
-    assert header.startswith("id,name,business_name,")
-    assert header.count("\r\n") == 1
 
 
 @pytest.mark.slow

@@ -8,7 +8,6 @@ from typing import Any
 import orjson
 import pytest
 
-from socialapi.emulator import dashboard
 from tests.emulator.asking import Asker, digest, eventually, operation, updates
 from tests.emulator.platform.reading import add_rules, reading
 
@@ -45,16 +44,6 @@ async def test_members_are_listed_one_a_line(ask: Asker) -> None:
     ]
     reply = await ask.control("GET", f"do-not-reach/{ask.account}/{ask.do_not_reach_list}/members")
     assert lines(reply.text) == [{"kind": "phone_number", "value": ann}]
-
-
-async def test_many_members_are_listed_in_slices_and_only_those_in_force(ask: Asker) -> None:
-    hashes = [digest(str(number)) for number in range(12_000)]
-    await ask.upload([operation({"email": hashes})])
-    await ask.upload([operation({"email": hashes[:500]}, expires_at="2099-01-01T00:00:00Z")])
-    path = f"audiences/{ask.account}/{ask.audience}/members"
-    assert {line["value"] for line in lines((await ask.control("GET", path)).text)} == set(hashes)
-    ask.emulator.advance(500 * 86_400)
-    assert {line["value"] for line in lines((await ask.control("GET", path)).text)} == set(hashes[:500])
 
 
 @pytest.mark.parametrize("kind", ["audiences", "do-not-reach"])
@@ -198,13 +187,6 @@ async def test_the_overview_counts_what_is_there(ask: Asker) -> None:
     again = (await ask.control("GET", "overview")).json
     assert again == {**before, "resets": again["resets"]}
     assert again["resets"] != before["resets"]
-
-
-async def test_only_the_fullest_of_many_are_told_of(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dashboard, "MAX_ROWS", 2)
-    await ask.upload(updates(1))
-    found = (await ask.control("GET", "overview")).json["audiences"]
-    assert (found["total"], [row["identifiers"] for row in found["rows"]]) == (5, [1, 0])
 
 
 async def test_limits_have_their_windows_until_these_end(ask: Asker) -> None:

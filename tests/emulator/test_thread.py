@@ -74,14 +74,6 @@ async def test_what_is_published_arrives_on_a_stream_of_another_loop(running: Em
         assert running.end_streams(abruptly=True) == 1
 
 
-def test_a_call_reaches_the_emulator_on_its_own_thread(running: EmulatorThread) -> None:
-    name, account = running.call(
-        lambda emulator: (threading.current_thread().name, emulator.state.advertising.accounts.get(ACCOUNT))
-    )
-    assert name == "socialapi-emulator"
-    assert account is not None
-
-
 def test_what_is_asked_for_and_is_not_there_is_an_error_of_the_caller(running: EmulatorThread) -> None:
     with pytest.raises(KeyError):
         running.members(ACCOUNT, "nothing")

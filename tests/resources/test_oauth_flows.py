@@ -294,18 +294,6 @@ async def test_a_code_that_is_used_or_anothers_says_to_begin_again(service: OAut
     assert (refused.value.status, refused.value.codes) == (400, ("invalid_grant",))
 
 
-async def test_a_refresh_token_that_has_ended_says_to_sign_in_again(client: Client) -> None:
-    with pytest.raises(errors.Unauthorized, match="the user has to sign in again"):
-        await client.oauth.refresh("long-gone", client_id=CLIENT_ID)
-
-
-async def test_a_service_that_keeps_refresh_tokens_leaves_the_one_that_was_used(client: Client) -> None:
-    service = OAuthService(rotates=False)
-    async with service.server, Client(Config(base_url=service.url)) as other:
-        token = await other.oauth.refresh("refresh-0", client_id=CLIENT_ID)
-    assert (token.access_token, token.refresh_token) == ("access-1", "refresh-0")
-
-
 async def test_no_log_line_and_no_error_holds_a_secret_of_a_sign_in(
     service: OAuthService, client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:

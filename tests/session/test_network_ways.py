@@ -196,19 +196,6 @@ async def test_a_certificate_that_is_not_trusted_is_looked_at_once(authority: Au
     assert caught.value.is_lasting
 
 
-async def test_a_session_of_the_users_goes_its_own_way(environment: pytest.MonkeyPatch, authority: Authority) -> None:
-    async with secure(authority) as server, ForwardProxy({HOST: server.port}) as proxy:
-        environment.setenv("HTTPS_PROXY", proxy.url)
-        context = ssl.create_default_context(cafile=str(authority.file))
-        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session:
-            error = await error_of(client_at(session=session))
-            assert isinstance(error, TransportError)
-            assert proxy.asked == []
-            async with client_at(session=session, proxy=proxy.url) as client:
-                await get(client)
-    assert proxy.connects == [f"{HOST}:443"]
-
-
 @pytest.mark.usefixtures("trusted")
 async def test_a_connector_of_the_users_takes_the_proxies_of_the_environment(
     environment: pytest.MonkeyPatch, authority: Authority
@@ -418,18 +405,6 @@ async def test_a_certificate_that_only_earlier_pythons_accept_is_an_error_that_s
         "its certificate is not valid: it or its authority's lacks what RFC 5280 wants, which Python 3.13 and later look "
         "for. Have it issued anew, or give Client(ssl=…) a context without ssl.VERIFY_X509_STRICT"
     )
-
-
-@pytest.mark.usefixtures("trusted")
-async def test_behind_a_proxy_the_certificate_is_checked_for_the_host(
-    authority: Authority, environment: pytest.MonkeyPatch
-) -> None:
-    tls = authority.server("elsewhere.example")
-    async with Server(tls=tls) as server, ForwardProxy({HOST: server.port}) as proxy:
-        environment.setenv("HTTPS_PROXY", proxy.url)
-        error = await error_of(client_at())
-    assert type(error) is TransportError
-    assert "it is for another host" in error.reason
 
 
 async def test_a_client_certificate_is_shown_where_one_is_wanted(authority: Authority, tmp_path: Path) -> None:

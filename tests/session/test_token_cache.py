@@ -124,17 +124,6 @@ async def test_a_write_that_fails_after_its_call_was_cancelled_is_not_reported_a
     assert reported == []
 
 
-async def test_the_lock_of_one_key_does_not_hold_up_another(cache: TokenCache) -> None:
-    async with cache.lock("a"), cache.lock("b"):
-        await cache.store("a", "one")
-    assert await cache.load("a") == "one"
-
-
-async def test_the_repr_shows_no_token(cache: TokenCache) -> None:
-    await cache.store("a", SECRET)
-    assert SECRET not in repr(cache)
-
-
 def test_a_key_names_an_app_without_revealing_it() -> None:
     key = cache_key("https://api.example.com", "planted-key")
     assert "planted" not in key

@@ -118,13 +118,6 @@ async def test_a_page_in_place_of_a_stream_is_named_and_waited_out(
     assert "a page in place of a stream: Sign in" in caplog.text
 
 
-async def test_a_429_without_a_reset_is_waited_out(clock: VirtualClock) -> None:
-    """A peer ended in a RecursionError after 971 requests."""
-    async with StreamServer(clock, then=answer(status=429)) as server:
-        await read_for(server, 5_000.0)
-    assert gaps_between(server.times) == [60.0, 120.0, 240.0, 480.0, 960.0, 960.0, 960.0, 960.0]
-
-
 async def test_jitter_only_makes_a_wait_longer(clock: VirtualClock) -> None:
     async with StreamServer(clock, then=[End.CLEAN]) as server, client_of(server, clock) as client:
         stream = client.filtered_stream.connect()
@@ -233,14 +226,6 @@ async def test_a_service_that_falls_silent_is_left_after_the_stall_time(clock: V
     assert ids(items) == ["1", "2"]
     assert server.times == [0.0, 20.0]
     assert [gap.reason for gap in gaps] == ["nothing came for 20 s"]
-
-
-async def test_keep_alives_keep_a_connection_for_hours(clock: VirtualClock) -> None:
-    async with StreamServer(clock, [Pause(19.0), KEEP_ALIVE] * 1_000) as server:
-        stream, items = await read_for(server, 19_000.0)
-    assert (server.times, items) == ([0.0], [])
-    assert stream.counters.keep_alives in (999, 1_000)
-    assert stream.counters.connections == 1
 
 
 @pytest.fixture
@@ -832,17 +817,6 @@ async def test_a_farewell_without_a_newline_ends_its_own_connection_and_no_other
             await read_for(server, 30.0, on_gap=gaps.append)
     assert server.times == FINAL
     assert isinstance(gaps[0].problem, OperationalDisconnect)
-
-
-async def test_a_farewell_of_a_lost_connection_does_not_end_the_next(clock: VirtualClock) -> None:
-    disconnect_notice = notice("operational-disconnect", disconnect_type="SlowReader").rstrip()
-    gaps: list[Gap] = []
-    async with StreamServer(
-        clock, [post(1), disconnect_notice, End.CUT], [post(2), End.RESET], then=[post(3)]
-    ) as server:
-        _, items = await read_for(server, 10.0, on_gap=gaps.append)
-    assert ids(items) == ["1", "2", "3"]
-    assert [gap.reason for gap in gaps] == ["the service ended it: SlowReader", "the answer broke off"]
 
 
 async def test_an_answer_of_one_problem_ends_as_that_problem(clock: VirtualClock) -> None:

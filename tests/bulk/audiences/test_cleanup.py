@@ -157,18 +157,6 @@ def test_a_phone_number_is_taken_out_of_what_stands_around_it(text: str) -> None
     assert "176" not in removed
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        *(("(415) 555-0123", "+14155550123"), ("+1 (415) 555-0123", "+14155550123"), ("1-800-FLOWERS", "+18003569377")),
-        *(("415 555 0123 ext. 77", "+14155550123"), ("+1-415-555-0123;ext=5", "+14155550123")),
-        *(("+49\u00a0176 12345678", NUMBER), ("+49\u202f176\u202f12345678", NUMBER)),
-    ],
-)
-def test_notations_of_phone_numbers_are_no_debris(text: str, number: str) -> None:
-    assert normalize("phone_number", text, "US") == (sha256(number), "")
-
-
 WORDS_BEFORE = "has words before the number, which may change its meaning: give only the number"
 SCIENTIFIC = "is in scientific notation, like a long number from a spreadsheet, and may have lost digits: export the column as text"
 
@@ -196,12 +184,6 @@ SCIENTIFIC = "is in scientific notation, like a long number from a spreadsheet, 
 )
 def test_a_phone_number_that_may_be_another_one_is_unusable(text: str, expected: str) -> None:
     assert reason("phone_number", text, "DE") == expected
-
-
-@pytest.mark.parametrize("kind", ["email", "phone_number"])
-def test_a_digest_is_taken_out_of_quotation_marks_as_well(kind: IdentifierKind) -> None:
-    assert normalize(kind, f'="{DIGEST.upper()}"')[0] == DIGEST
-    assert normalize(kind, DIGEST) == (DIGEST, "")
 
 
 @pytest.mark.parametrize("text", ['"a"', "'a'", "<a>", "a;", "=a", "mailto:a"])

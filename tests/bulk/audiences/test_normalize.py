@@ -73,11 +73,6 @@ def test_a_digest_passes_through_in_lower_case(kind: IdentifierKind) -> None:
     assert normalize(kind, f"\u00a0{DIGEST.upper()} ") == DIGEST
 
 
-def test_a_partner_user_id_is_never_hashed_nor_changed_but_for_its_ends() -> None:
-    assert normalize("partner_user_id", f" {DIGEST.upper()}\n") == DIGEST.upper()
-    assert normalize("partner_user_id", "\ufeffCRM 7/Ä ") == "CRM 7/Ä"
-
-
 @pytest.mark.parametrize("kind", IDENTIFIER_KINDS)
 @pytest.mark.parametrize("blank", ["", " ", "\t\r\n", "\u00a0\u3000", "\ufeff\u200b"])
 def test_a_blank_text_is_no_identifier_and_no_error(kind: IdentifierKind, blank: str) -> None:
@@ -162,12 +157,6 @@ def test_a_phone_number_without_a_country_code_asks_for_a_default_region() -> No
     )
 
 
-def test_a_kind_that_is_not_taken_is_unusable_whatever_the_value() -> None:
-    assert normalizers(("email",), None)["email"]("a@b.example") == (sha256("a@b.example"), "")
-    with pytest.raises(Unusable, match="is of a kind that is not accepted here"):
-        normalizers(("email",), None)["handle"]("somebody")
-
-
 @pytest.mark.parametrize("region", ["US", "us", " gb "])
 def test_a_region_is_known_in_either_case(region: str) -> None:
     assert check_region(region) == region.strip().upper()
@@ -184,13 +173,6 @@ def test_every_blank_and_control_character_inside_makes_a_value_unusable() -> No
     for character in map(chr, range(sys.maxunicode + 1)):
         if unicodedata.category(character) in wanted:
             assert reason("email", f"john{character}doe@example.com") == normalizing.BLANK_INSIDE, ascii(character)
-
-
-@given(st.text())
-def test_every_blank_at_the_ends_is_stripped(text: str) -> None:
-    assert not normalizing.trimmed(text)[:1].isspace()
-    assert not normalizing.trimmed(text)[-1:].isspace()
-    assert normalizing.trimmed(normalizing.trimmed(text)) == normalizing.trimmed(text)
 
 
 # Points and hyphens alone stand for no value.

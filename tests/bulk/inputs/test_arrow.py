@@ -7,7 +7,6 @@ import gzip
 import io
 import os
 from collections.abc import Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from pyarrow import parquet
 
 from socialapi.bulk.inputs.arrow import MAX_WORDS, ArrowReader
 from socialapi.bulk.inputs.formats import Records
-from socialapi.bulk.inputs.numbers import INEXACT, NESTED, NOT_TEXT
+from socialapi.bulk.inputs.numbers import NESTED, NOT_TEXT
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import InvalidInput
 from socialapi.models.validation import NO_TIME, NO_TIME_ZONE
@@ -149,27 +148,6 @@ async def test_what_is_no_text_is_unusable_and_never_converted(array: pyarrow.Ar
     assert (values([second]), second.unusable) == ([["c@d.example"]], ())
 
 
-BEYOND = [float(2**24), 2.0**53, 1.5]
-
-
-@pytest.mark.parametrize(
-    ("array", "reasons"),
-    [
-        (pyarrow.array(BEYOND), [None, INEXACT, NOT_TEXT]),
-        (pyarrow.array(BEYOND, pyarrow.float32()), [INEXACT, INEXACT, NOT_TEXT]),
-        (pyarrow.array(BEYOND).dictionary_encode(), [None, INEXACT, NOT_TEXT]),
-        (pyarrow.array([[each] for each in BEYOND]), [None, INEXACT, NOT_TEXT]),
-        (pyarrow.array([Decimal(each) for each in BEYOND], pyarrow.decimal128(30, 1)), [None, None, NOT_TEXT]),
-    ],
-    ids=lambda each: str(getattr(each, "type", "")),
-)
-async def test_a_number_is_unusable_where_digits_were_lost_before_it_was_read(
-    array: pyarrow.Array, reasons: list[str | None]
-) -> None:
-    rows = await read(pyarrow.table({"service_id": array, "handle": ["a", "b", "c"]}))
-    assert [row.unusable for row in rows] == [(("service_id", why),) if why else () for why in reasons]
-
-
 async def test_a_phone_column_that_pandas_made_floats_of_is_one_of_digits() -> None:
     frame = pandas.DataFrame({"email": ["a@b.example", "c@d.example", None], "phone": [14_155_550_101, None, 1.5]})
     report = await job_of(ModelService(), frame, default_region="US").run()
@@ -218,13 +196,6 @@ async def test_a_time_without_a_zone_is_refused_as_in_a_file_and_so_is_what_is_n
     table = pyarrow.table({"email": ["a@b.example"], "expires_at": array})
     report = await job_of(ModelService(), table).run()
     assert [(issue.field, issue.reason) for issue in report.rejects] == [("expires_at", reason)]
-
-
-async def test_an_operation_type_that_is_no_text_is_refused() -> None:
-    for array in (pyarrow.array([1]), pyarrow.array([datetime.datetime(2099, 1, 1, tzinfo=datetime.UTC)])):
-        table = pyarrow.table({"email": ["a@b.example"], "operation_type": array})
-        report = await job_of(ModelService(), table).run()
-        assert [issue.reason for issue in report.rejects] == ["is neither Update nor Delete"]
 
 
 async def test_bytes_that_are_not_utf8_make_their_cell_unusable_and_no_other() -> None:
@@ -428,24 +399,6 @@ async def test_a_list_of_a_million_values_is_no_identifier_and_its_neighbours_ar
     rows = await read(path)
     assert values(rows) == [["a@b.example"], [], ["c@d.example", "e@f.example"]]
     assert [row.unusable for row in rows] == [(), (("email", NOT_TEXT),), ()]
-
-
-async def test_many_lists_of_many_values_are_decoded_a_few_at_a_time(tmp_path: Path) -> None:
-    path = tmp_path / "crm.parquet"
-    lists = pyarrow.array([[None] * 10_000] * 200, pyarrow.list_(pyarrow.string()))
-    parquet.write_table(pyarrow.table({"email": lists}), path)
-    async with open_users(path) as reader:
-        sizes = [len(block) async for block in reader]
-    assert (sum(sizes), max(sizes) < 40) == (200, True)
-
-
-@pytest.mark.parametrize("row_group_size", [1, 7, 5_000])
-@pytest.mark.parametrize("name", ["email", "user.email"])
-async def test_texts_are_the_same_from_row_groups_of_any_size(tmp_path: Path, row_group_size: int, name: str) -> None:
-    path, texts = tmp_path / "crm.parquet", [None if n % 7 == 0 else f"p{n % 1_700}@b.example" for n in range(3_000)]
-    parquet.write_table(pyarrow.table({name: texts}), path, row_group_size=row_group_size)
-    rows = await read(path, columns={"email": name})
-    assert values(rows) == [[] if text is None else [text] for text in texts]
 
 
 async def test_a_number_of_a_word_that_there_is_not_ends_the_table_after_the_rows_before_it() -> None:

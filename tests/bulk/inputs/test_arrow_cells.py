@@ -1,14 +1,11 @@
 """Cells of tables and Parquet: how large they may be, and memory that they point to and is not theirs."""
 
 import io
-import itertools
 import struct
 import subprocess
 import sys
 import textwrap
-import time
 import tracemalloc
-from asyncio import create_task, sleep
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -148,33 +145,6 @@ async def test_a_long_identifier_is_unusable_before_it_is_searched() -> None:
     table = pa.table({"email": [f"{'a@' * 60_000}b.example"], "phone": ["1" * 131_000], "handle": ["é" * 131_000]})
     report = await job_of(ModelService(), table).run()
     assert [each.reason for each in report.rejects] == ["; ".join([TOO_LONG] * 3)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "text", ["x" * 131_000, "1" * 131_000, "a@" * 65_000, "é" * 131_000, " " * 131_000 + "@", "a@b.example:::" * 9_000]
-)
-@pytest.mark.parametrize("column", ["email", "phone", "handle", "partner_user_id", "customer_name"])
-async def test_long_cells_do_not_hold_up_the_event_loop(column: str, text: str) -> None:
-    """Counts the time of the processor that this thread used between two turns of another task.
-
-    Proves that no step but one takes 20 ms with 40 such cells, where one regular expression that is not
-    linear takes seconds. Does not prove the 2 ms that a step takes on an idle machine: the largest
-    turn is that of the garbage collector or of a first import, and the bound leaves room for a busy machine.
-    """
-    turns = list[float]()
-
-    async def tick() -> None:
-        while True:
-            turns.append(time.thread_time())
-            await sleep(0)
-
-    await job_of(ModelService(), pa.table({column: [GOOD], "device_id": ["0" * 31 + "1"]})).run()  # imports
-    ticking = create_task(tick())
-    await job_of(ModelService(), pa.table({column: [text] * 40, "device_id": ["0" * 31 + "1"] * 40})).run()
-    ticking.cancel()
-    longest = sorted(after - before for before, after in itertools.pairwise(turns))
-    assert longest[-2] < 0.02, longest[-5:]
 
 
 # Damaged ---------------------------------------------------------------------------------------------

@@ -75,27 +75,6 @@ async def test_blank_rows_alone_are_none_and_before_others_all_of_them_count(pat
     assert [row.number for row in rows if row.problem is None] == [len(rows) - 1]
 
 
-async def test_overrides_are_read_row_by_row(path: Path) -> None:
-    write(
-        path,
-        "email,operation_type,Effective At,expires_at\na@b.example, delete ,2026-01-01T00:00:00Z\nc@d.example,,,\n",
-    )
-    first, second = await read(path)
-    assert (first.operation_type, first.effective_at, first.expires_at) == ("delete", "2026-01-01T00:00:00Z", None)
-    assert (second.operation_type, second.effective_at, second.expires_at) == (None, None, None)
-
-
-async def test_bytes_that_are_no_text_touch_their_cell_only(path: Path) -> None:
-    write(path, "email,phone,stra\u00dfe\n".encode("latin-1") + b"m\xfcller@b.example,+14155550123,x\n")
-    assert values(await read(path)) == [["m\udcfcller@b.example", "+14155550123"]]
-
-
-async def test_the_mapping_and_the_kinds_choose_the_columns(path: Path) -> None:
-    write(path, "contact,handle,phone\na@b.example,x,1\n")
-    rows = await read(path, columns={"email": "contact"}, kinds=("email", "phone_number"))
-    assert rows[0].identifiers == [("contact", "email", "a@b.example"), ("phone", "phone_number", "1")]
-
-
 async def test_rows_come_in_chunks_and_the_share_that_is_read_grows(path: Path) -> None:
     count = 3 * ROWS_PER_BLOCK + 1
     write(path, "email\n" + "".join(f"somebody.with.a.name.of.some.length.{i}@b.example\n" for i in range(count)))

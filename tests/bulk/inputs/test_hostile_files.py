@@ -21,7 +21,7 @@ from pyarrow import parquet
 from socialapi.bulk.audiences.cells import user_rows
 from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.inputs.files import opened, read_file
-from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, Selection
+from socialapi.bulk.inputs.reader import Selection
 from socialapi.bulk.inputs.remote import Stores
 from socialapi.bulk.linting.linter import lint_records
 from socialapi.bulk.linting.product_linter import lint_products
@@ -230,22 +230,6 @@ def test_of_an_archive_that_was_cut_off_anywhere_the_whole_rows_before_are_read(
         assert found.rows == whole.rows[: len(found.rows)]
 
 
-@pytest.mark.parametrize("name", [*USERS, *PRODUCTS])
-async def test_every_job_reports_what_it_read_of_a_file_that_was_cut_off(name: str, tmp_path: Path) -> None:
-    """Large enough for rows to be sent before the end is seen."""
-    count = 2 * ROWS_PER_BLOCK if name in USERS else 300
-    content = (user_files if name in USERS else product_files)(count)[name]
-    for index, (job, run) in enumerate((USER_JOBS if name in USERS else PRODUCT_JOBS).items()):
-        folder = tmp_path / str(index)
-        folder.mkdir()
-        rows, says = await outcome(run, Named(name, content[: len(content) * 3 // 4]), folder)
-        assert says or name.endswith(BY_LINE), job
-        if name.endswith(".parquet"):
-            assert rows == 0
-        else:
-            assert count // 2 < rows < count
-
-
 # Damaged -----------------------------------------------------------------------------------------------------------
 
 DEBRIS: Final = (
@@ -305,13 +289,6 @@ async def test_text_in_another_encoding_is_refused_as_a_whole_or_touches_the_cel
             assert "binary file" in says
         if encoding == "utf-8-sig":
             assert not says
-
-
-@pytest.mark.parametrize("encoding", ["Shift_JIS", "EUC-JP", "GB18030", "UTF-7", "UTF-32", "idna", "base64", "x-none"])
-async def test_a_feed_that_declares_an_encoding_that_is_not_known_is_refused(encoding: str, tmp_path: Path) -> None:
-    feed = f'<?xml version="1.0" encoding="{encoding}"?><rss><channel><item><id>a</id></item></channel></rss>'
-    found = await outcome(PRODUCT_JOBS["upsert"], Named("feed.xml", feed.encode()), tmp_path)
-    assert found == (0, "feed.xml: the encoding of the file is not supported: save it as UTF-8")
 
 
 # Bombs -------------------------------------------------------------------------------------------------------------

@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from socialapi.bulk.inputs.json import MAX_OBJECT_BYTES, JsonWindow
 from socialapi.bulk.inputs.numbers import INEXACT, INFINITE, NESTED, NOT_TEXT
@@ -82,17 +80,6 @@ async def test_a_number_with_a_point_is_a_whole_one_as_long_as_all_its_digits_ar
         (("service_id", NOT_TEXT),),
         (("service_id", INFINITE),),
     ]
-
-
-async def test_overrides_are_read_object_by_object(path: Path) -> None:
-    write(
-        path,
-        '{"email": "a@b.example", "operation_type": "Delete", "expires_at": "2030-01-01T00:00:00Z"}\n'
-        '{"email": "a@b.example", "operation_type": null, "expires_at": 5}\n',
-    )
-    first, second = await read(path)
-    assert (first.operation_type, first.effective_at, first.expires_at) == ("Delete", None, "2030-01-01T00:00:00Z")
-    assert (second.operation_type, second.expires_at) == (None, "?")
 
 
 async def test_lines_that_are_no_objects_are_rows_with_a_problem(path: Path) -> None:
@@ -198,26 +185,6 @@ async def test_the_share_that_is_read_grows(path: Path) -> None:
     assert len(fractions) == 3
     assert 0 < (fractions[0] or 0) < (fractions[1] or 0) <= 1
     assert reader.fraction_read == 1.0
-
-
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-)
-
-
-@given(
-    st.lists(
-        st.dictionaries(st.sampled_from(["email", "phone", "id", "operation_type"]), VALUES), min_size=1, max_size=5
-    )
-)
-async def test_every_object_is_one_row(
-    tmp_path_factory: pytest.TempPathFactory, objects: list[dict[str, object]]
-) -> None:
-    path = tmp_path_factory.mktemp("json") / "crm.jsonl"
-    write(path, "".join(json.dumps(item) + "\n" for item in [{"email": "a@b.example"}, *objects]))
-    rows = await read(path)
-    assert [row.number for row in rows] == list(range(1, len(objects) + 2))
 
 
 async def test_a_second_array_of_objects_ends_the_input_after_the_first(tmp_path: Path) -> None:

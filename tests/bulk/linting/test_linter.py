@@ -15,7 +15,7 @@ from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.bulk.linting.linter import lint_records
 from socialapi.errors import InvalidInput
-from socialapi.models.audiences import DO_NOT_REACH_KINDS, AudienceUser
+from socialapi.models.audiences import DO_NOT_REACH_KINDS
 from socialapi.reports import MOJIBAKE, UNKNOWN_COUNTRY, KindLint, LintReport
 from tests.bulk.input_files import write
 from tests.bulk.model_service import ModelService, job_of
@@ -163,12 +163,6 @@ async def test_duplicates_are_rows_with_the_same_identifiers_however_they_are_wr
     assert report.match_risk == "medium"
 
 
-async def test_several_identifiers_in_a_row_are_counted_once_each(tmp_path: Path) -> None:
-    users = [AudienceUser(email=["a@b.example", "c@d.example"]), AudienceUser(email=["a@b.example", "A@B.example"])]
-    report = await lint_records(users)
-    assert (report.rows_with_several, report.kinds[0].present) == (1, 4)
-
-
 async def test_columns_whose_names_say_something_else_than_their_values(tmp_path: Path) -> None:
     path = tmp_path / "crm.csv"
     hashed = digest("a@b.example")
@@ -242,11 +236,6 @@ async def test_what_is_not_taken_is_ignored_and_options_are_checked(tmp_path: Pa
     assert report.ignored_columns == ("email", "handle")
     with pytest.raises(InvalidInput, match="region"):
         await lint_records(path, default_region="Atlantis")
-
-
-async def test_an_input_of_nothing_is_a_high_risk() -> None:
-    report = await lint_records([])
-    assert (report.rows, texts(report), report.match_risk) == (0, ["there are no rows"], "high")
 
 
 async def test_ever_new_keys_do_not_fill_the_memory() -> None:

@@ -59,13 +59,6 @@ async def test_removing_what_is_not_there_succeeds(ask: Asker) -> None:
     assert reply.json["data"] == {"success_count": 1, "total_count": 1}
 
 
-async def test_an_empty_batch_and_empty_operations_count_nothing(ask: Asker) -> None:
-    for batch in ([], [operation()]):
-        reply = await ask.upload(batch)
-        assert reply.status == 200
-        assert reply.json["data"] == {"success_count": 0, "total_count": 0}
-
-
 async def test_2501_operations_are_refused_as_a_whole_whatever_is_in_them(ask: Asker) -> None:
     reply = await ask.upload([*updates(2500), {"operation_type": "nonsense"}])
     assert reply.status == 400

@@ -334,11 +334,6 @@ async def test_another_app_comes_with_credentials_that_work(ask: Asker) -> None:
     assert (await ask.send("POST", ask.audience_path, json=[], headers=headers)).status == 403
 
 
-async def test_an_app_for_an_unknown_user_is_refused(ask: Asker) -> None:
-    reply = await ask.control("POST", "apps", {"user_id": "1"})
-    assert (reply.status, reply.json["errors"][0]["parameter"]) == (404, "user_id")
-
-
 async def test_reset_takes_everything_back(ask: Asker) -> None:
     ready, seed = ask.emulator.ready, dict(ask.emulator.seed)
     now = ask.emulator.state.clock.now()

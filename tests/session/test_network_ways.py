@@ -180,13 +180,6 @@ async def test_a_session_that_sends_other_credentials_is_refused(
     assert server.requests == []
 
 
-async def test_a_proxy_is_asked_once_with_a_password_that_it_refuses() -> None:
-    async with ForwardProxy({}, wanted=WANTED) as proxy, client_at(proxy=proxy.url) as client:
-        with pytest.raises(TransportError) as caught:
-            await get(client)
-    assert (caught.value.attempts, len(proxy.asked)) == (1, 1)
-
-
 async def test_a_certificate_that_is_not_trusted_is_looked_at_once(authority: Authority) -> None:
     async with secure(authority) as server, ForwardProxy({HOST: server.port}) as proxy:
         async with client_at(proxy=proxy.url) as client:

@@ -1,7 +1,6 @@
 """The licences of what the package needs are allowed; of what is installed here, without the network."""
 
 import tomllib
-from email.message import Message
 from pathlib import Path
 from typing import Final
 
@@ -10,15 +9,6 @@ import pytest
 from tools.licences import PROJECT, extras_of, main
 
 ROOT: Final = Path(__file__).parents[2]
-
-
-class Described:
-    """A distribution of which only the metadata are asked for."""
-
-    def __init__(self, *fields: tuple[str, str]) -> None:
-        self.metadata = Message()
-        for name, value in fields:
-            self.metadata[name] = value
 
 
 def test_every_licence_of_the_package_is_allowed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -309,12 +309,6 @@ async def test_a_disk_that_takes_too_long_has_no_room(inbox: Inbox, monkeypatch:
     assert got.number == 1
 
 
-async def test_no_more_than_a_bounded_number_waits_to_be_stored(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_ARRIVING", 5)
-    outcomes = await asyncio.gather(*(inbox.add(None, b"{}") for _ in range(10)))
-    assert outcomes == ["new"] * 5 + ["full"] * 5
-
-
 async def test_the_number_of_events_on_the_disk_is_exact(path: Path) -> None:
     inbox = Inbox(path, dedup_window=100, max_waiting=7)
     await inbox.open()

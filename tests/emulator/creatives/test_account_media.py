@@ -73,10 +73,3 @@ async def test_a_video_for_prerolls_becomes_account_media_by_itself(ads: Ads) ->
     assert made["video_id"] == UPLOADED_PREROLL.partition("_")[2]
     assert (made["media_url"], made["created_at"]) == (added.data["media_url"], added.data["created_at"])
     assert (await ads.get(f"{MEDIA}/{made['id']}")).data == made
-
-
-async def test_the_seed_data_have_the_prerolls_of_their_library(ads: Ads) -> None:
-    library = (await ads.get("/media_library", media_type="VIDEO", count=50)).data
-    prerolls = {each["media_url"] for each in library if each["media_category"] == "AMPLIFY_VIDEO"}
-    assert len(prerolls) == 4
-    assert prerolls <= {each["media_url"] for each in (await ads.get(MEDIA, creative_types="PREROLL")).data}

@@ -1,6 +1,5 @@
 """What stands in a public signature can be imported from a public module."""
 
-import ast
 import inspect
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +34,6 @@ from tests.support.signatures import (
     Package,
     Signatures,
     is_rule,
-    named_in,
 )
 
 ROOT: Final = Path(__file__).parents[1]
@@ -133,27 +131,6 @@ def test_the_walk_sees_strings_late_imports_attributes_aliases_and_what_is_inher
         *("Front", "Made", "Late", "Attribute", "Quoted", "Alias", "Element", "Inherited", "Deeper"),
     }
     assert signatures.found[Name("toy.front", "Element")] == "toy.front.Alias"
-
-
-def test_an_opaque_class_is_reached_and_not_entered(toy: Package) -> None:
-    signatures = Signatures(toy, not_made_by_users=frozenset(), opaque=frozenset({Name("toy.inside", "Made")}))
-    signatures.follow("toy.inside", "Made", "is public")
-    assert set(signatures.found) == {Name("toy.inside", "Made")}
-
-
-@pytest.mark.parametrize(
-    ("annotation", "names"),
-    [
-        ("Mapping[str, 'A | B']", ["Mapping", "str", "A", "B"]),
-        ("Callable[[A], Awaitable[B] | None]", ["Callable", "A", "Awaitable", "B"]),
-        ("Literal['A']", []),
-        ("Annotated[A, B(1)]", ["A"]),
-        ("Unpack[A]", ["Unpack", "A"]),
-        ("aiohttp.ClientSession", ["aiohttp"]),
-    ],
-)
-def test_the_names_of_an_annotation_are_those_of_types(annotation: str, names: list[str]) -> None:
-    assert list(named_in(ast.parse(annotation, mode="eval").body)) == names
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import contextlib
 import json
 import re
 import shlex
-import signal
 import sqlite3
 import sys
 from collections.abc import AsyncIterator
@@ -20,13 +19,13 @@ from socialapi.bulk.journals.journal import JobIdentity, RecordedBatch
 from socialapi.bulk.journals.journal_view import look
 from socialapi.bulk.journals.sqlite_journal import SCHEMA, SqliteJournal
 from socialapi.cli import app, output
-from socialapi.cli.jobs import CommandJournal, command_line
+from socialapi.cli.jobs import CommandJournal
 from socialapi.emulator import Emulator
 from socialapi.errors import ConfigurationError
 from socialapi.internal.file_lock import FileLock
 from socialapi.internal.sqlite_file import SqliteFile
 from tests.bulk.products.model_catalog import HEADER, csv_file, line
-from tests.cli.terminal import Printed, answered, last_json, program
+from tests.cli.terminal import Printed, last_json
 
 CATALOG: Final = "7pc01"
 PRODUCTS: Final = "/ads/12/product_catalogs/*/products"
@@ -159,29 +158,6 @@ def test_the_table_says_what_earlier_runs_did(service: Emulator, feed: Path, jou
     assert ["of", "earlier", "runs", "60"] in [each.split() for each in printed.readouterr().out.splitlines()]
 
 
-def test_another_input_is_refused_with_both_values(
-    service: Emulator, feed: Path, journal: Path, printed: Printed
-) -> None:
-    assert upsert(feed, journal) == 0
-    printed.readouterr()
-    csv_file(feed, line("p1"))
-    assert upsert(feed, journal) == 2
-    out, err = printed.readouterr()
-    assert out == ""
-    assert re.match(
-        r"socialapi: the journal .*load\.journal belongs to another input: size [\d,]+ bytes then, [\d,]+ bytes now; ",
-        err,
-    )
-    assert err.endswith("choose another path, or have it deleted by `socialapi jobs forget`\n")
-    assert err.count("\n") == 1
-
-
-def test_a_dry_run_registers_nothing(service: Emulator, feed: Path, journal: Path, state: Path) -> None:
-    assert upsert(feed, journal, "--dry-run") == 0
-    assert not journal.exists()
-    assert not state.exists()
-
-
 def test_a_job_that_cannot_be_listed_runs_and_is_resumed_by_its_journal(
     service: Emulator, feed: Path, journal: Path, state: Path, printed: Printed
 ) -> None:
@@ -193,39 +169,6 @@ def test_a_job_that_cannot_be_listed_runs_and_is_resumed_by_its_journal(
     assert f"To resume, run `socialapi jobs resume {journal}`\n" in said
     service.faults.clear()
     assert jobs("resume", journal) == 0
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-async def test_a_load_that_is_interrupted_or_killed_goes_on(number: int, tmp_path: Path, journal: Path) -> None:
-    feed = csv_file(tmp_path / "feed.csv", *(line(f"p{n}") for n in range(2_000)))
-    async with Emulator() as emulator:
-        emulator.faults.add("latency", method="PUT", path=PRODUCTS, delay_seconds=0.05)
-        environment = emulator.environment | {"SOCIALAPI_STATE_DIR": str(tmp_path / "state")}
-        before = len(emulator.products(CATALOG))
-        arguments = ("catalog", "upsert", feed, "--catalog", CATALOG, "--journal", journal, "--json")
-        async with program(*arguments, environment=environment) as job:
-            await answered(emulator, 200, 20)
-            job.interrupt(number)
-            status, _, err = await job.ended()
-        (job_id,) = ids_in(tmp_path / "state")
-        if number == signal.SIGINT:
-            assert status == 130
-            assert err == (
-                f"socialapi: progress is saved in {journal}. To resume, run `socialapi jobs resume {job_id}`\n"
-                "socialapi: interrupted\n"
-            )
-        view = look(journal)
-        assert view is not None
-        assert (view.state, view.rows == 25 * view.batches, view.batches >= 10) == ("interrupted", True, True)
-        emulator.faults.clear()
-        async with program("jobs", "resume", job_id, environment=environment) as job:
-            status, out, _ = await job.ended()
-        report = last_json(out)
-        assert (status, report["accepted"], report["pending"]) == (0, 2_000, 0)
-        assert report["resumed"] >= view.rows
-        assert report["requests"] == (2_000 - report["resumed"] + 24) // 25
-        assert len(emulator.products(CATALOG)) == before + 2_000
 
 
 # Looking at them ---------------------------------------------------------------------------------------------------
@@ -549,18 +492,6 @@ async def test_a_new_job_takes_the_place_of_the_one_with_the_same_journal(state:
         await journal.aclose()
         erase(tmp_path / "a.journal", "journal")
         assert ids_in(state) == [opened.job_id]
-
-
-def test_a_command_line_says_everything_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    options = {"list_": "d", "column": ["email=Mail", "phone_number="], "dry_run": False, "json": True, "rejects": None}
-    assert command_line(("do-not-reach", "upload"), ["a b.csv"], options | {"journal": Path("j")}) == [
-        *("do-not-reach", "upload", str(tmp_path / "a b.csv"), "--list=d", "--column=email=Mail"),
-        *("--column=phone_number=", "--json", f"--journal={tmp_path / 'j'}"),
-    ]
-    files = ["s3://bucket/part-*.csv", "https://user:pass@host.example/crm.csv?signature=secret"]
-    expected = ["audience", "upload", "s3://bucket/part-*.csv", "https://host.example/crm.csv"]
-    assert command_line(("audience", "upload"), files, {}) == expected
 
 
 def test_a_journal_that_is_not_there_cannot_be_looked_at(tmp_path: Path) -> None:

@@ -33,12 +33,6 @@ async def test_a_token_renewed_before_there_was_a_redis_is_found_and_shared(
     assert await in_redis.load("key") == "renewed"
 
 
-async def test_the_token_in_redis_is_the_newer_one(in_file: FileTokenCache, in_redis: RedisTokenCache) -> None:
-    await in_file.store("key", "old")
-    await in_redis.store("key", "new")
-    assert await SharedTokens(in_redis, in_file).load("key") == "new"
-
-
 async def test_a_renewed_token_is_kept_in_both_places_and_forgotten_in_both(
     in_file: FileTokenCache, in_redis: RedisTokenCache
 ) -> None:

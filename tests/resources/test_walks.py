@@ -127,12 +127,6 @@ async def test_a_limit_asks_for_what_it_needs_within_the_bounds(
     assert service.asked == sizes * 2
 
 
-async def test_the_first_page_has_the_size_of_the_service(client: Client, service: Timeline) -> None:
-    assert len(await client.posts.by_user("1")) == 10
-    assert len(await client.ads.accounts.list().first()) == 10
-    assert service.asked == [None, None]
-
-
 async def test_a_position_inside_a_page_continues_behind_that_item(client: Client) -> None:
     pages = client.posts.by_user("1").pages()
     await anext(pages)
@@ -211,11 +205,6 @@ async def test_a_collection_that_is_not_known_is_walked_like_any_other(
     row = table[7]
     assert len(table) == 120
     assert (json.loads(row["item"]) if kind is dict else row) == {"id": "7", "name": "item 7"}
-
-
-async def test_items_are_found_again_by_the_field_that_is_named(client: Client) -> None:
-    page = await client.pages("GET", "/2/plants", item=dict, token_parameter="page", key="name")
-    assert page.position_at(1) == "2@item%201,item%200:"
 
 
 @pytest.mark.parametrize(("kind", "seventh"), KINDS.values(), ids=KINDS)

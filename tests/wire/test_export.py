@@ -311,17 +311,6 @@ def test_the_report_of_a_progress_stays_what_it_is(report: UploadReport) -> None
 # Pages -------------------------------------------------------------------------------------------
 
 
-@SEVERAL
-@given(page=instances_of(Page), posts=st.lists(instances_of(Post), max_size=3))
-def test_a_page_of_models_is_the_same_after_an_export(page: Page[Any], posts: list[Post]) -> None:
-    page.data = tuple(posts)
-    assert is_json(page.to_dict())
-    read = Page.from_dict(page.to_dict(), Post)
-    assert read == page
-    assert read.item_type is Post
-    assert json.loads(page.to_json()) == page.to_dict()
-
-
 def test_an_answer_is_read_as_a_page() -> None:
     answer = {"data": [{"id": "1"}, {"text": "no id"}], "meta": {"next_token": "n", "result_count": 2}, "new": 1}
     page = Page.from_dict(answer, Post)

@@ -467,13 +467,16 @@ add_phone_start(PyObject *Py_UNUSED(module), PyObject *arguments)
                           &start, &start_size, &length)) {
         return NULL;
     }
+    if ((place = place_of_region(region)) >= 0 && phone_plans[place] != NULL && phone_plans[place]->trunk != *trunk) {
+        place = -1; /* or the start would be of another size than the plan's */
+    }
     int skipped = trunk_size == 1 && *start == *trunk, is_fitting = start_size == skipped + START_DIGITS;
     for (Py_ssize_t at = 0; at < start_size; at++) {
         is_fitting &= is_digit((uint8_t)start[at]);
     }
     if (!is_fitting || length <= START_DIGITS || length > MAX_DIGITS || trunk_size > 1 || prefix_size < 1 ||
-        prefix_size > MAX_PREFIX || (place = place_of_region(region)) < 0) {
-        PyErr_SetString(PyExc_ValueError, "a region has two capital letters, and a start four digits");
+        prefix_size > MAX_PREFIX || place < 0) {
+        PyErr_SetString(PyExc_ValueError, "a region has two capital letters and one trunk prefix, and a start four digits");
         return NULL;
     }
     PhonePlan *plan = phone_plans[place];

@@ -59,7 +59,9 @@ def add_phone_start(region: str, prefix: str, trunk: str, start: str, length: in
     is_fitting = len(start) == skipped + START_DIGITS and START_DIGITS < length <= MAX_DIGITS
     if not is_fitting or not start.isascii() or not start.isdigit() or not 1 <= len(prefix) <= 4 or len(trunk) > 1:
         raise ValueError("a start has four digits, and a number five or more")
-    _, _, starts = _phone_plans.setdefault(region, (prefix, trunk, set()))
+    _, known_trunk, starts = _phone_plans.setdefault(region, (prefix, trunk, set()))
+    if known_trunk != trunk:
+        raise ValueError("a region has one trunk prefix")
     starts.add((start, length))
 
 

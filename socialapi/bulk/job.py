@@ -205,12 +205,14 @@ class LimitExceeded(InvalidInput):
 
 
 def log_groups(noun: str, report: UploadReport) -> None:
-    """Logs the reasons of rejected rows and of warnings, each once, with its count and first rows."""
+    """Logs how many rows were rejected and warned of for each reason, with the first rows.
+
+    The reason is in the report alone: it may quote the service, which may quote a value.
+    """
     for groups, what in ((report.reject_groups, "rejected"), (report.warning_groups, "warned of")):
         for group in groups:
-            rows = ", ".join(str(each.row or each.product_id or "") for each in group.first).strip(", ")
-            reason = f"{group.field}: {group.reason}" if group.field else group.reason
-            LOGGER.info("%s: %s %s: %s (rows %s)", noun, f"{group.count:,}", what, reason, rows or "none")
+            rows = ", ".join(str(each.row) for each in group.first if each.row)
+            LOGGER.info("%s: %s %s for the same reason (rows %s)", noun, f"{group.count:,}", what, rows or "none")
 
 
 B = TypeVar("B", bound=Sendable)

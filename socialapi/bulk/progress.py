@@ -1,4 +1,4 @@
-"""The progress of a job: how far it is, how long it takes yet, and a display of both on standard error."""
+"""The progress of a job: how much is done, how long the rest takes, and a display of both on standard error."""
 
 import asyncio
 import contextlib
@@ -29,10 +29,10 @@ OnProgress = Callable[[Progress], None]
 
 
 class Pace:
-    """Reckons how long a job takes for the rest of its rows.
+    """Estimates how long a job takes for the rest of its rows.
 
-    `seconds_until` returns how long the rate limit holds the last of so many unanswered requests back.
-    Time in which it holds requests back is left out of the speed, which would not recover from it.
+    `seconds_until` returns how long the last of a number of requests has to wait for the rate limit.
+    The speed does not count the time in which requests wait, because it would stay too low afterwards.
     """
 
     def __init__(self, clock: Clock, seconds_until: Callable[[int], float] = lambda _: 0.0) -> None:
@@ -82,7 +82,7 @@ class Pace:
 
 
 class ReadingPace:
-    """Shows how far a lint is, which reads a sample of the input or all of it."""
+    """Shows the progress of a lint, which reads a sample of the input or all of it."""
 
     def __init__(self, reader: Reader[Any], sample: int | None, on_progress: OnProgress | None) -> None:
         self._reader = reader

@@ -142,7 +142,8 @@ class _GzipFile(io.BufferedIOBase):
                 self._member = zlib.decompressobj(zlib.MAX_WBITS | 16)
             some = self._data[self._at : self._at + _PACKED_BYTES_AT_ONCE]
             content = self._member.decompress(some, len(view) - size)
-            self._at += len(some) - len(self._member.unused_data) - len(self._member.unconsumed_tail)
+            # At the end of a member, zlib repeats in `unconsumed_tail` what is in `unused_data`.
+            self._at += len(some) - len(self._member.unused_data or self._member.unconsumed_tail)
             if self._member.eof:
                 self._member = None
             view[size : size + len(content)] = content

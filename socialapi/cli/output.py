@@ -1,6 +1,5 @@
 """Exit statuses, and messages on standard error."""
 
-import asyncio
 import contextlib
 import datetime
 import errno
@@ -13,8 +12,6 @@ import sys
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Final, TextIO
-
-from rich.console import Console
 
 from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, SocialApiError, Unauthorized
 from socialapi.internal.logs import LOGGER, ToStandardError, add_handler
@@ -151,6 +148,8 @@ async def while_read() -> AsyncIterator[None]:
     Otherwise a command that waits for what comes next, perhaps for hours, would notice it only
     then.
     """
+    import asyncio  # takes a quarter of the time of `--version`
+
     task, loop, has_left = asyncio.current_task(), asyncio.get_running_loop(), False
     pipe = _pipe_of(sys.stdout)
     if pipe is None or task is None:
@@ -210,21 +209,6 @@ def saying_logs(level: int = logging.WARNING) -> Iterator[None]:
 def is_quiet() -> bool:
     """Returns whether nothing but errors is to be shown (`-q`)."""
     return any(isinstance(each, _Saying) and each.level > logging.WARNING for each in LOGGER.handlers)
-
-
-class Output(Console):
-    """A console that raises an error when its output is closed, instead of ending the program, and
-    shows texts as they are: `:id:` in the id of a product is no emoji. Only a terminal gets colours,
-    and none does where NO_COLOR is set.
-    """
-
-    def __init__(self, *, stderr: bool = False) -> None:
-        has_colours = not os.environ.get("NO_COLOR")
-        super().__init__(stderr=stderr, emoji=False, color_system="auto" if has_colours else None)
-
-    def on_broken_pipe(self) -> None:
-        """Raises BrokenPipeError, because the reader of standard output has closed it."""
-        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 def iso_moment(value: datetime.datetime) -> str:

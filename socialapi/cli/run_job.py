@@ -8,16 +8,13 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 import orjson
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.jobs import CommandJournal
 from socialapi.cli.options import telling_how_to_allow_nothing
-from socialapi.cli.output import Output
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
@@ -36,6 +33,11 @@ from socialapi.reports import (
 )
 from socialapi.reports import Progress as JobProgress
 
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from socialapi.cli.jobs import CommandJournal
+
 LINE_EVERY_SECONDS: Final = 10.0
 COLUMNS_SHOWN: Final = 50
 
@@ -46,20 +48,23 @@ class ProgressDisplay:
     def __init__(self, title: str) -> None:
         self.last: JobProgress | None = None
         self._title = title
-        self._console = Output(stderr=True)
         self._next_line = time.monotonic() + LINE_EVERY_SECONDS
         self._columns_shown: set[str] = set()
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._is_quiet = output.is_quiet()
         if sys.stderr.isatty() and not self._is_quiet:
+            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+            from socialapi.cli.console import Output
+
             self._bar = Progress(
                 TextColumn("{task.description}"),
                 BarColumn(),
                 TextColumn("{task.percentage:>3.0f} %"),
                 TimeElapsedColumn(),
                 TextColumn("{task.fields[counts]}"),
-                console=self._console,
+                console=Output(stderr=True),
                 transient=True,
             )
             self._task = self._bar.add_task(title, total=1.0, counts="")
@@ -99,7 +104,11 @@ class ProgressDisplay:
             f"{'column ' * name.isdecimal()}{name} as {read_as}" for name, read_as in islice(new.items(), COLUMNS_SHOWN)
         )
         more = f"; and {len(new) - COLUMNS_SHOWN} more" if len(new) > COLUMNS_SHOWN else ""
-        self._console.print(output.printable(f"reading {read}{more}"), markup=False, soft_wrap=True)
+        text = output.printable(f"reading {read}{more}")
+        if self._bar is None:
+            print(text, file=sys.stderr)
+        else:
+            self._bar.console.print(text, markup=False, soft_wrap=True)
 
 
 def _fraction_done(progress: JobProgress) -> float | None:
@@ -138,7 +147,7 @@ async def run_job(
     *,
     dry_run: bool,
     as_json: bool,
-    journal: CommandJournal | None = None,
+    journal: "CommandJournal | None" = None,
     snapshot: Path | None = None,
 ) -> int:
     """Runs a job, prints its report, even if it stops early, and returns the exit status.
@@ -175,7 +184,7 @@ def _show_so_far(report: UploadReport, *, as_json: bool) -> None:
         output.say_problem(problem)
 
 
-def _say_how_to_resume(journal: CommandJournal | None, snapshot: Path | None, *, dry_run: bool) -> None:
+def _say_how_to_resume(journal: "CommandJournal | None", snapshot: Path | None, *, dry_run: bool) -> None:
     if snapshot is not None and not dry_run:
         output.say(f"what was accepted is saved in {snapshot}. To continue, run the same command again")
     if journal is not None and journal.how_to_resume is not None:

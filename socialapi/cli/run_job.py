@@ -54,16 +54,16 @@ class ProgressDisplay:
         self._task: TaskID | None = None
         self._is_quiet = output.is_quiet()
         if sys.stderr.isatty() and not self._is_quiet:
-            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+            from rich import progress
 
             from socialapi.cli.console import Output
 
-            self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.percentage:>3.0f} %"),
-                TimeElapsedColumn(),
-                TextColumn("{task.fields[counts]}"),
+            self._bar = progress.Progress(
+                progress.TextColumn("{task.description}"),
+                progress.BarColumn(),
+                progress.TextColumn("{task.percentage:>3.0f} %"),
+                progress.TimeElapsedColumn(),
+                progress.TextColumn("{task.fields[counts]}"),
                 console=Output(stderr=True),
                 transient=True,
             )

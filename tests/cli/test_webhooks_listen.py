@@ -18,7 +18,7 @@ from socialapi.cli import output
 from socialapi.cli.stream import name_of, text_line
 from socialapi.emulator import Emulator
 from socialapi.models.events import ActivityEvent
-from socialapi.models.pages import Undecoded
+from socialapi.models.undecoded import Undecoded
 from socialapi.webhooks import Receiver
 from socialapi.wire.events import read_delivery
 from tests.cli.running import Outcome, Shell

@@ -42,7 +42,18 @@ WORK: Final = Work(
         _runs(AIOHTTP, "-c", "import aiohttp"),
         _runs(VERSION, "-m", "socialapi", "--version"),
         _runs(
-            DRY, *["-m", "socialapi", "audience", "upload", "{folder}/ten.csv", "--account=a", "--audience=c", "--dry-run", "--json"]
+            DRY,
+            *[
+                "-m",
+                "socialapi",
+                "audience",
+                "upload",
+                "{folder}/ten.csv",
+                "--account=a",
+                "--audience=c",
+                "--dry-run",
+                "--json",
+            ],
         ),
         _runs("socialapi audience lint", *["-m", "socialapi", "audience", "lint", "{folder}/ten.csv", "--json"]),
     ),

@@ -171,15 +171,15 @@ def looked_at(order: dict[str, Any]) -> dict[str, Any]:
     """Lints a file, or uploads it without sending."""
 
     async def main() -> dict[str, Any]:
-        records, keywords = Path(order["folder"], order["file"]), {"default_region": "US"}
+        records = Path(order["folder"], order["file"])
         async with _ads(order) as client:
             target = _audience(client)
             for warm in ([{"email": "ada@example.com", "phone_number": "+14155550000"}], records):
                 meter = Meter()
                 if order["lints"]:
-                    told = meter.told(items=(await target.lint(warm, **keywords)).rows)
+                    told = meter.told(items=(await target.lint(warm, default_region="US")).rows)
                 else:
-                    told = meter.told(items=(await target.upload(warm, dry_run=True, **keywords)).read)
+                    told = meter.told(items=(await target.upload(warm, dry_run=True, default_region="US")).read)
             return told
 
     return asyncio.run(main())

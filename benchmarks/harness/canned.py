@@ -219,7 +219,8 @@ def exported_people(kind: str, numbers: Iterable[int]) -> Iterator[ExportedPerso
 
 def _exported(kind: str, number: int) -> ExportedPerson:
     email, phone = person(number)
-    both, spaced = (email.lower(), phone), f"{phone[2:5]} {phone[5:8]} {phone[8:]}"
+    both: tuple[str, ...] = (email.lower(), phone)
+    spaced = f"{phone[2:5]} {phone[5:8]} {phone[8:]}"
     match kind:
         case "national US":
             phone = f"({phone[2:5]}) {phone[5:8]}-{phone[8:]}" if number % 2 else phone[2:]

@@ -22,7 +22,7 @@ from socialapi.bulk.audiences.job import MAX_WAITING_DUPLICATES
 from socialapi.bulk.audiences.normalize import MAX_IDENTIFIER_CHARACTERS
 from socialapi.bulk.inputs import arrow, arrow_cells, csv, dialect, feed_xml, files, json, objects, remote
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT
-from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, ROWS_PER_BLOCK
+from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, MAX_BLANK_ROWS, ROWS_PER_BLOCK
 from socialapi.bulk.ledger import PAGES_IN_MEMORY
 from socialapi.bulk.linting.product_linter import MAX_KEPT
 from socialapi.bulk.products import batcher
@@ -349,6 +349,11 @@ FILES: Final = (
     Bound("a line of CSV", *fixed(csv.MAX_LINE_CHARACTERS, of("characters")), "the row is rejected"),
     Bound("a row of CSV", *fixed(csv.MAX_ROW_CHARACTERS, of("characters")), "the row is rejected"),
     Bound("a cell of CSV", *fixed(dialect.MAX_CELL_CHARACTERS, of("characters")), "the row is rejected"),
+    Bound(
+        "consecutive blank lines that count as rows",
+        *fixed(MAX_BLANK_ROWS),
+        "further ones are skipped, and a warning counts them",
+    ),
     Bound("columns of CSV", *fixed(csv.MAX_COLUMNS), _error(errors.InvalidInput)),
     Bound("an object of JSON", *fixed(json.MAX_OBJECT_BYTES, size), "the row is rejected"),
     Bound("names of an object", *fixed(objects.MAX_NAMES_PER_OBJECT), "the row is rejected"),
@@ -359,10 +364,10 @@ FILES: Final = (
     ),
     Bound("a row of a table or of Parquet", *fixed(csv.MAX_ROW_CHARACTERS, of("characters")), "the row is rejected"),
     Bound("an identifier", *fixed(MAX_IDENTIFIER_CHARACTERS, of("characters")), "the value is rejected"),
-    Bound("addresses or numbers in the text of a cell", *fixed(MAX_TEXTS_PER_CELL), "the value is rejected"),
+    Bound("addresses, numbers or ids of a person in a cell", *fixed(MAX_TEXTS_PER_CELL), "the value is rejected"),
     Bound(
-        "an archive, for the next byte of its content",
-        *fixed(files.MAX_BYTES_WITHOUT_CONTENT, size),
+        f"an archive, beyond {files.BYTES_PER_CONTENT} bytes for each byte of its content",
+        *fixed(files.MAX_OVERHEAD_BYTES, size),
         _error(errors.InvalidInput),
     ),
     Bound("a list in a cell of Parquet", *fixed(arrow_cells.MAX_VALUES_PER_CELL, of("values")), "the row is rejected"),

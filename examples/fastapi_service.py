@@ -21,7 +21,7 @@ import logging
 import math
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 import uvicorn
@@ -120,7 +120,7 @@ def make_app(end_server: Callable[[], None]) -> FastAPI:
     receiver = Receiver(os.environ["SOCIALAPI_API_KEY_SECRET"], inbox="events.sqlite")
 
     @contextlib.asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         """Reads the stream and handles events beside the server, with one client for everything."""
         async with Client.from_env() as client, receiver.handled_by(events.run), asyncio.TaskGroup() as tasks:
             background = [

@@ -1,6 +1,10 @@
-"""A nightly job: customers from a database go into an audience, those who left come out of it, and nobody is lost.
+"""A nightly job: an audience holds the customers of a database, and nobody else.
 
-Hosts and credentials come from SOCIALAPI_* variables. Run it against a local emulator:
+The first run adds everybody and makes the snapshot. Each later one sends what has changed since,
+and stops before anything is sent if more than a tenth of the audience would leave: then the query
+is more likely wrong than the customers gone. Run it again after a kill or an error: it continues
+from the snapshot. Exit statuses are those of `scheduler_task.py`. Hosts and credentials come from
+SOCIALAPI_* variables. Run it against a local emulator:
 
     socialapi emulator --detach --env-file emulator.env
     . ./emulator.env
@@ -11,38 +15,47 @@ import asyncio
 import contextlib
 import sqlite3
 import sys
-from collections.abc import AsyncIterator
 
-from socialapi import AudienceUser, Client, Operation, errors
+from socialapi import Client, SyncReport, errors
+
+MEMBERS = "select email, phone from customers where not has_left"
 
 
 def customers() -> sqlite3.Connection:
-    """Stands for the database of the shop."""
-    database = sqlite3.connect(":memory:")
-    database.execute("create table customers (email text, phone text, has_left integer)")
-    rows = [(f"customer{number}@example.com", f"+1415555{number:04}", number % 10 == 0) for number in range(5_000)]
-    database.executemany("insert into customers values (?, ?, ?)", rows)
+    """Opens the database of the shop. Without one, it makes one with 5,000 customers to try."""
+    database = sqlite3.connect("customers.sqlite")
+    database.row_factory = sqlite3.Row  # rows with names, by which identifiers are found
+    if not database.execute("select 1 from sqlite_master where name = 'customers'").fetchone():
+        rows = [(f"customer{n}@example.com", f"(415) 555-{n:04}", n % 10 == 0) for n in range(5_000)]
+        with database:
+            database.execute("create table customers (email text, phone text, has_left integer)")
+            database.executemany("insert into customers values (?, ?, ?)", rows)
     return database
 
 
-async def operations(database: sqlite3.Connection) -> AsyncIterator[Operation]:
-    """One operation a customer, raw identifiers and all: they are normalised and hashed before they are sent."""
-    for email, phone, has_left in database.execute("select email, phone, has_left from customers"):
-        user = AudienceUser(email=email, phone_number=phone)
-        yield Operation.delete([user]) if has_left else Operation.update([user])
+async def sync(account_id: str, audience_id: str) -> SyncReport:
+    """Brings the audience to what the query returns."""
+    with contextlib.closing(customers()) as database:
+        async with Client.from_env() as client:
+            audience = client.ads.account(account_id).custom_audience(audience_id)
+            return await audience.sync(
+                database.execute(MEMBERS),
+                snapshot="audience.snapshot",
+                rejects="rejects.csv",
+                default_region="US",
+                max_removal_share=0.1,
+            )
 
 
 async def main(account_id: str, audience_id: str) -> int:
-    """Uploads, says what became of every customer, and returns the exit status, as `scheduler_task.py` does."""
-    async with Client.from_env() as client:
-        audience = client.ads.account(account_id).custom_audience(audience_id)
-        try:
-            with contextlib.closing(customers()) as database:
-                report = await audience.upload(operations(database), rejects="rejects.csv")
-        except errors.SocialApiError as stopped:
-            print(f"{stopped}; run again, it changes nothing that it did before")
-            return 2 if stopped.is_lasting else 3
-    print(f"{report.accepted:,} of {report.read:,} accepted in {report.requests} requests, {report.rejected} rejected")
+    """Syncs, says what changed, and returns the exit status."""
+    try:
+        report = await sync(account_id, audience_id)
+    except errors.SocialApiError as stopped:
+        print(stopped)
+        return 2 if stopped.is_lasting else 3
+    added, removed = report.additions.accepted, report.removals.accepted
+    print(f"{report.read:,} read: {report.unchanged:,} unchanged, {added:,} added; {removed:,} identifiers removed")
     return 1 if report.rejected else 0
 
 

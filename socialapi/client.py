@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
     from socialapi.integrations.redis import RedisPacer, RedisTokenCache
+    from socialapi.integrations.telemetry import RedisTelemetry
     from socialapi.resources.ads import Ads
     from socialapi.resources.catalogs import Catalog, Catalogs
     from socialapi.resources.content import Articles, News, Notes, Powerstream
@@ -547,15 +548,24 @@ def _kept_in_redis(
         return None, None
     from socialapi.integrations.redis import RedisPacer, RedisTokenCache
 
-    telemetry = None
-    if _wants_telemetry(wants_telemetry, environ):
-        from socialapi.integrations.telemetry import RedisTelemetry
-
-        telemetry = RedisTelemetry(clock)
+    telemetry = redis_telemetry(environ, wants_telemetry, clock)
     namespace = environ.get("SOCIALAPI_REDIS_NAMESPACE", "")
     pacer = RedisPacer(url, config, namespace=namespace, clock=clock, telemetry=telemetry)
     tokens = RedisTokenCache(url, telemetry=telemetry)
     return pacer if wanted[0] else None, tokens if wanted[1] else None
+
+
+def redis_telemetry(
+    environ: Mapping[str, str], is_wanted: bool | None = None, clock: Clock | None = None
+) -> "RedisTelemetry | None":
+    """Returns the telemetry of connections to Redis, if it is asked for. Raises ConfigurationError if the library is
+    missing.
+    """
+    if not _wants_telemetry(is_wanted, environ):
+        return None
+    from socialapi.integrations.telemetry import RedisTelemetry
+
+    return RedisTelemetry(clock)
 
 
 def redis_url(environ: Mapping[str, str]) -> str | None:

@@ -5,7 +5,7 @@ import ipaddress
 import os
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, TypeGuard
 from urllib.parse import SplitResult, urlsplit
@@ -182,16 +182,29 @@ def _parameters(path: str) -> set[str | None]:
         return {None}
 
 
+# Each converter names what callers may pass. The validators refuse other types, naming the field.
+
+
+def _prefixes(value: Sequence[str]) -> tuple[str, ...]:
+    prefixes: tuple[str, ...] = _tuples(value)
+    return prefixes
+
+
+def _rate_limits(value: Mapping[str, Sequence[float]]) -> Mapping[str, tuple[int, float]]:
+    limits: Mapping[str, tuple[int, float]] = _tuples(value)
+    return limits
+
+
+def _without_slash(value: str) -> str:
+    given: Any = value
+    return given.strip().rstrip("/") if isinstance(given, str) else given
+
+
 def _tuples(value: Any) -> Any:
     """Returns arrays of a configuration file as tuples."""
     if isinstance(value, Mapping):
         return {name: _tuples(each) for name, each in value.items()}
     return tuple(value) if isinstance(value, list) else value
-
-
-def _without_slash(value: Any) -> Any:
-    # The validator refuses other types, naming the field.
-    return value.strip().rstrip("/") if isinstance(value, str) else value
 
 
 @attrs.frozen(kw_only=True)
@@ -262,11 +275,11 @@ class Config:
     of a `RedisPacer` does not answer; None to wait for it.
     """
     rate_limit_header_prefixes: tuple[str, ...] = attrs.field(
-        default=("x-account-rate-limit-", "x-rate-limit-"), converter=_tuples, validator=_check_prefixes
+        default=("x-account-rate-limit-", "x-rate-limit-"), converter=_prefixes, validator=_check_prefixes
     )
     """Prefixes of the `limit`, `remaining` and `reset` headers, in order of preference."""
     rate_limits: Mapping[str, tuple[int, float]] = attrs.field(
-        factory=dict, converter=_tuples, validator=_check_rate_limits
+        factory=dict, converter=_rate_limits, validator=_check_rate_limits
     )
     """Limits that differ from the documented ones, or a share of them: name of the limit to
     (requests, window in seconds). A lower number of requests that the service reports takes its

@@ -61,6 +61,17 @@ class RowIssue(FrozenRecord):
     file_row: int | None = None
 
 
+@attrs.frozen
+class IssueGroup(FrozenRecord):
+    """The rows that were rejected, or sent with a warning, for one reason."""
+
+    field: str
+    reason: str
+    count: int
+    first: tuple[RowIssue, ...]
+    """The first of these rows, at most 5. Their `row` is 0 if the reason concerns the input or a column as a whole."""
+
+
 @attrs.frozen(kw_only=True)
 class Forecast(FrozenRecord):
     """What sending the valid rows would take: the result of a dry run."""
@@ -90,6 +101,9 @@ class LoadForecast(Forecast):
     """Products that a load would skip."""
     vanished: int
     """Products of earlier loads that are not in this input."""
+
+
+_OF_ROWS: Final = ("rejects", "warning_details", "reject_groups", "warning_groups")
 
 
 @attrs.frozen(kw_only=True)
@@ -123,6 +137,10 @@ class UploadReport(FrozenRecord):
     """The first warnings, at most `MAX_ISSUES_KEPT`, about fields left out and values that were
     cleaned; those about the input as a whole have row 0.
     """
+    reject_groups: tuple[IssueGroup, ...] = attrs.field(default=(), repr=False)
+    """The reasons of all rejected rows, with their counts: the most frequent first, at most 100 and the rest as one."""
+    warning_groups: tuple[IssueGroup, ...] = attrs.field(default=(), repr=False)
+    """The same for warnings."""
     rejects_path: str | None = None
     columns: Mapping[str, str] = attrs.field(factory=dict, repr=False, hash=False)
     """What each column or key that is read was read as: an identifier kind, an override, `region` for
@@ -152,7 +170,7 @@ class UploadReport(FrozenRecord):
 
         `forecast` is included only after a dry run.
         """
-        data = attrs.asdict(self, filter=attrs.filters.exclude("rejects", "warning_details", "columns"))
+        data = attrs.asdict(self, filter=attrs.filters.exclude(*_OF_ROWS, "columns"))
         if self.forecast is None:
             del data["forecast"]
         return data
@@ -257,7 +275,7 @@ class SyncReport(UploadReport):
 
 @attrs.frozen(kw_only=True)
 class Progress(FrozenRecord):
-    """The state of a running job: its counts so far and the share of the input read.
+    """The state of a running job: its counts so far, how far it is and how long it takes yet.
 
     `fraction_read` is from 0 to 1, or None if unknown.
     """
@@ -268,6 +286,17 @@ class Progress(FrozenRecord):
     """Requests in flight now."""
     note: str | None = None
     """Why the job is waiting, if it is, for example `retrying after HTTP 503`."""
+    phase: str = ""
+    """What a sync does now: `reading`, `adding` or `removing`, each with rows of its own."""
+    rows_done: int = 0
+    """Rows that have their outcome."""
+    rows_total: int | None = None
+    """The number of rows to be done, or None if unknown."""
+    is_total_estimated: bool = False
+    """Whether `rows_total` is reckoned from the share of the input that was read."""
+    rows_per_second: float = 0.0
+    seconds_left: float | None = None
+    """How long the rest of the rows takes, by the speed so far and by what the rate limit allows; None if unknown."""
 
     def _repr_html_(self) -> str:
         return self.report._repr_html_()

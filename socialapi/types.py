@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from socialapi.bulk.inputs.formats import Records as Records
     from socialapi.bulk.inputs.reader import ArrowStream as ArrowStream
     from socialapi.bulk.inputs.reader import BinaryFile as BinaryFile
-    from socialapi.bulk.job import OnProgress as OnProgress
     from socialapi.bulk.job import OutcomeKeywords as OutcomeKeywords
+    from socialapi.bulk.progress import OnProgress as OnProgress
     from socialapi.bulk.settled import OnSettled as OnSettled
     from socialapi.internal.unset import Unset as Unset
     from socialapi.models.accounts import Account as Account
@@ -204,6 +204,7 @@ if TYPE_CHECKING:
     from socialapi.reports import ColumnLint as ColumnLint
     from socialapi.reports import Finding as Finding
     from socialapi.reports import Forecast as Forecast
+    from socialapi.reports import IssueGroup as IssueGroup
     from socialapi.reports import KindLint as KindLint
     from socialapi.reports import LintReport as LintReport
     from socialapi.reports import LoadForecast as LoadForecast
@@ -214,16 +215,16 @@ if TYPE_CHECKING:
     from socialapi.reports import UploadReport as UploadReport
     from socialapi.reports import UpsertReport as UpsertReport
     from socialapi.resources.audiences import AudienceUploadKeywords as AudienceUploadKeywords
-    from socialapi.resources.audiences import InputKeywords as InputKeywords
     from socialapi.resources.audiences import LintKeywords as LintKeywords
+    from socialapi.resources.audiences import ReadingKeywords as ReadingKeywords
     from socialapi.resources.audiences import RowKeywords as RowKeywords
     from socialapi.resources.audiences import SyncKeywords as SyncKeywords
     from socialapi.resources.audiences import UploadKeywords as UploadKeywords
     from socialapi.resources.catalogs import AnyFilter as AnyFilter
     from socialapi.resources.creatives import AnyComponent as AnyComponent
     from socialapi.resources.creatives import Components as Components
-    from socialapi.resources.products import FeedKeywords as FeedKeywords
     from socialapi.resources.products import ProductLintKeywords as ProductLintKeywords
+    from socialapi.resources.products import ProductReadingKeywords as ProductReadingKeywords
     from socialapi.resources.products import UpsertKeywords as UpsertKeywords
     from socialapi.resources.streams import AnyRule as AnyRule
     from socialapi.routes.route import Method as Method
@@ -240,7 +241,8 @@ else:
             "socialapi.bulk.audiences.phone_numbers": "PhoneFormat",
             "socialapi.bulk.inputs.formats": "Records",
             "socialapi.bulk.inputs.reader": "ArrowStream BinaryFile",
-            "socialapi.bulk.job": "OnProgress OutcomeKeywords",
+            "socialapi.bulk.job": "OutcomeKeywords",
+            "socialapi.bulk.progress": "OnProgress",
             "socialapi.bulk.settled": "OnSettled",
             "socialapi.internal.unset": "Unset",
             "socialapi.models.accounts": (
@@ -305,15 +307,15 @@ else:
                 "ResourceType ResourceUnavailable RuleCap ServiceError StreamingConnection UnsupportedAuthentication UsageCapped"
             ),
             "socialapi.reports": (
-                "ColumnLint Finding Forecast KindLint LintReport LoadForecast Progress Risk RowIssue SyncReport "
+                "ColumnLint Finding Forecast IssueGroup KindLint LintReport LoadForecast Progress Risk RowIssue SyncReport "
                 "UploadReport UpsertReport"
             ),
             "socialapi.resources.audiences": (
-                "AudienceUploadKeywords InputKeywords LintKeywords RowKeywords SyncKeywords UploadKeywords"
+                "AudienceUploadKeywords LintKeywords ReadingKeywords RowKeywords SyncKeywords UploadKeywords"
             ),
             "socialapi.resources.catalogs": "AnyFilter",
             "socialapi.resources.creatives": "AnyComponent Components",
-            "socialapi.resources.products": "FeedKeywords ProductLintKeywords UpsertKeywords",
+            "socialapi.resources.products": "ProductLintKeywords ProductReadingKeywords UpsertKeywords",
             "socialapi.resources.streams": "AnyRule",
             "socialapi.session.call": "ReplyInfo",
             "socialapi.routes.route": "Method RateLimit",

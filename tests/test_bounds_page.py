@@ -7,7 +7,6 @@ task`), a table that begins full, and one that a module fills for another are no
 
 import ast
 import inspect
-import re
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -223,26 +222,6 @@ def test_a_new_place_is_found(source: str, found: str) -> None:
 )
 def test_what_lets_others_run_joins_texts_or_ends_with_its_function_is_no_place(source: str) -> None:
     assert list(places_of("m.py", ast.parse(source))) == []
-
-
-@pytest.mark.parametrize(
-    ("number", "shown"),
-    [(64_000_000, "64 MB"), (65_536, "64 KiB"), (16_777_216, "16 MiB"), (512, "512 bytes"), (1_500, "1,500 bytes")],
-)
-def test_sizes_have_the_largest_unit_in_which_they_are_whole(number: int, shown: str) -> None:
-    assert page.size(number) == shown
-
-
-@pytest.mark.parametrize(
-    ("number", "shown"), [(0.25, "0.25 s"), (60.0, "60 s"), (180.0, "3 min"), (86_400.0, "24 h"), (320.0, "320 s")]
-)
-def test_times_have_the_largest_unit_in_which_they_are_whole(number: float, shown: str) -> None:
-    assert page.seconds(number) == shown
-
-
-def test_where_there_is_no_bound_the_page_says_why() -> None:
-    without = [bound for bounds in page.SECTIONS.values() for bound in bounds if bound.most.startswith("none")]
-    assert [bound.what for bound in without if not re.search("[:,] ", bound.most)] == []
 
 
 async def test_the_identities_that_a_receiver_remembers_take_what_the_page_says() -> None:

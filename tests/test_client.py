@@ -14,7 +14,7 @@ from aioresponses import aioresponses as AioResponses  # noqa: N812  # a class w
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from socialapi import AppOnly, Bearer, Client, Config, MemoryTokenCache, OAuth1, __version__
+from socialapi import AppOnly, Bearer, Client, Config, MemoryTokenCache, OAuth1
 from socialapi.errors import ApiError, ConfigurationError, InvalidInput, NotFound, RateLimitTooLong, TransportError
 from socialapi.routes.route import RateLimit
 from socialapi.session.rate_limiter import LimitStatus, Slot
@@ -22,7 +22,7 @@ from socialapi.session.session import Session
 from socialapi.wire.rate_limit_headers import LimitReading
 from tests.support.clients import BEARER, OPERATION, USER, client_of
 from tests.support.clock import VirtualClock
-from tests.support.server import Fault, Server, answer
+from tests.support.server import Server, answer
 
 # The escape hatch
 
@@ -35,11 +35,6 @@ async def test_any_endpoint_can_be_asked_and_its_answer_comes_as_it_is() -> None
     (request,) = server.requests
     assert (request.method, request.path, request.json) == ("POST", "/2/anything?a=1%2C2&b=true", {"text": "hallo"})
     assert request.headers["content-type"] == "application/json"
-
-
-async def test_an_answer_that_is_not_json_comes_as_bytes() -> None:
-    async with Server(answer(b"a=1&b=2", content_type="text/plain")) as server, client_of(server) as client:
-        assert (await client.request("GET", "/oauth/anything")).body == b"a=1&b=2"
 
 
 async def test_an_answer_without_a_body_is_fine() -> None:
@@ -72,13 +67,6 @@ async def test_the_api_chooses_the_host_and_auth_the_credential(api: Any, auth: 
     (request,) = server.requests
     assert request.path == path
     assert request.headers["authorization"].startswith(scheme)
-
-
-async def test_the_method_can_be_written_small() -> None:
-    method: Any = "get"
-    async with Server(Fault.CLOSE) as server, client_of(server, VirtualClock()) as client:
-        await client.request(method, "/2/x")
-    assert [request.method for request in server.requests] == ["GET", "GET"], "and is repeated as any GET"
 
 
 @pytest.mark.parametrize(
@@ -133,13 +121,6 @@ async def test_an_api_that_is_not_there_is_refused(name: Any) -> None:
             await client.request("GET", "/2/x", api=name)
 
 
-@pytest.mark.parametrize("name", ["nobody", "", 5])
-async def test_credentials_of_nobody_are_refused(name: Any) -> None:
-    async with client_of("http://localhost:1") as client:
-        with pytest.raises(InvalidInput, match="auth must be None or one of app, user"):
-            await client.request("GET", "/2/x", auth=name)
-
-
 async def test_a_body_that_cannot_be_sent_is_refused() -> None:
     async with client_of("http://localhost:1") as client:
         with pytest.raises(InvalidInput, match="cannot be sent as JSON"):
@@ -189,16 +170,6 @@ async def test_a_view_has_limits_of_its_own_and_shares_everything_else(clock: Vi
         with pytest.raises(ApiError):
             await nested.request("GET", "/2/x")
         assert (len(server.requests), nested.config.max_wait_seconds) == (3, 0.1)
-
-
-async def test_a_view_reaches_the_resources(clock: VirtualClock) -> None:
-    async with Server(then=answer(status=503)) as server, client_of(server, clock) as client:
-        view = client.with_options(retries=0)
-        with pytest.raises(ApiError):
-            await view.ads.account("1").do_not_reach_list("2").delete()
-        with pytest.raises(ApiError):
-            await view.ads.account("1").custom_audience("2").send([OPERATION])
-    assert len(server.requests) == 2
 
 
 async def test_a_view_that_may_not_wait_is_refused_at_once(clock: VirtualClock) -> None:
@@ -307,12 +278,6 @@ async def test_what_is_missing_is_said_when_a_call_needs_it() -> None:
             await client.request("GET", "/2/x")
         with pytest.raises(ConfigurationError, match=r"pass credentials=\[AppOnly"):
             await client.oauth.app_only_token()
-
-
-async def test_the_client_names_itself_and_its_version() -> None:
-    async with Server() as server, client_of(server) as client:
-        await client.request("GET", "/2/x")
-    assert server.requests[0].headers["user-agent"] == f"aiosocialapi/{__version__}"
 
 
 async def test_a_session_of_the_users_own_is_used_and_stays_open() -> None:
@@ -516,12 +481,6 @@ def test_a_limit_of_a_wrong_type_is_refused_by_name(name: str, value: Any) -> No
     options: Any = {name: value}
     with pytest.raises(ConfigurationError, match=f"^{name} must be"):
         Client().with_options(**options)
-
-
-def test_nothing_that_shows_a_client_shows_its_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HTTPS_PROXY", "http://planted:planted@proxy.example")
-    client = Client.from_env({"SOCIALAPI_BEARER_TOKEN": "planted", "SOCIALAPI_PROXY": "http://planted@proxy.example"})
-    assert "planted" not in repr(client) + repr(vars(client)) + repr(vars(client._session._transport))
 
 
 @pytest.mark.parametrize("value", [5, None, b"5", ["5"]])

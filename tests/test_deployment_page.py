@@ -6,7 +6,6 @@ import functools
 import json
 import os
 import re
-import runpy
 import shutil
 import signal
 import sys
@@ -19,14 +18,13 @@ from typing import Any, Final
 import aiohttp
 import pytest
 import yaml  # type: ignore[import-untyped]
-from aiohttp import web
 
 from socialapi import Client, Config
 from socialapi.cli import output
 from socialapi.emulator import Emulator
 from tests.cli.terminal import IN_THE_BACKGROUND, answered, last_json, program, write_people
 from tests.support.redis import own_redis
-from tests.test_readme import Shell, Snippet, commands, run_console, snippets_of
+from tests.test_readme import Shell, Snippet, run_console, snippets_of
 from tests.webhooks.test_fastapi import uvicorn
 
 ROOT: Final = Path(__file__).parents[1]
@@ -77,34 +75,6 @@ async def test_two_workers_of_the_application_share_a_limit_and_say_when_it_is_u
 async def get(url: str) -> tuple[int, Mapping[str, str], Any]:
     async with aiohttp.ClientSession() as session, session.get(url) as reply:
         return reply.status, reply.headers, await reply.json()
-
-
-async def test_the_context_of_aiohttp_opens_one_client_and_closes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script = tmp_path / "app.py"
-    script.write_text(the("python", "cleanup_ctx").text)
-    async with Emulator() as emulator:
-        for name, value in emulator.environment.items():
-            monkeypatch.setenv(name, value)
-        module = runpy.run_path(str(script))
-        runner = web.AppRunner(module["app"])
-        await runner.setup()
-        client: Client = module["app"][module["CLIENT"]]
-        assert (await client.posts.by_user("2244994945").first()).data
-        await runner.cleanup()
-        with pytest.raises(RuntimeError, match="closed"):
-            await client.posts.by_user("2244994945").first()
-
-
-def test_the_unit_of_a_service_starts_the_example_again_after_every_end() -> None:
-    service = unit("WantedBy=multi-user.target")["Service"]
-    _, program_path, port = service["ExecStart"].split()
-    assert (ROOT / "examples" / Path(program_path).name).is_file()
-    assert port.isdecimal()
-    assert service["Restart"] == "always"
-    state = f"/var/lib/{service['StateDirectory']}"
-    assert (service["WorkingDirectory"], service["Environment"]) == (state, f"HOME={state}")
 
 
 # Limits
@@ -216,15 +186,6 @@ async def test_the_unit_of_systemd_syncs_and_is_not_repeated_where_that_does_not
     assert unit("OnCalendar").sections() == ["Timer", "Install"]
 
 
-@pytest.mark.parametrize("library", ["dagster", "prefect"])
-def test_the_tasks_of_other_schedulers_tell_what_is_lasting_from_what_is_not(library: str) -> None:
-    """Neither library is installed for the tests: names and structure are looked at, and `make airflow` runs the DAG."""
-    text = the("python", library).text
-    compile(text, library, "exec")
-    assert re.search(r"errors\.SocialApiError as problem:\n +(if|return not) problem\.is_lasting", text)
-    assert f"from {library} import " in text
-
-
 # Kubernetes
 
 
@@ -244,17 +205,6 @@ def pod_of(kind: str) -> dict[str, Any]:
 def args_of(kind: str) -> list[str]:
     (container,) = pod_of(kind)["containers"]
     return list(container["args"])
-
-
-def test_there_is_a_manifest_for_each_kind_of_work() -> None:
-    found = {kind: manifest["apiVersion"] for kind, manifest in manifests().items()}
-    assert found == {
-        "CronJob": "batch/v1",
-        "Job": "batch/v1",
-        "Service": "v1",
-        "StatefulSet": "apps/v1",
-        "Deployment": "apps/v1",
-    }
 
 
 @pytest.mark.parametrize("kind", ["CronJob", "Job", "StatefulSet", "Deployment"])
@@ -397,14 +347,3 @@ async def test_the_steps_of_the_dockerfile_make_an_image_that_is_healthy(tmp_pat
 
 
 # What is named
-
-
-def test_what_the_page_quotes_of_the_code_is_there() -> None:
-    page = PAGE.read_text("utf-8")
-    code = "".join(path.read_text("utf-8") for path in (ROOT / "socialapi").rglob("*.py"))
-    settings = {f"SOCIALAPI_{name.upper()}" for name in Config.__annotations__}
-    named = set(re.findall(r"`(SOCIALAPI_[A-Z_]+)`", page))
-    assert named
-    assert all(f'"{name}"' in code or name in settings for name in named)
-    assert all(said in code for said in ("Redis does not answer", "Redis has lost the state of a rate limit"))
-    assert commands(the("console"))

@@ -1,8 +1,10 @@
 """The examples: each has a test and a line in their README, and those that read a database are tested here."""
 
+import contextlib
 import os
 import re
 import shutil
+import sqlite3
 from collections.abc import Awaitable, Sequence
 from pathlib import Path
 
@@ -20,9 +22,20 @@ pytestmark = pytest.mark.slow
 async def test_the_nightly_sync_leaves_the_audience_as_the_database_has_it(
     socialapi_emulator: Emulator, tmp_path: Path
 ) -> None:
-    out = await run(socialapi_emulator, tmp_path, "nightly_sync.py", ACCOUNT, AUDIENCE)
-    assert out == "5,000 of 5,000 accepted in 2 requests, 0 rejected\n"
-    assert len(socialapi_emulator.members(ACCOUNT, AUDIENCE)) == 2 * 4_500
+    command = "nightly_sync.py", ACCOUNT, AUDIENCE
+    out = await run(socialapi_emulator, tmp_path, *command)
+    assert out == "4,500 read: 0 unchanged, 4,500 added; 0 identifiers removed\n"
+    with contextlib.closing(sqlite3.connect(tmp_path / "customers.sqlite")) as database, database:
+        database.execute("update customers set has_left = not has_left where rowid <= 20")
+    out = await run(socialapi_emulator, tmp_path, *command)
+    assert out == "4,484 read: 4,482 unchanged, 2 added; 36 identifiers removed\n"
+    held = socialapi_emulator.members(ACCOUNT, AUDIENCE)
+    assert len(held) == 2 * 4_484
+    with contextlib.closing(sqlite3.connect(tmp_path / "customers.sqlite")) as database, database:
+        database.execute("update customers set has_left = rowid % 2")
+    out = await run(socialapi_emulator, tmp_path, *command, status=2)
+    assert out.startswith("the sync stopped before anything was sent: ")
+    assert socialapi_emulator.members(ACCOUNT, AUDIENCE) == held
 
 
 async def test_the_sync_from_postgresql_leaves_the_audience_as_the_query_has_it(

@@ -3,12 +3,9 @@
 import inspect
 import itertools
 import re
-import shlex
 import shutil
 import subprocess
-import sys
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -141,26 +138,6 @@ def commands_of(*arguments: str) -> str:
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("arguments", ["-k tokens", "tests/machines/test_tokens.py"])
-def test_a_part_of_a_part_of_the_tests_is_named_by_a_path_or_by_a_word(arguments: str) -> None:
-    (given,) = re.findall(r" -m pytest (.+)$", commands_of("machines", "SEED=7", f"ARGS={arguments}"), re.MULTILINE)
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", *shlex.split(given.replace("$seed", "7"))]
-    collected = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    assert {line.partition("::")[0] for line in collected.splitlines() if "::" in line} == {
-        "tests/machines/test_tokens.py"
-    }
-
-
-@pytest.mark.parametrize("target", ["machines", "matrix", "test-spark", "test-oldest"])
-def test_what_has_a_part_of_the_tests_takes_another_path_instead(target: str) -> None:
-    given = re.findall(r" -m pytest (.+)$", commands_of(target, "ARGS=tests/named.py"), re.MULTILINE)
-    assert given
-    for each in given:
-        assert re.search(r"-o (\"testpaths=[^\"]+\"|testpaths=\S+) ", each)
-        assert re.findall(r"(?<!=)\btests/\S+", re.sub(r'"testpaths=.+?"', "", each)) == ["tests/named.py"]
-
-
 def test_machines_draw_a_seed_unless_one_is_named() -> None:
     drawn = [re.search(r"^seed=(\d*);", commands_of("machines", "SEED=" + each), re.MULTILINE) for each in ("", "7")]
     assert [bool(each and each[1]) for each in drawn] == [True, True]
@@ -177,74 +154,6 @@ def test_the_environments_that_make_sets_up_are_listed() -> None:
     names = re.findall(r"\$\((\w+)\)", targets[1].replace("$(BIN)", "$(VENV)"))
     by_calling_itself = re.findall(r"\btest-all VENV=\$\((\w+)\)", MAKEFILE)
     assert sorted(listed) == sorted(variables[name] for name in [*names, *by_calling_itself])
-
-
-@pytest.fixture
-def run_on_pythons(tmp_path: Path) -> Callable[..., tuple[int, list[str]]]:
-    """Runs `make test-pythons` with programs in the place of Pythons and of the make that runs their tests.
-
-    Takes the exit status of the tests by the version of a Python. Returns that of `make`, and its results.
-    """
-    make = shutil.which("make")
-    if make is None:
-        pytest.skip("make is not installed")
-
-    def program(name: str, text: str) -> str:
-        path = tmp_path / name
-        path.write_text(f"#!/bin/sh\n{text}\n")
-        path.chmod(0o755)
-        return str(path)
-
-    def run(statuses: dict[str, int], said: str, shim: str = "") -> tuple[int, list[str]]:
-        pythons = [program(f"python{version}", f"echo {version}") for version in statuses]
-        if shim:
-            pythons.append(program("shim", f"printf '{shim}' >&2; exit 127"))
-        cases = "".join(f"*PYTHON=*python{version}) exit {status};; " for version, status in statuses.items())
-        tests = program("tests", f'echo "$*" >>{tmp_path}/made; printf "{said}"; case "$*" in {cases}esac')
-        folder = tmp_path / "environments"
-        wanted = f"PYTHONS={' '.join([*pythons, str(tmp_path / 'nothing')])}"
-        command = [make, "test-pythons", wanted, f"PYTHON_ENVIRONMENTS={folder}", f"MAKE={tests}"]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        return done.returncode, (folder / "results").read_text("utf-8").splitlines()
-
-    return run
-
-
-def test_the_tests_on_other_pythons_fail_where_one_of_them_fails(
-    run_on_pythons: Callable[..., tuple[int, list[str]]], tmp_path: Path
-) -> None:
-    absent = f"{tmp_path / 'nothing'} is not installed"
-    status, results = run_on_pythons({"3.98.1": 0, "3.99.0": 0}, "==== 7 passed in 1.2s ====\\n")
-    assert status == 0
-    assert results == [*(f"{each}: exit status 0, 7 passed in 1.2s" for each in ("3.98.1", "3.99.0")), absent]
-    status, results = run_on_pythons({"3.98.1": 3, "3.99.0": 0}, "= 1 failed, 7 passed =\\nmake: *** [test] Error 1\\n")
-    assert status != 0
-    assert results == [
-        "3.98.1: exit status 3, 1 failed, 7 passed",
-        "3.99.0: exit status 0, 1 failed, 7 passed",
-        absent,
-    ]
-    status, results = run_on_pythons({}, "")
-    assert status != 0
-    assert results == [absent]
-
-
-def test_a_python_that_does_not_run_says_why(run_on_pythons: Callable[..., tuple[int, list[str]]]) -> None:
-    hint = "pyenv: python3.97: command not found\\n\\nIt exists in these versions:\\n  3.97.1\\n"
-    status, results = run_on_pythons({"3.98.1": 0}, "7 passed\\n", hint)
-    assert status == 0
-    assert results[1].endswith(
-        "shim does not run: pyenv: python3.97: command not found It exists in these versions: 3.97.1"
-    )
-
-
-def test_the_clients_of_other_authors_are_installed_by_the_default_python(
-    run_on_pythons: Callable[..., tuple[int, list[str]]], tmp_path: Path
-) -> None:
-    run_on_pythons({"3.98.1": 0}, "7 passed\\n")
-    first, *others = (tmp_path / "made").read_text("utf-8").splitlines()
-    assert first.endswith(" .clients/.clients-installed")
-    assert all("PYTHON=" in each for each in others)
 
 
 def test_the_readme_says_which_pythons_and_systems_were_tried(project: dict[str, Any]) -> None:

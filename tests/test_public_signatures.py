@@ -1,20 +1,27 @@
 """What stands in a public signature can be imported from a public module."""
 
-import ast
 import inspect
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import pytest
 
-from socialapi.internal.unset import UNSET
+from socialapi import AudienceUser, Config, Operation, Product
+from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.products import ProductsQuery
+from socialapi.resources.ads import Accounts
 from socialapi.resources.audiences import CustomAudience, DoNotReachListResource
 from socialapi.resources.products import Products
 from socialapi.types import (
     AudienceUploadKeywords,
     LintKeywords,
+    OperationType,
+    Post,
+    PostDraft,
+    PostMedia,
+    ProductLintKeywords,
     SyncKeywords,
     UploadKeywords,
     UpsertKeywords,
@@ -27,7 +34,6 @@ from tests.support.signatures import (
     Package,
     Signatures,
     is_rule,
-    named_in,
 )
 
 ROOT: Final = Path(__file__).parents[1]
@@ -127,33 +133,13 @@ def test_the_walk_sees_strings_late_imports_attributes_aliases_and_what_is_inher
     assert signatures.found[Name("toy.front", "Element")] == "toy.front.Alias"
 
 
-def test_an_opaque_class_is_reached_and_not_entered(toy: Package) -> None:
-    signatures = Signatures(toy, not_made_by_users=frozenset(), opaque=frozenset({Name("toy.inside", "Made")}))
-    signatures.follow("toy.inside", "Made", "is public")
-    assert set(signatures.found) == {Name("toy.inside", "Made")}
-
-
-@pytest.mark.parametrize(
-    ("annotation", "names"),
-    [
-        ("Mapping[str, 'A | B']", ["Mapping", "str", "A", "B"]),
-        ("Callable[[A], Awaitable[B] | None]", ["Callable", "A", "Awaitable", "B"]),
-        ("Literal['A']", []),
-        ("Annotated[A, B(1)]", ["A"]),
-        ("Unpack[A]", ["Unpack", "A"]),
-        ("aiohttp.ClientSession", ["aiohttp"]),
-    ],
-)
-def test_the_names_of_an_annotation_are_those_of_types(annotation: str, names: list[str]) -> None:
-    assert list(named_in(ast.parse(annotation, mode="eval").body)) == names
-
-
 @pytest.mark.parametrize(
     ("method", "declared", "default"),
     [
         (CustomAudience.upload, AudienceUploadKeywords, ("operation", "Update")),
         (CustomAudience.sync, SyncKeywords, ("max_removal_share", 0.1)),
-        (CustomAudience.lint, LintKeywords, ("sample", UNSET)),
+        (CustomAudience.lint, LintKeywords, ("phone_format", "auto")),
+        (Products.lint, ProductLintKeywords, ("sample", None)),
         (DoNotReachListResource.upload, UploadKeywords, ("concurrency", "auto")),
         (Products.upsert, UpsertKeywords, ("concurrency", 8)),
         (Products.list, ProductsQuery, ("count", UNSET)),
@@ -173,3 +159,26 @@ def test_help_shows_every_option_with_its_type_default_and_a_sentence(
         said = dict(line.split(": ", 1) for line in options.splitlines() if ": " in line)
         assert set(said) == set(declared.__annotations__)
         assert all(re.fullmatch(r"[A-Z`].{10,}[.`]", text) for text in said.values())
+
+
+@pytest.mark.parametrize(
+    ("shown", "accepted"),
+    [
+        (inspect.signature(AudienceUser).parameters["email"], str | int | Iterable[str | int] | None),
+        (
+            inspect.signature(Operation).parameters["operation_type"],
+            OperationType | Literal["update", "delete"],
+        ),
+        (inspect.signature(PostMedia).parameters["media_ids"], str | int | Sequence[str | int]),
+        (inspect.signature(PostDraft).parameters["media"], PostMedia | Mapping[str, Any] | Unset),
+        (inspect.signature(Product).parameters["title"], str),
+        (inspect.signature(Config).parameters["rate_limits"], Mapping[str, Sequence[float]]),
+        (inspect.signature(Accounts.list).parameters["account_ids"], str | int | Sequence[str | int]),
+        (inspect.signature(Post).parameters["edit_history_tweet_ids"], tuple[str, ...]),
+    ],
+    ids=str,
+)
+def test_a_signature_shows_what_callers_may_pass_and_of_answers_what_they_hold(
+    shown: inspect.Parameter, accepted: object
+) -> None:
+    assert shown.annotation == accepted

@@ -453,22 +453,6 @@ async def test_answers_are_mocked_by_the_fixture(socialapi_responses: AioRespons
     assert len(socialapi_responses.requests) == 1
 
 
-async def test_answers_of_a_callback_are_mocked_as_well() -> None:
-    with testing.aioresponses() as mocked:
-        mocked.get("https://a.example", callback=lambda *_, **__: aioresponses.core.CallbackResult(status=418))
-        async with aiohttp.ClientSession() as session, session.get("https://a.example") as response:
-            assert response.status == 418
-
-
-async def test_options_are_those_of_aioresponses(socialapi_emulator: Emulator) -> None:
-    base_url = socialapi_emulator.ready["base_url"]
-    with testing.aioresponses(passthrough=[base_url]) as mocked:
-        mocked.get("https://a.example", status=404)
-        async with aiohttp.ClientSession() as session:
-            assert (await session.get("https://a.example")).status == 404
-            assert (await session.get(f"{base_url}/_emulator/seed")).status == 200
-
-
 def test_afterwards_everything_is_as_it_was() -> None:
     before = aiohttp.ClientSession._request
     with testing.aioresponses():

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,6 +56,18 @@ def test_the_programs_of_users_import_from_public_modules_alone() -> None:
         used = set(re.findall(r"^(?:from|import) (socialapi[.\w]*)", path.read_text("utf-8"), re.MULTILINE))
         assert used
         assert used <= public
+
+
+@pytest.mark.timeout(300)
+def test_the_cells_of_the_notebook_pass_both_type_checkers(tmp_path: Path) -> None:
+    cells = json.loads((ROOT / "examples" / "timeline_notebook.ipynb").read_text("utf-8"))["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    program = tmp_path / "cells.py"
+    program.write_text(f"async def cells() -> None:\n{textwrap.indent(code, '    ')}\n", "utf-8")
+    assert pyright(str(program))["generalDiagnostics"] == []
+    command = [sys.executable, "-m", "mypy", str(program)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
 
 
 def test_make_lint_and_the_hooks_run_the_same_checks() -> None:

@@ -28,8 +28,3 @@ def test_the_supported_pythons_are_those_that_the_package_is_classified_for() ->
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     found = [re.search(r":: Python :: (3\.\d+)$", each) for each in project["classifiers"]]
     assert f"| CPython | {', '.join(each[1] for each in found if each)} |" in PAGE
-
-
-def test_nothing_is_said_to_be_deprecated_while_nothing_is() -> None:
-    changelog = (ROOT / "CHANGELOG.md").read_text("utf-8")
-    assert ("### Deprecated" in changelog) != ("Nothing of this package is\ndeprecated at present" in PAGE)

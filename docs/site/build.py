@@ -38,7 +38,7 @@ OUTSIDE: Final = {
 """Files outside of `docs` that are pages, with their addresses in the site."""
 WITH_THEIR_FILES: Final = ("examples/testing_a_service/README.md",)
 """Pages about a folder that show its files as well."""
-LANGUAGES: Final = {".py": "python", ".toml": "toml"}
+LANGUAGES: Final = {".py": "python", ".toml": "toml", ".sh": "sh"}
 TIMEOUT_SECONDS: Final = 600.0
 PICTURES: Final = ("benchmarks/plots", "docs/assets")
 LINK: Final = re.compile(r"(\]\()([^)\s]+)\)")
@@ -109,14 +109,14 @@ def for_machines(pages: Mapping[str, str]) -> Mapping[str, str]:
 def _addresses() -> Mapping[str, str]:
     """The pages of the site by the files of the repository that they are made of."""
     found = {f"docs/{path.name}": path.name for path in sorted((ROOT / "docs").glob("*.md"))}
-    examples = sorted(path for path in (ROOT / "examples").iterdir() if path.suffix in (".py", ".ipynb"))
+    examples = sorted(path for path in (ROOT / "examples").iterdir() if path.suffix in (".py", ".ipynb", ".sh"))
     return {**found, **OUTSIDE, **{f"examples/{path.name}": f"examples/{path.stem}.md" for path in examples}}
 
 
 def _for_site(source: str, addresses: Mapping[str, str]) -> str:
     """A file of the repository as a page: its links lead to the other pages of the site."""
     text = (ROOT / source).read_text("utf-8")
-    if source.endswith(".py"):
+    if source.endswith((".py", ".sh")):
         return _example(source, text)
     if source.endswith(".ipynb"):
         return _notebook(text)
@@ -152,10 +152,11 @@ def _lines(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def _example(source: str, text: str) -> str:
-    """The page that shows a program; its title is the first sentence of its docstring."""
-    described = ast.get_docstring(ast.parse(text)) or source
+    """The page that shows a program; its title is the first sentence of its docstring, or of its comment."""
+    comment = "\n".join(re.findall(r"^# (.*)", text, re.MULTILINE))
+    described = comment if source.endswith(".sh") else ast.get_docstring(ast.parse(text)) or source
     title = re.split(r"[.:;](?:\s|$)", described, maxsplit=1)[0]
-    return f"# {' '.join(title.split())}\n\n`{source}`:\n\n```python\n{text}```\n"
+    return f"# {' '.join(title.split())}\n\n`{source}`:\n\n```{LANGUAGES[Path(source).suffix]}\n{text}```\n"
 
 
 def _files(folder: Path) -> str:

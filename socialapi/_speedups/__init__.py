@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 SWITCH: Final = "SOCIALAPI_NO_SPEEDUPS"
 HASHING: Final = "SOCIALAPI_HASHING"
-INTERFACE: Final = 8
+INTERFACE: Final = 9
 """The number of the interface in C. An extension with another one was built from other sources, and is not used."""
 _TESTED_BYTES: Final = (5, 55, 56, 64, 119, 120, 183, 184, 247)
 """Of the texts of the self-test: the shortest and longest of each number of blocks, hashed in pairs and alone."""
@@ -74,7 +74,7 @@ if TYPE_CHECKING or IS_ENABLED:
         ObjectReader,
         Users,
         add_null_word,
-        add_phone_plan,
+        add_phone_start,
         hash_column,
     )
 else:
@@ -84,16 +84,16 @@ else:
         ObjectReader,
         Users,
         add_null_word,
-        add_phone_plan,
+        add_phone_start,
         hash_column,
     )
 
 if IS_ENABLED and WHY_HASHLIB:
-    from socialapi._speedups.reference import add_null_word, add_phone_plan, digests_of
+    from socialapi._speedups.reference import add_null_word, add_phone_start, digests_of
 
-    def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, /) -> Digests:
+    def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "", /) -> Digests:
         """Returns the column that is hashed in C otherwise."""
-        return Digests(digests_of(cells, kind))
+        return Digests(digests_of(cells, kind, region))
 
 
 @functools.cache
@@ -115,4 +115,4 @@ def description() -> str:
     return f"with speedups ({_native.sha256_implementation()})"
 
 
-__all__ = ("Digests", "IdentifierTable", "ObjectReader", "Users", "add_null_word", "add_phone_plan", "hash_column")
+__all__ = ("Digests", "IdentifierTable", "ObjectReader", "Users", "add_null_word", "add_phone_start", "hash_column")

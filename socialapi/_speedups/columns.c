@@ -134,57 +134,82 @@ plain_email(const uint8_t *text, Py_ssize_t size, Message *message)
 /* Phone numbers ------------------------------------------------------------------------------- */
 
 #define ONE_DIGIT 5 /* so many digits at the end that are the same */
-#define STARTS 1000 /* three digits behind a plus sign */
-#define MAX_PREFIXES 10
-#define MAX_PREFIX_DIGITS 6
+#define STARTS 10000 /* of four digits */
+#define START_DIGITS 4
+#define MAX_DIGITS 31
+#define MAX_PREFIX 4
+#define REGIONS (27 * 27)
 
-/* What `phone_numbers.py` has found out about the numbers with such a start. */
+/* What `phone_starts.py` has found out about the numbers of a region. */
 typedef struct {
-    uint32_t lengths; /* a bit for each length that the national number may have */
-    uint8_t code_digits; /* of the country calling code; 0 if nothing is known */
-    uint8_t prefixes;
-    char prefix[MAX_PREFIXES][MAX_PREFIX_DIGITS + 1]; /* a national number with one may have to be changed */
+    char prefix[MAX_PREFIX]; /* it takes the place of the trunk prefix */
+    uint8_t prefix_size;
+    char trunk; /* 0 if there is none, or none of one digit */
+    uint32_t lengths[2][STARTS]; /* without and with the trunk prefix: a bit for each length that is known */
 } PhonePlan;
 
-static PhonePlan phone_plans[STARTS];
+static PhonePlan *phone_plans[REGIONS]; /* the first one is of numbers with a plus sign; NULL for none */
+static const PhonePlan *home_plan; /* of the column that is hashed */
 
-static int
-has_prefix(const PhonePlan *plan, const uint8_t *national, Py_ssize_t size)
+/* Returns the lengths for the first digits of a number, of which there are at least five. */
+static const uint32_t *
+lengths_of(const PhonePlan *plan, const uint8_t *digits)
 {
-    for (int each = 0; each < plan->prefixes; each++) {
-        size_t digits = strlen(plan->prefix[each]);
-        if ((size_t)size >= digits && memcmp(national, plan->prefix[each], digits) == 0) {
-            return 1;
-        }
+    int skipped = *digits == plan->trunk, start = 0;
+    for (int at = skipped; at < skipped + START_DIGITS; at++) {
+        start = start * 10 + digits[at] - '0';
     }
-    return 0;
+    return &plan->lengths[skipped][start];
 }
 
-/* E.164 of a country that is known, with a length that is possible there. */
 static int
-plain_phone_number(const uint8_t *text, Py_ssize_t size, Message *message)
+is_digit(uint8_t letter)
 {
-    if (size < 4 || size > 32 || text[0] != '+') {
-        return 0;
-    }
-    for (Py_ssize_t at = 1; at < size; at++) {
-        if (text[at] < '0' || text[at] > '9') {
+    return letter >= '0' && letter <= '9';
+}
+
+/* Copies the digits among the usual separators. Returns how many there are, or 0 if the text may be something else:
+ * two numbers with a slash between them, or one of a spreadsheet, with .0 at its end. */
+static Py_ssize_t
+phone_digits(const uint8_t *text, Py_ssize_t size, uint8_t *digits)
+{
+    Py_ssize_t count = 0, before_slash = 0;
+    int may_be_float = 0;
+    for (Py_ssize_t at = *text == '+' || *text == '('; at < size; at++) {
+        if (is_digit(text[at])) {
+            digits[count++] = text[at];
+            may_be_float &= text[at] == '0';
+        } else if (count == 0) {
+            return 0;
+        } else if (text[at] == '/' && count < 7 && before_slash == 0) {
+            before_slash = count;
+        } else if (text[at] == '.') {
+            may_be_float = 1;
+        } else if (memchr(" -()", text[at], 4) == NULL) {
             return 0;
         }
     }
-    if (size > ONE_DIGIT && memcmp(text + size - ONE_DIGIT, text + size - ONE_DIGIT + 1, ONE_DIGIT - 1) == 0) {
+    int is_cut = may_be_float || !is_digit(text[size - 1]) || (before_slash > 0 && count - before_slash < ONE_DIGIT);
+    return is_cut ? 0 : count;
+}
+
+/* A number whose first digits and length say how it is read. */
+static int
+plain_phone_number(const uint8_t *text, Py_ssize_t size, Message *message)
+{
+    const PhonePlan *plan = *text == '+' ? phone_plans[0] : home_plan;
+    uint8_t digits[MAX_DIGITS];
+    Py_ssize_t count = plan == NULL || size > MAX_DIGITS ? 0 : phone_digits(text, size, digits);
+    if (count <= START_DIGITS || !(*lengths_of(plan, digits) >> count & 1)) {
+        return 0;
+    }
+    if (memcmp(digits + count - ONE_DIGIT, digits + count - ONE_DIGIT + 1, ONE_DIGIT - 1) == 0) {
         return 0; /* it may be one that stands for none */
     }
-    const PhonePlan *plan = &phone_plans[(text[1] - '0') * 100 + (text[2] - '0') * 10 + text[3] - '0'];
-    Py_ssize_t national = size - 1 - plan->code_digits;
-    if (plan->code_digits == 0 || !(plan->lengths >> national & 1)) {
-        return 0;
-    }
-    if (has_prefix(plan, text + 1 + plan->code_digits, national)) {
-        return 0;
-    }
-    memcpy(message->bytes, text, (size_t)size);
-    message->size = (size_t)size;
+    int skipped = *digits == plan->trunk;
+    memcpy(message->bytes, plan->prefix, plan->prefix_size);
+    memcpy(message->bytes + plan->prefix_size, digits + skipped, (size_t)(count - skipped));
+    message->size = (size_t)(plan->prefix_size + count - skipped);
     return 1;
 }
 
@@ -381,8 +406,19 @@ hash_objects(Hasher *hasher, PyObject *const *cells)
     }
 }
 
+/* Returns the place of a region's plan; 0 for none, and -1 if it has not two capital letters. */
+static int
+place_of_region(const char *region)
+{
+    if (*region == '\0') {
+        return 0;
+    }
+    int is_region = region[0] >= 'A' && region[0] <= 'Z' && region[1] >= 'A' && region[1] <= 'Z' && region[2] == '\0';
+    return is_region ? (region[0] - 'A' + 1) * 27 + region[1] - 'A' + 1 : -1;
+}
+
 PyDoc_STRVAR(hash_column_doc,
-"hash_column(cells, kind)\n\n"
+"hash_column(cells, kind, region='')\n\n"
 "Returns the digests of the cells in a list or tuple, without blanks and tabs around them. Empty are an empty\n"
 "text and None; undecided is whatever Python has to look at, and so everything that is no text.");
 
@@ -390,9 +426,12 @@ static PyObject *
 hash_column(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *cells, *kind;
-    if (!PyArg_ParseTuple(arguments, "OU:hash_column", &cells, &kind)) {
+    const char *region = "";
+    if (!PyArg_ParseTuple(arguments, "OU|s:hash_column", &cells, &kind, &region)) {
         return NULL;
     }
+    int place = place_of_region(region);
+    home_plan = place > 0 ? phone_plans[place] : NULL;
     Rule rule = rule_for(kind);
     if (rule == NULL) {
         return NULL;
@@ -413,53 +452,44 @@ hash_column(PyObject *Py_UNUSED(module), PyObject *arguments)
 
 /* Other functions ------------------------------------------------------------------------------ */
 
-static int
-set_prefixes(PhonePlan *plan, PyObject *prefixes)
-{
-    Py_ssize_t count = PyTuple_GET_SIZE(prefixes);
-    if (count > MAX_PREFIXES) {
-        PyErr_SetString(PyExc_ValueError, "the plan has more prefixes than there is room for");
-        return -1;
-    }
-    for (Py_ssize_t at = 0; at < count; at++) {
-        Py_ssize_t size;
-        const char *digits = PyUnicode_AsUTF8AndSize(PyTuple_GET_ITEM(prefixes, at), &size);
-        if (digits == NULL) {
-            return -1;
-        }
-        if (size > MAX_PREFIX_DIGITS) {
-            PyErr_SetString(PyExc_ValueError, "a prefix has more digits than there is room for");
-            return -1;
-        }
-        memcpy(plan->prefix[at], digits, (size_t)size + 1);
-    }
-    plan->prefixes = (uint8_t)count;
-    return 0;
-}
-
-PyDoc_STRVAR(add_phone_plan_doc,
-"add_phone_plan(start, code_digits, lengths, prefixes)\n\n"
-"Says of numbers with these three digits behind the plus sign how many are the calling code, which lengths\n"
-"the rest may have (a bit for each), and with which prefixes Python has to look at it.");
+PyDoc_STRVAR(add_phone_start_doc,
+"add_phone_start(region, prefix, trunk, start, length)\n\n"
+"Says that phone numbers of a length with a start of four digits are read in a region by a prefix. A trunk\n"
+"prefix of one digit is left out of the numbers that begin with it; their start has one digit more.");
 
 static PyObject *
-add_phone_plan(PyObject *Py_UNUSED(module), PyObject *arguments)
+add_phone_start(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    int start, code_digits;
-    unsigned int lengths;
-    PyObject *prefixes;
-    if (!PyArg_ParseTuple(arguments, "iiIO!:add_phone_plan", &start, &code_digits, &lengths, &PyTuple_Type, &prefixes)) {
+    const char *region, *prefix, *trunk, *start;
+    Py_ssize_t prefix_size, trunk_size, start_size;
+    int length, place;
+    if (!PyArg_ParseTuple(arguments, "ss#s#s#i:add_phone_start", &region, &prefix, &prefix_size, &trunk, &trunk_size,
+                          &start, &start_size, &length)) {
         return NULL;
     }
-    if (start < 0 || start >= STARTS || code_digits < 1 || code_digits > 3) {
-        PyErr_SetString(PyExc_ValueError, "a start has three digits, and a calling code one to three");
+    if ((place = place_of_region(region)) >= 0 && phone_plans[place] != NULL && phone_plans[place]->trunk != *trunk) {
+        place = -1; /* or the start would be of another size than the plan's */
+    }
+    int skipped = trunk_size == 1 && *start == *trunk, is_fitting = start_size == skipped + START_DIGITS;
+    for (Py_ssize_t at = 0; at < start_size; at++) {
+        is_fitting &= is_digit((uint8_t)start[at]);
+    }
+    if (!is_fitting || length <= START_DIGITS || length > MAX_DIGITS || trunk_size > 1 || prefix_size < 1 ||
+        prefix_size > MAX_PREFIX || place < 0) {
+        PyErr_SetString(PyExc_ValueError, "a region has two capital letters and one trunk prefix, and a start four digits");
         return NULL;
     }
-    PhonePlan plan = {.lengths = lengths, .code_digits = (uint8_t)code_digits};
-    if (set_prefixes(&plan, prefixes) < 0) {
-        return NULL;
+    PhonePlan *plan = phone_plans[place];
+    if (plan == NULL) {
+        plan = phone_plans[place] = PyMem_Calloc(1, sizeof *plan);
+        if (plan == NULL) {
+            return PyErr_NoMemory();
+        }
+        memcpy(plan->prefix, prefix, (size_t)prefix_size);
+        plan->prefix_size = (uint8_t)prefix_size;
+        plan->trunk = *trunk;
     }
-    phone_plans[start] = plan;
+    *(uint32_t *)lengths_of(plan, (const uint8_t *)start) |= (uint32_t)1 << length;
     Py_RETURN_NONE;
 }
 
@@ -556,7 +586,7 @@ sha256_pair(PyObject *Py_UNUSED(module), PyObject *arguments)
 
 static PyMethodDef functions[] = {
     {"hash_column", hash_column, METH_VARARGS, hash_column_doc},
-    {"add_phone_plan", add_phone_plan, METH_VARARGS, add_phone_plan_doc},
+    {"add_phone_start", add_phone_start, METH_VARARGS, add_phone_start_doc},
     {"add_null_word", add_null_word, METH_O, add_null_word_doc},
     {"sha256_implementation", sha256_implementation, METH_NOARGS, "Returns the name of the SHA-256 in use."},
     {"sha256_pair", sha256_pair, METH_VARARGS, sha256_pair_doc},

@@ -5,7 +5,7 @@
  */
 #include "native.h"
 
-#define INTERFACE 8 /* that of __init__.py */
+#define INTERFACE 9 /* that of __init__.py */
 
 static int
 fill_module(PyObject *module)

@@ -4,6 +4,7 @@ Names, signatures and results are those of the extension; tests/speedups holds b
 be read: where a loop is slow, the extension is the fast one.
 """
 
+import functools
 import hashlib
 import itertools
 import re
@@ -16,6 +17,8 @@ MAX_BYTES: Final = 247
 """The longest text that a column hashes itself. It leaves longer ones to its caller."""
 DIGEST_BYTES: Final = 32
 DIGEST_DIGITS: Final = 64
+START_DIGITS: Final = 4
+MAX_DIGITS: Final = 31
 MAX_NULL_WORD: Final = 15
 MAX_NULL_WORDS: Final = 32
 MAX_NULL_DIGESTS: Final = 3_072
@@ -28,25 +31,38 @@ _is_lower_digest: Final = re.compile("[0-9a-f]{64}").fullmatch
 _is_email: Final = re.compile(
     r"(?!')[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]++@(?:[A-Za-z0-9_-]++\.)++[A-Za-z0-9_-]++"
 ).fullmatch
-_is_e164: Final = re.compile(r"\+[0-9]{3,31}").fullmatch
+_is_number: Final = re.compile(r"[+(]?[0-9](?:[0-9 ()/.-]*[0-9])?").fullmatch
+_separators: Final = re.compile("[^0-9]").sub
+# A slash is within a number if fewer than seven digits are before it and more than four after it.
+_is_several: Final = re.compile(r"(?:[^/]*[0-9]){7}[^/]*/|.*/.*/|.*/(?:[^0-9]*[0-9]){0,4}[^0-9]*$").match
+_may_be_float: Final = re.compile(r".*\.[^1-9]*$").match
 _is_device_id: Final = re.compile(
     r"(?i:(?!(.)(?:\1|-)*$))[0-9A-Fa-f]{8}(?:(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|[0-9A-Fa-f]{8}|[0-9A-Fa-f]{24})"
 ).fullmatch
-_has_one_digit: Final = re.compile(r"\+[0-9]*([0-9])\1{4}").fullmatch
+_ends_in_one_digit: Final = re.compile(r".*([0-9])\1{4}").fullmatch
 _handle: Final = re.compile("@?([A-Za-z0-9_]{1,15})").fullmatch
 _is_decimal: Final = re.compile("(?!0*$)[0-9]+").fullmatch
 
-_phone_plans: Final = dict[int, tuple[int, int, tuple[str, ...]]]()
+_phone_plans: Final = dict[str, tuple[str, str, set[tuple[str, int]]]]()
 
 
-def add_phone_plan(start: int, code_digits: int, lengths: int, prefixes: tuple[str, ...], /) -> None:
-    """Describes the phone numbers with these three digits after the plus sign.
+def add_phone_start(region: str, prefix: str, trunk: str, start: str, length: int, /) -> None:
+    """Says that phone numbers of a length, from 5 to 31, with a start of four digits are read in a region, two capital
+    letters, by a prefix: `+` and at most three digits. No region means numbers with a plus sign, which are as they
+    are.
 
-    `code_digits` is the length of the calling code, `lengths` has a bit for each length that the rest
-    may have, from 1 to 30. A rest that begins with one of `prefixes`, at most ten of at most six
-    digits, may have to be changed: its number is left to the caller.
+    A `trunk` of one digit is left out of the numbers that begin with it; their start has one digit more.
     """
-    _phone_plans[start] = (code_digits, lengths, prefixes)
+    if len(region) not in (0, 2) or not all("A" <= letter <= "Z" for letter in region):
+        raise ValueError("a region has two capital letters")
+    skipped = 1 if len(trunk) == 1 and start.startswith(trunk) else 0
+    is_fitting = len(start) == skipped + START_DIGITS and START_DIGITS < length <= MAX_DIGITS
+    if not is_fitting or not start.isascii() or not start.isdigit() or not 1 <= len(prefix) <= 4 or len(trunk) > 1:
+        raise ValueError("a start has four digits, and a number five or more")
+    _, known_trunk, starts = _phone_plans.setdefault(region, (prefix, trunk, set()))
+    if known_trunk != trunk:
+        raise ValueError("a region has one trunk prefix")
+    starts.add((start, length))
 
 
 _null_words: Final = set[str]()
@@ -79,12 +95,14 @@ def _plain_email(text: str) -> str | None:
     return address if is_plain and address.partition("@")[0] not in _null_words else None
 
 
-def _plain_phone_number(text: str) -> str | None:
-    if not _is_e164(text) or _has_one_digit(text) or (plan := _phone_plans.get(int(text[1:4]))) is None:
+def _plain_phone_number(text: str, region: str) -> str | None:
+    plan = _phone_plans.get("" if text[0] == "+" else region)
+    if plan is None or len(text) > MAX_DIGITS or not _is_number(text) or _is_several(text) or _may_be_float(text):
         return None
-    code_digits, lengths, prefixes = plan
-    national = text[1 + code_digits :]
-    return text if lengths >> len(national) & 1 and not national.startswith(prefixes) else None
+    digits, (prefix, trunk, starts) = _separators("", text), plan
+    skipped = 1 if trunk and digits.startswith(trunk) else 0
+    is_known = (digits[: skipped + START_DIGITS], len(digits)) in starts
+    return prefix + digits[skipped:] if is_known and not _ends_in_one_digit(digits) else None
 
 
 def _plain_device_id(text: str) -> str | None:
@@ -103,7 +121,7 @@ def _plain_service_id(text: str) -> str | None:
 
 _PLAIN: Final[Mapping[str, Callable[[str], str | None]]] = {
     "email": _plain_email,
-    "phone_number": _plain_phone_number,
+    "phone_number": functools.partial(_plain_phone_number, region=""),
     "device_id": _plain_device_id,
     "handle": _plain_handle,
     "service_id": _plain_service_id,
@@ -114,11 +132,13 @@ nothing is hashed.
 """
 
 
-def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, /) -> list[str | None]:
+def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "", /) -> list[str | None]:
     """Returns the cells of `hash_column` as a list."""
     if kind not in _PLAIN:
         raise ValueError("there is no such kind of identifiers that is hashed")
     plain, digests = _PLAIN[kind], list[str | None]()
+    if kind == "phone_number":
+        plain = functools.partial(_plain_phone_number, region=region)
     for cell in cells:
         digest: str | None = None
         if cell is None:
@@ -135,14 +155,14 @@ def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, /) -> list[str | N
     return digests
 
 
-def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, /) -> "Digests":
+def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "", /) -> "Digests":
     """Returns the SHA-256 of each cell of a list or tuple, normalised.
 
     Blanks and tabs around a text are no part of it. A text of 64 hexadecimal digits is a digest
-    already. An empty text and None have no digest. None stands for each cell that the caller has to
+    already. An empty text and None have no digest. Phone numbers without a plus sign are read in `region`. None stands for each cell that the caller has to
     look at: all that are not plain ASCII of their kind.
     """
-    return _column(digests_of(cells, kind))
+    return _column(digests_of(cells, kind, region))
 
 
 def _column(cells: Iterable[str | None]) -> "Digests":

@@ -1,4 +1,4 @@
-/* SHA-256 of short messages (FIPS 180-4): portable, and by the instructions of x86-64.
+/* SHA-256 of short messages (FIPS 180-4): portable, and by the instructions of x86-64 or ARMv8.
  *
  * The instructions wait for one another most of the time: two messages at once take little longer
  * than one.
@@ -11,8 +11,15 @@
 #define HAS_X86 1
 #include <cpuid.h>
 #include <immintrin.h>
-#else
-#define HAS_X86 0
+/* Clang's header has the intrinsics only if the whole file is compiled for them, as on Apple's processors. */
+#elif defined(__aarch64__) && !defined(__AARCH64EB__) && defined(__GNUC__) && \
+    (defined(__ARM_FEATURE_SHA2) || defined(__ARM_FEATURE_CRYPTO) || !defined(__clang__))
+#define HAS_ARM 1
+#include <arm_neon.h>
+#ifdef __linux__
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
 #endif
 
 static const uint32_t INITIAL_STATE[8] = {
@@ -107,8 +114,9 @@ compress_two_portable(State states[2], const uint8_t *const blocks[2])
 
 /* By the SHA extensions of x86-64 ------------------------------------------------------------- */
 
-#if HAS_X86
+#ifdef HAS_X86
 
+#define SHA_NAME "SHA-256 by the instructions of x86-64"
 #define FOR_SHA __attribute__((target("sha,sse4.1,ssse3")))
 
 /* A message on its way through the rounds. The instructions want the state in this order, the
@@ -157,33 +165,6 @@ store_lane(const Lane *lane, State *state)
     _mm_storeu_si128(high, _mm_add_epi32(_mm_loadu_si128(high), _mm_alignr_epi8(dchg, feba, 8)));
 }
 
-FOR_SHA static void
-compress_one_x86(State *state, const uint8_t *block)
-{
-    Lane lane;
-    load_lane(&lane, state, block);
-#pragma GCC unroll 16
-    for (int step = 0; step < 16; step++) {
-        four_rounds(&lane, step);
-    }
-    store_lane(&lane, state);
-}
-
-FOR_SHA static void
-compress_two_x86(State states[2], const uint8_t *const blocks[2])
-{
-    Lane first, second;
-    load_lane(&first, &states[0], blocks[0]);
-    load_lane(&second, &states[1], blocks[1]);
-#pragma GCC unroll 16
-    for (int step = 0; step < 16; step++) {
-        four_rounds(&first, step);
-        four_rounds(&second, step);
-    }
-    store_lane(&first, &states[0]);
-    store_lane(&second, &states[1]);
-}
-
 /* `__builtin_cpu_supports` knows "sha" only since GCC 11, so that the processor is asked itself. */
 static int
 has_sha_instructions(void)
@@ -197,6 +178,98 @@ has_sha_instructions(void)
 
 #endif
 
+/* By the SHA instructions of ARMv8 ------------------------------------------------------------ */
+
+#ifdef HAS_ARM
+
+#define SHA_NAME "SHA-256 by the instructions of ARMv8"
+#ifdef __clang__
+#define FOR_SHA
+#else
+#define FOR_SHA __attribute__((target("+crypto")))
+#endif
+
+/* A message on its way through the rounds; `words` are the sixteen that the next rounds take in. */
+typedef struct {
+    uint32x4_t abcd, efgh, words[4];
+} Lane;
+
+FOR_SHA static inline void
+load_lane(Lane *lane, const State *state, const uint8_t *block)
+{
+    lane->abcd = vld1q_u32(&state->words[0]);
+    lane->efgh = vld1q_u32(&state->words[4]);
+    for (int at = 0; at < 4; at++) {
+        lane->words[at] = vreinterpretq_u32_u8(vrev32q_u8(vld1q_u8(block + 16 * at)));
+    }
+}
+
+/* Rounds 4 * step to 4 * step + 3, and the words of four later rounds. */
+FOR_SHA static inline void
+four_rounds(Lane *lane, int step)
+{
+    uint32x4_t *now = &lane->words[step & 3], abcd = lane->abcd;
+    uint32x4_t sum = vaddq_u32(*now, vld1q_u32(&ROUND_CONSTANTS[4 * step]));
+    lane->abcd = vsha256hq_u32(abcd, lane->efgh, sum);
+    lane->efgh = vsha256h2q_u32(lane->efgh, abcd, sum);
+    if (step < 12) {
+        uint32x4_t next = vsha256su0q_u32(*now, lane->words[(step + 1) & 3]);
+        *now = vsha256su1q_u32(next, lane->words[(step + 2) & 3], lane->words[(step + 3) & 3]);
+    }
+}
+
+FOR_SHA static inline void
+store_lane(const Lane *lane, State *state)
+{
+    vst1q_u32(&state->words[0], vaddq_u32(vld1q_u32(&state->words[0]), lane->abcd));
+    vst1q_u32(&state->words[4], vaddq_u32(vld1q_u32(&state->words[4]), lane->efgh));
+}
+
+static int
+has_sha_instructions(void)
+{
+#if defined(__linux__)
+    return (getauxval(AT_HWCAP) & HWCAP_SHA2) != 0;
+#elif defined(__APPLE__)
+    return 1; /* each of its processors of 64 bits has them */
+#else
+    return 0;
+#endif
+}
+
+#endif
+
+#ifdef SHA_NAME
+
+FOR_SHA static void
+compress_one_by_instructions(State *state, const uint8_t *block)
+{
+    Lane lane;
+    load_lane(&lane, state, block);
+#pragma GCC unroll 16
+    for (int step = 0; step < 16; step++) {
+        four_rounds(&lane, step);
+    }
+    store_lane(&lane, state);
+}
+
+FOR_SHA static void
+compress_two_by_instructions(State states[2], const uint8_t *const blocks[2])
+{
+    Lane first, second;
+    load_lane(&first, &states[0], blocks[0]);
+    load_lane(&second, &states[1], blocks[1]);
+#pragma GCC unroll 16
+    for (int step = 0; step < 16; step++) {
+        four_rounds(&first, step);
+        four_rounds(&second, step);
+    }
+    store_lane(&first, &states[0]);
+    store_lane(&second, &states[1]);
+}
+
+#endif
+
 /* Whole messages ------------------------------------------------------------------------------ */
 
 struct Sha256 {
@@ -206,16 +279,16 @@ struct Sha256 {
 };
 
 static const Sha256 portable = {"portable SHA-256", compress_one_portable, compress_two_portable};
-#if HAS_X86
-static const Sha256 x86 = {"SHA-256 by the instructions of x86-64", compress_one_x86, compress_two_x86};
+#ifdef SHA_NAME
+static const Sha256 by_instructions = {SHA_NAME, compress_one_by_instructions, compress_two_by_instructions};
 #endif
 
 const Sha256 *
 sha256_fastest(void)
 {
-#if HAS_X86
+#ifdef SHA_NAME
     if (has_sha_instructions()) {
-        return &x86;
+        return &by_instructions;
     }
 #endif
     return &portable;

@@ -1,5 +1,6 @@
 """The counters of a running job, and the report made from them."""
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Final, Literal, TypeVar
 
@@ -16,6 +17,7 @@ from socialapi.reports import (
     NULL_WORD,
     UNKNOWN_COUNTRY,
     Forecast,
+    IssueGroup,
     RowIssue,
     UploadReport,
 )
@@ -29,6 +31,36 @@ OnSettle = Callable[[Sequence[int], str, Sequence[RowIssue]], None]
 MAX_GROUPS: Final = 100
 _GROUPED: Final = (MAY_BE_FOREIGN, UNKNOWN_COUNTRY, MOJIBAKE, NULL_WORD, NULL_DIGEST, EMPTY_KEY)
 """The reasons for which a report has one warning per column, with the number of rows."""
+
+
+OTHER_REASONS: Final = "other reasons"
+ROWS_OF_A_GROUP: Final = 5
+
+
+class IssueGroups:
+    """Counts issues by field and reason, and keeps the first of each."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], tuple[list[int], list[RowIssue]]] = {}
+
+    def add(self, issues: Sequence[RowIssue]) -> None:
+        """Counts issues."""
+        for issue in issues:
+            group = self._found.get((issue.field, issue.reason))
+            if group is None:
+                key = (issue.field, issue.reason) if len(self._found) < MAX_GROUPS else ("", OTHER_REASONS)
+                group = self._found.setdefault(key, ([0], []))
+            group[0][0] += 1
+            if len(group[1]) < ROWS_OF_A_GROUP:
+                group[1].append(issue)
+
+    def groups(self, placed: Callable[[Sequence[RowIssue]], Sequence[RowIssue]] = tuple) -> Sequence[IssueGroup]:
+        """Returns the groups, the most frequent first; `placed` adds the files of their rows."""
+        found = [
+            IssueGroup(field, reason, count, tuple(placed(first)))
+            for (field, reason), ((count,), first) in self._found.items()
+        ]
+        return sorted(found, key=lambda group: -group.count)
 
 
 @attrs.define(eq=False, repr=False)
@@ -63,8 +95,11 @@ class RowCounters:
     """Returns the columns of the input that are ignored, as far as known."""
     notes: Callable[[], Sequence[RowIssue]] = tuple
     """Returns the warnings about the input as a whole and about whole columns."""
-    grouped: dict[tuple[str, str], tuple[int, int]] = attrs.field(factory=dict)
-    """For each field and reason reported in one warning: the first row, and how many rows it concerns."""
+    grouped: IssueGroups = attrs.field(factory=IssueGroups)
+    """The warnings of which the report has one for each field and reason."""
+    rejected_groups: IssueGroups = attrs.field(factory=IssueGroups)
+    warned_groups: IssueGroups = attrs.field(factory=IssueGroups)
+    """Those of the warnings that are not in `grouped`."""
     on_settle: OnSettle | None = None
     """Called for rows that get an outcome, before they are counted."""
     ledger: Ledger | None = None
@@ -111,10 +146,12 @@ class RowCounters:
         """Counts pending rows as rejected, one issue per row. `values` are the cells of each row
         for the additional columns of the rejects file.
         """
-        for issue in issues if self.on_settle is not None else ():
-            self._settle([issue.row], "rejected", [issue])
+        if self.on_settle is not None:
+            in_order = sorted(issues, key=operator.attrgetter("row"))
+            self._settle([issue.row for issue in in_order], "rejected", in_order)
         self.pending -= len(issues)
         self.rejected += len(issues)
+        self.rejected_groups.add(issues)
         issues = self._placed(issues)
         self.rejects.extend(issues[: MAX_ISSUES_KEPT - len(self.rejects)])
         if self.rejects_file is not None:
@@ -123,15 +160,12 @@ class RowCounters:
 
     def warn(self, issues: Sequence[RowIssue]) -> None:
         """Counts warnings about values in rows that are sent."""
-        single = list[RowIssue]()
+        single, grouped = list[RowIssue](), list[RowIssue]()
         for issue in issues:
-            group = (issue.field, issue.reason)
-            if issue.reason not in _GROUPED or issue.product_id is not None:
-                single.append(issue)
-            elif group in self.grouped or len(self.grouped) < MAX_GROUPS:
-                first, count = self.grouped.get(group, (issue.row, 0))
-                self.grouped[group] = (first, count + 1)
+            (single if issue.reason not in _GROUPED or issue.product_id is not None else grouped).append(issue)
         self.warnings += len(single)
+        self.grouped.add(grouped)
+        self.warned_groups.add(single)
         room = MAX_ISSUES_KEPT - len(self.warning_details)
         self.warning_details.extend(self._placed(single[:room]))
 
@@ -160,11 +194,15 @@ class RowCounters:
 
     def sending(self, elapsed_seconds: float, *, dry_run: bool) -> Mapping[str, object]:
         """Returns the fields of a report that are computed from the counts."""
-        grouped = [
-            RowIssue(row, field, f"{reason} ({count:,} rows, of which this is the first)" if count > 1 else reason)
-            for (field, reason), (row, count) in self.grouped.items()
+        notes, grouped = self.notes(), self.grouped.groups(self._placed)
+        of_groups = [
+            attrs.evolve(each.first[0], reason=f"{each.reason} ({each.count:,} rows, of which this is the first)")
+            if each.count > 1
+            else each.first[0]
+            for each in grouped
         ]
-        groups = [*self.notes(), *self._placed(grouped)]
+        groups = [*notes, *of_groups]
+        of_notes = (IssueGroup(each.field, each.reason, 1, (each,)) for each in notes)
         rate, used = self.rate, 0.0
         if rate is not None:
             used = self.attempts / (rate.requests * max(1.0, elapsed_seconds / rate.window_seconds))
@@ -177,6 +215,8 @@ class RowCounters:
             "forecast": self._forecast() if dry_run else None,
             "columns": self.read_columns(),
             "ignored_columns": tuple(self.ignored_columns()),
+            "reject_groups": tuple(self.rejected_groups.groups(self._placed)),
+            "warning_groups": (*of_notes, *grouped, *self.warned_groups.groups(self._placed)),
             "warnings": self.warnings + len(groups),
             "warning_details": tuple((*groups, *self.warning_details)[:MAX_ISSUES_KEPT]),
         }

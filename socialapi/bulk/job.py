@@ -21,6 +21,7 @@ from socialapi.bulk.journals.journal import JobIdentity, Journal, Opened, Settin
 from socialapi.bulk.ledger import Ledger
 from socialapi.bulk.outcomes import ENDINGS, OutcomesFile, ending_of
 from socialapi.bulk.output_file import part_of, same_file
+from socialapi.bulk.progress import OnProgress, Pace
 from socialapi.bulk.rejects import RejectsFile
 from socialapi.bulk.settled import OnSettled, SettledCalls
 from socialapi.bulk.timed_reading import TimedReading
@@ -28,16 +29,16 @@ from socialapi.config import Config
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
 from socialapi.internal.fairness import yield_if_due, yield_to_others
 from socialapi.internal.file_lock import SUFFIX
+from socialapi.internal.logs import LOGGER
 from socialapi.internal.records import FrozenRecord
 from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.validation import Faults, invalid
-from socialapi.reports import Progress, UploadReport
+from socialapi.reports import UploadReport
 from socialapi.routes.route import Target
 from socialapi.session.options import CallOptions
+from socialapi.session.rate_limiter import seconds_until
 from socialapi.session.session import Session
 from socialapi.wire.retry import Attempt, RetryPolicy
-
-OnProgress = Callable[[Progress], None]
 
 MIN_ATTEMPTS: Final = 12
 FLUSH_AFTER_SECONDS: Final = 5
@@ -204,6 +205,21 @@ def bulk_options(config: Config, call: CallOptions) -> CallOptions:
     return attrs.evolve(call, policy=policy, bulk=True)
 
 
+class LimitExceeded(InvalidInput):
+    """More rows would be rejected, removed or deleted than the options of the job allow."""
+
+
+def log_groups(noun: str, report: UploadReport) -> None:
+    """Logs how many rows were rejected and warned of for each reason, with the first rows.
+
+    The reason is in the report alone: it may quote the service, which may quote a value.
+    """
+    for groups, what in ((report.reject_groups, "rejected"), (report.warning_groups, "warned of")):
+        for group in groups:
+            rows = ", ".join(str(each.row) for each in group.first if each.row)
+            LOGGER.info("%s: %s %s for the same reason (rows %s)", noun, f"{group.count:,}", what, rows or "none")
+
+
 B = TypeVar("B", bound=Sendable)
 P = TypeVar("P", bound=UploadReport)
 C = TypeVar("C", bound=Sized)
@@ -333,6 +349,7 @@ class JobRun(Generic[C, B, P]):
         self._session = session
         self._started = session.clock.monotonic()
         self._on_progress = options.on_progress
+        self._pace = Pace(session.clock, self._seconds_until)
         self._note: str | None = None
         self.is_reading = True
         fixed = None if options.concurrency == "auto" else options.concurrency
@@ -373,16 +390,17 @@ class JobRun(Generic[C, B, P]):
             self._concurrency.succeeded(attempt.seconds)
         elif attempt.failure.executed != "yes":
             self._concurrency.failed(self._session.clock.monotonic())
-            self._note = f"repeating after: {attempt.failure.summary}"
+            self._note = f"retrying after: {attempt.failure.summary}"
             self.show()
 
     def show(self) -> None:
         """Passes the progress to `on_progress`, if it was given."""
         if self._on_progress is None:
             return
-        progress = Progress(
-            report=self._report(),
+        progress = self._pace.progress(
+            self._report(),
             fraction_read=self._reader.fraction_read,
+            total=self._reader.total_rows,
             in_flight=self.dispatcher.in_flight,
             note=self._note,
         )
@@ -403,7 +421,7 @@ class JobRun(Generic[C, B, P]):
         if not rejected or not (at_end or read >= JUDGED_FROM_ROWS) or rejected / read <= most:
             return
         self.dispatcher.stop(
-            InvalidInput(
+            LimitExceeded(
                 f"{rejected:,} of {read:,} rows were rejected, which is {rejected / read:.1%}, and {most:.1%} may be "
                 "(max_reject_share, --max-reject-share)"
             )
@@ -437,6 +455,8 @@ class JobRun(Generic[C, B, P]):
                 show()
         report = self._report()
         problem = self.dispatcher.failure or self.broken_input
+        if self._description.part_of is None and not self._description.keeps_files_open:
+            log_groups(self._description.noun, report)
         if not report.adds_up or (problem is None and report.pending and not self._options.dry_run):
             raise RuntimeError(f"the rows of the job do not add up, which is a bug of this package: {report}")
         if problem is None:
@@ -571,6 +591,11 @@ class JobRun(Generic[C, B, P]):
         target = self._description.target
         key = target.limit_key(target.route.rate_limit)
         return self._concurrency.limit(self._session.pacer.requests_per_second(key, target.route.rate_limit))
+
+    def _seconds_until(self, requests: int) -> float:
+        target = self._description.target
+        key = target.limit_key(target.route.rate_limit)
+        return seconds_until(self._session.pacer, key, target.route.rate_limit, requests)
 
     async def _close(self, state: State) -> None:
         """Closes the rejects file, the ledger, the stage and the journal, and records in the

@@ -17,7 +17,7 @@ import orjson
 from socialapi.bulk.inputs.columns import shown_name
 from socialapi.bulk.inputs.numbers import NoDigits, digits_of, is_missing
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, Block
-from socialapi.bulk.outcomes import OutcomesFile
+from socialapi.bulk.outcomes import OutcomesFile, mask_of
 from socialapi.errors import InvalidInput
 from socialapi.reports import EMPTY_KEY, RowIssue
 
@@ -69,7 +69,7 @@ class Ledger:
         Raises InvalidInput for a key that cannot be written, and if the disk is full.
         """
         warnings, keys = list[RowIssue](), None if self._key is None else self._keys_of(block)
-        if keys is not None and "" in keys:
+        if keys is not None and not all(keys):
             name = shown_name(str(self._key))
             warnings = [RowIssue(block.first_number + at, name, EMPTY_KEY) for at, key in enumerate(keys) if not key]
         if self._file is not None:
@@ -98,29 +98,20 @@ class Ledger:
             at, index = divmod(numbers[start] - 1, ROWS_PER_BLOCK)
             after = (at + 1) * ROWS_PER_BLOCK + 1
             stop = len(numbers) if numbers[-1] < after else bisect_left(numbers, after)
-            some, page = numbers[start:stop], self._pages[at]
-            keys = None if self._key is None else self._kept.get(page.offset) if page.offset else page.keys
-            if some[-1] - some[0] == len(some) - 1:
-                rows = slice(index, index + len(some))
-                is_new, keys = not any(page.settled[rows]), keys and keys[rows]
-                page.settled[rows] = b"\1" * len(some)
-            else:
-                indexes = [number - at * ROWS_PER_BLOCK - 1 for number in some]
-                is_new, keys = (
-                    not any(map(page.settled.__getitem__, indexes)),
-                    keys and [keys[each] for each in indexes],
-                )
-                for each in indexes:
-                    page.settled[each] = 1
-            page.left -= len(some)
-            if not is_new:
+            some, page, mask = numbers[start:stop], self._pages[at], mask_of(numbers[start:stop])
+            rows = slice(index, index + len(mask))
+            before, now = int.from_bytes(page.settled[rows]), int.from_bytes(mask)
+            if before & now:
                 raise RuntimeError("a row has two outcomes, which is a bug of this package")
+            page.settled[rows] = (before | now).to_bytes(len(mask))
+            keys = None if self._key is None else self._kept.get(page.offset) if page.offset else page.keys
+            page.left -= len(some)
             if not page.left and len(page.settled) == ROWS_PER_BLOCK:
                 del self._pages[at]
             self._counts[outcome] = self._counts.get(outcome, 0) + len(some)
             if self._file is not None:
                 reasons = [_reason(each) for each in issues[start:stop]]
-                self._file.write(some, keys, outcome, reasons, self._places_of(some))
+                self._file.write(some[0], mask, keys and keys[rows], outcome, reasons, self._places_of(some))
             start = stop
 
     def settled_rows(self) -> int:

@@ -2,11 +2,11 @@
 
 import asyncio
 import csv
+import functools
 import io
 import os
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain, repeat
+from itertools import chain, compress, repeat
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -18,10 +18,9 @@ from socialapi.bulk.rejects import FILE_COLUMNS
 NAMES: Final = ("row", "key", "outcome", "reason")
 ENDINGS: Final = (".csv", ".jsonl", ".parquet")
 LINES_PER_ROW_GROUP: Final = 100_000
-_CSV: Final = ("", ",", ",%s,\r\n")
-_JSON: Final = ('{"row":', ',"key":"', '","outcome":"%s","reason":""}\n')
-"""What is before the number of a line without a reason, between number and key, and after the key."""
-_ENDINGS: Final = [f"{number:03}" for number in range(1_000)]
+_CSV: Final = (("", ","), ",%s,\r\n")
+_JSON: Final = (('{"row":', ',"key":"'), '","outcome":"%s","reason":""}\n')
+"""What is before the number of a line without a reason and between number and key, and after the key."""
 Columns = Sequence[Iterable[Any]]
 """Row numbers, keys, outcomes and reasons; if the input has several files, also file names and row
 numbers in the file.
@@ -58,23 +57,29 @@ class OutcomesFile(OutputFile):
 
     def write(
         self,
-        numbers: Sequence[int],
+        first: int,
+        mask: bytearray,
         keys: Sequence[str] | None,
         outcome: str,
         reasons: Sequence[str] = (),
         places: Sequence[tuple[str, int]] = (),
     ) -> None:
-        """Appends a line for each row. Raises InvalidInput if the disk is full."""
-        columns = [numbers, keys or repeat("", len(numbers)), repeat(outcome, len(numbers))]
-        columns += [reasons or repeat("", len(numbers)), *zip(*places, strict=True)]
+        """Appends a line for each row whose byte in `mask` is not 0; `first` is the number of the row
+        of the first byte, and `keys` has a key for each byte. Raises InvalidInput if the disk is full.
+        """
+        rows, kept = mask.count(1), keys and list(compress(keys, mask))
         with self._writing():
+            if self._parquet is None and not (reasons or places) and self._is_plain("".join(kept or ())):
+                form, after = _CSV if self._encode is _csv_lines else _JSON
+                self._file.write(_plain_lines(first, mask, kept, form, after % outcome))
+                return
+            numbers = compress(range(first, first + len(mask)), mask)
+            columns = [numbers, kept or repeat("", rows), repeat(outcome, rows)]
+            columns += [reasons or repeat("", rows), *zip(*places, strict=True)]
             if self._parquet is not None:
                 self._parquet.add(columns, self._names)
-            elif reasons or places or not self._is_plain("".join(keys or ())):
-                self._file.write(self._encode(columns))
             else:
-                before, between, after = _CSV if self._encode is _csv_lines else _JSON
-                self._file.write(_plain_lines(numbers, keys, before, between, after % outcome))
+                self._file.write(self._encode(columns))
 
     def _is_plain(self, keys: str) -> bool:
         """Returns whether these joined keys need no quotation marks or escapes."""
@@ -102,28 +107,47 @@ def ending_of(path: str | os.PathLike[str]) -> str:
     return Path(os.fsdecode(path)).suffix.lower()
 
 
-def _plain_lines(numbers: Sequence[int], keys: Sequence[str] | None, before: str, between: str, after: str) -> bytes:
-    """Returns the lines of rows whose keys need no quotation marks or escapes.
+def mask_of(numbers: Sequence[int]) -> bytearray:
+    """Returns a byte for each number from the first to the last: 1 if it is among the ascending numbers, else 0."""
+    first, parts = numbers[0], [numbers]
+    mask = bytearray(numbers[-1] + 1 - first)
+    while parts:  # most numbers are in long gapless ranges, which are found faster than each number is visited
+        some = parts.pop()
+        size, at = len(some), some[0] - first
+        if some[-1] - some[0] == size - 1:
+            mask[at : at + size] = b"\1" * size
+        elif size <= 32:
+            for number in some:
+                mask[number - first] = 1
+        else:
+            parts += (some[: size // 2], some[size // 2 :])
+    return mask
+
+
+def _plain_lines(first: int, mask: bytearray, keys: Iterable[str] | None, form: tuple[str, str], after: str) -> bytes:
+    """Returns the lines of rows whose keys need no quotation marks or escapes, with the arguments of `write`.
 
     Formatting the numbers one by one would take most of the time, so the rows of each thousand share
     its digits, and the last three digits are looked up.
     """
-    pieces, start = list[str](), 0
-    endings: Iterable[str]
-    while start < len(numbers):
-        thousand, first = divmod(numbers[start], 1_000)
-        stop = bisect_left(numbers, (thousand + 1) * 1_000, start)
-        some, head = numbers[start:stop], f"{after}{before}{thousand or ''}"
-        if not thousand:
-            endings = map(str, some)
-        elif some[-1] - some[0] == len(some) - 1:
-            endings = _ENDINGS[first : first + len(some)]
-        else:
-            endings = map(_ENDINGS.__getitem__, [number - thousand * 1_000 for number in some])
-        each_key = repeat("") if keys is None else keys[start:stop]
-        pieces += chain.from_iterable(zip(repeat(head), endings, repeat(between), each_key, strict=False))
+    pieces, each_key, start = list[str](), repeat("") if keys is None else iter(keys), 0
+    before, between = form
+    while start < len(mask):
+        thousand, begin = divmod(first + start, 1_000)
+        stop = min(start + 1_000 - begin, len(mask))
+        endings = (
+            _endings(between)[begin:] if thousand else [f"{start + first + at}{between}" for at in range(stop - start)]
+        )
+        head = f"{after}{before}{thousand or ''}"
+        pieces += chain.from_iterable(zip(repeat(head), compress(endings, mask[start:stop]), each_key, strict=False))
         start = stop
     return f"{''.join(pieces)[len(after) :]}{after}".encode()
+
+
+@functools.cache
+def _endings(between: str) -> Sequence[str]:
+    """Returns the last three digits of the numbers of a thousand, each with the text after it."""
+    return [f"{number:03}{between}" for number in range(1_000)]
 
 
 def _csv_lines(columns: Columns) -> bytes:

@@ -199,7 +199,7 @@ async def insights(
     ] = None,
     flags: InsightFlags = NO_INSIGHT_FLAGS,
 ) -> int:
-    """Print how many posts had any of the keywords, by day or hour. Related keywords are said on
+    """Print how many posts had any of the keywords, by day or hour. Related keywords are printed to
     standard error.
 
     For example `socialapi ads insights ski snow --granularity day --start 2025-01-06

@@ -104,6 +104,14 @@ class Help:
         """Prints the usage, in which an id has the name of its option."""
         named = re.sub(r"(?<=--)([\w-]+) STR", lambda found: f"{found[1]} {_placeholder(found[1])}", str(usage).strip())
         named = re.sub(" PATH| INT", lambda found: f" {_PLACEHOLDERS[found[0].strip()]}", named)
+        if "[ARGS...]" in named:
+            _, apps, _ = app.parse_commands(named.split("[")[0].split()[1:])
+            several = [
+                each.name
+                for each in apps[-1].assemble_argument_collection()
+                if each.field_info.kind is each.field_info.VAR_POSITIONAL
+            ]
+            named = named.replace("[ARGS...]", f"[{several[-1]}...]")
         console.print(f"Usage: {named}\n", style="bold", markup=False, highlight=False)
 
     @staticmethod
@@ -128,7 +136,7 @@ class Help:
         metavar = _PLACEHOLDERS.get(entry.metavar or "", entry.metavar)
         if entry.metavar == "STR" and entry.required and entry.positive_names:
             metavar = _placeholder(entry.positive_names[0].lstrip("-"))
-        default = None if entry.default == "False" else entry.default
+        default = None if entry.default in ("False", "()") else entry.default
         return evolve(entry, metavar=metavar, default=default, description=_written(entry.description))
 
     @staticmethod
@@ -170,27 +178,27 @@ def help_(*command: Annotated[str, Parameter(help="A command, as audience upload
     found, _, unknown = app.parse_commands(list(command))
     if unknown:
         raise InvalidInput(f"there is no command {' '.join(command)} (see `{' '.join(('socialapi', 'help', *found))}`)")
-    from socialapi.cli.console import Output
+    from socialapi.internal.console import Output
 
     app.help_print(list(command), console=Output())
 
 
 @app.command(name="--version")
 def version() -> None:
-    """Say which version this is, and whether the extension in C is used."""
+    """Print the version, and whether the extension in C is used."""
     print(f"socialapi {__version__}\n{_speedups.description()}")  # one line each, however narrow the terminal is
 
 
 for _name, _imports, _help in (
-    ("audience", "audience:app", "Custom audiences."),
-    ("do-not-reach", "audience:do_not_reach_app", "Do-not-reach lists."),
-    ("catalog", "catalog:app", "Product catalogs."),
-    ("jobs", "jobs:app", "Jobs that were started with --journal: see them, go on with them, forget them."),
+    ("audience", "audience:app", "Upload files to custom audiences, or keep audiences equal to them."),
+    ("do-not-reach", "audience:do_not_reach_app", "Upload files to do-not-reach lists."),
+    ("catalog", "catalog:app", "Load feeds into product catalogs, and list what these hold."),
+    ("jobs", "jobs:app", "List, resume and forget the jobs that were started with --journal."),
     ("auth", "auth:app", "Sign in as a user, see who is signed in, sign out."),
-    ("ads", "ads:app", "Advertising accounts, their line items and history, insights."),
-    ("posts", "posts:app", "Posts."),
-    ("stream", "stream:app", "Posts and activity as they happen."),
-    ("webhooks", "webhooks:app", "Addresses that events are delivered to."),
+    ("ads", "ads:app", "Print advertising accounts, their history and insights, and change line items."),
+    ("posts", "posts:app", "Print posts."),
+    ("stream", "stream:app", "Print posts and activity as they happen."),
+    ("webhooks", "webhooks:app", "Register addresses for events, and receive these."),
     ("doctor", "doctor:doctor", DOCTOR_HELP),
     ("limits", "doctor:limits", LIMITS_HELP),
     ("demo", "demo:demo", DEMO_HELP),
@@ -320,7 +328,7 @@ def call(arguments: list[str]) -> object:
         gc.freeze()
         gc.enable()
     if "console" in bound.arguments:  # of help, for which rich is imported and for little else
-        from socialapi.cli.console import Output
+        from socialapi.internal.console import Output
 
         bound.arguments["console"] = Output()
     result = command(*bound.args, **bound.kwargs)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 import attrs
 from cyclopts import App, Parameter, validators
 
+from socialapi.bulk.progress import OnProgress
 from socialapi.cli.options import (
     AllowEmpty,
     AsReport,
@@ -32,7 +33,7 @@ from socialapi.cli.options import (
     title_of,
     whole_number,
 )
-from socialapi.cli.run_job import ProgressDisplay, run_job
+from socialapi.cli.run_job import run_job
 from socialapi.cli.run_lint import run_lint
 from socialapi.client import Client
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
@@ -126,17 +127,16 @@ async def upload_audience(
     phone_number, device_id, handle, service_id, partner_user_id and many synonyms), normalised and
     hashed here. Exit status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable
     file, 3 refused by the service or unreachable, 130 interrupted. With --journal, `socialapi jobs
-    resume` goes on after 3, 130 and a kill.
+    resume` continues after 3, 130 and a kill.
     """
     journal, records = flags.kept("audience", files, audience=audience, effective_at=effective_at), records_of(files)
 
-    async def job(client: Client, display: ProgressDisplay) -> UploadReport:
+    async def job(client: Client, display: OnProgress) -> UploadReport:
         target = client.ads.account(flags.account).custom_audience(audience)
         keywords = flags.keywords() | {"journal": journal, "on_progress": display}
         return await target.upload(records, effective_at=effective_at, **keywords)
 
-    title = f"{title_of(files)} → audience {audience}"
-    return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json, journal=journal)
+    return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, journal=journal)
 
 
 @do_not_reach_app.command(name="upload")
@@ -151,17 +151,16 @@ async def upload_do_not_reach(
 
     For example `socialapi do-not-reach upload optouts.csv --account 18ce54d4x5t --list 7b2f1`. Exit
     status: 0 nothing rejected, 1 some rows rejected, 2 wrong usage or unusable file, 3 refused by
-    the service or unreachable, 130 interrupted. With --journal, `socialapi jobs resume` goes on
+    the service or unreachable, 130 interrupted. With --journal, `socialapi jobs resume` continues
     after 3, 130 and a kill.
     """
     journal, records = flags.kept("do-not-reach", files, list_=list_), records_of(files)
 
-    async def job(client: Client, display: ProgressDisplay) -> UploadReport:
+    async def job(client: Client, display: OnProgress) -> UploadReport:
         target = client.ads.account(flags.account).do_not_reach_list(list_)
         return await target.upload(records, **flags.keywords() | {"journal": journal, "on_progress": display})
 
-    title = f"{title_of(files)} → do-not-reach list {list_}"
-    return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json, journal=journal)
+    return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, journal=journal)
 
 
 @app.command(name="sync")
@@ -200,7 +199,7 @@ async def sync_audience(
     """
     records = records_of(files)
 
-    async def job(client: Client, display: ProgressDisplay) -> SyncReport:
+    async def job(client: Client, display: OnProgress) -> SyncReport:
         target = client.ads.account(flags.account).custom_audience(audience)
         return await target.sync(
             records,
@@ -211,8 +210,7 @@ async def sync_audience(
             **keywords_of(flags, "account"),
         )
 
-    title = f"{title_of(files)} → audience {audience}"
-    return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json, snapshot=snapshot)
+    return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, snapshot=snapshot)
 
 
 @Parameter(name="*")
@@ -238,8 +236,7 @@ NO_FLAGS: Final = LintFlags()
 
 @app.command(name="lint")
 async def lint_audience(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
-    """Look at an input for a custom audience before it is uploaded, and say what to expect; nothing
-    is sent.
+    """Check a file for a custom audience before it is uploaded. Nothing is sent.
 
     For example `socialapi audience lint crm.csv --default-region US`. Exit status: 0 fine, 1 rows
     or values that are of no use, 2 wrong usage or unusable file.
@@ -249,8 +246,7 @@ async def lint_audience(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
 
 @do_not_reach_app.command(name="lint")
 async def lint_do_not_reach(files: Files, /, *, flags: LintFlags = NO_FLAGS) -> int:
-    """Look at an input for a do-not-reach list before it is uploaded, and say what to expect;
-    nothing is sent.
+    """Check a file for a do-not-reach list before it is uploaded. Nothing is sent.
 
     For example `socialapi do-not-reach lint optouts.csv`. Exit status: 0 fine, 1 rows or values
     that are of no use, 2 wrong usage or unusable file.
@@ -263,5 +259,5 @@ async def _lint(
 ) -> int:
     from socialapi.bulk.linting.linter import lint_records
 
-    lint = lint_records(records_of(files), kinds=kinds, takes_effective_at=takes_effective_at, **keywords_of(flags))
-    return await run_lint(lint, as_json=flags.json)
+    options = {"kinds": kinds, "takes_effective_at": takes_effective_at, **keywords_of(flags)}
+    return await run_lint(lint_records, files, options, as_json=flags.json)

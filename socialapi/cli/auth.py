@@ -167,7 +167,7 @@ def _as_whom(made: Login) -> str:
 @app.command
 def status(*, json: Annotated[bool, Parameter(help="Print one JSON object.", negative=())] = False) -> int:
     """Show which credentials there are, from where, for which host and user. Never shows a secret,
-    and asks nobody.
+    and sends nothing.
 
     For example `socialapi auth status`.
     """

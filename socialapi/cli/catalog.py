@@ -8,6 +8,7 @@ from cyclopts import App, Group, Parameter, validators
 from cyclopts.argument import ArgumentCollection
 
 from socialapi.bulk.linting.product_linter import lint_products
+from socialapi.bulk.progress import OnProgress
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
 from socialapi.cli.formats import Column, ListKind, json_line, print_row, shown_json
@@ -34,7 +35,7 @@ from socialapi.cli.options import (
     title_of,
     whole_number,
 )
-from socialapi.cli.run_job import ProgressDisplay, run_job
+from socialapi.cli.run_job import run_job
 from socialapi.cli.run_lint import run_lint
 from socialapi.client import Client
 from socialapi.errors import InvalidInput
@@ -149,29 +150,28 @@ async def upsert(files: Feeds, /, *, flags: UpsertFlags) -> int:
 
     Exit status: 0 nothing rejected, 1 some products rejected, 2 wrong usage or unusable file (or
     vanished products that may not be deleted), 3 refused by the service or unreachable, 130
-    interrupted. With --journal, `socialapi jobs resume` goes on after 3, 130 and a kill.
+    interrupted. With --journal, `socialapi jobs resume` continues after 3, 130 and a kill.
     """
     options, kept, records = keywords_of(flags, "catalog"), None, records_of(files)
     if flags.journal is not None:
         again = command_line(("catalog", "upsert"), files, attrs.asdict(flags, recurse=False))
         options["journal"] = kept = CommandJournal(flags.journal, again)
 
-    async def job(client: Client, display: ProgressDisplay) -> UpsertReport:
+    async def job(client: Client, display: OnProgress) -> UpsertReport:
         return await client.catalog(flags.catalog).products.upsert(records, on_progress=display, **options)
 
-    title = f"{title_of(files)} → catalog {flags.catalog}"
-    return await run_job(job, title, dry_run=flags.dry_run, as_json=flags.json, journal=kept)
+    return await run_job(job, title_of(files), dry_run=flags.dry_run, as_json=flags.json, journal=kept)
 
 
 @app.command
 async def lint(files: Feeds, /, *, flags: FeedLintFlags = NO_FLAGS) -> int:
-    """Look at a feed before it is loaded: which columns are read, what is understood and what would
+    """Check a feed before it is loaded: which columns are read, what is understood and what would
     be rejected.
 
     For example `socialapi catalog lint feed.xml`. Nothing is sent, and no credentials are needed.
     Exit status: 0 fine, 1 products that would be rejected, 2 wrong usage or unusable file.
     """
-    return await run_lint(lint_products(records_of(files), **keywords_of(flags)), as_json=flags.json, is_feed=True)
+    return await run_lint(lint_products, files, keywords_of(flags), as_json=flags.json, is_feed=True)
 
 
 def _said(item: ProductCatalog | StoredProduct) -> dict[str, Any]:

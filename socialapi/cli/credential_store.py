@@ -15,7 +15,7 @@ import attrs
 
 from socialapi.cli import output
 from socialapi.cli.output import printable
-from socialapi.client import Client, redis_url
+from socialapi.client import Client, redis_telemetry, redis_url
 from socialapi.config import SETTINGS_OF_ENVIRONMENT, Config, user_folder, variable
 from socialapi.credentials import PARTS_OF_ENVIRONMENT, AppOnly, Credentials, OAuth2User, credentials_from_env
 from socialapi.errors import ConfigurationError
@@ -243,7 +243,7 @@ async def shared_tokens(environ: Mapping[str, str], in_file: FileTokenCache | No
         return
     from socialapi.integrations.redis import RedisTokenCache
 
-    in_redis = RedisTokenCache(url)
+    in_redis = RedisTokenCache(url, telemetry=redis_telemetry(environ))
     try:
         yield SharedTokens(in_redis, in_file)
     finally:

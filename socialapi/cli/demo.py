@@ -9,11 +9,11 @@ from typing import Annotated, Any, Final
 
 import orjson
 
+from socialapi.bulk.progress import ProgressDisplay
 from socialapi.cli import output
 from socialapi.cli.demo_data import DEFAULT_REGION, Member, write_crm_export, write_product_feed
 from socialapi.cli.emulator import private_emulator, this_program
 from socialapi.cli.options import whole_number
-from socialapi.cli.run_job import ProgressDisplay
 from socialapi.client import Client
 from socialapi.errors import ConfigurationError
 from socialapi.reports import UploadReport
@@ -71,7 +71,7 @@ async def _show_audience(client: Client, folder: Path, rows: int, settings: Mapp
     )
     await _script(client, "POST", UPLOADS, FAULTS)
     output.print_line("Resuming the upload from its journal …")
-    with ProgressDisplay(f"{path.name} → audience {audience}") as display:
+    with ProgressDisplay(path.name) as display:
         report = (
             await client.ads.account(account)
             .custom_audience(audience)
@@ -93,7 +93,7 @@ async def _show_audience(client: Client, folder: Path, rows: int, settings: Mapp
     output.print_line(f"{len(shown)} of the {report.rejected:,} rejected rows, each with its reason:")
     for issue in shown:
         what = ": ".join(filter(None, (issue.field, issue.reason)))
-        output.print_line(output.printable(f"  row {issue.row}: {what}"))
+        output.print_text(f"  row {issue.row}: {what}")
     is_counted = all(getattr(report, name) == getattr(expected, name) for name in ("read", *counts))
     is_proven = is_counted and report.adds_up and held == expected.members
     if not is_proven:
@@ -151,7 +151,7 @@ async def _show_catalog(client: Client, folder: Path, rows: int) -> bool:
     catalog = (await client.request("GET", "/_emulator/seed")).body["product_catalog_ids"][0]
     before = await _products(client, catalog)
     await _script(client, "PUT", PRODUCTS, CATALOG_FAULTS)
-    with ProgressDisplay(f"{path.name} → catalog {catalog}") as display:
+    with ProgressDisplay(path.name) as display:
         report = await client.catalog(catalog).products.upsert(path, on_progress=display)
     held, wanted = await _products(client, catalog), {**before, **expected.products}
     counts = ("accepted", "rejected")

@@ -88,7 +88,7 @@ async def limits(*, json: Json = False) -> int:
         print(orjson.dumps({key: attrs.asdict(each) for key, each in found.items()}).decode())
         return output.DONE
     for key, each in sorted(found.items()):
-        print(output.printable(f"{key}: {_limit(each)}"))
+        output.print_text(f"{key}: {_limit(each)}")
     return output.DONE
 
 
@@ -199,7 +199,7 @@ def _print(checks: Sequence[Check], limits: Mapping[str, LimitStatus], *, as_jso
         return status
     for each in checks:
         mark = "ok  " if each.status == output.DONE else "FAIL"
-        print(output.printable(f"{mark}  {each.name}: {each.found}"))
+        output.print_text(f"{mark}  {each.name}: {each.found}")
     for key, limit in sorted(limits.items()):
-        print(output.printable(f"      limit {key}: {_limit(limit)}"))
+        output.print_text(f"      limit {key}: {_limit(limit)}")
     return status

@@ -113,7 +113,7 @@ class EmulatorFlags:
     lenient_fields: Annotated[
         bool,
         Parameter(
-            help="Pass over fields, expansions and parameters that the documentation does not know, as programs written "
+            help="Ignore fields, expansions and parameters that the documentation does not know, as programs written "
             "for the public API send them, instead of refusing them.",
             negative=(),
         ),
@@ -157,7 +157,7 @@ def emulator(
     flags: EmulatorFlags = DEFAULT_FLAGS,
     detach: Annotated[
         bool,
-        Parameter(help="Return when it serves; it goes on in the background until --stop.", negative=(), group=WAYS),
+        Parameter(help="Return when it serves; it runs in the background until --stop.", negative=(), group=WAYS),
     ] = False,
     stop: Annotated[
         bool,

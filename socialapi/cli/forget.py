@@ -35,7 +35,7 @@ def forget(
     yes: Annotated[
         bool,
         Parameter(
-            help="Delete it also if the job is not finished, and cannot go on then, or if later jobs need the file.",
+            help="Delete it also if the job is not finished, and cannot be resumed then, or if later jobs need the file.",
             negative=(),
         ),
     ] = False,
@@ -77,10 +77,10 @@ def _check(job: JobStatus, *, yes: bool) -> None:
     if job.state == RUNNING:
         raise InvalidInput(f"the job {job.id} is running: end it first")
     is_over = job.state in (GONE, "empty") or job.view.is_finished
-    question = f"The job {job.id} is {job.state} and cannot go on without {job.path}. Delete it?"
+    question = f"The job {job.id} is {job.state} and cannot be resumed without {job.path}. Delete it?"
     if not (is_over or yes or _confirmed(question)):
         raise InvalidInput(
-            f"the job {job.id} is {job.state}, and cannot go on without its journal: add --yes to delete it all the same"
+            f"the job {job.id} is {job.state}, and cannot be resumed without its journal: add --yes to delete it all the same"
         )
 
 

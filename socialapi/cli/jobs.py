@@ -251,6 +251,11 @@ def list_(
             here = [path for path in _journals_in(Path.cwd()) if path not in links]
         found = [*all_jobs(), *map(job_at, here)]
     print_items(found, _JOBS, flags, if_none="there are no jobs; those that are started with --journal are listed")
+    if any(job.state == GONE for job in found):
+        output.say(
+            "a job whose journal is gone cannot be resumed: run its command again to begin anew; `socialapi jobs forget ID` "
+            "takes it off the list"
+        )
     return output.DONE
 
 
@@ -301,7 +306,7 @@ def _time(text: str) -> datetime | None:
 
 
 def _confirmed(job: JobStatus) -> str | None:
-    return f"{job.view.rows:,} rows in {job.view.batches:,} batches" if job.view.state else None
+    return f"{job.view.rows:,} rows" if job.view.state else None
 
 
 _JOBS: Final = ListKind[JobStatus](
@@ -314,7 +319,7 @@ _JOBS: Final = ListKind[JobStatus](
         Column("state", lambda job: job.state, is_whole=True),
         Column("confirmed", _confirmed),
         Column("last run", lambda job: _time(job.view.last_run_at), is_whole=True),
-        Column("journal", lambda job: job.path.name),
+        Column("journal", lambda job: str(job.path) if job.state == GONE else job.path.name),
     ),
     to_json=JobStatus.to_dict,
     to_record=_record_of,

@@ -46,8 +46,8 @@ Start = Annotated[
 
 
 def names_in(text: str | None) -> list[str]:
-    """Returns the names in a comma-separated option."""
-    return [name for part in (text or "").split(",") if (name := part.strip())]
+    """Returns the names in a comma-separated option, each once."""
+    return list(dict.fromkeys(name for part in (text or "").split(",") if (name := part.strip())))
 
 
 @Parameter(name="*")

@@ -12,8 +12,8 @@ import attrs
 from cyclopts import Group, Parameter, Token, validators
 from cyclopts.argument import ArgumentCollection
 
-from socialapi.bulk.inputs.addresses import name_of_address
 from socialapi.bulk.inputs.reader import BinaryFile, NoRows
+from socialapi.bulk.progress import title_of as title_of_records
 from socialapi.errors import InvalidInput
 
 STANDARD_INPUT: Final = "-"
@@ -164,9 +164,7 @@ def input_of(file: str) -> str | BinaryFile:
 
 def title_of(files: Sequence[str]) -> str:
     """Returns the title of the inputs for the progress display."""
-    if len(files) > 1:
-        return f"{len(files)} files"
-    return "standard input" if files[0] == STANDARD_INPUT else Path(name_of_address(files[0])).name
+    return "standard input" if files[0] == STANDARD_INPUT else title_of_records(files)
 
 
 def mapping_of(columns: Sequence[str] | None, *, form: str = KIND_FORM) -> dict[str, list[str]] | None:
@@ -264,7 +262,7 @@ JournalOption = Annotated[
     Path | None,
     Parameter(
         converter=dated_path,
-        help="Keep here what is confirmed, so that the job can go on after a stop or a kill: `socialapi jobs resume`, or "
+        help="Keep here what is confirmed, so that the job can continue after a stop or a kill: `socialapi jobs resume`, or "
         "the same command again, sends only what is left. One for each run: %Y-%m-%d in its name is the date.",
         group=("Parameters", JOURNALED),
     ),
@@ -344,7 +342,7 @@ def named(options: Mapping[str, str]) -> Iterator[None]:
             attrs.evolve(rule, path=_renamed(rule.path, options), reason=_renamed(rule.reason, options))
             for rule in problem.broken_rules
         ]
-        raise InvalidInput(problem.message, rules) from None
+        raise InvalidInput(_renamed(problem.message, options), rules) from None
 
 
 def _renamed(text: str, options: Mapping[str, str]) -> str:

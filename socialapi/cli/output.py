@@ -6,15 +6,19 @@ import errno
 import io
 import logging
 import os
+import re
 import select
+import shutil
 import stat
 import sys
+import textwrap
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Final, TextIO
 
 from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, SocialApiError, Unauthorized
 from socialapi.internal.logs import LOGGER, ToStandardError, add_handler
+from socialapi.internal.logs import printable as printable  # noqa: PLC0414  # commands use it from here
 from socialapi.internal.private_files import open_in_place, replacement
 from socialapi.problems import Problem, ServiceError
 
@@ -26,6 +30,8 @@ INTERRUPTED: Final = 130
 READER_LEFT: Final = 141
 """The status that a shell shows for a program that SIGPIPE ended: 128 + 13."""
 
+_FOR_PROGRAMS: Final = re.compile(r"([Pp])ass \S+ or set\b")
+"""Advice of a message that says nothing to those who use a shell."""
 CHECK_CREDENTIALS: Final = (
     "; `socialapi auth status` shows which credentials are used: check their SOCIALAPI_* variables, or sign in again"
 )
@@ -52,8 +58,9 @@ def sentence(problem: BaseException) -> str:
     if isinstance(problem, ApiError | BulkError):
         refused = problem.__cause__ if isinstance(problem, BulkError) else problem
         hint = CHECK_CREDENTIALS if isinstance(refused, Unauthorized) else ""
-        return printable(f"{problem}{hint}")  # the service's text could move the cursor or add a line
-    return str(problem)
+        says = problem.message if isinstance(problem, BulkError) else problem  # its report has the counts
+        return printable(f"{says}{hint}")  # the service's text could move the cursor or add a line
+    return _FOR_PROGRAMS.sub(lambda found: "Set" if found[1] == "P" else "set", str(problem))
 
 
 def words_of(error: Problem | ServiceError) -> str:
@@ -61,11 +68,6 @@ def words_of(error: Problem | ServiceError) -> str:
     if isinstance(error, ServiceError):
         return error.message or ""
     return error.detail or error.title or error.type
-
-
-def printable(text: str) -> str:
-    """Returns the text on one line, with blanks in place of control characters."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def listed(names: Sequence[str], *, most: int = 20) -> str:
@@ -78,7 +80,36 @@ def say(sentence: str) -> None:
     """Prints a message on standard error, under the name of the program, unless standard error is closed."""
     if sys.stderr is not None:  # as it is where the parent closed it
         with contextlib.suppress(BrokenPipeError):
-            print(f"socialapi: {sentence}", file=sys.stderr)
+            print(folded(f"socialapi: {sentence}", sys.stderr), file=sys.stderr)
+
+
+LEAST_FOLDED: Final = 60
+"""The narrowest terminal for which texts are folded: fewer columns hold too few words."""
+_COMMAND: Final = re.compile("`[^`]*`|(?<=run )socialapi [^;]*$")
+
+
+def folded(text: str, stream: TextIO) -> str:
+    """Returns a text on lines that fit a terminal, broken between words and never within a command, which
+    people copy. A line with a word that does not fit is left to the terminal, and so is all of it to
+    what is none.
+    """
+    if not stream.isatty():
+        return text
+    width, lines = shutil.get_terminal_size().columns, list[str]()
+    if width < LEAST_FOLDED:
+        return text
+    wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    for line in text.splitlines():
+        wrapper.subsequent_indent = "    " if line.startswith(" ") else "  "
+        whole = _COMMAND.sub(lambda command: command[0].replace(" ", "\0"), line)
+        is_foldable = max(map(len, whole.split(" "))) < width - 4
+        lines += wrapper.wrap(whole) if is_foldable else [line]
+    return "\n".join(lines).replace("\0", " ")
+
+
+def print_text(text: str) -> None:
+    """Prints a text of a report on standard output, as `print_line` does, folded for a terminal."""
+    print_line(folded(printable(text), standard_output()))
 
 
 def print_line(text: str) -> None:

@@ -77,7 +77,12 @@ async def by_user(
         int | None, whole_number(help="Posts of one request, 5 to 100; by default as many as are wanted, at most 100.")
     ] = None,
     expansions: Annotated[
-        str | None, Parameter(help="Related objects to include; author_id adds the author's name.", negative=())
+        str | None,
+        Parameter(
+            help="Related objects to ask for; author_id adds the author to each post. Of others only the ids are printed: a "
+            "program joins them with `with_pages()`.",
+            negative=(),
+        ),
     ] = None,
     filters: PostFilters = EVERY_POST,
     flags: PostFlags = ALL_POSTS,
@@ -106,7 +111,10 @@ async def by_user(
                 known = {path[0] for path in kind.paths()}
                 others = [EXTRA] if set(chosen) - known else []
                 kind = attrs.evolve(
-                    kind, fields=[name for name in ("id", "text", *chosen, "author", *others) if name in known]
+                    kind,
+                    fields=[
+                        name for name in dict.fromkeys(("id", "text", *chosen, "author", *others)) if name in known
+                    ],
                 )
             if "author_id" in expanded:
                 await print_joined(pager, with_author, kind, flags)

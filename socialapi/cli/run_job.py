@@ -1,20 +1,19 @@
-"""Runs a job with its progress on standard error: a bar on a terminal, otherwise occasional lines."""
+"""Runs a job with its progress, and prints its report."""
 
 import asyncio
-import re
 import sys
-import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Final, Self, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
+import attrs
 import orjson
 
+from socialapi.bulk.job import LimitExceeded
+from socialapi.bulk.progress import OnProgress, ProgressDisplay
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.options import telling_how_to_allow_nothing
+from socialapi.cli.options import named, telling_how_to_allow_nothing
 from socialapi.client import Client
 from socialapi.config import Config
 from socialapi.errors import BulkError, InvalidInput
@@ -25,118 +24,34 @@ from socialapi.reports import (
     LOOKS_LIKE_FLOAT,
     MAY_BE_FOREIGN,
     UNKNOWN_COUNTRY,
+    IssueGroup,
     LoadForecast,
     RowIssue,
     SyncReport,
     UploadReport,
     UpsertReport,
 )
-from socialapi.reports import Progress as JobProgress
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
     from socialapi.cli.jobs import CommandJournal
 
-LINE_EVERY_SECONDS: Final = 10.0
-COLUMNS_SHOWN: Final = 50
-
-
-class ProgressDisplay:
-    """Shows the progress of a job; pass it as `on_progress`. `last` is the last progress received."""
-
-    def __init__(self, title: str) -> None:
-        self.last: JobProgress | None = None
-        self._title = title
-        self._next_line = time.monotonic() + LINE_EVERY_SECONDS
-        self._columns_shown: set[str] = set()
-        self._bar: Progress | None = None
-        self._task: TaskID | None = None
-        self._is_quiet = output.is_quiet()
-        if sys.stderr.isatty() and not self._is_quiet:
-            from rich import progress
-
-            from socialapi.cli.console import Output
-
-            self._bar = progress.Progress(
-                progress.TextColumn("{task.description}"),
-                progress.BarColumn(),
-                progress.TextColumn("{task.percentage:>3.0f} %"),
-                progress.TimeElapsedColumn(),
-                progress.TextColumn("{task.fields[counts]}"),
-                console=Output(stderr=True),
-                transient=True,
-            )
-            self._task = self._bar.add_task(title, total=1.0, counts="")
-
-    def __enter__(self) -> Self:
-        if self._bar is not None:
-            self._bar.start()
-        return self
-
-    def __exit__(
-        self, exc_type: type[BaseException] | None, exc: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-    def __call__(self, progress: JobProgress) -> None:
-        """Shows the progress of the running job, and which columns are read as what once they are known."""
-        self.last = progress
-        self._show_columns(progress.report)
-        if self._bar is not None and self._task is not None:
-            self._bar.update(
-                self._task, completed=_fraction_done(progress), counts=_counts(progress.report, progress.note)
-            )
-        elif time.monotonic() >= self._next_line and not self._is_quiet:
-            self._next_line = time.monotonic() + LINE_EVERY_SECONDS
-            print(f"{self._title}: {_counts(progress.report, progress.note)}", file=sys.stderr, flush=True)
-
-    def _show_columns(self, report: UploadReport) -> None:
-        """Prints new columns and what they are read as, unless all are called so."""
-        new = {name: read_as for name, read_as in report.columns.items() if name not in self._columns_shown}
-        if report.read:
-            self._columns_shown.update(new)
-        called = {name: re.sub("[ .-]", "_", name.strip().lower()) for name in new}
-        if self._is_quiet or not report.read or called == new:
-            return
-        read = "; ".join(
-            f"{'column ' * name.isdecimal()}{name} as {read_as}" for name, read_as in islice(new.items(), COLUMNS_SHOWN)
-        )
-        more = f"; and {len(new) - COLUMNS_SHOWN} more" if len(new) > COLUMNS_SHOWN else ""
-        text = output.printable(f"reading {read}{more}")
-        if self._bar is None:
-            print(text, file=sys.stderr)
-        else:
-            self._bar.console.print(text, markup=False, soft_wrap=True)
-
-
-def _fraction_done(progress: JobProgress) -> float | None:
-    """Returns the share of the input that has been read and has an outcome."""
-    report = progress.report
-    if progress.fraction_read is None or not report.read:
-        return None
-    return progress.fraction_read * (report.read - report.pending) / report.read
-
-
-def _counts(report: UploadReport, note: str | None) -> str:
-    text = (
-        f"{report.read:,} read, {report.accepted:,} accepted, {report.rejected:,} rejected, "
-        f"{report.duplicate:,} duplicate, {report.requests:,} requests"
-    )
-    return f"{text} ({note})" if note else text
-
-
-ISSUES_SHOWN: Final = 5
+GROUPS_SHOWN: Final = 10
+ROWS_SHOWN: Final = 5
+PRODUCTS_SHOWN: Final = 5
 
 P = TypeVar("P", bound=UploadReport)
-RunJob = Callable[[Client, ProgressDisplay], Awaitable[UploadReport]]
+RunJob = Callable[[Client, OnProgress], Awaitable[UploadReport]]
 
 _COUNTS: Final = ("read", "accepted", "rejected", "duplicate", "pending", "warnings", "requests", "retries")
 _OF_ACCEPTED: Final[Mapping[type[UploadReport], Sequence[str]]] = {
     UpsertReport: ("created", "updated", "unchanged", "skipped"),
     SyncReport: ("unchanged", "added"),
 }
+_OPTIONS: Final[Mapping[str, str]] = {
+    name: f"--{name.replace('_', '-')}"
+    for name in ("key", "outcomes", "rejects", "journal", "snapshot", "digests", "layout", "expires_at", "header_line")
+}
+"""Options of jobs, by the name that the messages of the library have for them."""
 _OF_THE_FEED: Final = ("vanished", "deleted", "unconfirmed")
 _AGAIN: Final[Mapping[type[UploadReport], str]] = {UpsertReport: "loading", SyncReport: "syncing"}
 
@@ -155,14 +70,16 @@ async def run_job(
     With a journal or a snapshot, prints how to continue after a stop, unless the input caused it and
     has to change.
     """
-    display = ProgressDisplay(title)
+    display = ProgressDisplay(title, is_quiet=output.is_quiet())
     try:
-        with telling_how_to_allow_nothing(), display:
+        with named(_OPTIONS), telling_how_to_allow_nothing(), display:
             # A dry run sends nothing, so incomplete credentials do not matter.
             async with Client(Config.from_env()) if dry_run else open_client() as client:
                 report = await job(client, display)
     except BulkError as stopped:
-        _show_so_far(stopped.report, as_json=as_json)
+        is_limit = isinstance(stopped.report, SyncReport) and isinstance(stopped.__cause__, LimitExceeded)
+        if as_json or not is_limit:  # a sum of rows would hide why the sync did nothing
+            _show_so_far(stopped.report, as_json=as_json)
         if not isinstance(stopped.__cause__, InvalidInput):
             _say_how_to_resume(journal, snapshot, dry_run=dry_run)
         raise
@@ -196,21 +113,29 @@ def show(report: UploadReport, *, as_json: bool) -> None:
     if sys.stdout is None:
         return
     if as_json:
-        output.print_line(orjson.dumps(report.summary()).decode())
+        groups = {
+            name: [
+                {**attrs.asdict(each), "first": [issue.row for issue in each.first]} for each in getattr(report, name)
+            ]
+            for name in ("reject_groups", "warning_groups")
+        }
+        output.print_line(orjson.dumps(report.summary() | groups).decode())
         return
     output.print_pairs(_counted(report), are_numbers=True)
     removals = report.removals.pending if isinstance(report, SyncReport) else 0
     if (report.pending or removals) and report.forecast is None:
         again = _AGAIN.get(type(report), "uploading")
-        _print(f"Pending rows, and what was not read, have no outcome yet; {again} the same file again is safe.")
-    for issue in report.rejects[:ISSUES_SHOWN]:
-        _print(f"row {issue.row}{_who(issue)}: {_what(issue)}")
-    if report.rejected > ISSUES_SHOWN:
+        output.print_text(
+            f"Pending rows, and what was not read, have no outcome yet; {again} the same file again is safe."
+        )
+    for group in report.reject_groups[:GROUPS_SHOWN]:
+        _show_group(group, ": ", _what(group))
+    if more := report.rejected - sum(min(group.count, ROWS_SHOWN) for group in report.reject_groups[:GROUPS_SHOWN]):
         where = f"all of them in {report.rejects_path}" if report.rejects_path else "list all with --rejects FILE"
-        _print(f"… {report.rejected - ISSUES_SHOWN:,} more rejected rows; {where}")
+        output.print_text(f"… {more:,} more rejected rows; {where}")
     _show_warnings(report)
     if report.ignored_columns:
-        _print(f"columns that were not read: {output.listed(report.ignored_columns)}")
+        output.print_text(f"columns that were not read: {output.listed(report.ignored_columns)}")
     if isinstance(report, SyncReport):
         _show_removals(report)
     if isinstance(report, UpsertReport):
@@ -218,43 +143,50 @@ def show(report: UploadReport, *, as_json: bool) -> None:
 
 
 def _show_warnings(report: UploadReport) -> None:
+    """Prints each reason of the warnings once, with its rows."""
     is_load = isinstance(report, UpsertReport)
-    for issue in report.warning_details[:ISSUES_SHOWN]:
-        if issue.reason.startswith(HOLDS_IDENTIFIERS):
-            _print(f"column {issue.field}{_who(issue)} {issue.reason}")
-        elif issue.reason.startswith((CLEANED, LOOKS_LIKE_FLOAT, MAY_BE_FOREIGN, UNKNOWN_COUNTRY, EMPTY_KEY)):
-            _print(f"row {issue.row}{_who(issue)}: {issue.field} {issue.reason}")
+    for group in report.warning_groups[:GROUPS_SHOWN]:
+        issue = group.first[0]
+        if group.reason.startswith(HOLDS_IDENTIFIERS):
+            output.print_text(f"column {group.field}{_who(issue)} {group.reason}")
+        elif group.reason.startswith((CLEANED, LOOKS_LIKE_FLOAT, MAY_BE_FOREIGN, UNKNOWN_COUNTRY, EMPTY_KEY)):
+            _show_group(group, ": ", f"{group.field} {group.reason}")
         elif not issue.row and issue.product_id is None:
-            _print(f"{issue.file}: {issue.reason}" if issue.file else issue.reason)
-        elif not is_load:
-            _print(f"row {issue.row}{_who(issue)}, sent without {_what(issue)}")
-        elif issue.row:
-            _print(f"row {issue.row}{_who(issue)}, with a warning: {_what(issue)}")
+            output.print_text(f"{issue.file}: {group.reason}" if issue.file else group.reason)
+        elif not issue.row:
+            _show_group(group, ": ", group.reason)
         else:
-            _print(f"product {issue.product_id} {issue.reason}")
-    if report.warnings > ISSUES_SHOWN:
-        _print(f"… {report.warnings - ISSUES_SHOWN:,} more warnings; `lint` counts faults of values by their reason")
+            _show_group(group, ", with a warning: " if is_load else ", sent without ", _what(group))
+    if more := sum(group.count for group in report.warning_groups[GROUPS_SHOWN:]):
+        output.print_text(f"… {more:,} more warnings, for {len(report.warning_groups) - GROUPS_SHOWN:,} other reasons")
+
+
+def _show_group(group: IssueGroup, how: str, what: str) -> None:
+    """Prints a reason with its row, or with the number of its rows and the first of them."""
+    rows = [f"row {each.row}{_who(each)}" if each.row else f"product {each.product_id}" for each in group.first]
+    if group.count == 1:
+        output.print_text(f"{rows[0]}{how}{what}")
+        return
+    output.print_text(
+        f"{group.count:,} rows{how}{what} ({', '.join(rows[:ROWS_SHOWN])}{', …' * (group.count > ROWS_SHOWN)})"
+    )
 
 
 def _show_removals(report: SyncReport) -> None:
-    for issue in report.removals.rejects[:ISSUES_SHOWN]:
-        _print(f"an identifier {_what(issue)}")
+    for group in report.removals.reject_groups[:GROUPS_SHOWN]:
+        output.print_text(f"{'an identifier' if group.count == 1 else f'{group.count:,} identifiers'} {_what(group)}")
     if report.held_back and report.rejected:
-        _print(
+        output.print_text(
             f"{report.held_back:,} identifiers that are not desired any more were kept, as rejected rows may mean them: "
             "correct these, or allow it with --max-removal-share 1"
         )
 
 
 def _show_vanished(report: UpsertReport) -> None:
-    for product_id in report.vanished_ids[:ISSUES_SHOWN]:
-        _print(f"not in the feed any more: {product_id}")
-    if report.vanished > ISSUES_SHOWN:
-        _print(f"… {report.vanished - ISSUES_SHOWN:,} more products are not; list 1,000 with --json")
-
-
-def _print(text: str) -> None:
-    output.print_line(output.printable(text))
+    for product_id in report.vanished_ids[:PRODUCTS_SHOWN]:
+        output.print_text(f"not in the feed any more: {product_id}")
+    if report.vanished > PRODUCTS_SHOWN:
+        output.print_text(f"… {report.vanished - PRODUCTS_SHOWN:,} more products are not; list 1,000 with --json")
 
 
 def _who(issue: RowIssue) -> str:
@@ -263,7 +195,7 @@ def _who(issue: RowIssue) -> str:
     return f" ({issue.product_id})" if issue.product_id else ""
 
 
-def _what(issue: RowIssue) -> str:
+def _what(issue: RowIssue | IssueGroup) -> str:
     return f"{issue.field}: {issue.reason}" if issue.field else issue.reason
 
 

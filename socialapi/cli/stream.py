@@ -74,7 +74,7 @@ def name_of(event: Event) -> str:
 SHORT_GAP_SECONDS: Final = 10.0
 """Gaps that are shorter are shown with milliseconds."""
 
-Limit = Annotated[int | None, whole_number(help="Most items to print; by default it goes on until Ctrl-C.", least=1)]
+Limit = Annotated[int | None, whole_number(help="Most items to print; by default until Ctrl-C.", least=1)]
 Backfill = Annotated[int | None, whole_number(help="Begin so many minutes ago, 1 to 5, on every connection.")]
 GiveUp = Annotated[
     float | None,

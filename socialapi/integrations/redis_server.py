@@ -123,7 +123,7 @@ class RedisServer:
             try:
                 # A connection of the user's own may have no timeout.
                 async with asyncio.timeout(within_seconds):
-                    found = await ask()
+                    found = await (self._first_answer(ask) if self._is_unknown else ask())
             except Exception as problem:
                 if self._is_unknown and self.refusal(problem) is None:
                     self._is_unknown = False
@@ -131,6 +131,19 @@ class RedisServer:
                 raise
         self._is_unknown = False
         return found
+
+    async def _first_answer(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """Returns what the server answers. If that takes long, looks meanwhile whether it can answer at all: a server
+        without TLS says nothing to a client that speaks TLS.
+        """
+        asking = asyncio.ensure_future(ask())
+        try:
+            if not (await asyncio.wait((asking,), timeout=IDENTIFY_SECONDS))[0]:
+                await self._refuse_other_server()
+            return await asking
+        finally:
+            asking.cancel()
+            await asyncio.gather(asking, return_exceptions=True)
 
     async def _refuse_other_server(self) -> None:
         """Raises an error if the server speaks TLS and should not, or the other way round, or is no

@@ -17,7 +17,7 @@ import attrs
 import orjson
 
 from socialapi.bulk.job import JUDGED_FROM_ROWS
-from socialapi.client import Client, redis_url
+from socialapi.client import Client, redis_telemetry, redis_url
 from socialapi.config import Config
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
 from socialapi.integrations.spark_options import WriteSettings
@@ -226,10 +226,18 @@ async def _open_client(
     from socialapi.integrations.redis_fence import RedisFence
 
     namespace = settings.redis_namespace or os.environ.get("SOCIALAPI_REDIS_NAMESPACE", "")
-    pacer, cache = RedisPacer(url, config, namespace=namespace), RedisTokenCache(url)
-    part = attempt.partition
+    telemetry, part = redis_telemetry(os.environ), attempt.partition
+    pacer = RedisPacer(url, config, namespace=namespace, telemetry=telemetry)
+    cache = RedisTokenCache(url, telemetry=telemetry)
     fence = RedisFence(
-        url, config, job=settings.job, run=settings.write, part=part, attempt=attempt.task, namespace=namespace
+        url,
+        config,
+        job=settings.job,
+        run=settings.write,
+        part=part,
+        attempt=attempt.task,
+        namespace=namespace,
+        telemetry=telemetry,
     )
     for each in (pacer, cache, fence):
         stack.push_async_callback(each.aclose)

@@ -7,8 +7,13 @@ that are compared or hashed for each row or item do not derive from them.
 """
 
 import functools
+import inspect
+import operator
 import reprlib
-from collections.abc import Mapping
+import sys
+import types
+import typing
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, Self
 
 import attrs
@@ -93,10 +98,37 @@ class _ByFields(Exported):
         return True
 
 
+def accepted_type(kind: Any) -> Any:
+    """Returns what callers may pass where a request has this type, without its rules."""
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Annotated, typing.Required):
+        rules = getattr(kind, "__metadata__", ())
+        return next((rule.accepts for rule in rules if hasattr(rule, "accepts")), None) or accepted_type(arguments[0])
+    if origin in (typing.Union, types.UnionType):
+        return functools.reduce(operator.or_, map(accepted_type, arguments))
+    if origin is tuple:
+        item = accepted_type(arguments[0])
+        return item | types.GenericAlias(Sequence, item)
+    return kind | Mapping[str, Any] if isinstance(kind, type) and issubclass(kind, Record) else kind
+
+
+class _AcceptedTypes:
+    """The signature of a class of requests, with what callers may pass, for `help()` and notebooks."""
+
+    def __get__(self, instance: object, cls: Any) -> inspect.Signature:
+        made = inspect.signature(cls.__init__)
+        kinds = inspect.get_annotations(cls.__init__, globals=vars(sys.modules[cls.__module__]), eval_str=True)
+        _, *parameters = made.parameters.values()
+        return made.replace(
+            parameters=[each.replace(annotation=accepted_type(kinds[each.name])) for each in parameters]
+        )
+
+
 class Record(_ByFields):
     """The base of attrs classes whose objects can be changed, and therefore not hashed."""
 
     __slots__ = ()
+    __signature__: ClassVar[Any] = _AcceptedTypes()
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
 

@@ -52,6 +52,9 @@ class Schema:
     remedy: str = USE_THAT_VERSION
 
 
+LEAST_PAGE_BYTES: Final = 512
+
+
 class SqliteFile:
     """One connection on one thread. The file is locked for other processes and tasks from `open` to `aclose`.
 
@@ -165,6 +168,8 @@ class SqliteFile:
         with contextlib.suppress(FileExistsError):
             os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_CLOEXEC", 0), 0o600))
         has_log = self._size_of("-wal") > 0
+        if not has_log and 0 < self._size_of() < LEAST_PAGE_BYTES:  # SQLite takes it for empty, and writes over it
+            raise self._error("holds something else: choose another path")
         # An exclusive file is not waited for here: the caller tries again until its time is up.
         wait_seconds = SHARED_WAIT_SECONDS if self._shared else 0
         self._connection = sqlite3.connect(self.path, timeout=wait_seconds, isolation_level=None)

@@ -2,7 +2,7 @@
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Annotated, Any, Final, Literal, TypedDict, TypeVar
+from typing import Annotated, Any, Final, Literal, TypedDict, TypeVar, get_args
 
 import attrs
 from annotated_types import MaxLen
@@ -128,6 +128,14 @@ def made_from(cls: type[C], value: Mapping[str, Any]) -> C:
     return cls(**value)
 
 
+def _operation_type(value: OperationType | Literal["update", "delete"]) -> OperationType:
+    """Returns the name as it is sent. Other values are refused when sent."""
+    given: Any = value
+    named: Any = given.capitalize() if isinstance(given, str) else None
+    sent: OperationType = named if named in get_args(OperationType) else given
+    return sent
+
+
 def _params(value: "OperationParams | Mapping[str, Any]") -> OperationParams:
     if isinstance(value, Mapping):
         return made_from(OperationParams, value)
@@ -143,7 +151,7 @@ def _params(value: "OperationParams | Mapping[str, Any]") -> OperationParams:
 class Operation(Record):
     """Adds or removes some users: one element of an upload request, or one row for `upload`."""
 
-    operation_type: OperationType
+    operation_type: OperationType = attrs.field(converter=_operation_type)
     params: OperationParams = attrs.field(converter=_params)
 
     @classmethod

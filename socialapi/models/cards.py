@@ -11,7 +11,7 @@ from socialapi.internal.records import Record
 from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.model import Model
 from socialapi.models.queries import CursorQuery, Element, Ids, SortBy
-from socialapi.models.validation import Alternatives, AnyId, ListOf, Pattern, Tagged
+from socialapi.models.validation import Alternatives, AnyId, ListOf, ObjectOf, Pattern, Tagged
 from socialapi.problems import BrokenRule
 
 CardType = Literal[
@@ -116,7 +116,7 @@ class SwipeableMedia(Record):
     extra: dict[str, Any] = attrs.field(factory=dict, kw_only=True, repr=False)
 
 
-Destination = Annotated[Website | App, Tagged("type")]
+Destination = Annotated[ObjectOf[Website | App], Tagged("type")]
 
 
 @attrs.define

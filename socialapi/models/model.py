@@ -1,7 +1,7 @@
 """The base class of models in answers, and the tuple of answers without pages."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import attrs
 
@@ -92,6 +92,7 @@ class Model(Record):
     errors beside the object in a successful answer; nested objects have none.
     """
 
+    __signature__: ClassVar[None] = None  # callers get these objects
     extra: dict[str, Any] = attrs.field(factory=dict, repr=False)
     partial_errors: tuple[Problem | ServiceError, ...] = attrs.field(init=False, default=(), eq=False, repr=False)
 

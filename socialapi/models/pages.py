@@ -1,7 +1,7 @@
 """Pages of collections."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, overload
 
 import attrs
 
@@ -44,6 +44,7 @@ class Page(Record, Generic[T]):
     not know.
     """
 
+    __signature__: ClassVar[None] = None  # callers get these objects
     data: tuple[T, ...] = ()
     includes: "Includes" = attrs.field(factory=no_includes)
     meta: Mapping[str, Any] = attrs.field(factory=dict)
@@ -111,6 +112,7 @@ class Page(Record, Generic[T]):
     def to_arrow(self) -> Any:
         """Returns a `pyarrow.Table` with a row for each item of `data`: the class's fields by their names on
         the wire, and `extra` as JSON text. Its schema is the same for every page of a collection.
+        Expanded objects are left out: join them from `includes` by their ids.
 
         Raises InvalidInput for an integer of more than 64 bits, for an empty page that was made by
         hand, whose type of items is unknown, and if pyarrow is not installed (the extra `[arrow]`).

@@ -10,7 +10,7 @@ from annotated_types import Ge, Le, MaxLen, MinLen
 from socialapi.internal.records import Record
 from socialapi.internal.unset import UNSET, Unset
 from socialapi.models.model import Model
-from socialapi.models.validation import AnyId, ListOf
+from socialapi.models.validation import AnyId, ListOf, ObjectOf
 from socialapi.problems import BrokenRule
 
 
@@ -247,7 +247,7 @@ ReplySettings = Literal["following", "mentionedUsers", "subscribers", "verified"
 class PostPoll(Record):
     """A poll of two to four options, open for 5 minutes to 7 days."""
 
-    options: Annotated[tuple[Annotated[str, MinLen(1), MaxLen(25)], ...], MinLen(2), MaxLen(4)]
+    options: Annotated[ListOf[Annotated[str, MinLen(1), MaxLen(25)]], MinLen(2), MaxLen(4)]
     duration_minutes: Annotated[int, Ge(5), Le(10_080)]
     reply_settings: ReplySettings | Unset = UNSET
 
@@ -278,12 +278,12 @@ class PostDraft(Record):
     community_id: AnyId | Unset = UNSET
     share_with_followers: bool | Unset = UNSET
     paid_partnership: bool | Unset = UNSET
-    reply: PostReply | Unset = UNSET
+    reply: ObjectOf[PostReply] | Unset = UNSET
     quote_tweet_id: AnyId | Unset = UNSET
-    media: PostMedia | Unset = UNSET
-    edit_options: EditOptions | Unset = UNSET
-    poll: PostPoll | Unset = UNSET
-    geo: PostGeo | Unset = UNSET
+    media: ObjectOf[PostMedia] | Unset = UNSET
+    edit_options: ObjectOf[EditOptions] | Unset = UNSET
+    poll: ObjectOf[PostPoll] | Unset = UNSET
+    geo: ObjectOf[PostGeo] | Unset = UNSET
     reply_settings: ReplySettings | Unset = UNSET
     card_uri: str | Unset = UNSET
     direct_message_deep_link: str | Unset = UNSET

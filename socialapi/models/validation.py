@@ -16,7 +16,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, TypeAlias, TypeVar
 
 import annotated_types
 import attrs
@@ -82,11 +82,14 @@ class Pattern:
 class IsId:
     """The text is an id, which must not be empty. The client also accepts an integer."""
 
+    accepts: ClassVar[Any] = str | int
+
 
 if TYPE_CHECKING:
     # What callers may pass. The client shapes it before the rules are applied.
     AnyId: TypeAlias = str | int
     ListOf: TypeAlias = Sequence[T] | T
+    ObjectOf: TypeAlias = T | Mapping[str, Any]
 else:
     AnyId = Annotated[str, IsId()]
     """An id, which must not be empty."""
@@ -96,6 +99,12 @@ else:
 
         def __class_getitem__(cls, item: Any) -> Any:
             return tuple[item, ...]
+
+    class ObjectOf:
+        """`ObjectOf[T]` is an object of the class T. Callers may pass a mapping with its fields."""
+
+        def __class_getitem__(cls, item: Any) -> Any:
+            return item
 
 
 def invalid(name: str, reason: str) -> InvalidInput:

@@ -16,9 +16,8 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-import attrs
-
 from socialapi.config import is_file_path
+from socialapi.internal.records import accepted_type
 from socialapi.internal.unset import UNSET
 from socialapi.models.spelling import near_name
 from socialapi.models.validation import Faults, invalid, printable_name
@@ -125,13 +124,15 @@ def _has_types(values: Sequence[object], kinds: Sequence[Any]) -> bool:
 
 # What `help()` shows ------------------------------------------------------------------------------
 
-_DEFAULTS: Final[Mapping[str, str]] = {
-    "UploadKeywords": "socialapi.bulk.audiences.job:UploadOptions",
-    "AudienceUploadKeywords": "socialapi.bulk.audiences.job:UploadOptions",
-    "SyncKeywords": "socialapi.bulk.sync.reading:SyncOptions",
-    "UpsertKeywords": "socialapi.bulk.products.job:UpsertOptions",
+_DEFAULTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "UploadKeywords": ("socialapi.bulk.audiences.job:UploadOptions",),
+    "AudienceUploadKeywords": ("socialapi.bulk.audiences.job:UploadOptions",),
+    "SyncKeywords": ("socialapi.bulk.sync.reading:SyncOptions",),
+    "LintKeywords": ("socialapi.bulk.audiences.job:UploadOptions", "socialapi.bulk.linting.linter:lint_records"),
+    "UpsertKeywords": ("socialapi.bulk.products.job:UpsertOptions",),
+    "ProductLintKeywords": ("socialapi.bulk.linting.product_linter:lint_products",),
 }
-"""The class with the defaults of the options that a TypedDict declares."""
+"""The classes and functions with the defaults of the options that a TypedDict declares."""
 
 
 def show_options(function: Any) -> None:
@@ -164,8 +165,13 @@ class _OptionsSignature(inspect.Signature):
         defaults |= _defaults_of(self._declared)
         plain = [each for each in self._plain.parameters.values() if each.kind is not each.VAR_KEYWORD]
         named = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name, UNSET), annotation=kind)
-            for name, kind in typing.get_type_hints(self._declared).items()
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=defaults.get(name, UNSET),
+                annotation=accepted_type(kind),
+            )
+            for name, kind in typing.get_type_hints(self._declared, include_extras=True).items()
             if name.isidentifier() and name not in self._plain.parameters
         ]
         return inspect.Signature([*plain, *named]).parameters
@@ -184,21 +190,19 @@ class _OptionsText(str):
     declared: Any
 
     def expandtabs(self, tabsize: typing.SupportsIndex = 8) -> str:
-        """Returns the docstring with the sentences below it: the first step of `inspect.getdoc`."""
-        plain = str.expandtabs(self, tabsize)
-        indent = " " * 8
-        said = [f"{indent}{name}: {' '.join(text.split())}" for name, text in _sentences(self.declared).items()]
-        return "\n".join([plain.rstrip(), "", f"{indent}Options:", "", *said, ""]) if said else plain
+        """Returns the cleaned docstring with the sentences below it: the first step of `inspect.getdoc`."""
+        plain = inspect.cleandoc(str(self))
+        said = [f"{name}: {' '.join(text.split())}" for name, text in _sentences(self.declared).items()]
+        return "\n".join([plain, "", "Options:", "", *said]) if said else plain
 
 
 def _defaults_of(declared: Any) -> Mapping[str, Any]:
-    if declared.__name__ not in _DEFAULTS:
-        return {}
-    module, _, name = _DEFAULTS[declared.__name__].partition(":")
-    fields = attrs.fields_dict(getattr(importlib.import_module(module), name))
-    return {
-        each: field.default for each, field in fields.items() if isinstance(field.default, str | int | float | None)
-    }
+    found = dict[str, Any]()
+    for path in _DEFAULTS.get(declared.__name__, ()):
+        module, _, name = path.partition(":")
+        parameters = inspect.signature(getattr(importlib.import_module(module), name)).parameters.values()
+        found |= {each.name: each.default for each in parameters if isinstance(each.default, str | int | float | None)}
+    return found
 
 
 @functools.cache

@@ -15,8 +15,9 @@ from socialapi.bulk.audiences.prepare import prepare_user
 from socialapi.bulk.audiences.sender import send_until_counted
 from socialapi.bulk.inputs.addresses import with_hidden_addresses
 from socialapi.bulk.inputs.formats import Records
-from socialapi.bulk.job import OnProgress, OutcomeKeywords
+from socialapi.bulk.job import OutcomeKeywords
 from socialapi.bulk.journals.journal import Journal
+from socialapi.bulk.progress import OnProgress, shown
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import (
@@ -48,8 +49,8 @@ from socialapi.wire.encode import json_bytes, shaped
 from socialapi.wire.request import refuse
 
 
-class InputKeywords(TypedDict, total=False):
-    """How users are read. All are optional."""
+class ReadingKeywords(TypedDict, total=False):
+    """How users are read from an input. All options are optional."""
 
     columns: Mapping[str, str | int | Sequence[str | int]] | None
     """Maps an identifier kind to the column or columns that hold it, where their names do not;
@@ -81,7 +82,7 @@ class InputKeywords(TypedDict, total=False):
     """If True, takes SHA-256 digests and `partner_user_id` only: no raw value is hashed, kept or sent."""
 
 
-class RowKeywords(InputKeywords, OutcomeKeywords, total=False):
+class RowKeywords(OutcomeKeywords, ReadingKeywords, total=False):
     """The options of every job that reads users. All are optional."""
 
     packing: Packing
@@ -105,12 +106,16 @@ class RowKeywords(InputKeywords, OutcomeKeywords, total=False):
     """Read and validate everything, send nothing, and forecast requests, bytes and time in the report."""
     on_progress: OnProgress | None
     """Called with a `Progress` after each slice that was read and each request that was completed."""
+    progress: bool
+    """If True, shows the progress on standard error: a bar on a terminal or in a notebook, otherwise
+    a line now and then.
+    """
 
 
 class UploadKeywords(RowKeywords, total=False):
     """The options of an upload job. All are optional."""
 
-    operation: OperationType
+    operation: OperationType | Literal["update", "delete"]
     """`Update` (the default) adds the users, `Delete` removes them. A row may override it."""
     journal: str | os.PathLike[str] | Journal | None
     """A file that makes the job resumable, also after a kill: repeat the call with the same
@@ -144,13 +149,15 @@ class SyncKeywords(RowKeywords, total=False):
     """
 
 
-class LintKeywords(InputKeywords, total=False):
+class LintKeywords(ReadingKeywords, total=False):
     """The options of `lint`. All are optional."""
 
     write_layout: str | os.PathLike[str] | None
     """File for what was understood of the input: its format, and what each column is read as."""
     sample: int | None
     """Read at most this many rows, from the start."""
+    progress: bool
+    """The same as for an upload."""
 
 
 def right_options(declared: Any, options: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
@@ -184,10 +191,11 @@ async def run_upload(
     """Runs an upload job and returns its report."""
     faults = Faults()
     right = right_options(declared, keywords, faults)
-    with faults:
-        job = UploadJob(session, destination, records, UploadOptions(**right), options)
-    faults.refuse()
-    return await job.run()
+    with shown(right, records) as shown_options:
+        with faults:
+            job = UploadJob(session, destination, records, UploadOptions(**shown_options), options)
+        faults.refuse()
+        return await job.run()
 
 
 def _operation(given: Any) -> Operation:
@@ -314,11 +322,12 @@ class UploadResource(Resource):
         right = right_options(LintKeywords, options, faults)
         right |= {"kinds": self._destination.kinds, "takes_effective_at": self._destination.takes_effective_at}
         right |= {"now": self._session.now(), "network": self._session.network}
-        if faults:
-            with faults:  # what is wrong with the other options
-                await lint_records((), **right | {"layout": None, "write_layout": None})
-            faults.refuse()
-        return await lint_records(records, **right)
+        with shown(right, records) as shown_options:
+            if faults:
+                with faults:  # what is wrong with the other options
+                    await lint_records((), **shown_options | {"layout": None, "write_layout": None})
+                faults.refuse()
+            return await lint_records(records, **shown_options)
 
 
 class CustomAudience(UploadResource):
@@ -380,9 +389,10 @@ class CustomAudience(UploadResource):
 
         faults = Faults()
         right = right_options(_KnownToSync, {"snapshot": snapshot, **options}, faults)
-        settings = SyncOptions(**{"snapshot": "", **right})
         desired = with_hidden_addresses(desired)
-        return await sync(self._session, self._destination, desired, settings, self._options, faults)
+        with shown({"snapshot": "", **right}, desired) as shown_options:
+            settings = SyncOptions(**shown_options)
+            return await sync(self._session, self._destination, desired, settings, self._options, faults)
 
     def targeted(self, *, with_active: bool | None = None, start: str | None = None) -> Pager[TargetingCampaign]:
         """Returns the campaigns and line items that target the audience

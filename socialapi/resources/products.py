@@ -9,9 +9,10 @@ import attrs
 
 from socialapi.bulk.inputs.addresses import with_hidden_addresses
 from socialapi.bulk.inputs.formats import Records
-from socialapi.bulk.job import OnProgress, OutcomeKeywords
+from socialapi.bulk.job import OutcomeKeywords
 from socialapi.bulk.journals.journal import Journal
 from socialapi.bulk.products.job import UpsertJob, UpsertOptions
+from socialapi.bulk.progress import OnProgress, shown
 from socialapi.models.model import Items
 from socialapi.models.products import (
     Product,
@@ -56,8 +57,8 @@ def _repeated(shapes: Sequence[Any]) -> Iterator[BrokenRule]:
             seen.add(product_id)
 
 
-class FeedKeywords(TypedDict, total=False):
-    """How products are read. All are optional."""
+class ProductReadingKeywords(TypedDict, total=False):
+    """How products are read from an input. All options are optional."""
 
     columns: Mapping[str, str | int | Sequence[str | int]] | None
     """Columns or keys by field (`{"price": "Preis"}`), where their names do not say which field
@@ -80,7 +81,7 @@ class FeedKeywords(TypedDict, total=False):
     """
 
 
-class UpsertKeywords(FeedKeywords, OutcomeKeywords, total=False):
+class UpsertKeywords(OutcomeKeywords, ProductReadingKeywords, total=False):
     """The options of a product load. All are optional."""
 
     concurrency: int | Literal["auto"]
@@ -96,6 +97,10 @@ class UpsertKeywords(FeedKeywords, OutcomeKeywords, total=False):
     """Read and validate everything, send nothing, and forecast requests and bytes in the report."""
     on_progress: OnProgress | None
     """Called with a `Progress` after each slice that was read and each request that was completed."""
+    progress: bool
+    """If True, shows the progress on standard error: a bar on a terminal or in a notebook, otherwise
+    a line now and then.
+    """
     digests: str | os.PathLike[str] | None
     """File that remembers what was loaded: products that have not changed are skipped. It is created if missing."""
     delete_vanished: bool
@@ -122,13 +127,15 @@ class UpsertKeywords(FeedKeywords, OutcomeKeywords, total=False):
     """
 
 
-class ProductLintKeywords(FeedKeywords, total=False):
+class ProductLintKeywords(ProductReadingKeywords, total=False):
     """The options of `lint`. All are optional."""
 
     write_layout: str | os.PathLike[str] | None
     """File for what was understood of the input: its format, and what each column is read as."""
     sample: int | None
     """Read at most this many rows, from the start."""
+    progress: bool
+    """The same as for a load."""
 
 
 class Products(Resource):
@@ -178,11 +185,12 @@ class Products(Resource):
         `Config.max_elapsed_seconds`, or if reading the input fails.
         """
         products, faults = with_hidden_addresses(products), Faults()
-        settings = UpsertOptions(**right_arguments(UpsertKeywords, options, faults))
-        with faults:
-            job = UpsertJob(self._session, self._path["product_catalog_id"], products, settings, self._options)
-        faults.refuse()
-        return await job.run()
+        with shown(right_arguments(UpsertKeywords, options, faults), products) as shown_options:
+            settings = UpsertOptions(**shown_options)
+            with faults:
+                job = UpsertJob(self._session, self._path["product_catalog_id"], products, settings, self._options)
+            faults.refuse()
+            return await job.run()
 
     async def lint(self, products: Records, **options: Unpack[ProductLintKeywords]) -> LintReport:
         """Reads the products and returns what a load of them has to expect. Nothing is sent.
@@ -195,11 +203,14 @@ class Products(Resource):
 
         products, faults = with_hidden_addresses(products), Faults()
         right = right_arguments(ProductLintKeywords, options, faults)
-        if faults:
-            with faults:  # what is wrong with the other options
-                await lint_products((), **right | {"layout": None, "write_layout": None})
-            faults.refuse()
-        return await lint_products(products, now=self._session.now(), network=self._session.network, **right)
+        with shown(right, products) as shown_options:
+            if faults:
+                with faults:  # what is wrong with the other options
+                    await lint_products((), **shown_options | {"layout": None, "write_layout": None})
+                faults.refuse()
+            return await lint_products(
+                products, now=self._session.now(), network=self._session.network, **shown_options
+            )
 
     async def delete(self, product_keys: str | int | Sequence[str | int]) -> Items[ProductDeletion]:
         """Deletes the products with the given keys for good (`DELETE product_catalogs/:product_catalog_id/products`).

@@ -32,6 +32,9 @@ class Pager(Generic[T]):
         items = await pager.collect(limit=500)     a list
         table = await pager.to_arrow(limit=500)    a table; `to_pandas` returns a DataFrame
 
+    After `pages()` has returned a page, `position` is behind that page, whatever was used of it:
+    `page.position_at(index)` is the position behind one of its items.
+
     Iteration ends when the service names no next page; an empty page does not end it. Reading costs
     money and caps, so the next page is requested only once half of the items of the current one
     were used, or when a whole page is returned. Leaving the loop early wastes at most one request.
@@ -40,9 +43,6 @@ class Pager(Generic[T]):
     `limit` needs, and for none beyond it. Loops over posts begin with the service's default and at
     most double the size from page to page; loops over advertising collections ask for the largest
     pages. `first()` and `await` leave the size to the service, and so does `Config(page_growth=False)`.
-
-    After `pages()` has returned a page, `position` is behind that page, whatever was used of it:
-    `page.position_at(index)` is the position behind one of its items.
 
     `pages_read` and `items_read` count the pages that arrived, and the items on them. Raises
     DecodeError if a page token repeats, because the iteration would never end: at once if it is
@@ -84,7 +84,8 @@ class Pager(Generic[T]):
 
     @property
     def position(self) -> str:
-        """The current position as a string; pass it as `start=` to continue with the next item.
+        """The current position as a string; pass it as `start=` to continue with the next item, or after
+        `pages()` with the next page.
 
         It is valid for the same method with the same arguments, except that the page size may
         differ. It names up to eight of the items handed out last. If the last one is not on the
@@ -106,11 +107,13 @@ class Pager(Generic[T]):
 
     if not TYPE_CHECKING:  # type checkers know already that a pager is no iterable
 
-        def __iter__(self) -> Any:
-            """Raises TypeError, which says what to write instead of `for`."""
+        def __iter__(self, *_: object) -> Any:
+            """Raises TypeError, which says what to write instead of `for` or an index."""
             raise TypeError(
                 "a socialapi pager is asynchronous: use `async for`, or `await pager.collect(limit=…)` for a list"
             )
+
+        __getitem__ = __iter__
 
     def __aiter__(self) -> AsyncGenerator[T, None]:  # noqa: PYI058  # to be closed by those who leave it early
         return self._items(self._walk())
@@ -183,6 +186,7 @@ class Pager(Generic[T]):
 
     async def to_arrow(self, *, limit: int | None = None) -> Any:
         """Returns the items as a `pyarrow.Table`, at most `limit` of them, as `Page.to_arrow` describes it.
+        Expanded objects are left out: `with_pages()` yields each item with those of its page.
 
         Each page becomes rows when it arrives, so only one page of items is in memory. An incomplete
         table is never returned as if it were complete. An error has the table of the items so far

@@ -372,3 +372,20 @@ class SlidingWindowPacer:
         if window.limit is None or window.window_seconds is None:
             return None
         return window.limit / window.window_seconds
+
+    def seconds_until(self, key: str, documented: RateLimit | None, requests: int) -> float:
+        """Returns how long the last of so many unanswered requests of a job, those in flight included, has to wait."""
+        window = self._paced(key, documented).window
+        ahead = requests - window.in_flight - 1
+        return window.wait_seconds(self._clock.monotonic(), bulk=True, ahead=ahead) if ahead >= 0 else 0.0
+
+
+def seconds_until(pacer: Pacer, key: str, documented: RateLimit | None, requests: int) -> float:
+    """Returns how long the last of so many unanswered requests of a job, those in flight included, has
+    to wait. Of other pacers than the default one, the sustained rate says it.
+    """
+    if isinstance(pacer, SlidingWindowPacer):
+        return pacer.seconds_until(key, documented, requests)
+    status, rate = pacer.limits().get(key), pacer.requests_per_second(key, documented)
+    free = requests if status is None or status.remaining is None else status.in_flight + status.remaining
+    return max(0, requests - free) / rate if rate else 0.0

@@ -253,7 +253,12 @@ class Receiver(_WithoutWarning, web.Application):
         problem = None if handling.cancelled() else handling.exception()
         if problem is None and self._is_stopped:
             return
-        logger.error("nobody handles events any more, so this process is told to end", exc_info=problem)
+        how = (
+            ""
+            if problem
+            else ": `handled_by` takes a function that iterates over the receiver, as `Dispatcher.run` does"
+        )
+        logger.error("nobody handles events any more, so this process is told to end%s", how, exc_info=problem)
         signal.raise_signal(signal.SIGTERM)
 
     def unfinished(self) -> AsyncIterator[Delivery]:

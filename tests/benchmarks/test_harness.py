@@ -5,9 +5,7 @@ written by hand take part.
 import contextlib
 import datetime
 import http.client
-import itertools
 import re
-import signal
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,18 +15,14 @@ import attrs
 import pytest
 
 from benchmarks import growth, run
-from benchmarks.harness import canned, processes, rounds
-from benchmarks.harness.against import compare
+from benchmarks.harness import canned, rounds
 from benchmarks.harness.figures import Figures, Run, read_run
-from benchmarks.harness.page import page, ranked
-from benchmarks.harness.plots import DARK, GROUND, INK
-from benchmarks.harness.processes import ROOT, Failed, Running, StubProcess, run_at_once, run_by_turns, stub
+from benchmarks.harness.page import page
+from benchmarks.harness.processes import ROOT, Failed, StubProcess, stub
 from benchmarks.harness.rounds import ONE_WAY, Measured, measure
-from benchmarks.harness.targets import described, missed, table
-from benchmarks.harness.work import BY_HAND, Contestant, Spread, Target, Work, expect
-from benchmarks.works.quota import steady_share
+from benchmarks.harness.targets import missed, table
+from benchmarks.harness.work import Contestant, Target, Work, expect
 from benchmarks.works.small import correct_signatures
-from benchmarks.works.sync import changed_people
 
 pytestmark = pytest.mark.xdist_group("benchmarks")
 
@@ -54,7 +48,6 @@ TINY: Final[dict[str, Mapping[str, Any]]] = {
     "first_use": {},
     "memory": {"records": 2_000},
 }
-RAW: Final = Contestant(name=BY_HAND, module="by_hand", job="paging")
 DAY: Final = datetime.date(2026, 11, 20)
 
 
@@ -95,59 +88,6 @@ def test_a_contestant_that_breaks_ends_the_run_and_says_why(service: StubProcess
         measure(work, service, quick=True, rounds=1, contestants=["aiohttp"], say=lambda _: None)
 
 
-def test_a_contestant_that_breaks_while_others_take_turns_ends_them(
-    service: StubProcess, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(processes, "TURN_SECONDS", 0.001)
-    order = {"url": service.url, "pages": 1_000_000, "warm_pages": 1}
-    long, broken = Running(RAW, order), Running(attrs.evolve(RAW, module="no_module_of_this_name"), {})
-    monkeypatch.setattr(processes, "LONGEST_SECONDS", 1.0)
-    with pytest.raises(Failed, match="by hand has not ended after 1 s"):
-        run_by_turns([long, broken], {})
-    assert long.exit_status == -signal.SIGKILL
-    assert broken.told() == {"absent": "benchmarks.contestants.no_module_of_this_name is not installed"}
-
-
-class Walker:
-    """Takes part in turns, and ends after so many of them."""
-
-    def __init__(self, name: str, turns_to_go: int, log: list[str]) -> None:
-        self.name = name
-        self.turns = 0
-        self._turns_to_go = turns_to_go
-        self._log = log
-
-    def work(self, seconds: float) -> bool:
-        self.turns += 1
-        self._log.append(f"{self.name} to its end" if seconds > 1 else self.name)
-        return self.turns == self._turns_to_go
-
-    def kill(self) -> None:
-        raise AssertionError("all have ended")
-
-
-def test_turns_are_given_in_proportion_to_those_of_the_round_before() -> None:
-    log: list[str] = []
-    run_by_turns([Walker("fast", 2, log), Walker("slow", 5, log)], {"fast": 2, "slow": 4})
-    assert log == ["fast", "slow", "slow", "fast", "slow to its end", "slow to its end", "slow to its end"]
-
-
-def test_those_who_run_at_once_have_one_turn_each() -> None:
-    log: list[str] = []
-    run_at_once([Walker("fast", 1, log), Walker("slow", 1, log)])
-    assert sorted(log) == ["fast to its end", "slow to its end"]
-
-
-def test_who_runs_at_once_and_does_not_end_is_ended(service: StubProcess, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "LONGEST_SECONDS", 1.0)
-    short = Running(attrs.evolve(RAW, module="no_module_of_this_name"), {})
-    long = Running(RAW, {"url": service.url, "pages": 1_000_000, "warm_pages": 1})
-    with pytest.raises(Failed, match="by hand did not end within 1 s"):
-        run_at_once([short, long])
-    assert long.exit_status == -signal.SIGKILL
-    assert short.exit_status == 0
-
-
 def test_a_quick_run_writes_its_figures_and_a_page_that_can_be_made_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -171,12 +111,6 @@ def test_the_page_of_results_is_that_of_the_figures_beside_it() -> None:
     plots = {name: f"plots/{name}.svg" for name in run.WORKS}
     assert page(figures, run.WORKS, plots) == (folder / "RESULTS.md").read_text("utf-8")
     assert all((folder / path).exists() for path in plots.values())
-
-
-def test_an_unknown_work_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        run.main(["--only", "paging,pageing"])
-    assert "no such works: pageing" in capsys.readouterr().err
 
 
 def test_growth_is_measured_by_records_and_by_jobs(service: StubProcess, tmp_path: Path) -> None:
@@ -223,15 +157,6 @@ def test_a_ratio_is_taken_within_its_round() -> None:
     assert "| socialapi | 1.7 (1.6 – 3.2) | 1.60 (1.55 – 1.65) |" in text
 
 
-def test_the_best_is_first_within_each_group() -> None:
-    late = [Contestant(name=f"{name}, late", module="none", job="none", group="late") for name in ("wings", "by hand")]
-    work = attrs.evolve(WALKING, contestants=[*WALKING.contestants, *late])
-    rounds = took({"by hand": 2.0, "socialapi": 3.0, "wings": 1.0, "wings, late": 9.0, "by hand, late": 8.0})
-    assert ranked(work, Figures.of(work, rounds)) == ["wings", "by hand", "socialapi", "by hand, late", "wings, late"]
-    rates = attrs.evolve(work, is_higher_better=True)
-    assert ranked(rates, Figures.of(rates, rounds))[:3] == ["socialapi", "by hand", "wings"]
-
-
 def test_a_run_says_which_targets_it_misses_and_the_page_does_not() -> None:
     slow, fast = took({"by hand": 1.0, "socialapi": 2.5}), took({"by hand": 1.0, "socialapi": 1.5})
     assert list(missed(WALKING, slow)) == [
@@ -240,16 +165,6 @@ def test_a_run_says_which_targets_it_misses_and_the_page_does_not() -> None:
     assert not list(missed(WALKING, fast))
     assert not list(missed(WALKING, took({"by hand": 1.0})))
     assert "at most" not in page_of(slow)
-
-
-def test_who_did_not_take_part_is_said_with_the_reason() -> None:
-    text = page_of(took({"by hand": 1.0}, wings="feet are not installed", socialapi="feet are not installed"))
-    assert "- Not compared: wings, socialapi (feet are not installed)." in text
-
-
-def test_a_spread_is_the_median_with_the_quartiles() -> None:
-    assert Spread.of([5.0, 1.0, 2.0, 4.0, 3.0]) == Spread(3.0, 2.0, 4.0)
-    assert Spread.of([2.0]) == Spread(2.0, 2.0, 2.0)
 
 
 def test_a_target_is_met_by_the_quartile_on_the_worse_side() -> None:
@@ -267,22 +182,6 @@ def test_targets_compare_contestants_of_their_work_and_stand_in_contributing() -
         assert {name for target in work.targets for name in (target.of, target.to)} <= names
     contributing = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
     assert "\n".join(table(run.WORKS.values())) in contributing
-
-
-def test_pictures_have_colours_for_light_and_dark() -> None:
-    for path in (ROOT / "benchmarks" / "plots").glob("*.svg"):
-        text = path.read_text("utf-8")
-        assert "@media (prefers-color-scheme: dark)" in text, path.name
-        colours = set(re.findall(r"(?:fill|stroke): (#[0-9a-f]{3,6})", text))
-        assert not colours, path.name
-
-
-def test_the_lowest_contrast_of_a_picture_can_be_read() -> None:
-    """As WCAG 2 asks for: 4.5 for text, 3 for what is drawn."""
-    for inks, ground in ((DARK, GROUND), (DARK.values(), DARK[GROUND])):
-        for ink in inks:
-            if ink != ground:
-                assert contrast(ink, ground) >= (4.5 if ink in (INK, DARK[INK]) else 3)
 
 
 def contrast(one: str, other: str) -> float:
@@ -314,71 +213,9 @@ def test_socialapi_without_the_extension_has_it_switched_off(
     assert measured.rounds[0].keys() == {"aiohttp", "socialapi", "socialapi, without C"}
 
 
-def test_socialapi_can_be_compared_with_a_package_elsewhere(service: StubProcess, tmp_path: Path) -> None:
-    (tmp_path / "socialapi").symlink_to(ROOT / "socialapi")
-    work = compare(only(run.WORKS["small"], TINY["small"]), "v1", tmp_path)
-    assert work is not None
-    assert [described(work, target) for target in work.targets] == [
-        ("socialapi", "at most 1.05 × socialapi, v1", "µs of CPU a request")
-    ]
-    measured = measure(work, service, quick=True, rounds=1, contestants=None, say=lambda _: None)
-    assert measured.rounds[0].keys() == {"socialapi", "socialapi, v1"}
-
-
-def test_a_package_elsewhere_that_fails_is_passed_over(service: StubProcess, tmp_path: Path) -> None:
-    (tmp_path / "socialapi").mkdir()
-    (tmp_path / "socialapi" / "__init__.py").write_text("raise ValueError('it is broken')", "utf-8")
-    work = compare(only(run.WORKS["small"], TINY["small"]), "v1", tmp_path)
-    assert work is not None
-    measured = measure(work, service, quick=True, rounds=1, contestants=None, say=lambda _: None)
-    assert measured.absent == {"socialapi, v1": "it does another job, ValueError: it is broken"}
-
-
-def test_the_share_of_a_quota_counts_the_pause_between_bursts() -> None:
-    burst = [place / 1_000 for place in range(100)]
-    accepted = [start + at for start, at in itertools.product((0.0, 6.4, 12.8), burst)]
-    assert steady_share(accepted, 100, 6.0) == pytest.approx(6.0 / 6.4)
-
-
-def test_the_share_of_a_quota_of_a_serial_client_is_its_rate() -> None:
-    accepted = [place / 10 for place in range(120)]
-    assert steady_share(accepted, 100, 6.0) == pytest.approx(0.6)
-
-
-def test_a_share_needs_more_than_one_window() -> None:
-    assert steady_share([0.0, 1.0], 100, 6.0) == 0.0
-
-
 def test_what_the_stub_sends_has_the_checksum_that_is_expected() -> None:
     expect("checksum", canned.checksum_of_posts([0]), len(canned.post(0)["text"]))
     assert canned.checksum_of_posts([5, 5]) == 2 * (len(canned.post(5)["text"]) + 5)
-
-
-def test_a_hundred_posts_have_thirty_shapes() -> None:
-    posts = [canned.mixed_post(number) for number in range(100)]
-    assert len({frozenset(post) for post in posts}) == canned.SHAPES
-    assert all(
-        post.items() >= {"id": post["id"], "text": canned.post(number)["text"]}.items()
-        for number, post in enumerate(posts)
-    )
-
-
-def test_of_a_hundred_dirty_people_one_is_odd_and_one_was_there_before() -> None:
-    people = list(canned.dirty_people(12_000))
-    outcomes = [each.outcome for each in people]
-    assert outcomes.count("duplicate") == 120
-    assert outcomes.count("rejected") == 20
-    clean = sum(each.sent == (each.email.lower(), each.phone_number) for each in people)
-    assert clean == 12_000 - 120 - 120
-    for place, each in enumerate(people):
-        if each.outcome == "duplicate":
-            again = (each.email.lower(), each.phone_number)
-            assert again in [earlier.sent for earlier in people[max(0, place - 5_000) : place]]
-
-
-def test_one_of_a_hundred_people_changes() -> None:
-    before, after = set(map(canned.person, range(300))), set(changed_people(300))
-    assert (len(before - after), len(after - before)) == (3, 3)
 
 
 def test_only_correct_signatures_with_nonces_of_their_own_count() -> None:

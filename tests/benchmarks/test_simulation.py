@@ -5,10 +5,8 @@ import difflib
 import importlib.resources
 import itertools
 import math
-import re
 import shutil
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any, Final, cast
 
 import attrs
@@ -85,11 +83,6 @@ def test_an_interactive_call_waits_for_a_job_only_where_no_places_are_left_to_it
     assert outcome(crowded, server).interactive_waits[-1] > 10.0
 
 
-def test_scenarios_side_by_side_come_to_what_each_comes_to_alone(server: Server) -> None:
-    other = attrs.evolve(SMALL, name="other", lost_answers=0.1)
-    assert simulate([SMALL, other], server, lambda _: None) == [outcome(SMALL, server), outcome(other, server)]
-
-
 def test_a_server_and_its_imitation_come_to_the_same(server: Server) -> None:
     assert outcome(SMALL, server) == outcome(SMALL, FakeServer())
 
@@ -112,14 +105,6 @@ def test_the_script_differs_in_the_line_that_reads_the_clock() -> None:
         "-   local time = redis.call('TIME')",
         "+   local time = { KEYS[7], '0' }",
     ]
-
-
-def test_a_script_that_reads_the_clock_elsewhere_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window_script, "READS_THE_CLOCK", "redis.call('HSET'")
-    assert script_text()
-    monkeypatch.setattr(window_script, "READS_THE_CLOCK", "redis.call('ZADD'")
-    with pytest.raises(ValueError, match=r"reads the clock in \d+ places"):
-        script_text()
 
 
 SAID: Final = Scenario("said", workers=1, hours=40 / 3_600, latency_seconds=0.43, limit=5, window_seconds=10.0)
@@ -243,49 +228,7 @@ def test_the_service_refuses_what_exceeds_a_window_or_one_that_slides() -> None:
     assert list(service.accepted_at) == [0.0, 59.0, 60.0]
 
 
-def test_the_service_reports_a_reset_in_whole_seconds() -> None:
-    service = Service(limit=10, window_seconds=60.0)
-    reading = service.judge(100.75).reading
-    assert (reading.limit, reading.remaining, reading.resets_in_seconds) == (10, 9, 61.0)
-
-
-def test_the_use_of_a_quota_does_not_depend_on_where_a_run_ends() -> None:
-    service = Service(limit=100, window_seconds=60.0)
-    for window, place in itertools.product(range(50), range(100)):
-        service.judge(window * 60.6 + place / 1_000)
-    assert service.quota_used() == pytest.approx(60 / 60.6)
-    assert Service(limit=100, window_seconds=60.0).quota_used() == 0.0
-
-
 # The program and its page
-
-
-def test_a_quick_run_prints_the_section(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(program, "scenarios", lambda *_: [attrs.evolve(SMALL, name=each.name) for each in PLANNED])
-    program.main(["--quick"])
-    out = capsys.readouterr().out
-    assert re.search(r"5 workers send\s+[\d,]+\s+of\s+60\s+requests,\s+\d\d\.\d\s+%", out)
-    assert len(re.findall(r"^\| .+ \| 0.05 \| ", out, re.MULTILINE)) == len(PLANNED)
-
-
-def test_a_run_writes_the_section_between_its_marks(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = tmp_path / "page.md"
-    page.write_text(f"before\n{program.SECTION.begin}a former section\n{program.SECTION.end}after\n", "utf-8")
-    monkeypatch.setattr(program, "scenarios", lambda *_: [attrs.evolve(SMALL, name=each.name) for each in PLANNED])
-    monkeypatch.setattr(program, "draw", lambda *_: False)
-    program.main(["--out", str(page)])
-    text = page.read_text("utf-8")
-    assert text.startswith(f"before\n{program.SECTION.begin}\n`make simulate`")
-    assert text.endswith(f"|\n\n{program.SECTION.end}after\n")
-    assert "a former section" not in text
-    assert "without its plot" in capsys.readouterr().out
-
-
-def test_a_page_without_the_marks_is_refused() -> None:
-    with pytest.raises(ValueError, match="no marks"):
-        program.SECTION.written_into("a page", "a section")
 
 
 def test_the_page_has_every_scenario_and_a_day_without_a_429() -> None:

@@ -64,29 +64,6 @@ async def blocked(waiting: Awaitable[None]) -> "asyncio.Future[None]":
     return task
 
 
-async def test_as_many_start_as_there_is_room_for_and_the_next_when_one_is_done(line: Line) -> None:
-    await line.dispatcher.submit(Batch(1, 10))
-    await line.dispatcher.submit(Batch(2, 10))
-    third = await blocked(line.dispatcher.submit(Batch(3, 10)))
-    assert line.started == [1, 2]
-    line.finish(2)
-    await turns()
-    assert third.done()
-    assert line.started == [1, 2, 3]
-    assert line.most == 2
-
-
-async def test_one_at_a_time_goes_on_too(line: Line) -> None:
-    line.limit = 1
-    line.finish(1, 2, 3, 4)
-    async with asyncio.timeout(5):
-        for number in (1, 2, 3, 4):
-            await line.dispatcher.submit(Batch(number, 10))
-        await line.dispatcher.drain()
-    assert line.started == [1, 2, 3, 4]
-    assert (line.most, line.settled) == (1, 4)
-
-
 async def test_the_limit_is_read_anew_for_every_batch(line: Line) -> None:
     for number in (1, 2):
         await line.dispatcher.submit(Batch(number, 10))

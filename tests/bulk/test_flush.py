@@ -12,7 +12,7 @@ import attrs
 import pyarrow
 import pytest
 
-from socialapi import AudienceUser, Client
+from socialapi import Client
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.emulator import Emulator
 from socialapi.errors import BulkError, InvalidInput
@@ -91,17 +91,6 @@ async def test_a_row_a_second_is_sent_within_the_flush_time_and_a_second(scene: 
     assert len(scene.sizes) == 5
 
 
-@pytest.mark.parametrize("seconds", [0.5, 60, None])
-async def test_how_long_a_row_waits_can_be_chosen(scene: Scene, seconds: float | None) -> None:
-    await scene.job(scene.rows([1] * 20), flush_after_seconds=seconds).run()
-    assert len(scene.sizes) == (20 if seconds == 0.5 else 1)
-
-
-async def test_a_row_before_a_long_silence_is_sent_and_those_after_it_too(scene: Scene) -> None:
-    await scene.job(scene.rows([10_000, 10_000, 1, 10_000])).run()
-    assert scene.times == [10_005, 20_005, 30_001]  # at the end, nothing is waited for
-
-
 @pytest.mark.parametrize("latency_seconds", [0.0, 100.0])
 @pytest.mark.parametrize("suspends", [False, True])
 async def test_a_fast_source_is_batched_as_without_a_flush(
@@ -152,21 +141,6 @@ async def test_a_slow_service_slows_the_source_down(scene: Scene) -> None:
         await running
     # In flight, in a batch that waits for that, and a block that waits for the batch.
     assert read <= 2 * A_BATCH + 2 * ROWS_PER_BLOCK
-
-
-async def test_two_kinds_of_rows_that_wait_are_sent_together() -> None:
-    scene = Scene("upload")
-
-    async def rows() -> AsyncIterator[Any]:
-        for pause in (1, 100):
-            await scene.clock.sleep(pause)
-            yield {"partner_user_id": f"a{pause}"}
-            yield AudienceUser(partner_user_id=f"b{pause}")
-            yield {"partner_user_id": f"c{pause}"}
-        await scene.clock.sleep(100)
-
-    await scene.job(rows()).run()
-    assert (scene.times, scene.sizes) == ([6, 106], [3, 3])
 
 
 async def test_a_row_that_cannot_be_read_is_rejected_though_it_comes_alone() -> None:
@@ -300,20 +274,6 @@ async def test_a_source_without_a_row_ends_like_any_empty_input(scene: Scene, se
 
     report = await scene.job(nothing()).run()
     assert (report.read, scene.sizes) == (0, [])
-    assert asyncio.all_tasks() == {asyncio.current_task()}
-
-
-@pytest.mark.parametrize("started", [0, 1, 2, 50])
-async def test_a_job_can_be_cancelled_before_its_source_has_a_row(scene: Scene, started: int) -> None:
-    async def silent() -> AsyncIterator[dict[str, Any]]:
-        await asyncio.Event().wait()
-        yield scene.row(1)
-
-    running = asyncio.create_task(scene.job(silent()).run())
-    await turns(started)
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
     assert asyncio.all_tasks() == {asyncio.current_task()}
 
 

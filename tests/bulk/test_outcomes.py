@@ -372,16 +372,6 @@ def test_options_that_make_no_sense_are_refused(
     assert says in str(caught.value)
 
 
-async def test_the_input_is_never_the_outcomes_file(tmp_path: Path) -> None:
-    path = tmp_path / "people.csv"
-    path.write_text("email\nx@example.com\n", "utf-8")
-    (tmp_path / "link.csv").symlink_to(path)
-    for name in ("people.csv", "link.csv"):
-        with pytest.raises(InvalidInput, match=r"the outcomes file .* is the input itself"):
-            await job_of(ModelService(), str(path), outcomes=tmp_path / name).run()
-    assert path.read_text("utf-8") == "email\nx@example.com\n"
-
-
 async def test_what_a_killed_job_left_is_replaced_and_what_is_not_of_a_job_is_refused(tmp_path: Path) -> None:
     part, rows = tmp_path / "out.csv.part", [{"email": "x@example.com"}]
     part.write_bytes(b"row,key,outcome,reason\r\n1,,acc")
@@ -409,12 +399,6 @@ async def test_a_pipe_is_written_directly(tmp_path: Path) -> None:
     await job_of(ModelService(), [{"email": "x@example.com"}], outcomes=tmp_path / "pipe").run()
     assert await reading == b"row,key,outcome,reason\r\n1,,accepted,\r\n"
     assert names_in(tmp_path) == ["pipe"]
-
-
-@pytest.mark.parametrize("ending", ENDINGS)
-async def test_an_input_without_rows_has_outcomes_without_lines(tmp_path: Path, ending: str) -> None:
-    await job_of(ModelService(), [], outcomes=tmp_path / f"out{ending}").run()
-    assert lines_of(tmp_path / f"out{ending}") == []
 
 
 async def test_a_broken_input_leaves_a_line_for_each_row_that_was_read(tmp_path: Path) -> None:

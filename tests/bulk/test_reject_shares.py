@@ -19,7 +19,7 @@ from socialapi.session.options import CallOptions
 from tests.bulk.model_service import BAD, DESTINATION, ModelService, operation_errors
 from tests.bulk.model_service import job_of as upload_of
 from tests.bulk.model_transport import session_of
-from tests.bulk.products.model_catalog import REFUSED, ModelCatalog, numbered, product
+from tests.bulk.products.model_catalog import ModelCatalog, numbered, product
 from tests.bulk.products.model_catalog import job_of as load_of
 
 JUDGED_FROM: Final = 10_000
@@ -61,14 +61,6 @@ async def test_just_the_share_is_not_more_than_it(rejected: int, of: int, share:
     assert report.rejected == rejected + 1
 
 
-@pytest.mark.parametrize(("share", "bad"), [(0, 0), (None, 100), (1, 100), (1.0, 100)])
-async def test_nothing_may_be_rejected_or_everything(share: float | None, bad: int) -> None:
-    report = await upload_of(ModelService(), people(3, bad), max_reject_share=share).run()
-    assert (report.accepted, report.rejected) == (3, bad)
-    _, report = await stopped(upload_of(ModelService(), people(1_000, 1), max_reject_share=0).run())
-    assert report.accepted == 1_000
-
-
 async def test_many_rows_are_judged_while_they_are_read() -> None:
     """What comes behind is not even read, and what is on its way is finished."""
     taken = 0
@@ -106,12 +98,6 @@ async def test_what_the_service_refuses_counts_as_well() -> None:
     assert (report.rejected, report.accepted) == (25, 75)
 
 
-async def test_a_dry_run_is_judged_as_well() -> None:
-    service = ModelService()
-    _, report = await stopped(upload_of(service, people(9, 1), max_reject_share=0.05, dry_run=True).run())
-    assert (report.pending, report.rejected, service.requests) == (9, 1, [])
-
-
 async def test_the_journal_is_kept_and_goes_on_with_another_share(tmp_path: Path) -> None:
     service, journal, path = ModelService(), tmp_path / "job.journal", tmp_path / "people.csv"
     path.write_text("handle\n" + "".join(f"{row['handle']}\n" for row in people(20_000, 5_000)), "utf-8")
@@ -122,13 +108,6 @@ async def test_the_journal_is_kept_and_goes_on_with_another_share(tmp_path: Path
     report = await upload_of(service, path, journal=journal, max_reject_share=0.5).run()
     assert (report.accepted, report.rejected, report.resumed) == (20_000, 5_000, taken)
     assert sum(map(len, service.requests)) == 20_000 - taken
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan"), True, "much"])
-@pytest.mark.parametrize("make", [upload_of, load_of])
-async def test_what_is_no_share_is_refused(make: Any, share: Any) -> None:
-    with pytest.raises((InvalidInput, TypeError), match=r"max_reject_share must be a number from 0 to 1|not supported"):
-        make(ModelService(), [], max_reject_share=share)
 
 
 # Syncs -------------------------------------------------------------------------------------------------------------
@@ -175,15 +154,6 @@ def service_refuses(operations: int) -> Any:
 # Loads -------------------------------------------------------------------------------------------------------------
 
 
-async def test_a_load_is_judged_as_an_upload_is() -> None:
-    service = ModelCatalog()
-    rows = [*numbered(90), *[product("bad", price="free")] * 10]
-    _, report = await stopped(load_of(service, rows, max_reject_share=0.05).run())
-    assert (report.accepted, report.rejected, len(service.products)) == (90, 10, 90)
-    report = await load_of(ModelCatalog(), rows, max_reject_share=0.1).run()
-    assert (report.accepted, report.rejected) == (90, 10)
-
-
 @pytest.mark.parametrize("in_memory_bytes", [batcher.IN_MEMORY_BYTES, 100])
 async def test_a_load_that_deletes_judges_all_of_its_input_before_anything_is_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_memory_bytes: int
@@ -202,20 +172,6 @@ async def test_a_load_that_deletes_judges_all_of_its_input_before_anything_is_se
     done = await load_of(service, iter(rows), **options, rejects=rejects, max_reject_share=0.05).run()
     assert (done.read, done.rejected, done.skipped, done.created, done.deleted) == (200, 10, 95, 95, 5)
     assert set(service.products) == {row["id"] for row in rows} - {"bad"}
-
-
-async def test_so_it_does_with_a_journal_and_with_what_the_service_refuses(tmp_path: Path) -> None:
-    service = ModelCatalog()
-    options: dict[str, Any] = {"digests": tmp_path / "digests", "delete_vanished": True, "max_vanished_share": 1.0}
-    await load_of(service, numbered(50), digests=tmp_path / "digests").run()
-    rows = [*numbered(40), *(product(f"r{n}", custom_label_0=REFUSED) for n in range(10))]
-    kept: dict[str, Any] = {**options, "journal": tmp_path / "journal"}
-    _, report = await stopped(load_of(service, rows, **kept, max_reject_share=0.1).run())
-    assert (report.rejected, service.deletions) == (10, [])
-    _, report = await stopped(load_of(service, rows, **kept, max_reject_share=0.1).run())
-    assert (report.rejected, report.resumed) == (10, 50)
-    done = await load_of(service, rows, **kept, max_reject_share=0.2).run()
-    assert (done.rejected, done.resumed, done.deleted) == (10, 50, 10)
 
 
 DAMAGES: Final = {

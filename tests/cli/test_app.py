@@ -80,7 +80,6 @@ def test_it_tells_its_version_and_whether_the_extension_is_used(capsys: pytest.C
         ),
         ("bogus", 'Unknown command "bogus"'),
         ("audience upload - --account a --audience b --bogus", "Unknown option: --bogus"),
-        ("audience upload - --audience b", "--account"),
         ("audience upload --account a --audience b", "FILE is missing: CSV (any usual delimiter), JSON Lines"),
         ("audience upload people.csv --acount=a --audience b", "no option --acount=a; did you mean --account? (see"),
         ("audience lint people.csv --smaple 3", "no option --smaple; did you mean --sample? (see"),
@@ -92,15 +91,9 @@ def test_it_tells_its_version_and_whether_the_extension_is_used(capsys: pytest.C
         ("webhooks inbox retry events.sqlite x", "Invalid value for NUMBERS: must be a whole number"),
         ("jobs show x --json=maybe", "Invalid value for --json: must be true or false"),
         ("catalog upsert f --catalog c --max-reject-share ten", "for --max-reject-share: must be a number"),
-        ("audience upload - --account a --audience b --packing loose", "--packing"),
-        ("audience upload - --account a --audience b --operation upsert", "--operation"),
         ("audience upload - --account a --audience b --concurrency many", "--concurrency"),
         ("do-not-reach upload - --account a --list b --effective-at 2090", "--effective-at"),
-        ("ads account", "ACCOUNT is missing: Id of the advertising account"),
-        ("ads history a --entity-type campaign --entity-id c --start-time 2025-01-06", "--end-time"),
         ("ads targeted a b --limit 0", "Must be >= 1"),
-        ("ads line-item update a b --frequency-cap often", "--frequency-cap"),
-        ("demo --rows 0", 'Invalid value "0" for --rows. Must be >= 1'),
         ("emulator --port 65536", 'Invalid value "65536" for --port. Must be <= 65535'),
     ],
 )
@@ -210,24 +203,6 @@ def test_output_that_cannot_be_written_at_the_end_is_said_once(
         assert os.fstat(file.fileno()).st_rdev == Path(os.devnull).stat().st_rdev
     assert caught.value.code == ends_with
     assert capsys.readouterr().err == says
-
-
-def test_a_sign_that_the_terminal_does_not_have_is_no_reason_to_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = io.BytesIO()
-    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, "ascii", write_through=True))
-    monkeypatch.setattr(app, "run", lambda: 0 * sys.stdout.write("…\n"))
-    with pytest.raises(SystemExit):
-        app.main()
-    assert written.getvalue() == b"\\u2026\n"
-
-
-def test_an_output_of_another_kind_is_taken_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    written = io.StringIO()
-    monkeypatch.setattr(sys, "stdout", written)
-    monkeypatch.setattr(app, "run", lambda: 0 * sys.stdout.write("…"))
-    with pytest.raises(SystemExit):
-        app.main()
-    assert written.getvalue() == "…"
 
 
 @pytest.fixture

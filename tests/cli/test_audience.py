@@ -9,8 +9,8 @@ from typing import Final
 
 import pytest
 
+from socialapi.bulk.progress import OnProgress
 from socialapi.cli import app, options, run_job
-from socialapi.cli.run_job import ProgressDisplay
 from socialapi.client import Client
 from socialapi.emulator import Emulator
 from socialapi.reports import UploadReport
@@ -74,8 +74,8 @@ def test_rejected_rows_end_with_1_and_are_shown(service: Emulator, tmp_path: Pat
     rejects = tmp_path / "rejects.csv"
     assert app.run(["audience", "upload", str(file), *TO_AUDIENCE]) == 1
     out = printed.readouterr().out
-    assert "row 2: email: is not a plausible e-mail address\n" in out
-    assert out.count("row ") == 5
+    rows = "row 2, row 3, row 4, row 5, row 6, …"
+    assert f"7 rows: email: is not a plausible e-mail address ({rows})\n" in out
     assert "… 2 more rejected rows; list all with --rejects FILE" in out
     assert "planted" not in out
     assert app.run(["audience", "upload", str(file), *TO_AUDIENCE, "--rejects", str(rejects)]) == 1
@@ -84,14 +84,14 @@ def test_rejected_rows_end_with_1_and_are_shown(service: Emulator, tmp_path: Pat
     assert stat.S_IMODE(rejects.stat().st_mode) == 0o600
 
 
-def test_of_many_warnings_the_first_are_printed_and_where_the_others_are_counted(
+def test_warnings_are_printed_by_their_reason_with_their_number_and_first_rows(
     service: Emulator, tmp_path: Path, printed: Printed
 ) -> None:
     file = write_people(tmp_path / "people.csv", 0, *(f'="p{n}@example.com"' for n in range(7)))
     assert app.run(["audience", "upload", str(file), *TO_AUDIENCE]) == 0
     out = printed.readouterr().out
-    assert out.count("was cleaned") == 5
-    assert "… 2 more warnings; `lint` counts faults of values by their reason" in out
+    rows = "row 1, row 2, row 3, row 4, row 5, …"
+    assert f"7 rows: email was cleaned: a formula, quotation marks removed ({rows})\n" in out
 
 
 def test_json_is_the_last_line_of_standard_output(service: Emulator, tmp_path: Path, printed: Printed) -> None:
@@ -270,7 +270,7 @@ def test_a_file_that_breaks_midway_ends_with_2_and_its_report(
     ("variable", "value", "status", "says"),
     [
         ("SOCIALAPI_ACCESS_TOKEN_SECRET", "planted", 3, "`socialapi auth status` shows which"),
-        ("SOCIALAPI_ADS_URL", "", 2, "no ads_url is configured"),
+        ("SOCIALAPI_ADS_URL", "", 2, "no ads_url is configured: set SOCIALAPI_ADS_URL"),
         ("SOCIALAPI_ADS_URL", "http://example.com", 2, "SOCIALAPI_ADS_URL must be https"),
         ("SOCIALAPI_TIMEOUT_SECONDS", "soon", 2, "SOCIALAPI_TIMEOUT_SECONDS is not a number"),
     ],
@@ -301,7 +301,7 @@ def test_without_credentials_it_says_what_to_set(
     for name in ("API_KEY", "API_KEY_SECRET", "ACCESS_TOKEN", "ACCESS_TOKEN_SECRET", "BEARER_TOKEN"):
         monkeypatch.delenv(f"SOCIALAPI_{name}")
     assert app.run(["audience", "upload", str(write_people(tmp_path / "people.csv", 3)), *TO_AUDIENCE]) == 2
-    assert "the credentials given are: none" in printed.readouterr().err
+    assert "the credentials given are: none. Set SOCIALAPI_API_KEY" in printed.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -333,7 +333,7 @@ def test_a_mapping_of_columns_is_read() -> None:
 async def test_a_job_that_is_cancelled_before_it_began_has_nothing_to_report(
     printed: Printed,
 ) -> None:
-    async def job(client: Client, display: ProgressDisplay) -> UploadReport:
+    async def job(client: Client, display: OnProgress) -> UploadReport:
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):

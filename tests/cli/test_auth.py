@@ -8,7 +8,6 @@ import sys
 import threading
 import webbrowser
 from collections.abc import Awaitable, Callable, Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -195,14 +194,6 @@ async def test_a_person_who_denies_is_heard_and_nothing_is_stored(
     assert not app.credentials_path.exists()
 
 
-async def test_a_wrong_pin_is_the_services_refusal(app: Shell, browser: Browser, keyboard: Keyboard) -> None:
-    keyboard.type(b"0000000\n")
-    done = await app.run("auth", "login")
-    assert done.status == 3
-    assert done.err.startswith("socialapi: POST /oauth/access_token: 401 32: ")
-    assert browser.urls == []
-
-
 @pytest.mark.parametrize("text", [b"\n", b"  \n", b""])
 async def test_no_pin_is_no_sign_in(app: Shell, keyboard: Keyboard, text: bytes) -> None:
     keyboard.type(text)
@@ -256,13 +247,6 @@ async def test_what_is_not_configured_is_said(shell: Shell) -> None:
     assert (done.status, "no base_url is configured" in done.err) == (2, True)
     done = await shell.run("auth", "logout")
     assert (done.status, "no base_url is configured" in done.err) == (2, True)
-
-
-async def test_a_port_that_is_taken_is_said(app: Shell) -> None:
-    async with OAuthService().server as taken:
-        done = await app.run("auth", "login", "--callback-port", str(taken.port))
-        assert done.status == 2
-        assert f"cannot listen on 127.0.0.1 port {taken.port}: " in done.err
 
 
 async def test_a_credentials_file_of_somebody_else_is_left_alone(app: Shell, emulator: Emulator) -> None:
@@ -439,21 +423,6 @@ async def test_a_service_of_other_libraries_signs_in_as_well(
         assert gone.status == 0
     assert "Signed in as @ada (user 42)" in done.out
     assert service.validator.access_secrets == {}
-
-
-async def test_the_whole_program_signs_in_from_a_pipe(app: Shell, emulator: Emulator, tmp_path: Path) -> None:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "socialapi", "auth", "login"),
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    lines = [await process.stdout.readline() for _ in range(3)]
-    pin = await Person(username(emulator)).pin(lines[2].decode().strip())
-    out, err = await process.communicate(f"{pin}\n".encode())
-    assert (process.returncode, err) == (0, b"")
-    assert b"Signed in as @" in out
 
 
 @pytest.mark.parametrize("ending", ["by a callback", "by Ctrl-C", "by its time"])

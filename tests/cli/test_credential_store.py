@@ -1,18 +1,15 @@
 """The file that logins are kept in."""
 
-import json
 import os
 import re
-from collections.abc import Mapping
 from pathlib import Path
 
-import attrs
 import platformdirs
 import pytest
 from filelock import FileLock
 
 import socialapi
-from socialapi import AppOnly, MemoryTokenCache, OAuth1, OAuth2User
+from socialapi import MemoryTokenCache
 from socialapi.cli import credential_store
 from socialapi.cli.credential_store import (
     KNOWN_VARIABLES,
@@ -22,7 +19,6 @@ from socialapi.cli.credential_store import (
     open_client,
     with_logins,
 )
-from socialapi.credentials import credentials_from_env
 from socialapi.errors import ConfigurationError
 
 HOST = "https://api.example"
@@ -44,42 +40,6 @@ RENEWED = Login(
 @pytest.fixture
 def store(tmp_path: Path) -> CredentialStore:
     return CredentialStore(tmp_path / "new" / "credentials.json")
-
-
-def test_what_is_saved_is_read_again_by_its_owner_alone(store: CredentialStore) -> None:
-    assert store.logins() == []
-    store.save(SIGNED)
-    store.save(RENEWED)
-    assert store.logins() == [SIGNED, RENEWED]
-    assert store.path.stat().st_mode & 0o777 == 0o600
-    assert store.path.parent.stat().st_mode & 0o777 == 0o700
-    assert [path.name for path in store.path.parent.iterdir() if path.suffix != ".lock"] == ["credentials.json"]
-
-
-def test_a_second_login_takes_the_place_of_the_first(store: CredentialStore) -> None:
-    store.save(SIGNED)
-    other = attrs.evolve(SIGNED, screen_name=None, user_id="8")
-    store.save(other)
-    store.save(attrs.evolve(SIGNED, host="https://other.example"))
-    assert store.logins() == [other, attrs.evolve(SIGNED, host="https://other.example")]
-
-
-def test_only_the_login_that_is_meant_is_removed(store: CredentialStore) -> None:
-    for login in (SIGNED, RENEWED):
-        store.save(login)
-    store.remove(attrs.evolve(SIGNED, user_id="8"))
-    assert store.logins() == [SIGNED, RENEWED]
-    store.remove(SIGNED)
-    store.remove(SIGNED)
-    assert store.logins() == [RENEWED]
-    store.remove(RENEWED)
-    assert json.loads(store.path.read_text()) == {"version": 1, "hosts": {}}
-
-
-def test_no_secret_is_shown() -> None:
-    assert (
-        repr(SIGNED) == "Login(host='https://api.example', kind='oauth1', user_id='7', screen_name='ada', scope=None)"
-    )
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"hosts": []}', '{"hosts": {"h": 1}}', "[" * 100_000, "\xff"])
@@ -128,31 +88,6 @@ def test_the_file_is_in_the_users_configuration_folder_unless_it_is_named(monkey
     monkeypatch.setattr(platformdirs, "user_config_path", lambda name: Path("/home/ada/.config") / name)
     assert CredentialStore.of({}).path == Path("/home/ada/.config/socialapi/credentials.json")
     assert CredentialStore.of({}).token_cache_path == Path("/home/ada/.config/socialapi/credentials.tokens.json")
-
-
-@pytest.mark.parametrize(
-    ("environ", "expected"),
-    [
-        ({}, (OAuth1("k", "ks", "at", "ats"), AppOnly("k", "ks"), OAuth2User("oat", "ort", "c"))),
-        # What the environment brings itself goes before what is stored, kind by kind ...
-        ({"OAUTH2_ACCESS_TOKEN": "own"}, (OAuth1("k", "ks", "at", "ats"), AppOnly("k", "ks"), OAuth2User("own"))),
-        # ... a key of another app keeps its user's login out ...
-        ({"API_KEY": "l", "API_KEY_SECRET": "ls"}, (AppOnly("l", "ls"), OAuth2User("oat", "ort", "c"))),
-        ({"OAUTH2_CLIENT_ID": "d"}, (OAuth1("k", "ks", "at", "ats"), AppOnly("k", "ks"))),
-        # ... and the same app with a secret of its own is the same app.
-        (
-            {"API_KEY": "k", "API_KEY_SECRET": "newer", "ACCESS_TOKEN": ""},
-            (OAuth1("k", "newer", "at", "ats"), AppOnly("k", "newer"), OAuth2User("oat", "ort", "c")),
-        ),
-    ],
-)
-def test_the_environment_goes_before_what_is_stored(
-    store: CredentialStore, environ: Mapping[str, str], expected: tuple[object, ...]
-) -> None:
-    store.save(SIGNED)
-    store.save(RENEWED)
-    named = {f"SOCIALAPI_{name}": value for name, value in environ.items()}
-    assert credentials_from_env(with_logins(named, store, HOST)) == expected
 
 
 @pytest.mark.parametrize("base_url", ["", "https://other.example", "https://api.example/v", "http://127.0.0.1:1"])

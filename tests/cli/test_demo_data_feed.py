@@ -25,14 +25,6 @@ def test_the_truth_is_what_an_independent_reading_finds(tmp_path: Path, rows: in
     assert truth.read == rows == truth.accepted + truth.rejected
 
 
-def test_three_in_a_hundred_repeat_an_id_and_two_are_wrong(tmp_path: Path) -> None:
-    truth = write_product_feed(tmp_path / "feed.csv", 5_000)
-    assert (truth.read, truth.rejected, truth.accepted, truth.warnings) == (5_000, 100, 4_900, 103)
-    assert truth.updated + truth.unchanged == 150
-    assert truth.created == len(truth.products) == 4_750
-    assert sum("item_group_id" in product for product in truth.products.values()) > 2_000
-
-
 async def test_a_load_does_what_the_truth_says(tmp_path: Path) -> None:
     truth = write_product_feed(tmp_path / "feed.csv", 3_000)
     service = ModelCatalog()

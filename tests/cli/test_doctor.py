@@ -9,7 +9,7 @@ import pytest
 from socialapi import Bearer, Client, Config, errors
 from socialapi.cli.app import run
 from socialapi.emulator import Emulator
-from socialapi.internal.logs import LOGGER, ToStandardError, level_of
+from socialapi.internal.logs import LOGGER, ToStandardError
 from tests.cli.running import Shell
 from tests.support.server import Server, answer
 
@@ -123,13 +123,3 @@ async def test_the_variable_asks_commands_and_programs_alike(
     with pytest.raises(errors.ConfigurationError, match="SOCIALAPI_LOG must be one of debug, info, warning, error"):
         Client()
     assert run(["doctor"]) == 2
-
-
-@pytest.mark.parametrize(("word", "level"), [("warn", 30), (" Error ", 40), ("critical", 50), ("INFO", 20), ("", None)])
-def test_the_variable_takes_the_names_of_levels(word: str, level: int | None) -> None:
-    assert level_of({"SOCIALAPI_LOG": word}) == level
-
-
-async def test_a_word_after_two_dashes_is_no_option(shell: Shell) -> None:
-    done = await shell.run("posts", "by-user", "--", "-q")
-    assert done.status != 0

@@ -203,18 +203,6 @@ def test_a_free_port_is_told_and_found_again(terminal: Terminal) -> None:
     assert "has ended" in terminal.stop(second)
 
 
-def test_a_second_one_on_a_port_says_that_one_runs_already(terminal: Terminal, free_port: str) -> None:
-    ready = terminal.detach("--port", free_port, "--empty")
-    again = terminal.run("emulator", "--detach", "--port", free_port)
-    assert (again.returncode, again.stdout) == (2, "")
-    process = terminal.note(free_port)["process"]
-    assert again.stderr.startswith(
-        f"socialapi: an emulator runs already in the background on port {free_port} (process {process} has it since "
-    )
-    assert again.stderr.count("\n") == 1
-    assert answers(ready["base_url"])["users"] == 1
-
-
 def test_a_port_that_is_taken_is_told_by_the_command_that_was_run(terminal: Terminal) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = str(listener.getsockname()[1])
@@ -222,14 +210,6 @@ def test_a_port_that_is_taken_is_told_by_the_command_that_was_run(terminal: Term
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(f"socialapi: cannot listen on 127.0.0.1 port {port}: ")
     assert done.stderr.count("\n") == 1
-    assert not list(terminal.state.iterdir())
-
-
-def test_a_file_that_cannot_be_written_ends_the_start(terminal: Terminal, free_port: str) -> None:
-    done = terminal.run("emulator", "--detach", "--port", free_port, "--env-file", "no/such/folder.env")
-    assert done.returncode == 2
-    assert "folder.env cannot be written" in done.stderr
-    assert "No such file" in done.stderr
     assert not list(terminal.state.iterdir())
 
 
@@ -288,12 +268,6 @@ def test_a_file_of_variables_is_replaced_only_if_an_emulator_wrote_it(terminal: 
         assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_a_warning_at_the_start_is_shown(terminal: Terminal) -> None:
-    done = terminal.run("emulator", "--detach", "--port", "0", "--empty", "--host", "0.0.0.0")
-    assert done.returncode == 0
-    assert done.stderr.startswith("socialapi: warning: the emulator listens on 0.0.0.0")
-
-
 @pytest.mark.parametrize(
     "options", [("--detach", "--stop"), ("--detach", "--until-stdin-closes"), ("--stop", "--port", "0")]
 )
@@ -302,10 +276,6 @@ def test_what_makes_no_sense_together_is_refused(options: tuple[str, ...], capsy
     said = capsys.readouterr()
     assert said.err.startswith("socialapi: --")
     assert not said.out
-
-
-def test_stopping_nothing_is_a_sentence_and_no_failure(terminal: Terminal, free_port: str) -> None:
-    assert terminal.stop(free_port) == f"socialapi: no emulator runs in the background on port {free_port}\n"
 
 
 def test_one_that_was_killed_is_recognised_and_its_log_is_named(terminal: Terminal, free_port: str) -> None:

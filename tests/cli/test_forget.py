@@ -15,7 +15,6 @@ from socialapi.emulator import Emulator
 from socialapi.internal.file_lock import FileLock
 from tests.bulk.products.model_catalog import csv_file, line
 from tests.cli.terminal import Printed, answered, program
-from tests.support.waiting import until
 
 ACCOUNT: Final = "18ce54d4x5t"
 AUDIENCE: Final = "1nmth"
@@ -115,29 +114,6 @@ def test_nothing_of_an_upload_is_left(service: Emulator, inputs: Path, kept: Pat
     assert app.run(["audience", "upload", str(people), *target]) == 1
     assert planted(in_folder=kept) == set()  # neither a journal nor the rejects of people hold a value or its digest
     assert forget("up.journal") == 0
-    assert files_in(kept) == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-async def test_nothing_of_a_load_that_was_ended_is_left(number: int, inputs: Path, kept: Path) -> None:
-    feed = feed_in(inputs, 2_000)
-    options = ("--catalog", CATALOG, "--journal", kept / "load.journal", "--rejects", kept / "rejects.csv")
-    async with Emulator() as emulator:
-        emulator.faults.add("latency", method="PUT", path=PRODUCTS, delay_seconds=0.05)
-        environment = emulator.environment | {"SOCIALAPI_STATE_DIR": str(kept / "state")}
-        async with program("catalog", "upsert", feed, *options, environment=environment) as job:
-            await answered(emulator, 200, 5)
-            job.interrupt(number)
-            await job.ended()
-        rejects = "rejects.csv.part" if number == signal.SIGKILL else "rejects.csv"
-        assert {"load.journal", rejects} <= set(files_in(kept))
-        async with program("jobs", "forget", kept / "load.journal", environment=environment) as command:
-            assert (await command.ended())[0] == 2  # it is not finished
-        async with program("jobs", "forget", kept / "load.journal", "--yes", environment=environment) as command:
-            status, out, said = await command.ended()
-        assert (status, out) == (0, "")
-        assert said.endswith(f"socialapi: deleted the journal {kept / 'load.journal'}\n")
     assert files_in(kept) == []
 
 
@@ -295,25 +271,6 @@ def test_nothing_of_a_sync_is_left_but_only_on_purpose(
     assert forget("audience.snapshot") == 2
     monkeypatch.setattr("builtins.input", lambda _: "y")
     assert forget("audience.snapshot") == 0
-    assert files_in(kept) == []
-
-
-@pytest.mark.slow
-async def test_nothing_of_a_sync_that_was_killed_is_left(inputs: Path, kept: Path) -> None:
-    people = people_in(inputs, *PLANTED_MAILS[:2], *(f"p{n}@example.com" for n in range(40)))
-    snapshot = kept / "audience.snapshot"
-    command = ("audience", "sync", people, "--account", ACCOUNT, "--audience", AUDIENCE, "--snapshot", snapshot)
-    async with Emulator() as emulator:
-        emulator.faults.add("stall", times=1_000)
-        environment = emulator.environment | {"SOCIALAPI_MAX_OPERATIONS": "10"}
-        async with program(*command, environment=environment) as job:
-            await until(lambda: bool(emulator.requests))
-            job.interrupt(signal.SIGKILL)
-            await job.ended()
-        assert planted(in_folder=kept) == set(digests(PLANTED_MAILS[:2])[:2])
-        assert "audience.snapshot.sync/rows" in files_in(kept)
-        async with program("jobs", "forget", snapshot, "--yes", environment=environment) as command_of_user:
-            assert await command_of_user.ended() == (0, "", f"socialapi: deleted the snapshot {snapshot}\n")
     assert files_in(kept) == []
 
 

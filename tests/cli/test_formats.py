@@ -22,16 +22,13 @@ from socialapi.cli.formats import (
     Format,
     ListKind,
     aligned,
-    csv_paths,
     fitting_widths,
     json_line,
     shown_json,
     writing,
 )
 from socialapi.errors import InvalidInput
-from socialapi.models.accounts import Account, HistoryEntry
 from socialapi.models.model import Model
-from socialapi.models.posts import Post
 from tests.cli.terminal import Printed
 
 
@@ -164,14 +161,6 @@ def test_json_on_a_terminal_says_the_same_without_what_turns_or_hides_text(text:
     assert shown_json(line, is_shown=False) == line
 
 
-def test_json_on_a_terminal_keeps_the_white_space_between_values() -> None:
-    assert shown_json('{\t"a":\n"\u202e"}', is_shown=True) == '{\t"a":\n"\\u202e"}'
-
-
-def test_what_does_not_fit_64_bits_is_json_all_the_same() -> None:
-    assert json_line([2**70, "\ud800"]) == '[1180591620717411303424,"\\ud800"]'
-
-
 def test_an_array_that_an_error_ends_is_closed(capsys: Printed) -> None:
     for items, expected in (((), ""), ((ONE,), [ONE.to_dict()])):
         broken_off("json", *items)
@@ -194,14 +183,6 @@ def test_csv_gives_texts_and_numbers_back(values: Sequence[tuple[str, int | None
     assert rows == [[text, text, "[]", "" if count is None else str(count), ""] for text, count in values]
 
 
-def test_columns_of_csv_are_those_of_the_class() -> None:
-    names = [".".join(path) for path in csv_paths(Post)]
-    assert names[:2] == ["id", "text"]
-    assert {"public_metrics.like_count", "entities.urls", "context_annotations", "created_at"} < set(names)
-    assert [".".join(path) for path in csv_paths(HistoryEntry)][-2:] == ["change_by.user_id", "change_by.platform"]
-    assert len([*csv_paths(Account)]) == len(attrs.fields(Account)) - 2  # without `extra` and `partial_errors`
-
-
 @pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "\r=1", "@ada hello"])
 def test_cells_that_a_spreadsheet_would_run_are_said_or_escaped(text: str, capsys: Printed) -> None:
     written("csv", Thing(id="1", text=text))
@@ -215,12 +196,6 @@ def test_cells_that_a_spreadsheet_would_run_are_said_or_escaped(text: str, capsy
     escaped = capsys.readouterr()
     assert [*csv.reader(io.StringIO(escaped.out, newline=""))][1][1] == f"'{text}"
     assert escaped.err == ""
-
-
-@pytest.mark.parametrize("text", ["-5", "+14155552671", "-0.5", "a=b", "", "17"])
-def test_cells_that_are_harmless_are_left_alone(text: str, capsys: Printed) -> None:
-    written("csv", Thing(id="1", text=text), escape_formulas=True)
-    assert [*csv.reader(io.StringIO(capsys.readouterr().out, newline=""))][1][1] == text
 
 
 # Parquet
@@ -258,6 +233,9 @@ def test_standard_output_gets_a_parquet_file_when_it_is_complete(capsysbinary: p
     assert capsysbinary.readouterr().out == b""
 
 
+# Files
+
+
 def test_parquet_takes_its_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     (tmp_path / "things.parquet").write_bytes(b"earlier")
@@ -265,9 +243,6 @@ def test_parquet_takes_its_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         written("parquet", path=tmp_path / "things.parquet")
     assert [each.name for each in tmp_path.iterdir()] == ["things.parquet"]
     assert (tmp_path / "things.parquet").read_bytes() == b"earlier"
-
-
-# Files
 
 
 @pytest.mark.parametrize("format_", ["table", "json", "jsonl", "csv", "parquet"])
@@ -326,13 +301,6 @@ def test_a_line_is_as_wide_as_its_columns_however_wide_its_letters_are(cells: li
     count = min(len(cells), len(widths))
     shown = [each.replace("\n", " ") for each in cells]
     assert cell_len(aligned(shown, widths)) <= sum(widths[:count]) + 2 * (count - 1)
-
-
-def test_wide_letters_and_emoji_are_cut_where_their_cells_end() -> None:
-    assert aligned(["1", "日本語の本", "x"], [3, 7, 1]) == "1    日本語…  x"
-    assert aligned(["1", "日本語の本", "x"], [3, 6, 1]) == "1    日本 …  x"
-    assert aligned(["🌊🌊", "b"], [4, 1]) == "🌊🌊  b"
-    assert aligned(["🌊🌊🌊", "b"], [4, 1]) == "🌊 …  b"
 
 
 def test_a_later_page_has_the_columns_of_the_header_however_wide_it_is(

@@ -1,18 +1,14 @@
 """`--write-layout` and `--layout` of every command, and `layout=` of every method, against an emulator."""
 
-import asyncio
 import csv
-import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from socialapi import Client
 from socialapi.cli import app
 from socialapi.emulator import Emulator
-from socialapi.errors import InvalidInput
 from tests.bulk.products.model_catalog import product
 from tests.cli.terminal import Printed
 
@@ -65,36 +61,6 @@ def test_a_lint_writes_a_layout_and_a_job_of_a_file_that_has_changed_ends_with_2
     assert not [each for each in service.requests if each.method in ("POST", "PUT")]
     assert app.run([*command, "a", *target, "--layout", "l.toml", "--json"]) == 0
     assert [each for each in service.requests if each.method in ("POST", "PUT")]
-
-
-async def use_methods(emulator: Emulator) -> None:
-    async with Client(emulator.config, emulator.credentials) as client:
-        account = client.ads.account(ACCOUNT)
-        audience, people = account.custom_audience("1nmth"), account.do_not_reach_list("7b2f1")
-        products = client.catalog("7pc01").products
-        report = await audience.lint("a.csv", default_region="DE", write_layout="l.toml")
-        assert report.rows == 1
-        for job in (audience.upload, people.upload, audience.lint, people.lint):
-            await job("a.csv", layout="l.toml")
-        assert (await audience.sync("a.csv", snapshot="snapshot", layout="l.toml")).accepted == 1
-        with pytest.raises(InvalidInput, match=r'b\.csv: the file differs from the layout l\.toml: missing: "Mail"'):
-            await audience.upload("b.csv", layout="l.toml")
-        with pytest.raises(InvalidInput, match="missing"):
-            await audience.sync("b.csv", snapshot="snapshot", layout="l.toml")
-        await products.lint("feed.csv", write_layout="feed.toml")
-        assert (await products.upsert("feed.csv", layout="feed.toml")).accepted == 1
-        with pytest.raises(InvalidInput, match="is not a layout of products"):
-            await products.lint("feed.csv", layout="l.toml")
-
-
-def test_methods_take_the_path_of_a_layout(running: Emulator) -> None:
-    running.reset()
-    Path("a.csv").write_text("Mail;Telefon\nann@example.com;0171 3920012\n", "utf-8")
-    Path("b.csv").write_text("Telefon\n0171 3920012\n", "utf-8")
-    write_feed("feed.csv", [product("p1")])
-    asyncio.run(use_methods(running))
-    email, phone = (hashlib.sha256(each).hexdigest() for each in (b"ann@example.com", b"+491713920012"))
-    assert running.members(ACCOUNT, "1nmth") == {("email", email), ("phone_number", phone)}
 
 
 def test_a_job_is_resumed_by_its_command_with_the_layout(service: Emulator, printed: Printed) -> None:

@@ -369,6 +369,39 @@ async def test_a_table_fits_the_terminal_and_cuts_no_id(columns: int, ready: She
     assert ("AUTHOR" in lines[0], "TEXT" in lines[0]) == (True, columns > 50)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [80, 120])
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        (
+            "audience upload people.csv --account a1 --audience c1 --dry-run",
+            "7 rows: email: is not a plausible e-mail address (row 1, row 2, row 3, row 4, row 5, …)",
+        ),
+        (
+            "audience lint people.csv",
+            "risk of few matches: high (a rule of thumb: 0 of 7 rows have a usable identifier; whom the service knows is",
+        ),
+        (
+            "audience upload",
+            "also packed with gzip or Zstandard, or Parquet (see `socialapi audience upload --help`)",
+        ),
+        (
+            "ads insights --granularity day --start 2025-01-06",
+            "socialapi: the request breaks 1 rule of the service; nothing was sent - keywords: must have at least 1",
+        ),
+    ],
+)
+def test_reports_and_messages_are_folded_between_words_for_a_terminal(
+    columns: int, command: str, sentence: str, running: Emulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "people.csv").write_text("email\n" + "wrong\n" * 7)
+    lines = on_terminal(columns, f"{command} -q", running.environment)
+    assert all(cell_len(line) <= columns for line in lines)
+    assert sentence in " ".join(line.strip() for line in lines)
+
+
 async def test_columns_is_the_width_if_it_is_set(emulator: Emulator) -> None:
     lines = await asyncio.to_thread(
         on_terminal, 200, "ads targeted 18ce54d4x5t 1nmth", emulator.environment | {"COLUMNS": "40"}

@@ -9,11 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from cyclopts import Token
-from hypothesis import given
-from hypothesis import strategies as st
 
-from socialapi import Client
 from socialapi.cli import app, options
 from socialapi.emulator import Emulator
 from tests.cli.terminal import Printed, write_people
@@ -118,23 +114,3 @@ def test_the_date_is_that_of_the_place_as_date_says_it(zone: str) -> None:
     before = subprocess.check_output(date, env=environment, text=True)
     said = subprocess.check_output([sys.executable, "-c", program], env=environment, text=True)
     assert said in (before, subprocess.check_output(date, env=environment, text=True))
-
-
-def test_all_files_of_a_run_have_the_same_date() -> None:
-    assert options.started_at() is options.started_at()
-    assert options.started_at().utcoffset() is not None
-
-
-@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1))
-def test_a_name_that_was_written_down_is_read_as_it_is(name: str) -> None:
-    path = Path(name)
-    assert options.dated_path(Path, [Token(value=options.undated(path))]) == path
-
-
-async def test_the_library_replaces_nothing(tmp_path: Path) -> None:
-    journal = tmp_path / "audience-%Y-%m-%d.journal"
-    async with Emulator() as emulator, Client(emulator.config, credentials=emulator.credentials) as client:
-        audience = client.ads.account("18ce54d4x5t").custom_audience("1nmth")
-        report = await audience.upload([{"email": "ada@example.com"}], journal=journal)
-    assert report.accepted == 1
-    assert journal.exists()

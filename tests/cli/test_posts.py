@@ -57,6 +57,8 @@ async def test_a_table_has_a_column_for_each_field_that_was_asked_for(ready: She
         assert (id_, lang, reply) == (post["id"], post["lang"], post.get("in_reply_to_user_id", "-"))
         assert time == post["created_at"].replace(".000Z", "Z")
         assert json.loads(metrics) == post["public_metrics"]
+    csv = await ready.run(*read, "lang,text,lang", "--output", "csv")
+    assert csv.out.splitlines()[0] == "id,text,lang"
 
 
 @pytest.mark.parametrize(

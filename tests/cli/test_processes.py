@@ -57,21 +57,6 @@ async def test_a_service_that_goes_away_ends_the_job_with_3(tmp_path: Path) -> N
     assert report["retries"] >= 11
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_an_interrupted_job_ends_with_130_and_its_report(number: int, tmp_path: Path) -> None:
-    file = write_people(tmp_path / "people.csv", 500)
-    async with Emulator() as emulator:
-        emulator.faults.add("latency", delay_seconds=0.05)
-        environment = emulator.environment | HURRY
-        async with program("audience", "upload", file, *TO_AUDIENCE, "--json", environment=environment) as job:
-            await answered(emulator, 200, 20)  # of which 8 at most are still on their way back
-            job.interrupt(number)
-            report = check_stopped(*await job.ended(), expected=130, says="socialapi: interrupted\n")
-        assert report["pending"] > 0
-        held = len(emulator.members("18ce54d4x5t", "1nmth"))
-        assert held >= report["accepted"]
-
-
 async def test_a_job_in_the_background_of_a_shell_ends_on_sigterm_with_its_report(tmp_path: Path) -> None:
     file = write_people(tmp_path / "people.csv", 500)
     async with Emulator() as emulator:
@@ -279,17 +264,6 @@ async def test_a_pipe_that_is_open_in_both_directions_is_no_reader_that_left(
             assert (await running.ended())[0] == 0
 
 
-async def test_ctrl_c_beside_a_reader_that_leaves_a_stream_ends_it_with_either(socialapi_emulator: Emulator) -> None:
-    async with program("stream", "activity", environment=socialapi_emulator.environment) as running:
-        assert running.process.stderr is not None
-        assert running.process.stdout is not None
-        await running.process.stderr.readline()
-        running.interrupt()
-        close(running.process)
-        status, _, err = await running.ended()
-    assert (status, err) in [(141, ""), (130, "socialapi: interrupted\n")]
-
-
 async def test_a_reader_of_both_outputs_that_leaves_changes_no_status() -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -351,15 +325,3 @@ async def test_the_emulator_says_when_it_is_ready_and_ends_when_it_is_told_to(nu
         assert variables_file.stat().st_mode & 0o777 == 0o600
         emulator.interrupt(number)
         assert await emulator.ended() == (0, "", "")
-
-
-async def test_a_port_in_use_ends_with_2_and_a_sentence(
-    socialapi_emulator: Emulator, capsys: pytest.CaptureFixture[str]
-) -> None:
-    port = socialapi_emulator.ready["base_url"].rpartition(":")[2]
-    # In a thread, as it runs a loop of its own; it gets no further than its port, and so touches no signal.
-    async with program("emulator", "--port", port) as second:
-        status, out, err = await second.ended()
-    assert (status, out) == (2, "")
-    assert err.startswith(f"socialapi: cannot listen on 127.0.0.1 port {port}: ")
-    assert err.count("\n") == 1

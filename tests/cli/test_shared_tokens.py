@@ -10,6 +10,9 @@ from socialapi.cli.credential_store import SharedTokens, open_client, shared_tok
 from socialapi.integrations.redis import RedisTokenCache
 from socialapi.session.token_cache import FileTokenCache
 from tests.support.redis import imitation, redis_running
+from tests.support.telemetry import Recorded, recorded
+
+__all__ = ["recorded"]
 
 
 @pytest.fixture
@@ -28,12 +31,6 @@ async def test_a_token_renewed_before_there_was_a_redis_is_found_and_shared(
     await in_file.store("key", "renewed")
     assert await SharedTokens(in_redis, in_file).load("key") == "renewed"
     assert await in_redis.load("key") == "renewed"
-
-
-async def test_the_token_in_redis_is_the_newer_one(in_file: FileTokenCache, in_redis: RedisTokenCache) -> None:
-    await in_file.store("key", "old")
-    await in_redis.store("key", "new")
-    assert await SharedTokens(in_redis, in_file).load("key") == "new"
 
 
 async def test_a_renewed_token_is_kept_in_both_places_and_forgotten_in_both(
@@ -56,14 +53,15 @@ def url() -> Iterator[str]:
 
 
 async def test_a_command_has_the_tokens_of_redis_where_the_environment_names_one(
-    in_file: FileTokenCache, url: str
+    in_file: FileTokenCache, url: str, recorded: Recorded
 ) -> None:
-    async with shared_tokens({"SOCIALAPI_REDIS_URL": url}, in_file) as tokens:
+    async with shared_tokens({"SOCIALAPI_REDIS_URL": url, "SOCIALAPI_TELEMETRY": "1"}, in_file) as tokens:
         assert isinstance(tokens, SharedTokens)
         await tokens.store("test-key", "token")
         await tokens.discard("test-key", "token")
     async with shared_tokens({}, in_file) as tokens:
         assert tokens is in_file
+    assert [span.name for span in recorded.spans] == ["SET", "EVALSHA delete_if"]
 
 
 async def test_a_client_of_a_command_is_closed_at_its_end(tmp_path: Path) -> None:

@@ -43,13 +43,6 @@ def test_a_code_is_taken_with_the_state_of_the_sign_in_only(parameters: Mapping[
     assert _code_of("mine")(parameters) == code
 
 
-def test_a_denial_of_this_sign_in_is_one() -> None:
-    with pytest.raises(SocialApiError, match="access was denied"):
-        _verifier_of(TOKEN)({"denied": "t"})
-    with pytest.raises(SocialApiError, match="access was denied"):
-        _code_of("mine")({"state": "mine", "error": "access_denied"})
-
-
 def test_another_error_of_the_page_is_told_without_its_words() -> None:
     with pytest.raises(SocialApiError) as told:
         _code_of("mine")({"state": "mine", "error": "\x1b[2Jinvalid_scope"})

@@ -47,14 +47,6 @@ async def test_posts_that_match_a_rule_are_printed_as_they_are_published(ready: 
     assert outcome.err == "socialapi: connected\n"
 
 
-async def test_json_is_what_the_service_sent(ready: Shell, emulator: Emulator) -> None:
-    event = {"event_type": "profile.update.bio", "user_id": "17", "event_id": "5", "payload": {"after": "ä"}}
-    outcome = await printed(ready, emulator, event, "activity", "--limit", "1", "--json")
-    (line,) = outcome.out.splitlines()
-    said = json.loads(line)["data"]
-    assert (said["event_id"], said["event_type"], said["payload"]) == ("5", "profile.update.bio", {"after": "ä"})
-
-
 @pytest.mark.slow
 async def test_notices_are_said_on_standard_error_and_do_not_count(shell: Shell) -> None:
     lines: list[Act] = [notice("resource-unavailable"), post(1), b"?\n"]
@@ -97,13 +89,6 @@ async def test_a_stream_that_is_refused_for_good_ends_with_three(ready: Shell, e
     outcome = await ready.run("stream", "posts")
     assert (outcome.status, outcome.out) == (3, "")
     assert outcome.err.startswith("socialapi: GET /2/tweets/search/stream: 403")
-
-
-async def test_a_service_that_is_not_there_is_given_up_where_that_is_asked_for(shell: Shell) -> None:
-    shell.put(BASE_URL="http://127.0.0.1:9", BEARER_TOKEN="x")
-    outcome = await shell.run("stream", "activity", "--give-up-after", "0.1")
-    assert outcome.status == 3
-    assert "could not connect" in outcome.err
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "nan"])

@@ -1,9 +1,7 @@
 """`socialapi webhooks listen`."""
 
 import asyncio
-import base64
 import contextlib
-import json
 import re
 import signal
 from collections.abc import AsyncIterator, Callable
@@ -15,12 +13,8 @@ import orjson
 import pytest
 
 from socialapi.cli import output
-from socialapi.cli.stream import name_of, text_line
 from socialapi.emulator import Emulator
-from socialapi.models.events import ActivityEvent
-from socialapi.models.undecoded import Undecoded
 from socialapi.webhooks import Receiver
-from socialapi.wire.events import read_delivery
 from tests.cli.running import Outcome, Shell
 from tests.cli.terminal import Program, program
 from tests.support.server import Received, Server, answer
@@ -95,16 +89,6 @@ async def test_events_are_printed_one_on_a_line_without_what_people_wrote(listen
     address, *rest = done.err.splitlines()
     assert re.fullmatch(r"socialapi: listening on http://127\.0\.0\.1:\d+", address)
     assert rest == ["socialapi: received 4, duplicates 0, refused 1"]
-
-
-async def test_json_is_what_was_sent_on_one_line(listening: Listening) -> None:
-    async with listening("--limit", "2", "--json") as (sender, running):
-        await sender.post(b'{\r\n  "event_id": "1",\n  "b":   2.50 }\n')
-        await sender.post(b'{"data": {}, "matching_rules": []}')
-    first, second = running.result().out.splitlines()
-    assert first == '{    "event_id": "1",   "b":   2.50 } '
-    assert base64.b64decode(json.loads(second)["undecoded"]) == b'{"data": {}, "matching_rules": []}'
-    assert json.loads(second)["reason"].startswith("cannot read the answer at data")
 
 
 async def test_forged_events_and_duplicates_are_not_printed(ready: Shell, listening: Listening) -> None:
@@ -321,26 +305,7 @@ async def test_wrong_usage_ends_with_2(ready: Shell, arguments: tuple[str, ...],
     assert "listening" not in done.err
 
 
-async def test_an_inbox_that_another_process_has_open_is_shared(tmp_path: Path) -> None:
-    options = ("--port", "0", "--inbox", tmp_path / "inbox.sqlite", "--limit", "1")
-    environment = {"SOCIALAPI_API_KEY_SECRET": SECRET}
-    async with Receiver(SECRET, inbox=tmp_path / "inbox.sqlite") as other:
-        async with listener("webhooks", "listen", *options, environment=environment) as (running, sender):
-            assert (await sender.post(event(1))).status == 200
-            status, out, _ = await running.ended()
-        assert (status, len(out.splitlines())) == (0, 1)
-        assert other.counters.handed_out == 0
-
-
 async def test_without_a_secret_it_says_what_to_set(shell: Shell) -> None:
     done = await shell.run("webhooks", "listen", "--port", "0")
     assert (done.status, done.out) == (2, "")
     assert "set SOCIALAPI_API_KEY_SECRET" in done.err
-
-
-def test_an_event_of_which_nothing_is_known_has_a_line() -> None:
-    found = read_delivery(b"{}")
-    assert isinstance(found, ActivityEvent)
-    assert text_line(found).endswith("  -  -")
-    assert text_line(Undecoded(b"", reason="is empty")).endswith("  undecoded  0 bytes: is empty")
-    assert name_of(found) == "an event without an id"

@@ -8,7 +8,6 @@ from typing import Any
 import orjson
 import pytest
 
-from socialapi.emulator import Emulator, dashboard
 from tests.emulator.asking import Asker, digest, eventually, operation, updates
 from tests.emulator.platform.reading import add_rules, reading
 
@@ -45,16 +44,6 @@ async def test_members_are_listed_one_a_line(ask: Asker) -> None:
     ]
     reply = await ask.control("GET", f"do-not-reach/{ask.account}/{ask.do_not_reach_list}/members")
     assert lines(reply.text) == [{"kind": "phone_number", "value": ann}]
-
-
-async def test_many_members_are_listed_in_slices_and_only_those_in_force(ask: Asker) -> None:
-    hashes = [digest(str(number)) for number in range(12_000)]
-    await ask.upload([operation({"email": hashes})])
-    await ask.upload([operation({"email": hashes[:500]}, expires_at="2099-01-01T00:00:00Z")])
-    path = f"audiences/{ask.account}/{ask.audience}/members"
-    assert {line["value"] for line in lines((await ask.control("GET", path)).text)} == set(hashes)
-    ask.emulator.advance(500 * 86_400)
-    assert {line["value"] for line in lines((await ask.control("GET", path)).text)} == set(hashes[:500])
 
 
 @pytest.mark.parametrize("kind", ["audiences", "do-not-reach"])
@@ -200,13 +189,6 @@ async def test_the_overview_counts_what_is_there(ask: Asker) -> None:
     assert again["resets"] != before["resets"]
 
 
-async def test_only_the_fullest_of_many_are_told_of(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dashboard, "MAX_ROWS", 2)
-    await ask.upload(updates(1))
-    found = (await ask.control("GET", "overview")).json["audiences"]
-    assert (found["total"], [row["identifiers"] for row in found["rows"]]) == (5, [1, 0])
-
-
 async def test_limits_have_their_windows_until_these_end(ask: Asker) -> None:
     assert (await ask.control("GET", "limits")).json == {"limits": [], "total": 0}
     now = ask.emulator.state.clock.now()
@@ -283,17 +265,6 @@ async def test_a_stub_over_an_endpoint_or_with_a_mistake_is_refused(ask: Asker, 
     assert (reply.status, says in reply.json["errors"][0]["message"]) == (400, True), reply.text
 
 
-async def test_faults_in_force_are_told_with_how_often_they_are_met(ask: Asker) -> None:
-    ask.emulator.faults.add("status", status=500, times=2)
-    ask.emulator.faults.add("latency", delay_seconds=0)
-    await ask.upload([])
-    first, second = (await ask.control("GET", "faults")).json["faults"]
-    assert (first["fault"], first["status"], first["times"], first["left"]) == ("status", 500, 2, 1)
-    assert (second["fault"], second["times"], second["left"]) == ("latency", None, None)
-    await ask.upload([])
-    assert [each["fault"] for each in (await ask.control("GET", "faults")).json["faults"]] == ["latency"]
-
-
 async def test_a_fault_is_scripted_and_all_are_cleared(ask: Asker) -> None:
     reply = await ask.control("POST", "faults", {"fault": "status", "status": 500, "times": 2, "method": None})
     assert (reply.status, reply.json["status"], reply.json["times"]) == (201, 500, 2)
@@ -363,11 +334,6 @@ async def test_another_app_comes_with_credentials_that_work(ask: Asker) -> None:
     assert (await ask.send("POST", ask.audience_path, json=[], headers=headers)).status == 403
 
 
-async def test_an_app_for_an_unknown_user_is_refused(ask: Asker) -> None:
-    reply = await ask.control("POST", "apps", {"user_id": "1"})
-    assert (reply.status, reply.json["errors"][0]["parameter"]) == (404, "user_id")
-
-
 async def test_reset_takes_everything_back(ask: Asker) -> None:
     ready, seed = ask.emulator.ready, dict(ask.emulator.seed)
     now = ask.emulator.state.clock.now()
@@ -396,12 +362,3 @@ async def test_a_request_that_a_reset_overtakes_is_not_in_the_new_log(ask: Asker
     assert (await running).status == 200
     assert ask.emulator.ledger()["requests"] == {}
     assert ask.members() == set()
-
-
-async def test_a_client_may_leave_in_the_middle_of_a_list(emulator: Emulator, ask: Asker) -> None:
-    await ask.upload([operation({"email": [digest(str(number)) for number in range(40_000)]})])
-    url = f"{emulator.ready['base_url']}/_emulator/audiences/{ask.account}/{ask.audience}/members"
-    async with ask.session.get(url) as response:
-        await response.content.readany()
-        response.close()
-    assert (await ask.control("GET", "seed")).status == 200

@@ -5,8 +5,6 @@ import base64
 import shlex
 from typing import Any
 
-import pytest
-
 from socialapi import Client
 from tests.emulator.asking import Asker, digest, operation, updates
 
@@ -76,14 +74,6 @@ async def test_long_bodies_are_cut_and_only_the_latest_requests_are_kept(ask: As
     assert (await opened(ask, 2))["answer"]["headers"]
     ask.emulator.reset()
     assert (await ask.control("GET", "requests/2")).status == 404
-
-
-async def test_an_unanswered_request_has_no_answer(ask: Asker) -> None:
-    ask.emulator.faults.add("reset_before")
-    with pytest.raises(Exception, match=r"(?i)disconnect|reset"):
-        await ask.upload(updates(1))
-    found = await opened(ask, 1)
-    assert (found["status"], found["answer"], found["fault"]) == (None, None, "reset_before")
 
 
 async def test_a_signed_request_is_repeated_by_curl(ask: Asker) -> None:

@@ -101,14 +101,6 @@ async def test_ids_and_secrets_are_the_same_at_every_start(emulator: Emulator) -
         assert {other.ready[name] == emulator.ready[name] for name in READY_KEYS if "url" not in name} == {True}
 
 
-async def test_it_starts_and_stops_quickly() -> None:
-    began, seconds = time.process_time(), time.perf_counter()  # what else the machine does is not its fault
-    async with Emulator():
-        assert time.process_time() - began < 0.1
-    assert time.process_time() - began < 0.2
-    assert time.perf_counter() - seconds < 5
-
-
 async def test_an_open_connection_does_not_hold_the_end_up() -> None:
     async with aiohttp.ClientSession() as session:
         async with Emulator() as emulator:
@@ -193,13 +185,6 @@ async def test_every_answer_has_a_request_id_of_its_own_and_a_date(ask: Asker) -
     ]
     assert len({reply.headers["x-transaction-id"] for reply in replies}) == len(replies)
     assert all(re.fullmatch(r"\w{3}, \d\d \w{3} \d{4} .* GMT", reply.headers["Date"]) for reply in replies)
-
-
-@pytest.mark.parametrize("path", ["/", "/2", "/2/nothing", "/oauth2/other", "/ads", "/_emulators"])
-async def test_an_unknown_platform_path_is_a_problem(ask: Asker, path: str) -> None:
-    reply = await ask.send("GET", path)
-    assert reply.status == 404
-    assert (reply.json["type"], reply.json["title"], reply.json["status"]) == ("about:blank", "Not Found", 404)
 
 
 @pytest.mark.parametrize("path", ["/ads/12/nothing", "/ads-sandbox/12/accounts/x/nothing", "/ads/"])

@@ -19,7 +19,7 @@ import pytest
 
 from socialapi import AudienceUser, Client, Operation
 from socialapi.emulator import Emulator, EmulatorThread
-from socialapi.errors import ConfigurationError, InvalidInput
+from socialapi.errors import ConfigurationError
 from socialapi.webhooks import ActivityEvent
 
 ACCOUNT, AUDIENCE = "18ce54d4x5t", "1nmth"
@@ -64,26 +64,6 @@ def test_what_one_event_loop_uploads_is_seen_by_synchronous_code_and_by_the_next
     assert [request.status for request in running.requests if request.users] == [200, 200]
 
 
-def test_a_fault_is_scripted_and_cleared(running: EmulatorThread) -> None:
-    fault = running.faults.add("status", status=404, times=2)
-    assert (fault.fault, fault.status, fault.times) == ("status", 404, 2)
-    running.faults.clear()
-    assert asyncio.run(upload(running, "ada@example.com")) == 1
-    with pytest.raises(InvalidInput, match="invalid fault"):
-        running.faults.add("status", status=1)
-
-
-def test_the_clock_is_advanced_and_a_reset_takes_everything_back(running: EmulatorThread) -> None:
-    asyncio.run(upload(running, "ada@example.com"))
-    running.advance(900)
-    running.webhook_targets["https://hooks.example.com/in"] = "http://127.0.0.1:9/in"
-    running.settle()
-    assert running.advanced_seconds == 900
-    running.reset()
-    assert (running.advanced_seconds, running.requests, running.webhook_targets) == (0, (), {})
-    assert running.members(ACCOUNT, AUDIENCE) == set()
-
-
 async def test_what_is_published_arrives_on_a_stream_of_another_loop(running: EmulatorThread) -> None:
     async with Client(running.config, running.credentials) as client, client.activity.stream() as stream:
         opened = asyncio.create_task(anext(aiter(stream)))
@@ -92,14 +72,6 @@ async def test_what_is_published_arrives_on_a_stream_of_another_loop(running: Em
         assert isinstance(event, ActivityEvent)
         assert event.event_type == "profile.update.bio"
         assert running.end_streams(abruptly=True) == 1
-
-
-def test_a_call_reaches_the_emulator_on_its_own_thread(running: EmulatorThread) -> None:
-    name, account = running.call(
-        lambda emulator: (threading.current_thread().name, emulator.state.advertising.accounts.get(ACCOUNT))
-    )
-    assert name == "socialapi-emulator"
-    assert account is not None
 
 
 def test_what_is_asked_for_and_is_not_there_is_an_error_of_the_caller(running: EmulatorThread) -> None:
@@ -125,18 +97,6 @@ def test_the_environment_makes_a_client_of_another_process(running: EmulatorThre
     )
     assert done.stdout == "5\n"
     assert {name.partition("_")[0] for name in running.environment} == {"SOCIALAPI"}
-
-
-def test_settings_are_those_of_the_emulator_that_it_is_given() -> None:
-    with EmulatorThread(Emulator(empty=True)) as emulator:
-        assert len(emulator.seed["account_ids"]) == 1
-
-
-def test_several_run_side_by_side() -> None:
-    with EmulatorThread() as one, EmulatorThread() as two:
-        assert one.ready["base_url"] != two.ready["base_url"]
-        one.advance(10)
-        assert two.advanced_seconds == 0
 
 
 def test_at_its_end_neither_thread_nor_socket_are_left() -> None:

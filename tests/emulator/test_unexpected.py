@@ -116,25 +116,6 @@ async def test_a_scripted_problem_may_have_a_field_of_any_name(ask: Asker, name:
     assert (reply.status, reply.json[name]) == (409, "x")
 
 
-async def test_a_whole_address_as_target_is_the_path_in_it(ask: Asker) -> None:
-    host = ask.emulator.ready["base_url"][7:]
-    ask.emulator.faults.add("status", path="/2/tweets", status=418)
-    reader, writer = await asyncio.open_connection(*host.split(":"))
-    writer.write(f"GET http://{host}/2/tweets?ids=1 HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
-    assert b" 418 " in await reader.read()
-    writer.close()
-    await writer.wait_closed()
-    assert [record.path for record in ask.emulator.requests] == ["/2/tweets"]
-
-
-async def test_each_app_has_a_window_of_its_own_at_the_token_endpoint(ask: Asker) -> None:
-    other = await ask.another_app()
-    for _ in range(301):
-        last = await ask.send("POST", "/2/oauth2/token", data={"client_id": ask.emulator.ready["api_key"]})
-    assert last.status == 429
-    assert (await ask.send("POST", "/2/oauth2/token", data={"client_id": other["api_key"]})).status == 400
-
-
 async def test_a_protected_post_is_for_others_as_if_it_were_not_there(ask: Asker) -> None:
     state = ask.emulator.state
     author = state.users[ask.emulator.seed["user_ids"][1]]

@@ -140,6 +140,32 @@ def names_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+# A script
+
+
+async def test_a_script_that_is_killed_is_finished_by_the_next_run_and_sends_nothing_once_it_is_done(
+    socialapi_emulator: Emulator, tmp_path: Path
+) -> None:
+    day = "2025-01-06"
+    command = "nightly_export.sh", day, ACCOUNT, AUDIENCE, USER
+    assert "no such file" in await run(socialapi_emulator, tmp_path, *command, status=2)
+    write_people(tmp_path / f"crm-{day}.csv", range(50_000), unusable=1)
+    socialapi_emulator.faults.add("stall", delay_seconds=600, after_requests=3, times=100)
+    async with started(socialapi_emulator, tmp_path, *command) as program:
+        await until(lambda: successes(socialapi_emulator) >= 3)
+        os.killpg(program.pid, signal.SIGKILL)
+    socialapi_emulator.faults.clear()
+    for _ in range(2):
+        out = await run(socialapi_emulator, tmp_path, *command)
+        assert out == f"crm-{day}.csv is uploaded; some of its rows were rejected: crm-{day}.rejects.csv\n"
+        report = json.loads((tmp_path / f"report-{day}.json").read_text())
+        assert (report["accepted"], report["rejected"]) == (50_000, 1)
+    assert (report["resumed"], report["requests"]) == (50_000, 0)
+    assert len(socialapi_emulator.members(ACCOUNT, AUDIENCE)) == 50_000
+    posts = json.loads((tmp_path / f"posts-{day}.json").read_text())
+    assert {post["created_at"][:10] for post in posts} == {day, "2025-01-07"}
+
+
 # A feed of a merchant
 
 

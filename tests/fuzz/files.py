@@ -12,7 +12,7 @@ from typing import Any, Final
 from socialapi.bulk.audiences.cells import user_rows
 from socialapi.bulk.audiences.columns import IdentifierColumns
 from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers, plain_value
-from socialapi.bulk.audiences.phone_numbers import check_region, starts_of
+from socialapi.bulk.audiences.phone_numbers import check_region
 from socialapi.bulk.audiences.prepare import Preparer
 from socialapi.bulk.inputs.feed_xml import read_xml
 from socialapi.bulk.inputs.files import _format_of, opened
@@ -261,7 +261,6 @@ def _identifiers(data: bytes) -> None:
             again = each[kind](alone)[0]
             assert again == alone, f"{kind} {cell!r} is {alone!r}, which is {again!r} itself"
             assert kind == "partner_user_id" or not alone or len(alone) == 64, f"{kind} {cell!r} is {alone!r}"
-    starts_of(cells[0])
     check_region(cells[1][:2] or "US")
 
 

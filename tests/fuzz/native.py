@@ -20,7 +20,7 @@ from socialapi._speedups._native import (
     ObjectReader,
     Users,
     add_null_word,
-    add_phone_plan,
+    add_phone_start,
     hash_column,
     identifier_hash,
     sha256_implementation,
@@ -78,7 +78,7 @@ def _digest(pieces: Pieces) -> str:
     return hashlib.sha256(bytes([pieces.number(6)])).hexdigest()
 
 
-@target("native-column", "_native:hash_column", "_native:Digests.undecided", "bulk.audiences.phone_numbers:load_plans")
+@target("native-column", "_native:hash_column", "_native:Digests.undecided", "bulk.audiences.phone_starts:load_starts")
 def _column(data: bytes) -> None:
     """A cell is what Python makes of it, or left to Python."""
     pieces = Pieces(data)
@@ -293,14 +293,18 @@ def _sha256(data: bytes) -> None:
     assert INTERFACE
 
 
-@target("native-phone-plan", "_native:add_phone_plan", refusals=())
-def _phone_plan(data: bytes) -> None:
-    """A plan for which there is no room, or that is none, is refused, and changes no number."""
+@target("native-phone-start", "_native:add_phone_start", refusals=())
+def _phone_start(data: bytes) -> None:
+    """A start for which there is no room, or that is none, is refused, and changes no number."""
     pieces = Pieces(data)
     given = [any_value(pieces) for _ in range(4)]
     before = list(hash_column(["+14155550123", "+4930901820"], "phone_number"))
-    for arguments in ((1_000 + pieces.number(9), 1, 1, ()), (-1, *given[1:]), (1, 4 + pieces.number(9), *given[2:])):
-        found = outcome(functools.partial(add_phone_plan, *arguments), *WRONG)
+    for arguments in (
+        (*given, 32 + pieces.number(9)),
+        ("", "+", *given[2:], -1),
+        (pieces.text() + "ABC", "+", "", "4155", 9),
+    ):
+        found = outcome(functools.partial(add_phone_start, *arguments), *WRONG)
         assert isinstance(found, tuple)
     assert list(hash_column(["+14155550123", "+4930901820"], "phone_number")) == before
 

@@ -2,7 +2,6 @@
 
 import datetime
 import importlib
-import io
 import json
 import pkgutil
 import subprocess
@@ -11,7 +10,6 @@ from typing import Any, Final
 
 import attrs
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -156,19 +154,12 @@ def test_a_value_that_does_not_fit_is_refused_with_its_row_and_column(post: Post
     assert caught.value.__context__ is None
 
 
+# Pages and DataFrames ----------------------------------------------------------------------------
+
+
 def test_an_item_of_another_class_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"^a table of Post has no row for RowIssue$"):
         arrow_table([RowIssue(1, "f", "r")], Post)
-
-
-def test_a_table_survives_parquet() -> None:
-    table = arrow_table([Post(id="1", created_at=NINE, extra={"a": 1})], Post)
-    file = io.BytesIO()
-    pq.write_table(table, file)
-    assert pq.read_table(file).equals(table)
-
-
-# Pages and DataFrames ----------------------------------------------------------------------------
 
 
 def test_pages_of_one_collection_fit_together_though_one_is_empty() -> None:

@@ -53,13 +53,6 @@ async def test_a_newer_attempt_stops_the_older_one_and_waits_until_its_last_requ
     await newer.check()
 
 
-async def test_an_attempt_that_ended_in_order_is_not_waited_for(fence: Fence) -> None:
-    older, newer = fence(attempt=3), fence(attempt=7)
-    await older.take()
-    await older.release()
-    assert await newer.take() == 0
-
-
 async def test_a_third_attempt_waits_for_the_first_even_if_the_second_ended_in_order(
     fence: Fence, clock: VirtualClock
 ) -> None:

@@ -38,32 +38,6 @@ async def test_a_token_is_discarded_only_if_it_is_still_the_one(server: fakeredi
     assert await cache.load("key") is None
 
 
-async def test_one_process_at_a_time_holds_the_lock_of_a_key(server: fakeredis.FakeServer) -> None:
-    inside = most = 0
-
-    async def hold(key: str) -> None:
-        nonlocal inside, most
-        async with RedisTokenCache(imitation(server)).lock(key):
-            inside += 1
-            most = max(most, inside)
-            await asyncio.sleep(0)
-            inside -= 1
-
-    await asyncio.gather(*(hold("key") for _ in range(5)))
-    assert most == 1
-    async with RedisTokenCache(imitation(server)).lock("one"), RedisTokenCache(imitation(server)).lock("other"):
-        pass
-
-
-async def test_the_lock_is_let_go_when_its_holder_fails(server: fakeredis.FakeServer) -> None:
-    cache = RedisTokenCache(imitation(server))
-    with pytest.raises(ZeroDivisionError):
-        async with cache.lock("key"):
-            raise ZeroDivisionError
-    async with cache.lock("key"):
-        pass
-
-
 async def test_a_lock_is_given_up_when_redis_answers_no_more(
     server: fakeredis.FakeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

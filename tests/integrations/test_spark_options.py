@@ -1,7 +1,6 @@
 """The options of a write are read on the driver: everything that is wrong is said there."""
 
 import datetime
-import pickle
 from typing import Any, Final
 
 import pytest
@@ -46,17 +45,6 @@ def test_a_write_to_an_audience_has_one_operation_and_the_times_that_are_given()
         "effective_at": "2027-02-01T00:00:00Z",
         "expires_at": None,
     }
-
-
-def test_settings_travel_to_the_tasks() -> None:
-    settings = read(AUDIENCE | {"column.email": "phone", "max_reject_share": "0.25", "concurrency": "4"})
-    assert pickle.loads(pickle.dumps(settings)) == settings
-    assert settings.keywords["columns"] == {"email": ["phone"]}
-    assert (settings.max_reject_share, settings.keywords["concurrency"]) == (0.25, 4)
-
-
-def test_every_write_has_an_id_of_its_own() -> None:
-    assert read(AUDIENCE).write != read(AUDIENCE).write
 
 
 def test_a_do_not_reach_list_expires_thirteen_months_after_the_write_began_for_every_task() -> None:

@@ -13,7 +13,7 @@ from socialapi.models.audiences import AudienceUser
 from socialapi.models.model import Items
 from socialapi.models.oauth import AccessToken
 from socialapi.models.pages import Page
-from socialapi.models.posts import Place, Post, PostMetrics
+from socialapi.models.posts import Post, PostMetrics
 from socialapi.models.undecoded import Undecoded
 from socialapi.models.users import User
 from socialapi.problems import ServiceError
@@ -82,11 +82,6 @@ def test_a_page_is_a_table_of_the_columns_in_which_there_is_anything() -> None:
     assert found.captions == ["Page: 2 items of Post, 1 error; another page follows"]
 
 
-def test_columns_stand_in_the_order_of_the_class_whichever_row_has_them_first() -> None:
-    posts = Post(id="1", lang="en"), Post(id="2", public_metrics=PostMetrics(like_count=2)), Post(id="3", text="three")
-    assert read(Page(data=posts)).rows[0] == ["id", "text", "lang", "public_metrics.like_count"]
-
-
 def test_objects_stay_in_one_column_where_their_members_would_be_too_many() -> None:
     metrics = PostMetrics(retweet_count=1, reply_count=1, like_count=1, quote_count=1, impression_count=1)
     post = Post(id="1", text="one", author_id="2", community_id="3", lang="en", conversation_id="1")
@@ -123,12 +118,6 @@ def test_characters_that_reorder_text_are_replaced(control: str) -> None:
     assert read(Page(data=(post,))).rows[-1] == ["1", "gpj.\ufffdexe"]
 
 
-def test_a_page_without_items_has_the_columns_of_their_class() -> None:
-    found = read(Page.from_dict({"data": []}, Place))
-    assert (found.rows, found.captions) == ([["id"]], ["Page: no items of Place"])
-    assert len(read(Page.from_dict({"data": []}, Post)).rows[0]) == notebook.MAX_COLUMNS
-
-
 def test_a_large_page_shows_its_first_rows_and_says_how_many_it_has() -> None:
     users = [
         User.from_dict({"id": number, "verified": True} | dict.fromkeys(NAMES, "x" * 500)) for number in range(1_234)
@@ -154,11 +143,6 @@ def test_what_a_repr_hides_and_what_was_not_decoded_is_not_shown() -> None:
     for shown in (page, Items.of([user], ()), Page(data=(AudienceUser(email=PERSONAL),))):
         assert PERSONAL not in shown._repr_html_()
     assert read(page).captions == ["Page: 1 item of User, 1 undecoded"]
-
-
-@pytest.mark.parametrize("nothing", [Page(), Items()])
-def test_nothing_is_a_caption(nothing: Any) -> None:
-    assert read(nothing).captions == [f"{type(nothing).__name__}: no items"]
 
 
 def test_a_report_shows_its_counts_and_no_row() -> None:

@@ -64,11 +64,6 @@ def test_a_record_is_shown_compared_and_hashed_like_a_class_of_attrs(cls: Any) -
         assert cls.__hash__ is None
 
 
-@pytest.mark.parametrize("cls", RECORDS, ids=lambda cls: cls.__qualname__)
-def test_a_record_has_slots(cls: type) -> None:
-    assert not hasattr(filled(cls), "__dict__")
-
-
 def test_a_record_is_not_equal_to_one_of_a_class_below_it() -> None:
     assert Problem(title="t") != problems.RuleCap(title="t")
     assert Problem(title="t").__eq__(object()) is NotImplemented

@@ -34,17 +34,6 @@ def names(connection: sqlite3.Connection) -> list[str]:
     return [name for (name,) in connection.execute("SELECT name FROM items ORDER BY rowid")]
 
 
-async def test_everything_is_done_on_one_thread_that_ends(database: SqliteFile) -> None:
-    threads = [await database.open(lambda _: threading.current_thread())]
-    threads += [await database.run(lambda _: threading.current_thread()) for _ in range(3)]
-    assert len(set(threads)) == 1
-    assert threads[0] is not threading.current_thread()
-    assert threads[0].name.startswith("socialapi-journal")
-    await database.aclose()
-    await asyncio.to_thread(threads[0].join, 10)
-    assert not threads[0].is_alive()
-
-
 async def test_work_is_done_whole_or_not_at_all(database: SqliteFile) -> None:
     await database.open(names)
 
@@ -175,13 +164,6 @@ async def test_a_file_of_another_version_is_refused_with_what_to_do(tmp_path: Pa
     await old.aclose()
 
 
-async def test_it_has_to_be_open(database: SqliteFile) -> None:
-    with pytest.raises(RuntimeError, match="the journal is not open"):
-        await database.run(names)
-    await database.aclose()
-    assert not await asyncio.to_thread(database.path.exists)
-
-
 async def test_what_is_raised_while_it_is_prepared_closes_it(database: SqliteFile) -> None:
     def bug(connection: sqlite3.Connection) -> None:
         raise ZeroDivisionError
@@ -246,12 +228,6 @@ async def test_who_goes_on_after_a_failure_gets_what_sqlite_raises(tmp_path: Pat
         await database.open(names)
 
 
-def test_it_names_its_file(database: SqliteFile) -> None:
-    assert str(database) == f"journal {database.path}"
-    assert repr(database) == f"SqliteFile({str(database.path)!r})"
-    assert primary_code(sqlite3.InterfaceError()) == 0
-
-
 def test_a_strangers_database_is_not_opened_to_ask_what_it_is(tmp_path: Path) -> None:
     path = tmp_path / "theirs.db"
     with contextlib.closing(sqlite3.connect(path)) as connection:
@@ -287,3 +263,10 @@ async def test_a_text_that_is_not_utf_8_is_damage_to_who_reads_it(database: Sqli
     database.path.write_bytes(database.path.read_bytes().replace(b"abc", b"\xcf" * 3))
     with pytest.raises(ConfigurationError, match=f"the journal {re.escape(str(database.path))} "):
         await database.open(names)
+
+
+async def test_a_file_that_sqlite_would_take_for_empty_is_not_written_over(database: SqliteFile) -> None:
+    database.path.write_bytes(b"x")
+    with pytest.raises(ConfigurationError, match="holds something else: choose another path"):
+        await database.open(names)
+    assert database.path.read_bytes() == b"x"

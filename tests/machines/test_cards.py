@@ -157,7 +157,6 @@ def is_whole(card: Mapping[str, Any]) -> bool:
 # The machine ----------------------------------------------------------------------------------------------------------
 
 Kind = Literal["cards", "poll_cards", "video_conversation_cards"]
-MADE: Final = ("id", "card_uri", "created_at", "updated_at", "deleted")
 POLL_IMAGES: Final = {"3_1874700001": True, "3_1874710001": False, "3_1874710002": False, "no-such": False}
 """Images of the first account: whether they are wide enough for a poll."""
 USER_ID: Final = "2244994945"

@@ -2,38 +2,14 @@
 and are no answer.
 """
 
-import gzip
-import tracemalloc
 from typing import Final
 
 import pytest
 
 from socialapi import errors
-from tests.matrix.hostile import CHUNKED, MAX_RESPONSE_BYTES
 from tests.matrix.test_hostile_server import ASKED, RETRIES, hostile_client, outcome_in_time
 from tests.support.clock import VirtualClock
-from tests.support.server import Cut, Endless, Fault, Server, Step, answer
-
-GARBAGE: Final = {
-    "a negative wait": "-5",
-    "a wait beyond all bounds": "1e300",
-    "a wait of many digits": "9" * 5_000,
-    "a wait of years": str(400 * 86_400),
-    "no number": "nan",
-    "infinity": "inf",
-    "minus infinity": "-Infinity",
-    "nothing": "",
-    "a word": "soon",
-    "two words": "soon, later",
-    "a number in hexadecimal": "0x10",
-    "a date in the past": "Wed, 21 Oct 2015 07:28:00 GMT",
-    "the year 9999": "Fri, 31 Dec 9999 23:59:59 GMT",
-    "the year 10000": "Sat, 01 Jan 10000 00:00:00 GMT",
-    "a date that is none": "Mon, 99 Foo 2027 99:99:99 GMT",
-    "a date in a zone beyond all bounds": "Fri, 15 Jan 2027 08:00:00 +9999",
-    "bytes": "\xff\xfe",
-}
-"""What no wait is. Each counts as none."""
+from tests.support.server import Cut, Fault, Server, answer
 
 
 def of(status: int, **headers: str) -> bytes:
@@ -44,72 +20,6 @@ def of(status: int, **headers: str) -> bytes:
         *(f"{n.replace('_', '-')}: {v}" for n, v in headers.items()),
     ]
     return "\r\n".join(lines).encode("latin-1") + b"\r\n\r\n{}"
-
-
-@pytest.mark.parametrize("status", [429, 503])
-@pytest.mark.parametrize("name", ["a record", "a record that is made", "an upload", "a pair of tokens"])
-async def test_a_wait_that_makes_no_sense_counts_as_none(name: str, status: int, clock: VirtualClock) -> None:
-    asked, longest = ASKED[name], 1.0 if status == 429 else 0.25
-    for what, value in GARBAGE.items():
-        refusals = (of(status, Retry_After=value), of(status, x_rate_limit_remaining="0", x_rate_limit_reset=value))
-        for refusal in refusals:
-            async with Server(refusal, then=asked.good) as server, hostile_client(server, clock) as client:
-                before = clock.monotonic()
-                assert (await outcome_in_time(asked, client))[1] is None, what
-                assert len(server.requests) == 2, what
-                assert 0.0 <= clock.monotonic() - before <= longest, what
-
-
-@pytest.mark.parametrize("status", [429, 503])
-@pytest.mark.parametrize("name", ["a record", "an upload"])
-async def test_of_two_waits_that_a_proxy_has_joined_the_longer_one_counts(
-    name: str, status: int, clock: VirtualClock
-) -> None:
-    asked = ASKED[name]
-    for value in ("3, 5", "5, 3", "5.0, 3"):
-        refusals = (of(status, Retry_After=value), of(status, x_rate_limit_remaining="0", x_rate_limit_reset=value))
-        for refusal in refusals:
-            async with Server(refusal, then=asked.good) as server, hostile_client(server, clock) as client:
-                before = clock.monotonic()
-                assert (await outcome_in_time(asked, client))[1] is None, value
-                assert len(server.requests) == 2, value
-                assert 5.0 <= clock.monotonic() - before <= 6.0, value
-
-
-LIMITS: Final = (
-    {"limit": "-1", "remaining": "-1", "reset": "-1"},
-    {"limit": "0", "remaining": "0", "reset": "0"},
-    {"limit": "nan", "remaining": "nan", "reset": "nan"},
-    {"limit": "9" * 400, "remaining": "9" * 400, "reset": "9" * 400},
-    {"limit": "1e3", "remaining": "0x1", "reset": "1e-300"},
-    {"limit": "5", "remaining": "500", "reset": "60"},
-    {"limit": "5", "remaining": "0", "reset": "Fri, 31 Dec 9999 23:59:59 GMT"},
-    {"limit": "5", "remaining": "0", "reset": str(400 * 86_400)},
-    {"limit": "", "remaining": "", "reset": ""},
-    {"remaining": "0"},
-    {"limit": "1"},
-    {"reset": "0"},
-)
-
-
-@pytest.mark.parametrize("name", ["a record", "a page of posts", "an upload", "products", "a request token"])
-async def test_limits_that_make_no_sense_stop_nobody(name: str, clock: VirtualClock) -> None:
-    """The first call succeeds, and so does the next one, after the wait that a single call may make at most."""
-    asked = ASKED[name]
-    for limits in LIMITS:
-        ours = {f"x-rate-limit-{each}": value for each, value in limits.items()}
-        accounts = {f"x-account-rate-limit-{each}": "7" for each in limits}
-        for headers in (ours, ours | accounts, ours | {"Date": "Fri, 31 Dec 9999 23:59:59 GMT"}):
-            head, _, body = asked.good.partition(b"\r\n\r\n")
-            lines = "".join(f"\r\n{each}: {value}" for each, value in headers.items()).encode()
-            odd = head + lines + b"\r\n\r\n" + body
-            async with Server(odd, odd, then=asked.good) as server, hostile_client(server, clock) as client:
-                clock.busy = lambda client=client: any(each.in_flight for each in client.limits.values())  # type: ignore[misc]
-                for _ in range(3):
-                    before = clock.monotonic()
-                    assert (await outcome_in_time(asked, client))[1] is None, headers
-                    assert clock.monotonic() - before <= 120.0, headers
-                assert len(server.requests) == 3, headers
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
@@ -180,29 +90,6 @@ async def test_an_old_answer_without_a_length_ends_with_its_connection(clock: Vi
         for number in (1, 2):
             assert (await ASKED["a record"].ask(client)).id == "a"
             assert server.connections == number
-
-
-@pytest.mark.parametrize("name", ["a record", "an upload", "a pair of tokens"])
-async def test_large_answers_take_no_more_memory_than_allowed(name: str, clock: VirtualClock) -> None:
-    asked = ASKED[name]
-    steps: dict[str, Step] = {
-        "gzip": answer(gzip.compress(bytes(50_000_000)), Content_Encoding="gzip"),
-        "chunks": Endless(CHUNKED, b"10000\r\n" + bytes(0x10000) + b"\r\n"),
-        "a length": Endless(b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000000\r\n\r\n", bytes(65_536)),
-        "a refusal": Endless(b"HTTP/1.1 500 No\r\nContent-Length: 1000000000000\r\n\r\n", bytes(65_536)),
-    }
-    async with Server(then=asked.good) as server, hostile_client(server, clock) as client:
-        await outcome_in_time(asked, client)
-        for what, step in steps.items():
-            server.then = step
-            tracemalloc.start()
-            try:
-                _, error = await outcome_in_time(asked, client)
-                peak = tracemalloc.get_traced_memory()[1]
-            finally:
-                tracemalloc.stop()
-            assert isinstance(error, errors.SocialApiError), what
-            assert peak < 20 * MAX_RESPONSE_BYTES + 2_000_000, f"{what}: {peak:,}"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.errors import InvalidInput
-from socialapi.internal.unset import UNSET
 from socialapi.models.audiences import (
     AudienceUser,
     DoNotReachOperations,
@@ -17,7 +16,6 @@ from socialapi.models.audiences import (
     Operation,
     OperationParams,
     Operations,
-    UploadCounts,
     months_later,
 )
 from socialapi.models.validation import broken_rules
@@ -134,10 +132,6 @@ def test_a_body_of_another_shape_is_refused_by_its_path(data: Any, path: str, re
     assert broken(data) == [(path, reason)]
 
 
-def test_a_body_is_an_array() -> None:
-    assert [rule.path for rule in broken_rules(Operations, operation(), now=NOW)] == [""]
-
-
 def test_what_is_missing_has_the_code_of_the_service_for_it() -> None:
     (rule,) = broken_rules(Operations, [{"operation_type": "Update"}], now=NOW)
     assert (rule.code, str(rule)) == ("MISSING_PARAMETER", "[0].params: is required")
@@ -211,26 +205,11 @@ def test_the_repr_of_a_user_counts_identifiers_and_shows_none() -> None:
     assert repr(DoNotReachUser(email="anna@example.com")) == "DoNotReachUser(email=<1>, phone_number=<0>)"
 
 
-def test_operations_are_made_by_name() -> None:
-    user = AudienceUser(email=DIGEST)
-    later = NOW + datetime.timedelta(days=1)
-    assert Operation.update([user], effective_at=NOW, expires_at=later) == Operation(
-        "Update", OperationParams(users=(user,), effective_at=NOW, expires_at=later)
-    )
-    deleted = Operation.delete(iter([user]))
-    assert (deleted.operation_type, deleted.params.users) == ("Delete", (user,))
-    assert deleted.params.effective_at is deleted.params.expires_at is UNSET
-
-
 def test_what_the_classes_make_keeps_the_rules() -> None:
     user = AudienceUser(email=DIGEST, partner_user_id="p")
     made = Operation.update([user], effective_at=NOW, expires_at=NOW + datetime.timedelta(seconds=1))
     assert broken(json_shape(made)) == []
     assert json_shape(made)["params"]["expires_at"] == "2026-01-31T09:00:01Z"
-
-
-def test_counts_compare_by_value() -> None:
-    assert UploadCounts(success_count=1, total_count=1) == UploadCounts(success_count=1, total_count=1)
 
 
 # Thirteen months

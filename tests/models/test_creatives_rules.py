@@ -9,7 +9,6 @@ from socialapi.models.cards import App, Button, CardChanges, CardDraft, CardMedi
 from socialapi.models.creatives import (
     AccountMediaQuery,
     AdvertiserPostDraft,
-    AdvertiserPostName,
     LibraryMediaChanges,
     LibraryMediaDraft,
     MediaLibraryQuery,
@@ -100,6 +99,16 @@ CARD_TYPES: Final = (
 )
 
 
+# Cards -------------------------------------------------------------------------------------------------------------
+
+WEBSITE: Final = {"type": "WEBSITE", "url": "https://shop.example"}
+APP: Final = {"type": "APP", "country_code": "US", "ios_app_store_identifier": "17"}
+MEDIA: Final = {"type": "MEDIA", "media_key": "3_1"}
+SWIPEABLE: Final = {"type": "SWIPEABLE_MEDIA", "media_keys": ["3_1", "3_2"]}
+DETAILS: Final = {"type": "DETAILS", "title": "Boots", "destination": WEBSITE}
+BUTTON: Final = {"type": "BUTTON", "label": {"type": "ENUM", "value": "SHOP"}, "destination": APP}
+
+
 @pytest.mark.parametrize(
     ("query", "name", "values"),
     [
@@ -116,22 +125,6 @@ def test_media_of_a_type_can_be_asked_for() -> None:
     for kind in ("GIF", "IMAGE", "VIDEO"):
         assert broken(MediaLibraryQuery, {"media_type": kind}) == []
     assert broken(MediaLibraryQuery, {"media_type": "gif"}) == ["media_type: must be one of GIF, IMAGE, VIDEO"]
-
-
-@pytest.mark.parametrize("query", [AccountMediaQuery, PollCardsQuery, VideoConversationCardsQuery])
-def test_a_total_count_does_not_go_with_a_cursor(query: Any) -> None:
-    assert broken(query, {"with_total_count": True}) == []
-    assert broken(query, {"with_total_count": True, "cursor": "c"}) == ["with_total_count: cannot go with cursor"]
-
-
-# Cards -------------------------------------------------------------------------------------------------------------
-
-WEBSITE: Final = {"type": "WEBSITE", "url": "https://shop.example"}
-APP: Final = {"type": "APP", "country_code": "US", "ios_app_store_identifier": "17"}
-MEDIA: Final = {"type": "MEDIA", "media_key": "3_1"}
-SWIPEABLE: Final = {"type": "SWIPEABLE_MEDIA", "media_keys": ["3_1", "3_2"]}
-DETAILS: Final = {"type": "DETAILS", "title": "Boots", "destination": WEBSITE}
-BUTTON: Final = {"type": "BUTTON", "label": {"type": "ENUM", "value": "SHOP"}, "destination": APP}
 
 
 def card(*components: Shape, **fields: Any) -> Shape:
@@ -405,9 +398,3 @@ def test_every_value_is_accepted_and_no_other(name: str, values: tuple[str, ...]
     for value in values:
         assert broken(AdvertiserPostDraft, {**POST, name: value}) == []
     assert broken(AdvertiserPostDraft, {**POST, name: "other"}) == [f"{name}: must be one of {', '.join(values)}"]
-
-
-def test_a_post_has_a_name_of_up_to_80_characters() -> None:
-    assert broken(AdvertiserPostName, {"name": "x" * 80}) == []
-    assert broken(AdvertiserPostName, {"name": "x" * 81}) == at_most("name", 80)
-    assert broken(AdvertiserPostName, {}) == ["name: is required"]

@@ -97,11 +97,6 @@ def test_every_amount_survives_the_way_to_decimal_and_back(value: int) -> None:
     assert int(amount) == value
 
 
-@given(st.decimals(min_value=-(10**12), max_value=10**12, places=6))
-def test_every_decimal_of_six_places_survives_the_way_to_millionths_and_back(amount: Decimal) -> None:
-    assert Micros.of(amount, "EUR").decimal == amount
-
-
 @given(st.integers(-LARGEST, LARGEST), st.integers(1, 28))
 def test_the_context_of_the_caller_changes_nothing(value: int, precision: int) -> None:
     with decimal.localcontext() as context:

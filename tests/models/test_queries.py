@@ -3,8 +3,6 @@
 from typing import Any, get_args
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from socialapi.errors import InvalidInput
 from socialapi.models.queries import Expansion, Fields, MediaField, PostField, UserField, selected_by
@@ -25,11 +23,6 @@ def test_names_that_are_not_known_are_sent_as_they_are() -> None:
         "poll.fields": ("options",),
         "place.fields": ("country",),
     }
-
-
-def test_a_text_is_a_comma_separated_list() -> None:
-    assert Fields(post="id, text").parameters() == {"tweet.fields": ("id", "text")}
-    assert Fields(post=["id, lang", " text ", ""]).parameters() == {"tweet.fields": ("id", "lang", "text")}
 
 
 @pytest.mark.parametrize("names", [("lang", "id"), ["lang", "id"], iter(["lang", "id"]), {"lang": 1, "id": 2}.keys()])
@@ -133,16 +126,6 @@ def test_a_name_that_is_merely_like_a_known_one_is_sent(kind: str, name: str) ->
 def test_no_known_name_is_taken_for_another(kind: str, listed: Any) -> None:
     given: Any = {kind: get_args(listed)}
     assert Fields(**given).parameters()
-
-
-@given(st.sampled_from(get_args(PostField)), st.data())
-def test_a_known_name_with_one_letter_swapped_is_never_sent_as_another_spelling(name: str, data: st.DataObject) -> None:
-    at = data.draw(st.integers(0, len(name) - 2))
-    swapped = name[:at] + name[at + 1] + name[at] + name[at + 2 :]
-    if swapped == name or len(name) < 4:
-        return
-    with pytest.raises(InvalidInput, match="did you mean"):
-        Fields(post=[swapped])
 
 
 # What is no list of names

@@ -118,15 +118,6 @@ async def test_who_does_not_want_to_wait_for_a_total_is_told_when_there_is_one(
     assert statuses(slow)[429] == 0
 
 
-async def test_a_path_that_was_written_out_counts_as_well(slow: Emulator, clock: VirtualClock) -> None:
-    async with Client(slow.config, slow.credentials, clock=clock) as client:
-        for spelt in (True, "true", "TRUE"):
-            reply = await client.request("GET", "/12/accounts", params={"with_total_count": spelt}, api="ads")
-            assert reply.body["total_count"] == 2
-        await client.ads.account(FIRST).apps(with_total_count=True)
-        assert client.limits["total_count_reads"].remaining == 196
-
-
 async def test_the_limit_of_total_counts_can_be_another_one(clock: VirtualClock) -> None:
     limits = {"total_count_reads": (2, 60.0)}
     empty = answer({"data": [], "next_cursor": None})
@@ -176,16 +167,3 @@ async def test_more_than_200_ids_are_asked_for_in_parts_and_come_as_one_collecti
         found = await client.ads.accounts.list(account_ids=ids).collect()
     assert tuple(account.id for account in found) == ids
     assert accounts.asked == asked
-
-
-async def test_the_service_itself_takes_the_parts(client: Client, service: Emulator) -> None:
-    ids = tuple(f"x{number}" for number in range(250))
-    assert [each.id for each in await client.ads.accounts.list(account_ids=(*ids, FIRST)).collect()] == [FIRST]
-    permissions = client.ads.account(FIRST).tailored_audience("1nmth").permissions
-    made = await permissions.create(SECOND, "READ_ONLY")
-    for filtered in (
-        permissions.list(granted_account_ids=(*ids, SECOND)),
-        permissions.list(tailored_audience_permission_ids=(made.id, *ids)),
-    ):
-        assert await filtered.collect() == [made]
-    assert statuses(service) == {200: 7}

@@ -188,7 +188,7 @@ async def test_a_label_has_its_type_on_the_wire(raw: Asker, client: Client) -> N
     complete = {"type": "ENUM", "value": "SHOP"}
     assert (await send_json(raw, "POST", path, card(complete))).status == 200
     cards = client.ads.account(raw.account).cards
-    shop: Any = Button("SHOP", app)  # type: ignore[arg-type]  # a mapping with its fields
+    shop: Any = Button("SHOP", app)
     for given in (shop, Button(Label("SHOP"), shop.destination), card({"value": "SHOP"})["components"][1]):
         made = await cards.create("App", components=[CardMedia(IMAGE), given])
         held = raw.emulator.state.advertising.table(raw.account, "cards").get(made.id)

@@ -2,7 +2,6 @@
 
 import datetime
 import hashlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,7 +10,7 @@ import pytest
 
 from socialapi.client import Client
 from socialapi.emulator import Emulator
-from socialapi.errors import ApiError, BulkError, Forbidden, InvalidInput, NotFound, Unauthorized
+from socialapi.errors import ApiError, BulkError, Forbidden, InvalidInput, NotFound
 from socialapi.models.audiences import AudienceUser, Operation, UploadCounts
 from socialapi.resources.audiences import CustomAudience
 from tests.support.clients import client_of
@@ -64,20 +63,6 @@ async def test_send_is_one_request_with_raw_identifiers_normalised_and_hashed(
     assert (request.operations, request.users, request.status) == (1, 2, 200)
     await audience.send([Operation.delete([user])], default_region="US")
     assert members(socialapi_emulator) == {("email", digest("bob@example.com"))}
-
-
-async def test_times_are_sent_when_given_and_only_then(audience: CustomAudience, socialapi_emulator: Emulator) -> None:
-    soon = datetime.datetime.now(datetime.UTC) + datetime.timedelta(hours=1)
-    later = soon + datetime.timedelta(hours=1)
-    user = AudienceUser(partner_user_id="a")
-    await audience.send([Operation.update([user], effective_at=soon, expires_at=later)])
-    assert members(socialapi_emulator) == set()
-    socialapi_emulator.advance(4_000)
-    assert members(socialapi_emulator) == {("partner_user_id", "a")}
-    socialapi_emulator.advance(4_000)
-    assert members(socialapi_emulator) == set()
-    await audience.send([Operation.update([user])])
-    assert members(socialapi_emulator) == {("partner_user_id", "a")}
 
 
 async def test_send_lists_every_broken_rule_with_its_path_and_sends_nothing(
@@ -162,16 +147,6 @@ async def test_a_wrong_account_or_audience_stops_the_job(
         await socialapi_client.ads.account(account).custom_audience(audience_id).upload([{"partner_user_id": "a"}])
     assert isinstance(caught.value.__cause__, kind)
     assert caught.value.report.pending == 1
-
-
-async def test_wrong_credentials_stop_the_job(socialapi_emulator: Emulator) -> None:
-    good: Sequence[Any] = socialapi_emulator.credentials
-    wrong = attrs.evolve(good[1], access_token_secret="planted")
-    async with Client(socialapi_emulator.config, [wrong]) as client:
-        with pytest.raises(BulkError) as caught:
-            await client.ads.account("18ce54d4x5t").custom_audience("1nmth").upload([{"partner_user_id": "a"}])
-    assert isinstance(caught.value.__cause__, Unauthorized)
-    assert "planted" not in str(caught.value)
 
 
 async def test_the_timeout_of_an_attempt_is_the_callers(socialapi_client: Client, socialapi_emulator: Emulator) -> None:

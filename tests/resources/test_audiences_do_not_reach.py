@@ -11,8 +11,6 @@ from socialapi.errors import BulkError, InvalidInput, NotFound
 from socialapi.models.audiences import AudienceUser, Operation, UploadCounts
 from socialapi.resources.audiences import DoNotReachListResource
 
-THIRTEEN_MONTHS_AT_LEAST = 13 * 28 + 30
-
 
 def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
@@ -98,13 +96,6 @@ async def test_other_kinds_are_warnings_beside_these_two_and_rejects_alone(
     assert [(issue.row, issue.field, issue.reason) for issue in report.warning_details] == [(1, "handle", taken)]
     assert [(issue.row, issue.field, issue.reason) for issue in report.rejects] == [(2, "handle", taken)]
     assert members(socialapi_emulator) == {("email", digest("a@example.com"))}
-
-
-async def test_a_job_takes_no_time_of_effect(resource: DoNotReachListResource) -> None:
-    report = await resource.upload([{"email": "a@example.com", "effective_at": "2090-01-01T00:00:00Z"}])
-    assert [(issue.field, issue.reason) for issue in report.rejects] == [
-        ("effective_at", "is not supported for this target")
-    ]
 
 
 async def test_a_job_sums_the_counts_of_every_operation_and_survives_wrong_ones(

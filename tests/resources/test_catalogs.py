@@ -6,10 +6,10 @@ import pytest
 
 from socialapi import Client
 from socialapi.emulator import Emulator
-from socialapi.errors import ApiError, BulkError, InvalidInput, NotFound
+from socialapi.errors import ApiError, InvalidInput
 from socialapi.models.products import Product
 from socialapi.resources.catalogs import Catalog
-from tests.bulk.products.model_catalog import numbered, product, products
+from tests.bulk.products.model_catalog import numbered, product
 
 CATALOG: Final = "7pc01"
 
@@ -37,11 +37,6 @@ async def test_products_are_created_updated_or_as_they_were(catalog: Catalog, se
     assert result.status == "UPDATE_SUCCESS"
     assert result.product_key == service.products(CATALOG)["a"]["product_key"]
     assert service.products(CATALOG)["a"]["price"] == "11.00 EUR"
-
-
-async def test_warnings_of_the_service_come_with_the_product(catalog: Catalog) -> None:
-    (result,) = await catalog.products.put([product("a", title="BOOTS")])
-    assert [each["field"] for each in result.warnings] == ["title", "product_type"]
 
 
 async def test_every_broken_rule_names_product_field_and_rule_and_nothing_is_sent(
@@ -73,21 +68,3 @@ async def test_none_and_26_are_refused_here_and_by_the_service(client: Client, s
 
 
 # Loads -------------------------------------------------------------------------------------------------------------
-
-
-async def test_a_load_puts_every_product_and_reports_it(catalog: Catalog, service: Emulator) -> None:
-    before = plain(service.products(CATALOG))
-    rows: list[Any] = [*numbered(60), product("p3", title="New"), product("x", price="free"), Product(**product("y"))]
-    report = await catalog.products.upsert(rows)
-    assert (report.read, report.created, report.updated, report.rejected) == (63, 61, 1, 1)
-    assert report.rejects[0].product_id == "x"
-    expected = {each["id"]: each for each in [*numbered(60), product("p3", title="New"), product("y")]}
-    assert plain(service.products(CATALOG)) == before | expected
-    assert max(each.operations or 0 for each in service.requests) == 25
-
-
-async def test_a_catalog_that_is_not_there_stops_the_load(client: Client) -> None:
-    with pytest.raises(BulkError) as caught:
-        await client.catalog("nowhere").products.upsert(products("a"))
-    assert isinstance(caught.value.__cause__, NotFound)
-    assert caught.value.report.pending == 1

@@ -2,9 +2,9 @@
 
 import pytest
 
-from socialapi import AppOnly, Client
+from socialapi import Client
 from socialapi.emulator import Emulator
-from socialapi.errors import Forbidden, Unauthorized
+from socialapi.errors import Forbidden
 
 
 def asked(emulator: Emulator) -> list[str]:
@@ -39,13 +39,6 @@ async def test_a_token_that_is_not_known_yet_is_had_before_it_is_ended(
     outstanding = socialapi_emulator.ready["bearer_token"]
     assert (await socialapi_client.oauth.invalidate_app_only_token()).access_token == outstanding
     assert asked(socialapi_emulator) == ["/oauth2/token", "/oauth2/invalidate_token"]
-
-
-async def test_a_wrong_secret_is_refused(socialapi_emulator: Emulator) -> None:
-    wrong = AppOnly(socialapi_emulator.ready["api_key"], "wrong")
-    async with Client(socialapi_emulator.config, [wrong]) as client:
-        with pytest.raises(Unauthorized):
-            await client.oauth.app_only_token()
 
 
 async def test_a_token_that_somebody_else_has_ended_cannot_be_ended_again(

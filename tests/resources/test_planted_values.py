@@ -11,7 +11,7 @@ from socialapi.errors import DecodeError, InvalidInput, SocialApiError
 from tests.resources.test_wrong_types import CALLS, Call, fill, made
 from tests.support.clients import client_of
 from tests.support.clock import VirtualClock
-from tests.support.planted import PEOPLE, SECRETS, leaks, told_by
+from tests.support.planted import PEOPLE, leaks, told_by
 from tests.support.server import Cut, Server, Step, answer
 
 MAIL: Final = PEOPLE["email"]
@@ -39,7 +39,6 @@ ANSWERS: Final[dict[str, Step]] = {
     "a page": answer(f"<p>{MAIL}</p>".encode(), content_type="text/html"),
     "a part": Cut(answer({"data": MAIL})[:-3]),
 }
-TOKEN: Final = SECRETS["app_only_token"]
 
 
 @pytest.fixture

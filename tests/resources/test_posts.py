@@ -8,7 +8,7 @@ import pytest
 from socialapi import Client, Fields, errors
 from socialapi.emulator import Emulator
 from socialapi.problems import ResourceNotFound
-from socialapi.types import MediaVariant, PostDraft
+from socialapi.types import MediaVariant
 from tests.emulator.asking import Asker
 from tests.support.clients import client_of
 from tests.support.clock import VirtualClock
@@ -28,15 +28,6 @@ async def written(client: Client, service: Emulator, text: str) -> str:
 
 
 # Looking up
-
-
-async def test_250_ids_are_asked_for_in_three_requests_and_come_in_order(client: Client, service: Emulator) -> None:
-    ids = list(reversed(service.seed["post_ids"]))
-    assert len(ids) == 250
-    page = await client.posts.lookup(ids)
-    assert [post.id for post in page.data] == ids
-    assert (page.result_count, page.next_token, page.errors) == (250, None, ())
-    assert asked(service) == 3
 
 
 async def test_what_several_requests_include_stands_there_once(client: Client, service: Emulator) -> None:
@@ -97,13 +88,6 @@ async def test_only_the_default_fields_come_unasked(client: Client, service: Emu
     assert post.text
     assert (post.author_id, post.created_at, post.public_metrics, post.extra) == (None, None, None, {})
     assert (page.includes.users, page.includes.tweets, page.includes.all_media) == ((), (), ())
-
-
-async def test_an_id_that_is_given_twice_is_asked_for_once(client: Client, service: Emulator) -> None:
-    ids = list(service.seed["post_ids"][:100])
-    page = await client.posts.lookup([*ids, *ids])
-    assert [post.id for post in page.data] == ids
-    assert asked(service) == 1
 
 
 async def test_a_part_in_which_nothing_exists_does_not_cost_the_other_parts(client: Client, service: Emulator) -> None:
@@ -209,20 +193,6 @@ async def test_50_pagers_at_once_share_a_limit_without_a_single_429() -> None:
 
 
 # Creating
-
-
-async def test_an_app_cannot_create_posts(service: Emulator) -> None:
-    async with Client(service.config, service.credentials[:1]) as client:
-        with pytest.raises(errors.ConfigurationError):
-            await client.posts.create(PostDraft(text="x"))
-    assert not service.requests
-
-
-async def test_what_is_not_known_here_is_sent_as_it_is(client: Client, service: Emulator) -> None:
-    await client.posts.create(PostDraft(text="x", extra={"nullcast": True}))
-    assert service.requests[-1].status == 201
-    with pytest.raises(errors.ApiError, match="brand_new: is no field of a post"):
-        await client.posts.create({"text": "x", "brand_new": 1})
 
 
 @pytest.mark.parametrize(

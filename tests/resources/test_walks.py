@@ -7,7 +7,7 @@ import dataclasses
 import gc
 import json
 import warnings
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, Final, TypedDict
 from urllib.parse import parse_qsl, urlsplit
 
@@ -127,12 +127,6 @@ async def test_a_limit_asks_for_what_it_needs_within_the_bounds(
     assert service.asked == sizes * 2
 
 
-async def test_the_first_page_has_the_size_of_the_service(client: Client, service: Timeline) -> None:
-    assert len(await client.posts.by_user("1")) == 10
-    assert len(await client.ads.accounts.list().first()) == 10
-    assert service.asked == [None, None]
-
-
 async def test_a_position_inside_a_page_continues_behind_that_item(client: Client) -> None:
     pages = client.posts.by_user("1").pages()
     await anext(pages)
@@ -161,9 +155,10 @@ async def test_a_position_needs_the_index_of_an_item(client: Client, index: Any)
         Page(data=(Post(id="1"),)).position_at(0)
 
 
-async def test_a_loop_that_is_not_asynchronous_says_what_to_write(client: Client) -> None:
+@pytest.mark.parametrize("use", [list, lambda pager: pager[0]], ids=["loop", "index"])
+async def test_what_is_not_asynchronous_says_what_to_write(client: Client, use: Callable[[Any], object]) -> None:
     with pytest.raises(TypeError, match="socialapi pager is asynchronous: use `async for`"):
-        list(client.posts.by_user("1"))  # type: ignore[call-overload]
+        use(client.posts.by_user("1"))
 
 
 # Endpoints that the package does not know ---------------------------------------------------------------------------
@@ -210,11 +205,6 @@ async def test_a_collection_that_is_not_known_is_walked_like_any_other(
     row = table[7]
     assert len(table) == 120
     assert (json.loads(row["item"]) if kind is dict else row) == {"id": "7", "name": "item 7"}
-
-
-async def test_items_are_found_again_by_the_field_that_is_named(client: Client) -> None:
-    page = await client.pages("GET", "/2/plants", item=dict, token_parameter="page", key="name")
-    assert page.position_at(1) == "2@item%201,item%200:"
 
 
 @pytest.mark.parametrize(("kind", "seventh"), KINDS.values(), ids=KINDS)

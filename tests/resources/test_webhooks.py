@@ -33,11 +33,6 @@ async def validity(client: Client) -> list[bool | None]:
     return [webhook.valid for webhook in await client.webhooks.list().collect()]
 
 
-async def test_without_webhooks_the_list_is_empty_and_says_so(client: Client) -> None:
-    page = await client.webhooks.list()
-    assert (page.data, page.result_count, page.meta) == ((), 0, {"result_count": 0})
-
-
 async def test_an_invalid_webhook_is_removed_as_well(client: Client, owner: Owner) -> None:
     webhook = await client.webhooks.create(URL)
     owner.respond = wrong
@@ -150,13 +145,6 @@ async def test_scheme_and_host_may_be_in_any_case(
     assert made.url == URL
     assert (await client.webhooks.ensure(spelling)).id == (await client.webhooks.ensure(URL)).id == made.id
     assert (await client.webhooks.ensure(OTHER)).id != made.id
-
-
-async def test_an_address_without_a_path_has_the_path_of_its_root() -> None:
-    listed = {"data": [{"id": "1", "url": "https://a.example/", "valid": True}], "meta": {"result_count": 1}}
-    async with Server(then=answer(listed)) as server, client_of(server) as client:
-        for url in ("https://a.example", "https://A.example/"):
-            assert (await client.webhooks.ensure(url)).id == "1"
 
 
 @pytest.mark.parametrize(

@@ -130,25 +130,6 @@ async def test_two_processes_that_share_a_file_fetch_one_token(tmp_path: Path) -
         assert [record.path for record in emulator.requests] == ["/oauth2/token"]
 
 
-async def test_two_clients_that_share_a_cache_fetch_one_token(tmp_path: Path) -> None:
-    """Both look into the cache, find nothing, and ask for the lock; the second must look again."""
-    for cache in (MemoryTokenCache(), FileTokenCache(tmp_path / "tokens.json")):
-        async with Server(then=Tokens()) as server:
-            clients = [client_of(server, credentials=(APP,), options={"token_cache": cache}) for _ in range(5)]
-            await asyncio.gather(*(get(client) for client in clients))
-            await asyncio.gather(*(client.aclose() for client in clients))
-            assert [request.path for request in server.requests].count("/oauth2/token") == 1
-
-
-async def test_a_file_keeps_the_token_for_the_next_run(tmp_path: Path) -> None:
-    async with Server(then=Tokens()) as server:
-        for _ in range(3):
-            cache = FileTokenCache(tmp_path / "tokens.json")
-            async with client_of(server, credentials=(APP,), options={"token_cache": cache}) as client:
-                await get(client)
-        assert [request.path for request in server.requests].count("/oauth2/token") == 1
-
-
 async def test_another_app_or_another_host_has_another_token(tmp_path: Path) -> None:
     cache = FileTokenCache(tmp_path / "tokens.json")
     async with Server(then=Tokens()) as server, Server(then=Tokens()) as elsewhere:
@@ -176,17 +157,6 @@ async def test_a_revoked_token_costs_each_caller_one_repeat_at_most_and_is_never
     assert paths.count("/2/tweets") <= 100
     assert set(sent) == {"t1", "t2"}
     assert sent.count("t2") == 50
-
-
-async def test_after_a_refusal_the_dead_token_is_gone_for_calls_that_begin_later() -> None:
-    tokens = Tokens()
-    async with Server(then=tokens) as server, client_of(server, credentials=(APP,)) as client:
-        for _ in range(3):
-            await get(client)
-            tokens.revoke()
-            await get(client)
-            await get(client)
-    assert sent_tokens(server) == ["t1", "t1", "t2", "t2", "t2", "t2", "t3", "t3", "t3", "t3", "t4", "t4"]
 
 
 async def test_a_service_that_hands_out_the_dead_token_again_is_not_sent_it_again() -> None:
@@ -244,14 +214,6 @@ async def test_callers_who_waited_for_a_token_share_the_refusal_and_later_ones_a
         assert len(server.requests) == 2
 
 
-async def test_after_the_pause_a_token_is_had_again(clock: VirtualClock) -> None:
-    async with Server(TOO_OFTEN, then=Tokens()) as server, client_of(server, clock, credentials=(APP,)) as client:
-        with pytest.raises(Forbidden):
-            await get(client)
-        clock.advance(60.0)
-        await get(client)
-
-
 async def test_the_emulator_says_99_when_a_token_is_asked_for_too_often(clock: VirtualClock) -> None:
     async with Emulator(rate_limits={"app_only_tokens": (1, 60.0)}) as emulator:
         for number in range(2):
@@ -295,13 +257,6 @@ async def test_a_token_service_that_is_not_there_is_not_taken_for_the_call_itsel
         with pytest.raises(TransportError) as caught:
             await get(client)
     assert caught.value.attempts == 3
-
-
-async def test_a_token_fetch_is_repeated_like_any_call(clock: VirtualClock) -> None:
-    async with Server(answer(status=503), Fault.RESET, then=Tokens()) as server:
-        async with client_of(server, clock, credentials=(APP,)) as client:
-            await get(client)
-        assert [request.path for request in server.requests].count("/oauth2/token") == 3
 
 
 async def test_a_token_fetch_is_repeated_as_often_as_the_options_of_the_call_say(clock: VirtualClock) -> None:

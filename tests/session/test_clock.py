@@ -13,12 +13,6 @@ def others() -> set[asyncio.Task[object]]:
     return {task for task in asyncio.all_tasks() if task is not asyncio.current_task()}
 
 
-async def test_time_that_is_up_is_told_from_an_event(clock: VirtualClock) -> None:
-    assert await wait_for_event(clock, asyncio.Event(), 5.0) is False
-    assert clock.monotonic() == 5.0
-    assert others() == set()
-
-
 async def test_an_event_ends_the_wait_and_leaves_no_task_behind(clock: VirtualClock) -> None:
     event = asyncio.Event()
     waiting = asyncio.create_task(wait_for_event(clock, event, 5.0))

@@ -129,18 +129,6 @@ async def test_a_proxy_that_was_given_is_obeyed_for_this_machine_too(environment
         assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("exempt", ["*", HOST, ".northwind.example", f"{HOST}:443", "other.example, northwind.example"])
-async def test_hosts_of_no_proxy_are_asked_directly(
-    exempt: str, authority: Authority, environment: pytest.MonkeyPatch
-) -> None:
-    async with ForwardProxy({}) as proxy:
-        environment.setenv("HTTPS_PROXY", proxy.url)
-        environment.setenv("NO_PROXY", exempt)
-        error = await error_of(client_at())
-    assert isinstance(error, TransportError), "the host is nowhere"
-    assert proxy.asked == []
-
-
 @pytest.mark.usefixtures("trusted")
 async def test_socialapi_proxy_is_read_by_from_env_alone(authority: Authority, environment: pytest.MonkeyPatch) -> None:
     async with secure(authority) as server, ForwardProxy({HOST: server.port}) as ours, ForwardProxy({}) as other:
@@ -192,13 +180,6 @@ async def test_a_session_that_sends_other_credentials_is_refused(
     assert server.requests == []
 
 
-async def test_a_proxy_is_asked_once_with_a_password_that_it_refuses() -> None:
-    async with ForwardProxy({}, wanted=WANTED) as proxy, client_at(proxy=proxy.url) as client:
-        with pytest.raises(TransportError) as caught:
-            await get(client)
-    assert (caught.value.attempts, len(proxy.asked)) == (1, 1)
-
-
 async def test_a_certificate_that_is_not_trusted_is_looked_at_once(authority: Authority) -> None:
     async with secure(authority) as server, ForwardProxy({HOST: server.port}) as proxy:
         async with client_at(proxy=proxy.url) as client:
@@ -206,19 +187,6 @@ async def test_a_certificate_that_is_not_trusted_is_looked_at_once(authority: Au
                 await get(client)
         assert (caught.value.attempts, len(proxy.asked)) == (1, 1)
     assert caught.value.is_lasting
-
-
-async def test_a_session_of_the_users_goes_its_own_way(environment: pytest.MonkeyPatch, authority: Authority) -> None:
-    async with secure(authority) as server, ForwardProxy({HOST: server.port}) as proxy:
-        environment.setenv("HTTPS_PROXY", proxy.url)
-        context = ssl.create_default_context(cafile=str(authority.file))
-        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=context)) as session:
-            error = await error_of(client_at(session=session))
-            assert isinstance(error, TransportError)
-            assert proxy.asked == []
-            async with client_at(session=session, proxy=proxy.url) as client:
-                await get(client)
-    assert proxy.connects == [f"{HOST}:443"]
 
 
 @pytest.mark.usefixtures("trusted")
@@ -360,18 +328,6 @@ async def test_a_proxy_may_itself_be_reached_by_tls(authority: Authority, enviro
         assert proxy.handed_on == [f"{server.url}/2/tweets"]
 
 
-@pytest.mark.usefixtures("trusted")
-async def test_a_tunnel_may_lead_through_a_proxy_that_is_itself_reached_by_tls(
-    authority: Authority, environment: pytest.MonkeyPatch
-) -> None:
-    tls = authority.server("127.0.0.1")
-    async with secure(authority) as server, ForwardProxy({HOST: server.port}, tls=tls) as proxy:
-        environment.setenv("HTTPS_PROXY", proxy.url)
-        async with client_at() as client:
-            assert (await get(client)).ok
-    assert proxy.connects == [f"{HOST}:443"]
-
-
 # Certificates
 
 
@@ -442,18 +398,6 @@ async def test_a_certificate_that_only_earlier_pythons_accept_is_an_error_that_s
         "its certificate is not valid: it or its authority's lacks what RFC 5280 wants, which Python 3.13 and later look "
         "for. Have it issued anew, or give Client(ssl=…) a context without ssl.VERIFY_X509_STRICT"
     )
-
-
-@pytest.mark.usefixtures("trusted")
-async def test_behind_a_proxy_the_certificate_is_checked_for_the_host(
-    authority: Authority, environment: pytest.MonkeyPatch
-) -> None:
-    tls = authority.server("elsewhere.example")
-    async with Server(tls=tls) as server, ForwardProxy({HOST: server.port}) as proxy:
-        environment.setenv("HTTPS_PROXY", proxy.url)
-        error = await error_of(client_at())
-    assert type(error) is TransportError
-    assert "it is for another host" in error.reason
 
 
 async def test_a_client_certificate_is_shown_where_one_is_wanted(authority: Authority, tmp_path: Path) -> None:

@@ -75,12 +75,6 @@ async def test_fifty_tasks_with_an_expired_token_cause_one_renewal(service: OAut
     assert service.forms == [{"grant_type": "refresh_token", "client_id": CLIENT_ID, "refresh_token": "refresh-0"}]
 
 
-async def test_a_token_that_serves_is_left_alone(service: OAuthService) -> None:
-    async with client_of(service, ALIVE) as client:
-        assert await who(client) == "access-0"
-    assert service.forms == []
-
-
 async def test_every_renewal_uses_the_refresh_token_of_the_one_before(service: OAuthService) -> None:
     async with client_of(service) as client:
         for number in range(1, 4):
@@ -350,16 +344,6 @@ async def test_a_token_without_a_refresh_token_ends_for_good(service: OAuthServi
         with pytest.raises(errors.Unauthorized):
             await who(client)
     assert service.forms == []
-
-
-async def test_two_clients_that_share_a_cache_share_the_renewal(service: OAuthService) -> None:
-    cache = MemoryTokenCache()
-    async with client_of(service, token_cache=cache) as one, client_of(service, token_cache=cache) as other:
-        assert await asyncio.gather(*(who(c) for c in (one, other) for _ in range(10))) == ["access-1"] * 20
-        service.alive.clear()
-        assert await who(one) == "access-2"
-        assert await who(other) == "access-2"
-    assert len(service.forms) == 2
 
 
 async def test_a_stored_pair_that_is_about_to_end_is_not_taken_from_another_process(service: OAuthService) -> None:

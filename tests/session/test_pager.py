@@ -107,26 +107,12 @@ async def test_a_page_is_iterated_over_its_items_and_is_true_without_any() -> No
     assert empty
 
 
-async def test_collect_stops_at_its_limit() -> None:
-    assert await Collection(THREE_PAGES).pager().collect() == [1, 2, 3, 4, 5]
-    assert await Collection(THREE_PAGES).pager().collect(limit=2) == [1, 2]
-    collection = Collection(THREE_PAGES)
-    assert await collection.pager().collect(limit=0) == []
-    assert collection.asked == []
-
-
 @pytest.mark.parametrize("limit", ["5", 5.0, True, [5]])
 async def test_a_limit_that_is_no_whole_number_is_named(limit: Any) -> None:
     collection = Collection(THREE_PAGES)
     with pytest.raises(InvalidInput, match="limit must be a whole number, not"):
         await collection.pager().collect(limit=limit)
     assert collection.asked == []
-
-
-async def test_a_token_that_repeats_is_an_error_rather_than_a_walk_without_end() -> None:
-    for pages in ({None: ((1,), "a"), "a": ((2,), "a")}, {None: ((1,), "a"), "a": ((2,), "b"), "b": ((3,), "a")}):
-        with pytest.raises(DecodeError, match="names a page that was read already"):
-            await Collection(pages).pager().collect()
 
 
 async def test_a_long_walk_ends_and_one_in_a_large_circle_ends_as_well() -> None:

@@ -6,14 +6,11 @@ import random
 from collections import deque
 from collections.abc import Callable, Iterator
 
-import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from socialapi.client import Client
 from socialapi.config import Config
-from socialapi.emulator import Emulator
 from socialapi.errors import RateLimitTooLong
 from socialapi.integrations import redis as redis_module
 from socialapi.integrations.redis import RedisPacer
@@ -129,19 +126,6 @@ def test_a_limit_that_only_headers_tell_is_never_exceeded_however_answers_overta
     asyncio.run(run())
     assert refused == 0
     assert sum(windows.values()) == calls
-
-
-async def test_the_first_second_is_no_exception(pacer: Pacer, clock: VirtualClock) -> None:
-    """aiolimiter at 10 a second lets 19 through in the first one."""
-    sent: list[float] = []
-
-    async def call() -> None:
-        slot = await acquire(pacer, RateLimit("x", 10, 1.0))
-        sent.append(clock.monotonic())
-        slot.replied(None)
-
-    await asyncio.gather(*(call() for _ in range(45)))
-    assert [sent.count(float(second)) for second in range(5)] == [10, 10, 10, 10, 5]
 
 
 async def test_fifty_calls_at_once_on_a_limit_that_nobody_knows_waste_no_request(
@@ -363,12 +347,6 @@ async def test_the_rate_is_not_known_before_anybody_says(pacer: Pacer) -> None:
     assert pacer.requests_per_second("other", None) is None
 
 
-async def test_after_a_429_the_whole_key_is_blocked_until_the_reset(pacer: Pacer, clock: VirtualClock) -> None:
-    (await acquire(pacer)).replied(None, refused_for_seconds=42.0)
-    await asyncio.gather(*(acquire(pacer) for _ in range(3)))
-    assert clock.monotonic() == 42.0
-
-
 async def test_the_windows_that_are_remembered_are_bounded_and_the_longest_unused_goes_first(
     local_pacer: SlidingWindowPacer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -394,12 +372,6 @@ async def test_windows_with_requests_on_their_way_are_never_forgotten(
     assert set(pacer.limits()) == set("abcd")
 
 
-async def test_nobody_is_refused_for_a_limit_that_may_not_exist(pacer: Pacer, clock: VirtualClock) -> None:
-    await acquire(pacer, None)
-    await asyncio.gather(*(acquire(pacer, None, max_wait_seconds=0.5) for _ in range(3)))
-    assert clock.monotonic() == 0.5
-
-
 async def test_who_stands_behind_a_patient_caller_waits_no_longer_than_its_own_time(
     pacer: Pacer, clock: VirtualClock
 ) -> None:
@@ -412,13 +384,3 @@ async def test_who_stands_behind_a_patient_caller_waits_no_longer_than_its_own_t
     assert clock.monotonic() <= 1.0
     patient.cancel()
     await asyncio.gather(patient, return_exceptions=True)
-
-
-async def test_clients_that_are_given_the_same_pacer_share_its_windows(socialapi_emulator: Emulator) -> None:
-    config = attrs.evolve(socialapi_emulator.config, rate_limits={"custom_audience_uploads": (3, 900.0)})
-    pacer = SlidingWindowPacer(config)
-    people = [{"handle": "@ada"}]
-    for remaining in (2, 1):
-        async with Client(config, socialapi_emulator.credentials, pacer=pacer) as client:
-            await client.ads.account("18ce54d4x5t").custom_audience("1nmth").upload(people)
-            assert [each.remaining for each in client.limits.values()] == [remaining]

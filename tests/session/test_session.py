@@ -16,7 +16,7 @@ from socialapi.wire.retry import Attempt, RetryPolicy
 from tests.support.clients import DIGEST, OPERATION, client_of
 from tests.support.clock import VirtualClock, turns
 from tests.support.requests import assemble
-from tests.support.server import OK, Cut, Fault, Received, Server, Step, answer
+from tests.support.server import OK, Cut, Fault, Server, Step, answer
 
 Call = Callable[[Client], Coroutine[Any, Any, Any]]
 
@@ -110,14 +110,6 @@ async def test_a_429_that_asks_for_more_time_than_the_call_has_is_raised_at_once
     assert len(server.requests) == 1, "the limit is known now: nothing is sent before its reset"
 
 
-async def test_attempts_back_off_further_and_further(clock: VirtualClock) -> None:
-    async with Server(then=answer(status=502)) as server, client_of(server, clock, retries=8) as client:
-        with pytest.raises(ServerError) as caught:
-            await get(client)
-    assert clock.sleeps == [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 10.0, 10.0]
-    assert caught.value.attempts == len(server.requests) == 9
-
-
 # What may be repeated
 
 
@@ -140,27 +132,6 @@ async def test_a_lost_connection_is_not_repeated_where_it_may_have_been_executed
     assert len(server.requests) == caught.value.attempts == 1
     assert caught.value.may_be_executed
     assert clock.sleeps == []
-
-
-@pytest.mark.parametrize("status", [500, 502, 504])
-@pytest.mark.parametrize("call", NOT_REPEATABLE)
-async def test_a_server_error_is_not_repeated_where_it_may_have_been_executed(
-    call: Call, status: int, clock: VirtualClock
-) -> None:
-    async with Server(then=answer(status=status)) as server, client_of(server, clock) as client:
-        with pytest.raises(ServerError):
-            await call(client)
-    assert len(server.requests) == 1
-
-
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 409])
-@pytest.mark.parametrize("call", ALL)
-async def test_a_refusal_is_final(call: Call, status: int, clock: VirtualClock) -> None:
-    async with Server(then=answer(code("NO"), status=status)) as server, client_of(server, clock) as client:
-        with pytest.raises(errors.error_class(status)) as caught:
-            await call(client)
-    assert len(server.requests) == 1
-    assert caught.value.status == status
 
 
 async def test_an_answer_that_is_not_accepted_names_its_request(clock: VirtualClock) -> None:
@@ -272,27 +243,6 @@ async def test_a_body_in_parts_arrives_in_one_piece_also_when_it_is_sent_again(c
 # Limits
 
 
-async def test_fifty_calls_at_once_on_a_window_of_ten_waste_no_request(clock: VirtualClock) -> None:
-    """A peer had 100 requests refused. Of the limit nothing is known but what the headers say."""
-    used: dict[int, int] = {}
-
-    async def limited(received: Received) -> bytes:
-        window = int(clock.time() // 900)
-        used[window] = used.get(window, 0) + 1
-        headers = {
-            "x_rate_limit_limit": "10",
-            "x_rate_limit_remaining": str(max(0, 10 - used[window])),
-            "x_rate_limit_reset": str((window + 1) * 900),
-        }
-        return answer({}, status=200 if used[window] <= 10 else 429, **headers)
-
-    async with Server(then=limited) as server, client_of(server, clock, max_wait_seconds=4_000.0) as client:
-        clock.busy = lambda: any(status.in_flight for status in client.limits.values())
-        await asyncio.gather(*(get(client) for _ in range(50)))
-    assert len(server.requests) == 50
-    assert list(used.values()) == [10, 10, 10, 10, 10]
-
-
 async def test_the_limits_of_a_client_are_what_the_service_said(clock: VirtualClock) -> None:
     said = answer({}, x_rate_limit_limit="15", x_rate_limit_remaining="14", x_rate_limit_reset="1800000900")
     async with Server(said) as server, client_of(server, clock) as client:
@@ -359,12 +309,3 @@ async def test_the_log_says_what_happened_to_each_attempt(
         ("INFO", "GET /2/tweets: HTTP 503, repeating in 8.0 s"),
         ("DEBUG", "GET /2/tweets: done in 0 ms (attempt 2)"),
     ]
-
-
-async def test_a_401_of_a_token_that_cannot_be_renewed_is_final(clock: VirtualClock) -> None:
-    dead = answer({"errors": [{"code": 89, "message": "Invalid or expired token."}]}, status=401)
-    async with Server(then=dead) as server, client_of(server, clock) as client:
-        for call in (get, upload):
-            with pytest.raises(errors.Unauthorized, match="89: Invalid or expired token"):
-                await call(client)
-    assert len(server.requests) == 2

@@ -336,14 +336,6 @@ async def test_a_job_that_stops_names_the_class_of_what_stopped_it(emulator: Emu
     assert {span.status.description for span in recorded.spans} == {None}
 
 
-async def test_a_dry_run_is_a_job_that_counts_no_rows(emulator: Emulator, recorded: Recorded) -> None:
-    async with client_at(emulator) as client:
-        await audience(client, emulator).upload([*people(10), {"email": "nobody"}], dry_run=True)
-    (job,) = recorded.spans
-    assert attributes_of(job)["socialapi.job.rejected"] == 1
-    assert recorded.metrics() == {}
-
-
 async def test_a_sync_and_a_load_tell_their_kinds_and_outcomes(
     emulator: Emulator, recorded: Recorded, tmp_path: Path
 ) -> None:

@@ -124,17 +124,6 @@ async def test_a_write_that_fails_after_its_call_was_cancelled_is_not_reported_a
     assert reported == []
 
 
-async def test_the_lock_of_one_key_does_not_hold_up_another(cache: TokenCache) -> None:
-    async with cache.lock("a"), cache.lock("b"):
-        await cache.store("a", "one")
-    assert await cache.load("a") == "one"
-
-
-async def test_the_repr_shows_no_token(cache: TokenCache) -> None:
-    await cache.store("a", SECRET)
-    assert SECRET not in repr(cache)
-
-
 def test_a_key_names_an_app_without_revealing_it() -> None:
     key = cache_key("https://api.example.com", "planted-key")
     assert "planted" not in key
@@ -209,18 +198,6 @@ async def test_a_folder_that_cannot_be_written_to_says_so(tmp_path: Path) -> Non
     tmp_path.chmod(0o500)
     with pytest.raises(ConfigurationError, match=r"tokens\.json cannot be written: Permission denied"):
         await FileTokenCache(tmp_path / "tokens.json").store("a", "one")
-
-
-async def test_a_lock_that_cannot_be_made_says_so(path: Path) -> None:
-    Path(f"{path}.write.lock").mkdir(parents=True)
-    with pytest.raises(ConfigurationError, match=r"tokens\.json cannot be written: Is a directory"):
-        await FileTokenCache(path).store("a", "one")
-
-
-async def test_a_folder_that_vanishes_says_so(path: Path) -> None:
-    cache = FileTokenCache(path)
-    with pytest.raises(ConfigurationError, match=r"tokens\.json cannot be written: No such file or directory"):
-        await asyncio.to_thread(cache._replace, "a", None, "one")
 
 
 async def test_a_disk_that_is_full_leaves_the_old_file_and_no_other(

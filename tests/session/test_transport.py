@@ -12,7 +12,7 @@ import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from socialapi import Client, errors
-from socialapi.errors import ApiError, DecodeError, OutcomeUnknown, ServerError, TransportError
+from socialapi.errors import ApiError, DecodeError, OutcomeUnknown, TransportError
 from socialapi.routes.platform import POST_STREAM
 from socialapi.session.transport import _Parts
 from socialapi.wire.response import Reply
@@ -72,16 +72,6 @@ async def test_headers_that_come_twice_are_joined_but_cookies() -> None:
     async with Server(twice) as server, client_of(server.url) as client:
         reply = await get(client)
     assert reply.headers == {"set-cookie": "b=2", "x-a": "20, 30", "content-length": "0"}
-
-
-async def test_many_headers_and_early_hints_are_read() -> None:
-    early = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n"
-    many = "".join(f"X-{number}: {'a' * 300}\r\n" for number in range(200)).encode()
-    async with (
-        Server(early + answer(b"[1]").replace(b"\r\n", b"\r\n" + many, 1)) as server,
-        client_of(server.url) as client,
-    ):
-        assert (await get(client)).body == [1]
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "GZIP, gzip", "deflate"])
@@ -167,13 +157,6 @@ async def test_a_certificate_that_is_another_one_than_expected(
         assert server.requests == []
 
 
-async def test_a_service_that_speaks_no_tls() -> None:
-    async with Server(greeting=b"220 mail.example.com ready\r\n") as server:
-        error = await failure(client_of(server.url.replace("http:", "https:"), retries=0))
-    assert type(error) is TransportError
-    assert error.reason == "no TLS connection could be made"
-
-
 # Proxies
 
 
@@ -243,15 +226,6 @@ async def test_an_answer_as_large_as_allowed_is_read_and_a_larger_one_is_not(clo
                 await get(client)
             assert client.limits["GET /2/tweets"].in_flight == 0
         assert len(server.requests) == 2, "to ask again would bring the same"
-
-
-async def test_a_refusal_that_is_too_large_keeps_its_status(clock: VirtualClock) -> None:
-    page = answer(b"x" * 100_000, status=503, content_type="text/html")
-    async with Server(page) as server, client_of(server, clock, max_response_bytes=1_000, retries=0) as client:
-        with pytest.raises(ServerError) as caught:
-            await get(client)
-        assert caught.value.status == 503
-        assert (await get(client)).ok
 
 
 def beginning(size: int, *, of: int, status: int) -> bytes:
@@ -339,13 +313,6 @@ async def test_the_client_names_itself_and_asks_for_json() -> None:
     assert request.headers["user-agent"].startswith("aiosocialapi/")
     assert request.headers["accept"] == "application/json"
     assert request.headers["authorization"] == "Bearer bearer-token"
-
-
-async def test_cookies_are_not_kept() -> None:
-    async with Server(answer({}, Set_Cookie="session=1")) as server, client_of(server) as client:
-        await get(client)
-        await get(client)
-    assert "cookie" not in server.requests[1].headers
 
 
 async def test_a_query_arrives_byte_for_byte_as_it_was_signed() -> None:

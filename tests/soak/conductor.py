@@ -34,8 +34,6 @@ LONGEST: Final = 15
 QUICK_FAULT_KINDS: Final = 7
 ASKED_SECONDS: Final = 90.0
 """How long an answer of the emulator, or of the client at its end, may take."""
-REPLAY_SECONDS: Final = 600.0
-"""How long it may take to deliver everything once more."""
 
 
 # Plans -----------------------------------------------------------------------------------------------------------------

@@ -1,17 +1,14 @@
 """The judge of a soak finds what it has to find; each flaw is planted in an outcome that is right."""
 
-import random
 from collections.abc import Callable
 from typing import Any, get_args
 
 import attrs
 import pytest
 
-from socialapi.emulator.faults import FaultKind, Faults
-from tests.soak.__main__ import why_unchanged
-from tests.soak.conductor import OF_DELIVERIES, TARGETS, faults_at_random
-from tests.soak.judge import Outcome, Published, broken_rules, growth, summary, tendency, windows
-from tests.soak.plot import JOBS, SECTION, section
+from socialapi.emulator.faults import FaultKind
+from tests.soak.conductor import OF_DELIVERIES, TARGETS
+from tests.soak.judge import Outcome, Published, broken_rules
 
 HELD = {"tasks": ["main"], "threads": 2, "descriptors": ["pipe:[1]", "pipe:[2]", "/dev/null"]}
 SAMPLE = {
@@ -179,68 +176,3 @@ def test_what_faults_give_reason_for_breaks_no_rule(change: Callable[[Outcome], 
 def test_every_fault_of_the_emulator_may_be_played() -> None:
     scripts = [script for _, _, scripts, _ in TARGETS for script in scripts]
     assert {script["fault"] for script in (*scripts, *OF_DELIVERIES)} == set(get_args(FaultKind))
-
-
-def test_random_faults_are_the_same_for_the_same_seed_and_the_emulator_takes_all_of_them() -> None:
-    rng, again = random.Random(7), random.Random(7)
-    drawn = [fault for _ in range(50) for fault in faults_at_random(rng)]
-    assert drawn == [fault for _ in range(50) for fault in faults_at_random(again)]
-    faults = Faults()
-    for fault in drawn:
-        faults.script(fault)
-    assert len(faults.to_wire()) == len(drawn)
-
-
-def test_the_section_of_the_page_has_the_figures() -> None:
-    done = dict.fromkeys(JOBS, 2) | {"audience sync, cancelled": 1, "rows": 5_000, "posts read": 700}
-    done |= {"connections of streams": 9, "events handled": 1_234}
-    ended = ending(done=done)(right())
-    requests = {"POST /2/oauth2/token": {"accepted": 4, "refused": 1, "unanswered": 2}}
-    outcome = attrs.evolve(
-        ended, faults={"stall": 3}, events={"app-only tokens invalidated": 6}, ledger={"requests": requests}
-    )
-    text = section(outcome, "soak.svg").replace("\n", " ")
-    assert "3 faults of 1 kinds: 10 jobs with 5,000 rows and products, of which 1 were cancelled" in text
-    assert "handled 1,234 events" in text
-    assert "These were 7 requests" in text
-    assert "renewed 4 times, and the app's was invalidated 6 times" in text
-    assert "| memory of the client, MB | 80.0 | 80.0 | 80.0 |" in text
-    begin, end = "<!-- `make soak` writes what follows. -->\n", "<!-- `make soak` wrote what precedes. -->\n"
-    page = f"before\n{begin}old\n{end}after\n"
-    assert SECTION.written_into(page, "new") == f"before\n{begin}\nnew\n\n{end}after\n"
-
-
-def test_a_page_without_marks_is_not_written() -> None:
-    with pytest.raises(ValueError, match="no marks"):
-        SECTION.written_into("before\n", "new")
-
-
-def test_windows_begin_after_the_warm_up() -> None:
-    assert windows([1000.0] * 20 + [float(number) for number in range(80)], 4) == [9.5, 29.5, 49.5, 69.5]
-
-
-def test_a_tendency_is_between_one_and_minus_one() -> None:
-    assert tendency([1, 2, 3, 4]) == 1
-    assert tendency([4, 3, 2, 1]) == -1
-    assert tendency([1, 2, 1, 2, 1]) == 0
-
-
-def test_every_measure_of_the_summary_has_its_unit_and_what_its_last_column_says_is_explained() -> None:
-    outcome = attrs.evolve(right(), samples=[{**SAMPLE, "tasks": float(number)} for number in range(100)])
-    _, _, measures = summary(outcome).rpartition("Measures")
-    assert "rank correlation of 10 windows with time" in measures
-    rows = {line.split("  ")[1]: line.split() for line in measures.splitlines()[2:]}
-    assert rows["tasks"][-4:] == ["50", "90", "99", "+1.00"]
-    assert rows["resident, MB"][-4:] == ["80.00", "80.00", "80.00", "+0.00"]
-    assert rows.keys() >= {"file, MB", "emulator, MB", "lag_seconds", "descriptors"}
-
-
-def test_a_soak_that_leaves_the_page_as_it_is_says_why() -> None:
-    assert why_unchanged(30, is_quick=False, is_broken=False) == ""
-    assert why_unchanged(3, is_quick=False, is_broken=False) == "shorter than 30 minutes"
-    assert why_unchanged(30, is_quick=False, is_broken=True) == "not every rule holds"
-    assert why_unchanged(30, is_quick=True, is_broken=False) != ""
-
-
-def test_growth_compares_the_middle_fifth_with_the_last_fifth() -> None:
-    assert growth([{"tasks": float(number)} for number in range(100)], "tasks") == (49.5, 89.5)

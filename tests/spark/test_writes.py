@@ -100,50 +100,6 @@ def test_without_redis_a_write_whose_tasks_all_succeed_is_fine(spark: Any, emula
     assert emulator.members() == usable(1_000)
 
 
-def test_users_are_deleted_and_packed(spark: Any, emulator: Service, redis_url: str, folder: Path) -> None:
-    write(people(spark, 1_000, 2), emulator, redis_url=redis_url)
-    some = people(spark, 500, 2).withColumnRenamed("email", "contact")
-    more = {"operation": "delete", "packing": "packed", "column.email": "contact", "concurrency": "2"}
-    write(some, emulator, redis_url=redis_url, report=folder, **more)
-    assert emulator.members() == usable(1_000) - usable(500)
-    assert summary(folder)["requests"] == 2
-
-
-def test_a_dry_run_sends_nothing(spark: Any, emulator: Service, folder: Path) -> None:
-    write(people(spark, 1_000, 2), emulator, dry_run="true", report=folder)
-    assert emulator.members() == set()
-    assert (summary(folder)["pending"], summary(folder)["rejected"]) == (990, 10)
-
-
-def test_too_many_rejected_rows_fail_the_write(spark: Any, emulator: Service, redis_url: str, folder: Path) -> None:
-    with pytest.raises(Exception, match=r"10 of 1,000 rows were rejected, and 0\.5% may be"):
-        write(people(spark, 1_000, 2), emulator, redis_url=redis_url, report=folder, max_reject_share="0.005")
-    assert summary(folder)["state"] == "failed"
-    assert "10 of 1,000 rows were rejected" in summary(folder)["why"]
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"acount": "x"}, "there is no option acount for a custom audience; did you mean account in place of acount?"),
-        ({"api_key": "x"}, "configuration and credentials come from the SOCIALAPI_"),
-        ({"redis_url": "redis://:secret@cache.example:6379"}, "redis_url holds a password"),
-        ({"operation": "replace"}, "is neither Update nor Delete"),
-        ({"expires_at": "2020-01-01T00:00:00Z"}, "is not in the future"),
-        ({"report": "s3://bucket/reports"}, "must be the path of a folder"),
-        ({"order_by": "id"}, "reduce the DataFrame first"),
-        ({"column.email": "nowhere"}, 'there is no column "nowhere" for email'),
-    ],
-)
-def test_what_cannot_be_written_is_refused_on_the_driver(
-    spark: Any, emulator: Service, options: dict[str, str], says: str
-) -> None:
-    with pytest.raises(Exception, match=re.escape(says)) as refused:
-        write(people(spark, 10, 1), emulator, **options)
-    assert "secret@" not in str(refused.value)
-    assert emulator.requests() == []
-
-
 def test_replacing_and_the_default_mode_are_refused(spark: Any, emulator: Service) -> None:
     account, audience = emulator.audience
     writer = people(spark, 10, 1).write.format("socialapi").options(account=account, audience=audience)
@@ -202,24 +158,6 @@ def test_the_times_of_rows_are_sent_once_they_are_reduced(spark: Any, emulator: 
     assert emulator.members() == emails(["bob@example.com"])
 
 
-def test_a_do_not_reach_list_is_written_until_thirteen_months_from_now(
-    spark: Any, emulator: Service, redis_url: str
-) -> None:
-    seed = emulator.ask("GET", "seed")
-    account, listed = seed["account_ids"][0], seed["do_not_reach_list_ids"][0]
-    write(people(spark, 100, 2), emulator, redis_url=redis_url, do_not_reach_list=listed)
-
-    def members() -> set[tuple[str, str]]:
-        path = f"do-not-reach/{account}/{listed}/members"
-        return {(each["kind"], each["value"]) for each in emulator.control("GET", path)}
-
-    assert members() == usable(100)
-    emulator.ask("POST", "clock", {"advance": 390 * 86_400})
-    assert members() == usable(100)
-    emulator.ask("POST", "clock", {"advance": 10 * 86_400})
-    assert members() == set()
-
-
 def feed(spark: Any, rows: int, partitions: int) -> Any:
     return spark.range(0, rows, 1, partitions).selectExpr(
         "concat('sku-', id) AS id",
@@ -268,13 +206,3 @@ def test_repeated_products_are_refused_within_a_partition_and_found_by_a_check(
     write(last, emulator, redis_url=redis_url, catalog=catalog, order_by="changed", report=folder)
     assert summary(folder)["read"] == 100
     assert emulator.products(catalog)["sku-3"]["title"] == "Teapot 3"
-
-
-def test_a_new_write_of_a_job_stops_what_is_left_of_the_one_before(
-    spark: Any, emulator: Service, redis_url: str, folder: Path
-) -> None:
-    """Otherwise a task that was forgotten could add again whom a later write has deleted."""
-    write(people(spark, 100, 1), emulator, redis_url=redis_url, job="nightly")
-    write(people(spark, 50, 1), emulator, redis_url=redis_url, job="nightly", operation="delete", report=folder)
-    assert emulator.members() == usable(100) - usable(50)
-    assert summary(folder)["job"] == "nightly"

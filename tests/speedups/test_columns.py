@@ -3,6 +3,7 @@
 import functools
 import gc
 import hashlib
+import math
 import sys
 from collections.abc import Callable
 from typing import Any, Final
@@ -12,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from socialapi.bulk import rows
-from socialapi.bulk.audiences import normalize, phone_numbers, prepare
+from socialapi.bulk.audiences import normalize, phone_numbers, phone_starts, prepare
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.normalize import Unusable, hashed_column, normalizers
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
@@ -123,31 +124,57 @@ def test_a_cell_is_what_the_normaliser_makes_of_it_or_left_to_it(
 
 
 @pytest.fixture(autouse=True, scope="module")
-def phone_plans() -> None:
-    """Both implementations know the same countries."""
-    with pytest.MonkeyPatch.context() as patch:
-        for speedups in filter(None, (REFERENCE, NATIVE)):
-            patch.setattr(phone_numbers, "_PLANS", phone_numbers._Plans())
-            patch.setattr(phone_numbers, "add_phone_plan", speedups.add_phone_plan)
-            for word in normalize.add_null_words():
-                speedups.add_null_word(word)
-            for start in range(1_000):
-                phone_numbers._PLANS[f"{start:03}"]
+def null_words() -> None:
+    for speedups in filter(None, (REFERENCE, NATIVE)):
+        for word in normalize.add_null_words():
+            speedups.add_null_word(word)
 
 
-PLANNED: Final = st.builds(
-    "{}{}".format, st.sampled_from(EXAMPLES).map(lambda number: number[:4]), st.text("0123456789", max_size=30)
+def load_everywhere(cells: list[Any], region: str | None) -> None:
+    """Both implementations know how these numbers are read."""
+    for speedups in filter(None, (REFERENCE, NATIVE)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(phone_starts, "add_phone_start", speedups.add_phone_start)
+            patch.setattr(phone_starts, "_looked_at", set())
+            patch.setattr(phone_starts, "LOADING_SECONDS", math.inf)
+            patch.setattr(phone_starts, "FEWEST_WORTH_LOADING", 0)
+            phone_starts.load_starts(cells, region)
+
+
+DIGITS: Final = st.text("0123456789", max_size=30)
+PLANNED: Final = st.builds("{}{}".format, st.sampled_from(EXAMPLES).map(lambda number: number[:4]), DIGITS) | st.builds(
+    "{}{}{}{}".format,
+    st.sampled_from(("0", "1", "(0)", "017", "(415) ", "1-415-", "11 ", "+49 ", "+1/")),
+    st.text("0123456789", min_size=3, max_size=9),
+    st.sampled_from(("", "", " ", "-", "/", ".", "0.")),
+    st.text("0123456789", max_size=6),
 )
 
 
 @IN_C
 @KINDS
-@given(cells=st.lists(TEXT | PLANNED | st.none() | NO_TEXT, max_size=9), is_tuple=st.booleans())
+@given(
+    cells=st.lists(TEXT | PLANNED | st.none() | NO_TEXT, max_size=9),
+    is_tuple=st.booleans(),
+    region=st.sampled_from(("", "US", "DE", "AR")),
+)
 @settings(max_examples=500)
-@example(cells=["a@b.c" + "x" * 242, "a@b.c" + "x" * 243, "@" + "a" * 64, "g" * 64, "@", "+1", "+123"], is_tuple=False)
-def test_a_column_is_the_same_in_c_and_in_python(kind: IdentifierKind, cells: list[Any], is_tuple: bool) -> None:
+@example(
+    cells=["a@b.c" + "x" * 242, "a@b.c" + "x" * 243, "@" + "a" * 64, "g" * 64, "@", "+", "+123"],
+    is_tuple=False,
+    region="",
+)
+@example(
+    cells=["0301234567", "030/1234567", "0301234/567", "030.12345.00", ".0301234567", "(030 1234567"],
+    is_tuple=True,
+    region="DE",
+)
+def test_a_column_is_the_same_in_c_and_in_python(
+    kind: IdentifierKind, cells: list[Any], is_tuple: bool, region: str
+) -> None:
     given_cells = tuple(cells) if is_tuple else cells
-    found, expected = NATIVE.hash_column(given_cells, kind), REFERENCE.hash_column(given_cells, kind)
+    load_everywhere(cells, region or None)
+    found, expected = (each.hash_column(given_cells, kind, region) for each in (NATIVE, REFERENCE))
     assert list(found) == list(expected)
     assert (found.gaps(), found.undecided()) == (expected.gaps(), expected.undecided())
 
@@ -189,29 +216,8 @@ def test_a_number_is_hashed_with_its_column_only_if_the_numbering_plan_leaves_it
 
 
 def test_nearly_all_countries_have_their_numbers_hashed_with_their_column() -> None:
-    for _ in range(len(EXAMPLES) // phone_numbers.STARTS_AT_ONCE + 1):
-        found = hashed_column("phone_number", EXAMPLES)
-    assert found.count(None) <= len(EXAMPLES) * 0.05
-
-
-@pytest.mark.parametrize(
-    ("pattern", "starts"),
-    [
-        ("0", ("0",)),
-        ("0|180020", ("0", "180020")),
-        ("[08]", ("0", "8")),
-        ("0|80?", ("0", "8")),
-        ("(?:0|90)(?:(1[245]|99)(\\d{10,11}))?", ("0", "90")),
-        ("(1(?:[12]\\d|79)\\d\\d)|0", ("0", "11", "12", "179")),
-        ("(15(?:0[06]|1[12]|[35]5|4[04]|6[26]|77|88|99)\\d)", ("15",)),
-        ("0?(?:11)?", None),
-        ("\\d", None),
-        ("", None),
-        ("0123456789", ("012345",)),
-    ],
-)
-def test_it_is_known_with_what_a_national_prefix_begins(pattern: str, starts: tuple[str, ...] | None) -> None:
-    assert phone_numbers.starts_of(pattern) == starts
+    load_everywhere(EXAMPLES, None)
+    assert hashed_column("phone_number", EXAMPLES).count(None) <= len(EXAMPLES) * 0.05
 
 
 def told(prepared: PreparedBlock) -> tuple[Any, ...]:
@@ -268,16 +274,21 @@ def test_what_is_no_column_or_kind_is_refused() -> None:
             NATIVE.hash_column([], name)
 
 
-@IN_C
+@pytest.mark.parametrize("speedups", [each for each in (NATIVE, REFERENCE) if each is not None])
 @pytest.mark.parametrize(
-    "plan",
-    [(1_000, 1, 1, ()), (-1, 1, 1, ()), (1, 0, 1, ()), (1, 4, 1, ()), (1, 1, 1, ("1234567",)), (1, 1, 1, ("1",) * 11)],
+    "start",
+    [
+        *(("us", "+1", "1", "4155", 10), ("USA", "+1", "1", "4155", 10), ("É", "+1", "1", "4155", 10)),
+        *(("US", "", "1", "4155", 10), ("US", "+1234", "1", "4155", 10), ("US", "+1", "11", "4155", 10)),
+        *(("US", "+1", "1", "415", 10), ("US", "+1", "1", "1415", 10), ("US", "+1", "1", "41 5", 10)),
+        *(("US", "+1", "1", "4155", 4), ("US", "+1", "1", "4155", 32), ("US", "+1", "1", "4155", -1)),
+    ],
 )
-def test_a_phone_plan_for_which_there_is_no_room_is_refused(plan: tuple[Any, ...]) -> None:
-    with pytest.raises(ValueError, match=r"digits|room"):
-        NATIVE.add_phone_plan(*plan)
-    with pytest.raises(TypeError):
-        NATIVE.add_phone_plan(1, 1, 1, (7,))
+def test_a_start_of_phone_numbers_for_which_there_is_no_room_is_refused(speedups: Any, start: tuple[Any, ...]) -> None:
+    speedups.add_phone_start("ZZ", "+1", "0", "04155", 10)
+    for refused in (start, ("ZZ", "+1", "", "0415", 10)):
+        with pytest.raises(ValueError, match=r"a (start|region) has"):
+            speedups.add_phone_start(*refused)
 
 
 def use_everything(cells: list[Any]) -> None:

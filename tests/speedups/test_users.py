@@ -3,7 +3,6 @@
 import itertools
 import json
 import sys
-import tracemalloc
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -199,24 +198,6 @@ def test_parts_and_rows_that_make_no_sense_are_refused() -> None:
         with pytest.raises((IndexError, TypeError, ValueError)):
             call()
     assert isinstance(users, NATIVE.Users)
-
-
-@IN_C
-def test_small_parts_keep_none_of_the_columns_that_they_were_cut_from() -> None:
-    def users_of_block(block: int) -> NATIVE.Users:
-        digests = NATIVE.Digests(f"{block + row:064x}" for row in range(1_250))
-        return NATIVE.Users((("email", (digests,)), ("partner_user_id", (tuple(f'"{row}"' for row in range(1_250)),))))
-
-    tracemalloc.start()
-    try:
-        parts = [users_of_block(block)[100:][block : block + 1] for block in range(50)]
-        kept_bytes, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert [list(part) for part in parts] == [
-        [f'{{"email":["{2 * block + 100:064x}"],"partner_user_id":["{block + 100}"]}}'] for block in range(50)
-    ]
-    assert kept_bytes < 50 * 2_000  # where the digests of each alone have 41,250
 
 
 @EACH

@@ -13,7 +13,6 @@ from socialapi.streams import SlowReading, Stream, Undecoded
 from socialapi.streams.connection import Connection
 from tests.support.clock import VirtualClock, turns
 from tests.support.stream_server import (
-    KEEP_ALIVE,
     Act,
     End,
     Endless,
@@ -35,28 +34,6 @@ async def take(stream: Stream[Any]) -> Any:
 
 
 # Lines
-
-
-async def test_a_line_of_600_kilobytes_arrives_whole(clock: VirtualClock) -> None:
-    """For a peer it was the end of the stream."""
-    text = "x" * 600_000
-    line = post(1, includes={"users": [{"id": "1", "name": text, "username": "u"}]})
-    async with StreamServer(clock, [line[:300_000], line[300_000:], post(2)]) as server:
-        _, items = await read_for(server, 10.0)
-    assert ids(items) == ["1", "2"]
-    first: Any = items[0]
-    assert first.includes.users[0].name == text
-    assert first.content == line.rstrip()
-
-
-async def test_lines_may_be_cut_anywhere(clock: VirtualClock) -> None:
-    whole = post(1) + KEEP_ALIVE + post(2)
-    pieces: list[Act] = [whole[i : i + 1] for i in range(len(whole))]
-    async with StreamServer(clock, pieces) as server:
-        stream, items = await read_for(server, 10.0)
-    assert ids(items) == ["1", "2"]
-    assert stream.counters.keep_alives == 1
-    assert stream.counters.received_bytes == len(whole)
 
 
 @pytest.mark.parametrize("end", End)
@@ -83,18 +60,6 @@ async def test_a_whole_last_line_is_delivered_without_its_newline_and_half_a_lin
         stream, items = await read_for(server, 45.0)
     assert ids(items) == ["1", "9"]
     assert stream.counters.undecoded == 0
-
-
-async def test_an_event_that_cannot_be_read_is_handed_over_as_it_came(clock: VirtualClock) -> None:
-    """A peer dropped it without a word."""
-    odd = b'{"data":{"id":false,"text":"x"}}'
-    async with StreamServer(clock, [odd + b"\r\n", b"<html>\n", post(2)]) as server:
-        stream, items = await read_for(server, 10.0)
-    first, second, third = items
-    assert first == Undecoded(odd, reason="cannot read the answer at data.id: expected a string")
-    assert second == Undecoded(b"<html>", reason="is not JSON (at byte 0)")
-    assert ids([third]) == ["2"]
-    assert (stream.counters.items, stream.counters.undecoded) == (3, 2)
 
 
 @pytest.mark.parametrize(
@@ -128,13 +93,6 @@ async def test_a_line_beyond_the_bound_is_an_error_also_when_it_never_ends(
         await turns(50)
         assert server.left == 1
     assert len(server.times) == 1
-
-
-async def test_a_line_as_long_as_allowed_is_read(clock: VirtualClock) -> None:
-    line = post(1)
-    async with StreamServer(clock, [line]) as server:
-        _, items = await read_for(server, 10.0, config={"max_line_bytes": len(line) - 1})
-    assert ids(items) == ["1"]
 
 
 # Back-pressure and slowness
@@ -212,20 +170,6 @@ async def test_an_application_that_falls_behind_is_warned_once(
     (said,) = warnings_of(caplog)
     assert "events come faster than they are processed" in said
     assert "post" not in said
-
-
-async def test_an_application_that_takes_its_time_with_lines_that_came_together_falls_behind_too(
-    clock: VirtualClock,
-) -> None:
-    slow: list[SlowReading] = []
-    async with (
-        StreamServer(clock, [b"".join(map(post, range(20)))]) as server,
-        posts_of(server, on_slow=slow.append) as stream,
-    ):
-        for _ in range(15):
-            await anext(stream)
-            await clock.sleep(1.0)
-    assert [each.waiting_for for each in slow] == ["throughput"]
 
 
 async def test_a_consumer_that_is_slow_is_not_taken_for_a_silent_service(clock: VirtualClock) -> None:

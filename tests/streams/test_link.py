@@ -89,17 +89,6 @@ async def test_a_service_that_hangs_up_without_data_is_connected_to_more_and_mor
     assert len(server.times) <= 20
 
 
-async def test_a_service_that_sends_a_line_and_hangs_up_is_connected_to_more_and_more_seldom(
-    clock: VirtualClock,
-) -> None:
-    async with StreamServer(clock, then=[post(1), End.CLEAN]) as server:
-        _, items = await read_for(server, FIVE_MINUTES)
-    waits = gaps_between(server.times)
-    assert waits[:5] == [0.0, 0.25, 0.5, 0.75, 1.0]
-    assert waits == sorted(waits)
-    assert len(server.times) == len(items) == 50
-
-
 async def test_lost_connections_are_replaced_at_once_and_then_after_waits_that_grow_up_to_a_ceiling(
     clock: VirtualClock,
 ) -> None:
@@ -129,13 +118,6 @@ async def test_a_page_in_place_of_a_stream_is_named_and_waited_out(
     assert "a page in place of a stream: Sign in" in caplog.text
 
 
-async def test_a_429_without_a_reset_is_waited_out(clock: VirtualClock) -> None:
-    """A peer ended in a RecursionError after 971 requests."""
-    async with StreamServer(clock, then=answer(status=429)) as server:
-        await read_for(server, 5_000.0)
-    assert gaps_between(server.times) == [60.0, 120.0, 240.0, 480.0, 960.0, 960.0, 960.0, 960.0]
-
-
 async def test_jitter_only_makes_a_wait_longer(clock: VirtualClock) -> None:
     async with StreamServer(clock, then=[End.CLEAN]) as server, client_of(server, clock) as client:
         stream = client.filtered_stream.connect()
@@ -155,20 +137,6 @@ async def test_a_steady_connection_with_data_starts_the_schedule_of_lost_ones_an
     async with StreamServer(clock, short, short, short, steady, short, then=()) as server:
         await read_for(server, 60.0)
     assert server.times == [0.0, 0.0, 0.25, 0.75, 30.75, 31.0, 51.0 + 5.0], "the last one was silent"
-
-
-async def test_a_connection_without_data_starts_nothing_anew_however_long_it_lived(clock: VirtualClock) -> None:
-    quiet: list[Act] = [Pause(15.0), KEEP_ALIVE, Pause(15.0), End.CLEAN]
-    async with StreamServer(clock, then=quiet) as server:
-        await read_for(server, 200.0)
-    assert server.times == [0.0, 35.0, 75.0, 125.0, 195.0]
-
-
-async def test_data_starts_the_schedule_of_refusals_anew(clock: VirtualClock) -> None:
-    busy = answer(status=503)
-    async with StreamServer(clock, busy, busy, [post(1), End.CLEAN], busy, then=()) as server:
-        await read_for(server, 25.0)
-    assert server.times == [0.0, 5.0, 15.0, 15.0, 20.0]
 
 
 # Waits that the service asks for
@@ -258,14 +226,6 @@ async def test_a_service_that_falls_silent_is_left_after_the_stall_time(clock: V
     assert ids(items) == ["1", "2"]
     assert server.times == [0.0, 20.0]
     assert [gap.reason for gap in gaps] == ["nothing came for 20 s"]
-
-
-async def test_keep_alives_keep_a_connection_for_hours(clock: VirtualClock) -> None:
-    async with StreamServer(clock, [Pause(19.0), KEEP_ALIVE] * 1_000) as server:
-        stream, items = await read_for(server, 19_000.0)
-    assert (server.times, items) == ([0.0], [])
-    assert stream.counters.keep_alives in (999, 1_000)
-    assert stream.counters.connections == 1
 
 
 @pytest.fixture
@@ -676,14 +636,6 @@ async def test_a_gap_does_not_begin_late_where_the_wall_clock_is_put_back(
     assert gaps[0].started_at <= at(1.0 - 3_600.0)
 
 
-async def test_a_gap_begins_late_also_on_a_stream_so_busy_that_no_read_waits_long(clock: VirtualClock) -> None:
-    gaps: list[Gap] = []
-    busy: list[Act] = [each for number in range(500) for each in (post(number), Pause(0.004))]
-    async with StreamServer(clock, [*busy, End.RESET], then=[post(9_999)]) as server:
-        await read_for(server, 20.0, on_gap=gaps.append)
-    assert at(1.0 - MARGIN_SECONDS) < gaps[0].started_at <= at(2.0 - MARGIN_SECONDS)
-
-
 async def test_an_error_of_on_gap_is_raised_and_the_stream_can_go_on(clock: VirtualClock) -> None:
     def on_gap(gap: Gap) -> None:
         raise KeyError("the application's own")
@@ -865,17 +817,6 @@ async def test_a_farewell_without_a_newline_ends_its_own_connection_and_no_other
             await read_for(server, 30.0, on_gap=gaps.append)
     assert server.times == FINAL
     assert isinstance(gaps[0].problem, OperationalDisconnect)
-
-
-async def test_a_farewell_of_a_lost_connection_does_not_end_the_next(clock: VirtualClock) -> None:
-    disconnect_notice = notice("operational-disconnect", disconnect_type="SlowReader").rstrip()
-    gaps: list[Gap] = []
-    async with StreamServer(
-        clock, [post(1), disconnect_notice, End.CUT], [post(2), End.RESET], then=[post(3)]
-    ) as server:
-        _, items = await read_for(server, 10.0, on_gap=gaps.append)
-    assert ids(items) == ["1", "2", "3"]
-    assert [gap.reason for gap in gaps] == ["the service ended it: SlowReader", "the answer broke off"]
 
 
 async def test_an_answer_of_one_problem_ends_as_that_problem(clock: VirtualClock) -> None:

@@ -203,6 +203,7 @@ requests of a job at once
 duplicates that wait for a batch
     bulk/audiences/dedup.py WaitingDuplicates.__init__ deque
 a request of an upload
+    bulk/audiences/dedup.py RecentIdentifiers.__init__ defaultdict
     bulk/audiences/batches.py Batch actions
     bulk/audiences/batches.py Batch outcomes
     bulk/audiences/batches.py Batch refused
@@ -232,19 +233,21 @@ the part of a table that shows escapes
 an object of JSON
     bulk/inputs/json.py _line_item readline
     bulk/inputs/json.py _line_items readline
+    bulk/inputs/json.py _skip_blank_lines read
 an item of a feed
     bulk/inputs/feed_xml.py _Feed.__init__ _google
     bulk/inputs/feed_xml.py _Feed.__init__ _plain
     bulk/inputs/feed_xml.py _Feed.__init__ _texts
 a file of settings, logins, a layout, or certificates
     internal/private_files.py read_small read
-an archive, for the next byte of its content
+an archive, beyond 32 bytes for each byte of its content
+    bulk/inputs/files.py _GzipFile.readinto1 read
     bulk/inputs/files.py _Packed.read read
 names of columns that are noted
     bulk/audiences/columns.py IdentifierColumns noted
     bulk/audiences/columns.py IdentifierColumns remarks
-    bulk/counters.py RowCounters grouped
-    cli/run_job.py ProgressDisplay.__init__ _columns_shown
+    bulk/counters.py IssueGroups.__init__ _found
+    bulk/progress.py ProgressDisplay.__init__ _columns_shown
     bulk/linting/linter.py Linter.__init__ _columns
     bulk/products/feed.py ProductColumns constants
     bulk/products/feed.py ProductColumns noted
@@ -282,10 +285,16 @@ values that are looked up once
     bulk/inputs/null_words.py phone_digests cache
     bulk/audiences/countries.py _region_of lru_cache
     bulk/audiences/normalize.py Normalizers.__init__ lru_cache
-    bulk/audiences/phone_numbers.py _dialled cache
-    bulk/audiences/phone_numbers.py _home_plan cache
     bulk/audiences/phone_numbers.py _plan cache
     bulk/audiences/phone_numbers.py _valid_in cache
+    bulk/audiences/phone_numbers.py home_plan cache
+    bulk/audiences/phone_numbers.py valid_patterns cache
+    bulk/audiences/phone_starts.py - _looked_at
+    bulk/audiences/phone_starts.py - cache
+    bulk/audiences/phone_starts.py _Automaton.__init__ _outcomes
+    bulk/audiences/phone_starts.py _Automaton.__init__ _steps
+    bulk/audiences/phone_starts.py _Node.__init__ moves
+    bulk/outcomes.py _endings cache
     bulk/audiences/prepare.py Preparer.__init__ lru_cache
     bulk/inputs/dialect.py _cell_pattern lru_cache
     bulk/inputs/dialect.py _null_pattern lru_cache
@@ -319,6 +328,8 @@ what is worked out once for each class
 an answer of Redis
     integrations/redis_server.py RedisServer.answer timeout
 what a server behind the address of Redis is, when it first fails
+    integrations/redis_server.py RedisServer._first_answer gather
+    integrations/redis_server.py RedisServer._first_answer wait
     integrations/redis_server.py _reply_to_ping read
     integrations/redis_server.py _reply_to_ping timeout
 between questions to a Redis that fails

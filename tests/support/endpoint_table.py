@@ -121,6 +121,11 @@ class Row:
         return await send(method, path, query=query or None, json=self.json)
 
 
+def paged(route: Route[Any], asked: str, method: Callable[[Client], Callable[..., Any]], **pages: int) -> Row:
+    """A collection that is walked in pages of a size, with no other argument."""
+    return Row(route, asked, lambda c, s, **page: method(c)(**page), pages=pages)
+
+
 # What rows are made of
 
 USER: Final = "2244994945"
@@ -386,11 +391,11 @@ PLATFORM: Final = (
         {"max_results": "3", **ASKED},
         is_partial=True,
     ),
-    Row(
+    paged(
         platform.NOTES_ELIGIBLE_POSTS,
         "GET /2/notes/search/posts_eligible_for_notes",
-        lambda c, s, **page: c.notes.eligible_posts(**page),
-        pages={"max_results": 5},
+        lambda c: c.notes.eligible_posts,
+        max_results=5,
     ),
     Row(
         platform.NOTES_WRITTEN,
@@ -514,7 +519,7 @@ ADVERTISING: Final = (
         lambda c, s: c.ads.accounts.list(account_ids=(SECOND, FIRST), q="nORTHwind", **ALL_TYPED),
         {"account_ids": f"{SECOND},{FIRST}", "q": "nORTHwind", **ALL},
     ),
-    Row(ads.ACCOUNTS, "GET /ads/12/accounts", lambda c, s, **page: c.ads.accounts.list(**page), pages={"count": 1}),
+    paged(ads.ACCOUNTS, "GET /ads/12/accounts", lambda c: c.ads.accounts.list, count=1),
     Row(
         ads.ACCOUNTS,
         "GET /ads/12/accounts",
@@ -543,12 +548,7 @@ ADVERTISING: Final = (
         before=(a_test_account,),
     ),
     Row(ads.ACCOUNT_APPS, f"GET {ACCOUNT}/account_apps", lambda c, s: account(c).apps(**ALL_TYPED), ALL),
-    Row(
-        ads.ACCOUNT_APPS,
-        f"GET {ACCOUNT}/account_apps",
-        lambda c, s, **page: account(c).apps(**page),
-        pages={"count": 2},
-    ),
+    paged(ads.ACCOUNT_APPS, f"GET {ACCOUNT}/account_apps", lambda c: account(c).apps, count=2),
     Row(
         ads.ACCOUNT_HISTORY,
         f"GET {ACCOUNT}/account_history",
@@ -595,11 +595,11 @@ ADVERTISING: Final = (
         lambda c, s: account(c).line_item_curated_categories.list(**ALL_TYPED),
         ALL,
     ),
-    Row(
+    paged(
         line_items.LINE_ITEM_CURATED_CATEGORIES,
         f"GET {PAIRS}",
-        lambda c, s, **page: account(c).line_item_curated_categories.list(**page),
-        pages={"count": 5},
+        lambda c: account(c).line_item_curated_categories.list,
+        count=5,
     ),
     Row(
         line_items.LINE_ITEM_CURATED_CATEGORY,
@@ -819,12 +819,7 @@ CREATIVES: Final = (
             "sort_by": "created_at-desc",
         },
     ),
-    Row(
-        creatives.ACCOUNT_MEDIA,
-        f"GET {ACCOUNT}/account_media",
-        lambda c, s, **page: account(c).media.list(**page),
-        pages={"count": 3},
-    ),
+    paged(creatives.ACCOUNT_MEDIA, f"GET {ACCOUNT}/account_media", lambda c: account(c).media.list, count=3),
     Row(
         creatives.ACCOUNT_MEDIUM,
         f"GET {ACCOUNT}/account_media/an000",
@@ -935,12 +930,7 @@ CREATIVES: Final = (
         lambda c, s: account(c).media_library.list(media_type="VIDEO", q="film", count=3),
         {"media_type": "VIDEO", "q": "film", "count": "3"},
     ),
-    Row(
-        creatives.MEDIA_LIBRARY,
-        f"GET {ACCOUNT}/media_library",
-        lambda c, s, **page: account(c).media_library.list(**page),
-        pages={"count": 3},
-    ),
+    paged(creatives.MEDIA_LIBRARY, f"GET {ACCOUNT}/media_library", lambda c: account(c).media_library.list, count=3),
     Row(
         creatives.LIBRARY_MEDIA,
         f"GET {ACCOUNT}/media_library/{VIDEO}",
@@ -980,12 +970,7 @@ CREATIVES: Final = (
         lambda c, s: account(c).poll_cards.list(card_ids=("po000", "po001"), q="b", **ALL_TYPED),
         {"card_ids": "po000,po001", "q": "b", **ALL},
     ),
-    Row(
-        creatives.POLL_CARDS,
-        f"GET {ACCOUNT}/cards/poll",
-        lambda c, s, **page: account(c).poll_cards.list(**page),
-        pages={"count": 3},
-    ),
+    paged(creatives.POLL_CARDS, f"GET {ACCOUNT}/cards/poll", lambda c: account(c).poll_cards.list, count=3),
     Row(
         creatives.POLL_CARD,
         f"GET {ACCOUNT}/cards/poll/po001",
@@ -1016,11 +1001,11 @@ CREATIVES: Final = (
         lambda c, s: account(c).video_conversation_cards.list(card_ids=("vc000", "vc001"), q="n", **ALL_TYPED),
         {"card_ids": "vc000,vc001", "q": "n", **ALL},
     ),
-    Row(
+    paged(
         creatives.VIDEO_CONVERSATION_CARDS,
         f"GET {ACCOUNT}/cards/video_conversation",
-        lambda c, s, **page: account(c).video_conversation_cards.list(**page),
-        pages={"count": 3},
+        lambda c: account(c).video_conversation_cards.list,
+        count=3,
     ),
     Row(
         creatives.VIDEO_CONVERSATION_CARD,
@@ -1103,12 +1088,7 @@ CATALOGS: Final = (
         lambda c, s: c.catalog(CATALOG_ID).products.list(item_group_key="pg01"),
         {"item_group_key": "pg01"},
     ),
-    Row(
-        catalogs.PRODUCTS,
-        f"GET {CATALOG}/products",
-        lambda c, s, **page: c.catalog(CATALOG_ID).products.list(**page),
-        pages={"count": 5},
-    ),
+    paged(catalogs.PRODUCTS, f"GET {CATALOG}/products", lambda c: c.catalog(CATALOG_ID).products.list, count=5),
     Row(
         catalogs.PRODUCTS_PUT,
         f"PUT {CATALOG}/products",

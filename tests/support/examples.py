@@ -59,18 +59,23 @@ class Program:
 async def started(
     emulator: Emulator, folder: Path, *command: str, strict: bool = True, **environment: str
 ) -> AsyncIterator[Program]:
-    """An example, or a module of Python, that runs until the block ends.
+    """An example, or a module of Python, that runs in a process group until the block ends.
 
     With `strict` a warning is an error, as in the tests.
     """
     program, *arguments = command
     what = (str(EXAMPLES / program),) if program.endswith(".py") else ("-m", program)
+    python = (sys.executable, "-W", "error" if strict else "default", *what)
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    own = {"PATH": path, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1", "SOCIALAPI_STATE_DIR": str(folder / "state")}
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-W", "error" if strict else "default", *what, *arguments),
+        *(("sh", str(EXAMPLES / program)) if program.endswith(".sh") else python),
+        *arguments,
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"} | emulator.environment | environment,
+        env=os.environ | own | emulator.environment | environment,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
+        start_new_session=True,
     )
     running = Program(process)
     reading = asyncio.create_task(running.read())

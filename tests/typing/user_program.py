@@ -61,6 +61,7 @@ from socialapi.types import (
     OperationType,
     Post,
     PostDraft,
+    PostMedia,
     ProductCatalog,
     ProductDeletion,
     ProductResult,
@@ -210,7 +211,10 @@ async def posts(posts: Posts) -> list[Post]:
     assert_type(Post(id="1").to_json(), str)
     assert_type(pager.position, str)
     assert_type(await posts.lookup([1, "2"]), Page[Post])
-    assert_type(await posts.create(PostDraft(text="Snow is coming")), Post)
+    assert_type(
+        await posts.create(PostDraft(text="Snow?", poll={"options": ["yes", "no"], "duration_minutes": 5})), Post
+    )
+    assert_type(await posts.create(PostDraft(text="Snow?", media=PostMedia(media_ids=[3, "5"]))), Post)
     return await pager.collect(limit=10)
 
 
@@ -245,7 +249,7 @@ def shown(progress: Progress) -> None:
 async def audience(audience: CustomAudience, records: Records) -> int:
     report = await audience.upload(
         records,
-        operation="Update",
+        operation="update",
         packing="packed",
         columns={"email": "Mail"},
         concurrency="auto",

@@ -104,13 +104,6 @@ async def test_what_is_refused_early_is_refused_without_reading_on(
     assert b"connection" not in again[1]  # which HTTP/2 forbids
 
 
-async def test_a_body_beyond_the_bound_is_not_read_on(server: Server, receiver: Receiver) -> None:
-    status, headers, body = await server.post(b"", chunk(b"{" * 1_500), chunk(b"{" * 501), chunk(b"{"))
-    assert (status, body, headers[b"connection"]) == (413, b"the body is larger than 2,000 bytes", b"close")
-    assert server.asked == 2
-    assert receiver.counters.refused_body == 1
-
-
 async def test_a_body_in_many_parts_of_a_few_bytes_is_not_read_on(server: Server, receiver: Receiver) -> None:
     parts = [chunk(b"{") for _ in range(70)]
     status, headers, body = await server.post(b"", *parts)
@@ -121,11 +114,6 @@ async def test_a_body_in_many_parts_of_a_few_bytes_is_not_read_on(server: Server
     larger = [chunk(content[start : start + 25]) for start in range(0, 1_000, 25)]  # 40 of them: a few may be small
     assert (await server.post(content, *larger, chunk(content[1_000:], more=False)))[0] == 200
     assert numbers(await take(receiver, 1)) == ["1"]
-
-
-async def test_a_body_that_does_not_end_is_not_waited_for(server: Server, receiver: Receiver) -> None:
-    assert (await server.post(b"", chunk(b"{")))[0] == 408
-    assert receiver.counters.refused_body == 1
 
 
 async def test_a_client_that_leaves_is_not_answered(server: Server, receiver: Receiver) -> None:

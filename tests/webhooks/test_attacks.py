@@ -224,17 +224,6 @@ async def said(sender: Sender, head: str, content: bytes) -> tuple[bytes, bytes]
 CHUNKED = "POST / HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n"
 
 
-async def test_a_body_without_a_length_is_read_up_to_the_same_bound(serve: Serve, receiver: Receiver) -> None:
-    async with serve(receiver) as sender:
-        content = event(1, text="x" * 190_000)
-        head = f"{CHUNKED}Connection: close\r\n{HEADER}: {signature(content)}\r\n\r\n"
-        assert (await said(sender, head, chunked(content, 1_000) + b"0\r\n\r\n"))[0] == b"HTTP/1.1 200 OK"
-        first, last = await said(sender, f"{CHUNKED}{HEADER}: {FORGED}\r\n\r\n", chunked(b"{" * 200_001, 16_384))
-        assert first.startswith(b"HTTP/1.1 413 ")
-        assert last == b"the body is larger than 200,000 bytes"
-        await taken_at_once(sender, receiver, 2, text=LONG)  # which has a length
-
-
 @pytest.mark.parametrize(("count", "status"), [(64, b"401"), (65, b"400"), (10_000, b"400")])
 async def test_many_chunks_of_a_few_bytes_are_not_read_under_aiohttp(
     receiver: Receiver, count: int, status: bytes

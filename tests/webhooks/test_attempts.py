@@ -195,14 +195,6 @@ async def test_a_taker_that_asks_for_another_gets_it_after_a_while(
     assert numbers(await take(alone.unfinished(), 2)) == ["1", "2"]
 
 
-async def test_a_taker_that_has_ended_is_not_waited_for(alone: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ALONE_SECONDS", 0.05)
-    failing = asyncio.create_task(_fail_on_the_next(alone))
-    await asyncio.wait({failing})
-    assert failing.exception() is not None
-    assert numbers(await take(alone, 1)) == ["2"]
-
-
 async def test_a_file_of_an_earlier_version_is_shared_with_it(path: Path) -> None:
     """The earlier version knows neither table, and its statements ignore them."""
     await store(path, 1, 2)

@@ -190,7 +190,7 @@ async def test_what_ends_the_handling_ends_the_server_and_the_inbox_keeps_its_ev
         async with asyncio.timeout(60):
             await server.process.wait()
     assert server.process.returncode == -signal.SIGTERM
-    assert "nobody handles events any more, so this process is told to end" in server.lines
+    assert "nobody handles events any more, so this process is told to end" in "\n".join(server.lines)
     assert said is None or said in server.lines
     async with Receiver(SECRET, inbox=tmp_path / "events.sqlite") as again:
         assert numbers(await take(again, 1)) == ["1"]
@@ -310,33 +310,7 @@ async def test_a_handling_that_awaits_what_was_cancelled_ends_the_server(ended: 
     assert ended == [signal.SIGTERM]
 
 
-async def test_what_the_block_raises_comes_before_what_the_handling_raises(ended: list[int]) -> None:
-    async def handle(receiver: Receiver) -> None:
-        raise LookupError
-
-    async def serve() -> None:
-        async with Receiver(SECRET).handled_by(handle):
-            await until(lambda: bool(ended))
-            raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        await serve()
-
-
 # Other ways to put it into an application ------------------------------------------------------------------------------
-
-
-async def test_it_is_mounted_below_a_path(tmp_path: Path) -> None:
-    receiver = Receiver(SECRET, inbox=tmp_path / "inbox.sqlite")
-    app = fastapi.FastAPI()
-    app.mount("/hooks", receiver.asgi)
-    async with serving_asgi(app) as sender:
-        for path in ("hooks/", "hooks/a/b"):
-            assert (await sender.challenge("?crc_token=a", path=path)).status == 200
-        assert (await sender.post(event(1), path="hooks/a")).status == 200
-        assert (await sender.challenge("", path="other")).status == 404
-        assert numbers(await take(receiver, 1)) == ["1"]  # though nobody has opened it
-    await receiver.aclose()
 
 
 @pytest.mark.parametrize("make", [fastapi.FastAPI, starlette.applications.Starlette])

@@ -53,12 +53,6 @@ def holds(path: Path, content: bytes) -> bool:
     return content in path.read_bytes()
 
 
-def damage(path: Path) -> None:
-    """Leaves the first page, and nothing of the others."""
-    content = path.read_bytes()
-    path.write_bytes(content[:4_096].ljust(len(content), b"\xff"))
-
-
 # A receiver that is started again -----------------------------------------------------------------------------------
 
 
@@ -169,23 +163,10 @@ async def test_without_room_on_the_disk_events_are_refused(path: Path) -> None:
 # The inbox ---------------------------------------------------------------------------------------------------------
 
 
-async def test_the_file_is_private_from_its_beginning(inbox: Inbox, path: Path) -> None:
-    await inbox.add(None, b"{}")
-    assert {each.stat().st_mode & 0o777 for each in path.parent.iterdir()} == {0o600}
-
-
 async def test_what_arrives_at_once_shares_a_commit(inbox: Inbox) -> None:
     executed = await statements_of(inbox)
     assert set(await asyncio.gather(*(inbox.add(b"%d" % n, b"{}") for n in range(500)))) == {"new"}
     assert executed.count("COMMIT") <= 6  # a first one, a second one with all others, and the reading
-
-
-async def test_an_answer_means_that_the_event_is_stored(inbox: Inbox, path: Path) -> None:
-    executed = await statements_of(inbox)
-    assert await inbox.add(b"a", b"{}") == "new"
-    last = [each for each in executed if each.startswith("INSERT INTO waiting")]
-    assert executed.index("COMMIT") > executed.index(last[0])
-    assert await inbox._database.run(lambda connection: connection.execute("PRAGMA synchronous").fetchone()) == (2,)
 
 
 async def test_a_cancelled_request_does_not_take_others_with_it(inbox: Inbox) -> None:
@@ -328,12 +309,6 @@ async def test_a_disk_that_takes_too_long_has_no_room(inbox: Inbox, monkeypatch:
     assert got.number == 1
 
 
-async def test_no_more_than_a_bounded_number_waits_to_be_stored(inbox: Inbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_ARRIVING", 5)
-    outcomes = await asyncio.gather(*(inbox.add(None, b"{}") for _ in range(10)))
-    assert outcomes == ["new"] * 5 + ["full"] * 5
-
-
 async def test_the_number_of_events_on_the_disk_is_exact(path: Path) -> None:
     inbox = Inbox(path, dedup_window=100, max_waiting=7)
     await inbox.open()
@@ -375,14 +350,6 @@ async def test_opening_and_closing_again_changes_nothing(inbox: Inbox) -> None:
         await inbox.open()
     assert await inbox.add(None, b"{}") == "full"
     assert not inbox.finish(1)
-
-
-async def test_all_who_open_it_at_once_share_the_file(path: Path) -> None:
-    """The second one found the file in use, and ended the inbox of the first."""
-    inbox = Inbox(path, dedup_window=100, max_waiting=1_000)
-    await asyncio.gather(*(inbox.open() for _ in range(3)))
-    assert await inbox.add(None, b"{}") == "new"
-    await inbox.aclose()
 
 
 async def test_all_who_open_it_at_once_are_told_why_it_cannot_be_used(path: Path) -> None:
@@ -460,22 +427,6 @@ async def refused(path: Path) -> str:
     return str(caught.value).replace(str(path), "FILE")
 
 
-async def test_a_file_that_is_no_inbox_is_refused_and_left_alone(path: Path) -> None:
-    content = b"some text, long enough to be no header of a database\n" * 100
-    await asyncio.to_thread(path.write_bytes, content)
-    says = "the inbox FILE is damaged, or was never one: restore it, or choose another path"
-    assert await refused(path) == says
-    assert await asyncio.to_thread(path.read_bytes) == content
-
-
-async def test_a_damaged_inbox_is_refused(path: Path) -> None:
-    async with Receiver(SECRET, inbox=path) as receiver:
-        for number in range(50):
-            await receiver._store.add(b"%d" % number, event(number, text="x" * 1_000))
-    damage(path)
-    assert "is damaged" in await refused(path)
-
-
 async def test_an_inbox_that_was_cut_off_within_its_last_page_is_refused(path: Path) -> None:
     """SQLite reads zeros behind the end, and would not miss the event that was there."""
     async with Receiver(SECRET, inbox=path) as receiver:
@@ -503,24 +454,3 @@ async def test_damage_that_is_found_while_events_are_read_ends_the_receiver_with
                 await anext(aiter(receiver))
         assert str(caught.value).replace(str(path), "FILE") == says
     assert await receiver._store.add(None, b"{}") == "full"
-
-
-async def test_a_database_of_something_else_is_refused(path: Path) -> None:
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE songs (title)")
-    connection.close()
-    assert await refused(path) == "the inbox FILE holds something else: choose another path"
-
-
-async def test_an_inbox_of_another_version_is_refused(path: Path) -> None:
-    async with Receiver(SECRET, inbox=path):
-        pass
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 7")
-    connection.close()
-    assert "written by another version of this package (its format is 7, here it is 2)" in await refused(path)
-
-
-@pytest.mark.parametrize("where", ["nowhere/inbox.sqlite", "."])
-async def test_a_path_that_cannot_be_written_is_refused(path: Path, where: str) -> None:
-    assert "FILE cannot be written: " in await refused(path.parent / where)

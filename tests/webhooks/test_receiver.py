@@ -18,7 +18,7 @@ from aiohttp import web
 
 from socialapi import webhooks
 from socialapi.errors import ConfigurationError
-from socialapi.webhooks import ActivityEvent, MatchedPost, Receiver, Undecoded, endpoint, queue
+from socialapi.webhooks import ActivityEvent, Receiver, Undecoded, endpoint, queue
 from tests.support.waiting import until
 from tests.webhooks.posting import HEADER, SECRET, Sender, event, numbers, rest, running, signature, take
 
@@ -64,13 +64,6 @@ async def test_a_genuine_event_is_answered_before_anybody_handles_it(sender: Sen
         {"text": "hello"},
         event(1, text="hello"),
     )
-
-
-async def test_a_matching_post_is_typed_too(sender: Sender, receiver: Receiver) -> None:
-    await sender.post(b'{"data": {"id": "5", "text": "t"}, "matching_rules": [{"id": "1", "tag": "a"}]}')
-    (got,) = await take(receiver, 1)
-    assert isinstance(got, MatchedPost)
-    assert (got.data.id, got.matching_rules[0].tag) == ("5", "a")
 
 
 @pytest.mark.parametrize(
@@ -139,14 +132,6 @@ async def test_events_without_an_id_are_warned_of_once(
     assert len(caplog.records) == 2  # one for each receiver
 
 
-async def test_a_byte_order_mark_is_no_part_of_an_event(sender: Sender, receiver: Receiver) -> None:
-    for content in (b"\xef\xbb\xbf" + event(1), event(1)):
-        assert (await sender.post(content)).status == 200
-    (got,) = await take(receiver, 1)
-    assert (got.event_id, got.content[:3]) == ("1", b"\xef\xbb\xbf")
-    assert receiver.counters.duplicates == 1
-
-
 @pytest.mark.parametrize(
     ("sign", "content"),
     [
@@ -213,16 +198,6 @@ async def test_a_body_that_breaks_off_is_no_event(sender: Sender, receiver: Rece
 # Duplicates and room -----------------------------------------------------------------------------------------------
 
 
-async def test_a_duplicate_is_answered_and_not_handed_out(sender: Sender, receiver: Receiver) -> None:
-    for number in (1, 2, 1, 1, 2):
-        assert (await sender.post(event(number))).status == 200
-    assert numbers(await take(receiver, 2)) == ["1", "2"]
-    assert (await sender.post(event(1, changed=True))).status == 200  # also when it was handed out long ago
-    receiver.stop()
-    assert await rest(receiver) == []
-    assert (receiver.counters.accepted, receiver.counters.duplicates) == (2, 4)
-
-
 async def test_of_duplicates_at_once_exactly_one_is_handed_out(sender: Sender, receiver: Receiver) -> None:
     answers = await asyncio.gather(*(sender.post(event(number % 3)) for number in range(30)))
     assert {answer.status for answer in answers} == {200}
@@ -234,21 +209,6 @@ async def test_an_event_without_an_id_is_always_handed_out(sender: Sender, recei
     for _ in range(3):
         await sender.post(event(None))
     assert numbers(await take(receiver, 3)) == [None, None, None]
-
-
-async def test_two_changes_of_one_object_are_two_events(sender: Sender, receiver: Receiver) -> None:
-    for text in ("a", "b"):
-        body = {"data": {"event_type": "profile.update.bio", "id": "12", "payload": {"bio": text}}}
-        assert (await sender.post(orjson.dumps(body))).status == 200
-    assert [each.payload for each in await take(receiver, 2)] == [{"bio": "a"}, {"bio": "b"}]
-
-
-async def test_where_the_id_stands_can_be_told() -> None:
-    receiver = Receiver(SECRET, event_id_paths=["data.payload.key"])
-    async with running(receiver) as sender:
-        for number, key in ((1, "a"), (2, "a"), (1, "b")):
-            await sender.post(event(number, key=key))
-    assert numbers(await rest(receiver)) == ["a", "b"]
 
 
 async def test_an_id_is_forgotten_after_the_window() -> None:

@@ -24,13 +24,6 @@ async def sender(receiver: Receiver) -> AsyncIterator[Sender]:
         yield sender
 
 
-async def test_who_waits_gets_the_next_event(sender: Sender, receiver: Receiver) -> None:
-    waiting = asyncio.ensure_future(take(receiver, 1))
-    await turns()
-    await sender.post(event(1))
-    assert numbers(await waiting) == ["1"]
-
-
 @pytest.mark.parametrize("how", ["cancel", "timeout", "wait_for"])
 async def test_an_event_is_not_lost_with_who_waited_for_it(sender: Sender, receiver: Receiver, how: str) -> None:
     if how == "cancel":

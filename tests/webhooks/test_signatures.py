@@ -121,11 +121,6 @@ def test_one_changed_byte_is_seen(body: bytes, secret: str, data: st.DataObject)
     assert not verify_signature(body, "".join(letters), secret)
 
 
-@given(header=st.text())
-def test_no_header_raises(header: str) -> None:
-    assert verify_signature(BODY, header, SECRET) is False
-
-
 @pytest.mark.parametrize("header", [None, "", "sha256=ü", SIGNATURE, signature(BODY, "b"), signature(BODY, "c")])
 def test_every_comparison_takes_the_same_time(header: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """All secrets are compared, whichever fits, by the one function that is made for it."""

@@ -1,8 +1,6 @@
 """What the reader of a class makes of objects, whatever makes its instances."""
 
-import copy
 import datetime
-import pickle
 from typing import Any
 
 import attrs
@@ -66,13 +64,6 @@ def _explain(cls: Any, data: Any, problem: Exception) -> DecodeError:
     return DecodeError("", type(problem).__name__)
 
 
-def test_objects_share_nothing_that_can_change() -> None:
-    one, other = structure({"id": "d"}, Drawing), structure({"id": "d"}, Drawing)
-    one.extra["a"], one.sizes["b"] = 1, 2
-    one.seen.append("c")
-    assert (other.extra, other.sizes, other.seen, other.noted) == ({}, {}, [], "nothing")
-
-
 @pytest.mark.parametrize(
     ("kind", "data", "expected"),
     [(Sealed, {"id": "s"}, Sealed(id="s")), (Counted, {"number": 4}, Counted(4)), (Point, {"x": 1}, Point(x=1))],
@@ -98,25 +89,6 @@ def test_an_empty_array_or_text_is_no_object_without_names(empty: Any) -> None:
 
 
 # What is made when it is asked for
-
-
-def test_what_is_made_late_is_there_for_whoever_looks() -> None:
-    point: Point = structure({"x": 1}, Point)
-    assert (copy.copy(point), pickle.loads(pickle.dumps(point)), attrs.evolve(point)) == (point, point, point)
-    assert attrs.asdict(point) == {"extra": {}, "partial_errors": (), "x": 1, "y": 0.0}
-    point.extra["z"] = 3
-    assert point == Point(x=1, extra={"z": 3})
-    assert pickle.loads(pickle.dumps(point)).extra == {"z": 3}
-    point.extra = {"w": 4}
-    assert point.extra == {"w": 4}
-    del point.extra
-    assert point.extra == {}
-
-
-def test_objects_that_the_caller_makes_are_as_they_were() -> None:
-    given = {"z": 3}
-    assert Point(x=1, extra=given).extra is given
-    assert Point(x=1).extra == {}
 
 
 def test_a_class_without_slots_is_read_as_well() -> None:

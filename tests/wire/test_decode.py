@@ -102,10 +102,6 @@ def test_defaults_that_can_change_are_not_shared_between_objects() -> None:
     assert (other.counts, other.extra) == ({}, {})
 
 
-def test_a_time_without_a_zone_is_taken_for_utc_since_the_service_writes_no_other() -> None:
-    assert read(planted_at="2026-01-31T09:00:00").planted_at == datetime.datetime(2026, 1, 31, 9, tzinfo=datetime.UTC)
-
-
 @pytest.mark.parametrize(
     ("data", "path", "reason"),
     [
@@ -308,11 +304,6 @@ def test_the_snapshot_of_a_campaign_is_typed() -> None:
     assert found.change_by == ChangedBy(user_id="17")
 
 
-@pytest.mark.parametrize("entity", ["LINE_ITEM", "PROMOTED_TWEET", "SOMETHING_NEW", None])
-def test_the_snapshot_of_anything_else_stays_as_it_came(entity: str | None) -> None:
-    assert entry(entity=entity, entity_data=SNAPSHOT).entity_data == SNAPSHOT
-
-
 @pytest.mark.parametrize(
     ("odd", "path"),
     [
@@ -331,12 +322,6 @@ def test_the_snapshot_of_a_campaign_that_is_none_is_an_error_that_says_where(odd
     page = read_page(Page[HistoryEntry], {"data": [{"entity": "CAMPAIGN", "entity_data": odd}, {}]})
     assert [each.path for each in page.undecoded] == [f"data[0].{path}"]
     assert page.data == (HistoryEntry(),)
-
-
-@pytest.mark.parametrize("odd", [[SNAPSHOT, {}], "gone", 5])
-def test_any_snapshot_is_an_object(odd: Any) -> None:
-    with pytest.raises(DecodeError, match="at entity_data: expected"):
-        entry(entity="LINE_ITEM", entity_data=odd)
 
 
 def test_an_entry_without_a_snapshot_is_read_all_the_same() -> None:

@@ -195,6 +195,9 @@ def test_a_field_that_cannot_be_read_stays_beside_those_that_can(odd: dict[str, 
         assert found.content == content
 
 
+# Posts
+
+
 @pytest.mark.parametrize(
     ("sent", "read"),
     [
@@ -210,15 +213,6 @@ def test_a_field_that_cannot_be_read_stays_beside_those_that_can(odd: dict[str, 
 )
 def test_fields_are_read_however_the_service_writes_them(sent: dict[str, Any], read: dict[str, Any]) -> None:
     assert event({"data": sent}) == ActivityEvent(**read)
-
-
-def test_a_time_without_a_zone_is_utc() -> None:
-    assert event({"created_at": "2026-03-18T12:00:00"}).created_at == datetime.datetime(
-        2026, 3, 18, 12, tzinfo=datetime.UTC
-    )
-
-
-# Posts
 
 
 def test_a_post_is_read_with_what_goes_with_it() -> None:

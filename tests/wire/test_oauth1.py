@@ -135,29 +135,6 @@ def test_every_query_is_signed_as_others_sign_it(parameters: dict[str, str]) -> 
         assert by_authlib(request, b"", monkeypatch) == signature(header)
 
 
-@given(PARAMETERS)
-def test_every_form_is_signed_as_others_sign_it(parameters: dict[str, str]) -> None:
-    request = form_request(parameters)
-    body = b"".join(request.body)
-    header = sign(request)
-    assert verified(request, header, body)
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        assert by_authlib(request, body, monkeypatch) == signature(header)
-
-
-PATH_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=12)
-
-
-@given(PATH_TEXT.filter(lambda text: text.strip(" ") not in ("", ".", "..")))
-def test_every_path_is_signed_as_others_sign_it(segment: str) -> None:
-    route = Route("GET", ADS, "/12/accounts/{account_id}/cards", dict)
-    request = assemble(route.at(account_id=segment), CONFIG, {}, ())
-    header = sign(request)
-    assert verified(request, header, b"")
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        assert by_authlib(request, b"", monkeypatch) == signature(header)
-
-
 @pytest.mark.parametrize("in_form", [False, True])
 def test_parameters_named_oauth_are_signed_as_they_are_sent(in_form: bool) -> None:
     """By the steps of oauthlib; its client decodes such values once more, and its verifier takes them for its own."""

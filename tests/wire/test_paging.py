@@ -104,10 +104,6 @@ def test_a_total_count_that_is_no_whole_number_is_left_out(count: object) -> Non
     assert read_page(Page[Post], {"data": [], "total_count": count}).total_count is None
 
 
-def test_a_page_without_data_is_an_empty_one() -> None:
-    assert read_page(Page[Post], {"meta": {"result_count": 0}}).data == ()
-
-
 @pytest.mark.parametrize(
     ("body", "path"),
     [
@@ -197,10 +193,6 @@ def test_a_position_is_the_page_and_the_items_behind() -> None:
     assert str(Position("a:b", 3, ("i@:d", "e,f"))) == "3@i%40%3Ad,e%2Cf:a:b"
     for position in (Position("a:b", 3, ("i@:d", ",")), Position("t", 1), Position(), Position(None, 2, ("x",))):
         assert Position.read(str(position)) == position
-
-
-def test_a_position_of_one_id_as_they_were_once_is_read() -> None:
-    assert Position.read("5@i%40%3Ad:to:ken") == Position("to:ken", 5, ("i@:d",))
 
 
 def posts(*numbers: int) -> Page[Post]:
@@ -318,12 +310,6 @@ def test_more_ids_are_asked_for_in_parts(count: int, sizes: list[int]) -> None:
         assert [each for part in split.parts for each in part] == list(ids(count))
 
 
-def test_an_id_that_is_given_twice_is_asked_for_once() -> None:
-    split = split_of(AccountsQuery, {"account_ids": ids(150) * 2})
-    assert split is not None
-    assert split.parts == (ids(150),)
-
-
 @pytest.mark.parametrize(
     ("query", "other"),
     [
@@ -378,13 +364,6 @@ def test_the_parts_are_walked_through_one_after_another() -> None:
     assert following("1~", "c:d") == "1~c:d"
     assert following("1~c:d", None) == "2~"
     assert following("2~", None) is None
-
-
-def test_the_place_in_a_part_survives_being_stored() -> None:
-    page: Page[Post] = Page(data=(Post(id="1"), Post(id="2")), next_token="1~c:d")
-    for token, index in (("1~x:y", 0), ("0~", 1), (None, 0)):
-        position = Position.behind(walked(page, token), index)
-        assert Position.read(str(position)) == position
 
 
 @pytest.mark.parametrize("token", ["3~", "x", "x~", "-1~", "~", "¹~"])

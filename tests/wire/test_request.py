@@ -1,7 +1,6 @@
 """What is sent for a route and its arguments."""
 
 import datetime
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -10,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.config import Config
-from socialapi.errors import ConfigurationError, InvalidInput
+from socialapi.errors import InvalidInput
 from socialapi.models.oauth import InvalidateTokenRequest
-from socialapi.models.validation import AnyId
 from socialapi.routes import audiences, oauth
 from socialapi.routes.route import ADS, PLATFORM, Route, Target
-from socialapi.wire.request import Request, check, id_list
+from socialapi.wire.request import Request
 from tests.support.requests import assemble, build_request
 
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -54,15 +52,6 @@ def test_parameters_of_a_write_without_a_body_go_into_the_query() -> None:
     assert request.url == "https://ads.example.com/api/12/accounts/1/cards/2?trace=true&name=new%20name"
     assert request.body == ()
     assert "Content-Type" not in request.headers
-
-
-def test_a_request_without_parameters_has_no_question_mark_and_no_body() -> None:
-    request = build(audiences.DO_NOT_REACH_LIST_DELETE.at(account_id="1", do_not_reach_list_id="2"))
-    assert (request.method, request.url) == (
-        "DELETE",
-        "https://ads.example.com/api/12/accounts/1/do_not_reach_lists/2",
-    )
-    assert (request.body, request.body_bytes) == ((), 0)
 
 
 @pytest.mark.parametrize(
@@ -117,11 +106,6 @@ def test_a_path_can_be_replaced_in_the_configuration() -> None:
     assert build(USERS, config).url == "https://ads.example.com/13/a/18ce5/4f2a"
 
 
-def test_a_missing_host_says_what_to_set() -> None:
-    with pytest.raises(ConfigurationError, match=r"pass Config\(ads_url=…\) or set SOCIALAPI_ADS_URL"):
-        build(USERS, Config())
-
-
 def test_a_body_of_five_million_bytes_is_sent_and_one_byte_more_is_not() -> None:
     assert assemble(USERS, CONFIG, {}, (b"x" * 4_999_999, b"y")).body_bytes == 5_000_000
     with pytest.raises(InvalidInput, match="larger than 5,000,000 bytes; send it in several requests"):
@@ -161,24 +145,6 @@ def test_the_repr_of_a_request_shows_neither_parameters_nor_body() -> None:
     assert repr(request) == (
         "Request(POST /12/accounts/{account_id}/custom_audiences/{custom_audience_id}/users, 2 bytes)"
     )
-
-
-ANY_ID = st.one_of(
-    st.text(max_size=3), st.integers(), st.none(), st.booleans(), st.floats(), st.just(" "), st.just("a1")
-)
-
-
-@given(st.one_of(ANY_ID, st.lists(ANY_ID, max_size=3), st.lists(ANY_ID, max_size=3).map(tuple)))
-def test_ids_of_letters_and_digits_come_out_as_those_that_every_rule_is_held_against(ids: Any) -> None:
-    def outcome(judge: Callable[[], Any]) -> Any:
-        try:
-            return judge()
-        except InvalidInput as refusal:
-            return refusal.broken_rules
-
-    declared = tuple[AnyId, ...]
-    checked = outcome(lambda: check(declared, ids, now=datetime.datetime.now(datetime.UTC), path="ids"))
-    assert outcome(lambda: id_list("ids", ids)) == checked
 
 
 @pytest.mark.parametrize("odd", [".", ".."])

@@ -29,31 +29,6 @@ def decision(
     )
 
 
-@pytest.mark.parametrize(
-    ("status", "when_repeatable", "otherwise"),
-    [
-        (400, GiveUp("final"), GiveUp("final")),
-        (401, GiveUp("final"), GiveUp("final")),
-        (403, GiveUp("final"), GiveUp("final")),
-        (404, GiveUp("final"), GiveUp("final")),
-        (409, GiveUp("final"), GiveUp("final")),
-        (301, GiveUp("final"), GiveUp("final")),
-        (501, GiveUp("final"), GiveUp("final")),
-        (429, Wait(1.0), Wait(1.0)),
-        (503, Wait(0.25), Wait(0.25)),
-        (500, Wait(0.25), GiveUp("not repeatable")),
-        (502, Wait(0.25), GiveUp("not repeatable")),
-        (504, Wait(0.25), GiveUp("not repeatable")),
-    ],
-)
-def test_a_status_is_repeated_when_that_is_safe(
-    status: int, when_repeatable: Wait | GiveUp, otherwise: Wait | GiveUp
-) -> None:
-    failure = failure_of_status(status, None)
-    assert decision(failure, repeatable=True) == when_repeatable
-    assert decision(failure, repeatable=False) == otherwise
-
-
 def test_a_failed_connect_is_always_repeated_and_a_lost_one_when_the_route_allows() -> None:
     assert decision(Failure("no", "refused"), repeatable=False) == Wait(0.25)
     assert decision(Failure("unknown", "lost"), repeatable=True) == Wait(0.25)

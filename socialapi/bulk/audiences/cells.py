@@ -3,6 +3,7 @@
 import datetime
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, repeat
 from typing import Any, Final
 
 import attrs
@@ -12,7 +13,7 @@ from socialapi.bulk.audiences.columns import IdentifierLayout
 from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.inputs.null_words import is_null_word
 from socialapi.bulk.inputs.numbers import is_missing, texts_of
-from socialapi.bulk.inputs.reader import Block
+from socialapi.bulk.inputs.reader import ROWS_PER_STEP, Block
 from socialapi.models.audiences import IdentifierKind
 
 When = str | datetime.datetime | None
@@ -23,7 +24,8 @@ NOT_UNDERSTOOD: Final = "?"
 SEPARATOR: Final = ":::"
 """The separator that Google Contacts puts between several addresses or numbers."""
 MAX_TEXTS_PER_CELL: Final = 100
-"""The most addresses or numbers into which the text of a cell is split."""
+"""The most addresses or numbers in a list, or into which the text of a cell is split."""
+TOO_MANY_TEXTS: Final = f"is a list of more than {MAX_TEXTS_PER_CELL} values"
 SEVERAL_ADDRESSES: Final = re.compile(r"additional[ _]email[ _]addresses|hs_additional_emails", re.IGNORECASE).fullmatch
 """Matches the name of the column in which HubSpot lists several addresses, separated by semicolons."""
 _TEXTS: Final = frozenset({str, type(None)})
@@ -79,13 +81,38 @@ def user_rows(block: UserBlock) -> Iterator[UserRow]:
 
 def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str, str]]:
     """Yields the texts of a cell as `texts_of` does, and splits a cell with several addresses or numbers."""
+    # Thousands of texts in a cell would each be normalised on the event loop.
+    if isinstance(cell, list | tuple) and len(cell) > MAX_TEXTS_PER_CELL:
+        yield "", TOO_MANY_TEXTS
+        return
     separator = ";" if SEVERAL_ADDRESSES(field) else SEPARATOR
     for text, reason in texts_of(cell):
-        # A cell of thousands, each normalised on the event loop, stays whole and is refused for its length.
         if 0 < text.count(separator) < MAX_TEXTS_PER_CELL and kind in ("email", "phone_number"):
             yield from ((part, "") for part in text.split(separator))
         else:
             yield text, reason
+
+
+def steps_of(block: UserBlock) -> Iterator[UserBlock]:
+    """Yields the rows in parts that are each prepared quickly, also if cells have many texts."""
+    several = [
+        [_count_texts(cell) for cell in column]
+        for column in block.columns
+        if not (_TEXTS.issuperset(map(type, column)) and SEPARATOR not in "".join(filter(None, column)))
+    ]
+    start = texts = 0
+    for index, more in enumerate(map(sum, zip(repeat(1, len(block)), *several, strict=True))):
+        if start < index and texts + more > ROWS_PER_STEP:
+            yield block.part(start, index)
+            start, texts = index, 0
+        texts += more
+    yield block.part(start, len(block))
+
+
+def _count_texts(cell: Any) -> int:
+    if isinstance(cell, list | tuple):
+        return sum(map(_count_texts, cell)) if len(cell) <= MAX_TEXTS_PER_CELL else 0
+    return 1 + cell.count(SEPARATOR) if isinstance(cell, str) else 0
 
 
 def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:
@@ -95,7 +122,7 @@ def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:
     """
     found = ("", "")
     for column, name in countries_for(phone, block.layout.countries):
-        for text, _ in texts_of(block.columns[column][index]):
+        for text, _ in islice(texts_of(block.columns[column][index]), MAX_TEXTS_PER_CELL):
             country = text.strip()
             if country and not is_null_word(country):
                 if region_of(country) is not None:
@@ -138,7 +165,7 @@ def texts_of_cells(cells: Sequence[Any]) -> tuple[Sequence[str], Sequence[int]]:
         pass
     texts, unusual = [""] * len(cells), list[int]()
     for index, cell in enumerate(cells):
-        match list(texts_of(cell)):
+        match list(islice(texts_of(cell), 2)):
             case []:
                 pass
             case [(text, "")]:

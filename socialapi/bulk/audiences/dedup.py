@@ -44,10 +44,13 @@ class _Placement:
 
 @attrs.frozen
 class Repeated(FrozenRecord):
-    """Rows that may repeat earlier ones. `is_exact`: they have no new identifier, and the others have only new ones."""
+    """Rows that may repeat earlier ones. `are_duplicates`: exactly these have no new identifier. `are_apart`: the others
+    have only new ones.
+    """
 
     indexes: list[int]
-    is_exact: bool = False
+    are_duplicates: bool = False
+    are_apart: bool = False
 
 
 _Window = defaultdict[IdentifierKind, "IdentifierTable[_Placement]"]
@@ -63,6 +66,10 @@ class RecentIdentifiers:
         self._old = _Window(IdentifierTable)
         self._forgotten = _Window(IdentifierTable)
         """Identifiers of unsettled batches that left the window. They make no duplicate, but conflicts wait."""
+        self._moved: defaultdict[IdentifierKind, IdentifierTable[tuple[int, Batch]]] = defaultdict(IdentifierTable)
+        """For each identifier that `place_new` has moved into the open batch: the number of the first row with it, and
+        the batch before.
+        """
         self._shared: _Placement | None = None
         self._only: Action | None = None
         self._differs = False
@@ -96,7 +103,7 @@ class RecentIdentifiers:
             left = found.union(gaps) if left is None else left & found.union(gaps)
             if not left:  # the column with the fewest gaps comes first, and often rules out every row
                 break
-        return Repeated(sorted(left or ()), is_exact=known == left)
+        return Repeated(sorted(left or ()), are_duplicates=True, are_apart=known == left)
 
     def carriers(self, row: Row) -> Carriers | None:
         """Returns the latest batch with each identifier of a duplicate, which become recent; None for others."""
@@ -109,7 +116,9 @@ class RecentIdentifiers:
         return tuple([each.batches[-1] for each in known])
 
     def carriers_of_all(self, block: RowBlock) -> list[Carriers]:
-        """Returns the result of `carriers` for each row of a block of duplicates."""
+        """Returns the result of `carriers` for each row of a block of duplicates. Later rows may have been placed since,
+        if they were placed in the open batch with `may_move`.
+        """
         columns = list[list[Batch | None]]()
         for kind, values in block.columns:
             found = self._young[kind].get_column(values)
@@ -117,7 +126,11 @@ class RecentIdentifiers:
                 if placement is None and (value := values[index]) and (known := self._old[kind].get(value)):
                     self._young[kind].put(value, known)
                     found[index] = known
-            columns.append([None if each is None else each.batches[-1] for each in found])
+            batches = [None if each is None else each.batches[-1] for each in found]
+            for index, moved in enumerate(self._moved[kind].get_column(values)) if kind in self._moved else ():
+                if moved is not None and block.numbers[index] < moved[0]:
+                    batches[index] = moved[1]
+            columns.append(batches)
         kept: dict[Carriers, Carriers] = {}
         return [kept.setdefault(row, row) for row in zip(*columns, strict=True)]
 
@@ -145,10 +158,23 @@ class RecentIdentifiers:
                     placement = _Placement(row.action, (*others, batch))
             self._young[kind].put(value, placement)
 
-    def place_new(self, block: RowBlock, batch: Batch) -> None:
-        """Records that the rows of a block, each with a new identifier, are in the batch."""
+    def place_new(self, block: RowBlock, batch: Batch, *, may_move: bool = False) -> None:
+        """Records that the rows of a block, each with a new identifier, are in the open batch. With `may_move`, they
+        may have other identifiers too, and duplicates of earlier rows may be looked up later.
+        """
         shared = self._placement(block.action, batch)
         for kind, values in block.columns:
+            recent = (
+                (self._young[kind].get_column(values), self._old[kind].get_column(values)) if may_move else ((), ())
+            )
+            moved = [
+                (index, known.batches[-1])
+                for index, (young, old) in enumerate(zip(*recent, strict=True))
+                if (known := young or old) is not None and known.batches[-1] is not batch
+            ]
+            for index, before in moved:
+                if (value := values[index]) and self._moved[kind].get(value) is None:
+                    self._moved[kind].put(value, (block.numbers[index], before))
             self._young[kind].put_column(values, shared)
 
     def _placement(self, action: Action, batch: Batch) -> _Placement:
@@ -162,6 +188,7 @@ class RecentIdentifiers:
 
     def turn(self) -> bool:
         """Drops the old generation if the young one is full, and returns whether it did. Call it only between batches."""
+        self._moved.clear()
         if sum(map(len, self._young.values())) < self._remembered:
             return False
         forgotten = _Window(IdentifierTable)

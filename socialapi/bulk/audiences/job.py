@@ -14,7 +14,7 @@ from socialapi.bulk.audiences import phone_numbers
 from socialapi.bulk.audiences.batches import PACKINGS, Batch, Carriers, Packer, Packing
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.columns import IdentifierColumns, is_personal
-from socialapi.bulk.audiences.dedup import NumbersOf, RecentIdentifiers, WaitingDuplicates
+from socialapi.bulk.audiences.dedup import NumbersOf, RecentIdentifiers, Repeated, WaitingDuplicates
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
@@ -207,8 +207,8 @@ class UploadStage(Generic[C]):
             await self._dispatcher.drain()
             self._recent.begin_to_differ()
         repeated, start = self._recent.repeated(block), 0
-        if repeated.is_exact and 0 < len(repeated.indexes) < MAX_WAITING_DUPLICATES - self._open.duplicates:
-            start = await self._place_apart(block, repeated.indexes)
+        if repeated.are_duplicates and 0 < len(repeated.indexes) < MAX_WAITING_DUPLICATES - self._open.duplicates:
+            start = await self._place_apart(block, repeated)
         found: dict[int, Carriers] = {}
         for index in repeated.indexes[bisect_left(repeated.indexes, start) :]:
             if start < index:
@@ -223,18 +223,19 @@ class UploadStage(Generic[C]):
         if found:
             await self._wait_for(block.compress(_mask(size, found)), list(found.values()))
 
-    async def _place_apart(self, block: RowBlock, duplicates: Sequence[int]) -> int:
-        """Places the rows of a block in which each row is either a duplicate or has only new identifiers.
+    async def _place_apart(self, block: RowBlock, repeated: Repeated) -> int:
+        """Places the rows of a block of which it is known which are duplicates.
 
         Returns the index of the first row that is not placed, because it fits into no request, or because the window
         may have forgotten its original row.
         """
+        duplicates = repeated.indexes
         is_new = _mask(len(block), duplicates, 0)
         new, indexes = block.compress(is_new), list(compress(range(len(block)), is_new))
         start = done = 0
         while start < len(new) and self._dispatcher.failure is None:
             if count := self._packer.add(self._open, new.part(start, len(new))):
-                self._recent.place_new(self._open.blocks[-1], self._open)
+                self._recent.place_new(self._open.blocks[-1], self._open, may_move=not repeated.are_apart)
                 start += count
                 continue
             done = await self._follow(block, duplicates, done, indexes[start])

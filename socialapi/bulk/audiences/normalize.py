@@ -34,6 +34,7 @@ from socialapi.bulk.audiences.cleanup import (
 )
 from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
+from socialapi.bulk.audiences.phone_starts import load_starts
 from socialapi.bulk.inputs.columns import is_value
 from socialapi.bulk.inputs.leftovers import BLANKS, ZERO_WIDTH, in_words, unwrapped
 from socialapi.bulk.inputs.null_words import NAMES, is_null_word, null_digests, phone_digests
@@ -354,10 +355,6 @@ def normalizers(
     return Normalizers(found, phone_number_in if "phone_number" in taken and not require_hashed else None)
 
 
-_MANY: Final = 8
-"""The fewest phone numbers that are worth reading together."""
-
-
 def hashed_column(
     kind: IdentifierKind,
     cells: Sequence[Any],
@@ -374,25 +371,26 @@ def hashed_column(
     cells = cells if isinstance(cells, list | tuple) else list(cells)
     if require_hashed:
         return hash_column(cells, "digest")
-    values = hash_column(cells, kind)
-    if kind != "phone_number" or not (undecided := values.undecided()):
-        return values
-    groups = {"": undecided}
-    if countries:
-        groups = {}
-        for index in undecided:
-            groups.setdefault(countries[index], []).append(index)
-    cells, is_changed = list(cells), False
-    for country, indexes in groups.items():
-        home = region_of(country) if country else region
-        if len(indexes) < _MANY or (country and home is None):  # the caller warns about an unknown country
-            continue
-        for index, number in zip(indexes, phone_numbers.in_e164([cells[at] for at in indexes], home), strict=True):
-            if number:
-                cells[index], is_changed = number, True
-    others = [cell for cell in (cells[index] for index in undecided) if isinstance(cell, str)]
-    values = hash_column(cells, kind) if is_changed else values
-    return hash_column(cells, kind) if phone_numbers.load_plans(others) else values
+    if kind != "phone_number":
+        return hash_column(cells, kind)
+    values = _hashed_numbers(cells, None if countries else region)
+    groups: dict[str | None, list[int]] = {}
+    for index in values.undecided() if countries else ():
+        country = countries[index]
+        groups.setdefault(region_of(country) if country else region, []).append(index)
+    for home, indexes in groups.items():  # the caller warns about an unknown country
+        if home is not None:
+            for index, value in zip(indexes, _hashed_numbers([cells[at] for at in indexes], home), strict=True):
+                values[index] = value
+    return values
+
+
+def _hashed_numbers(cells: list[Any] | tuple[Any, ...], region: str | None) -> Digests:
+    values = hash_column(cells, "phone_number", region or "")
+    undecided = values.undecided()
+    if undecided and load_starts([cells[index] for index in undecided], region):
+        return hash_column(cells, "phone_number", region or "")
+    return values
 
 
 def plain_value(normalize: Normalizer, text: str) -> str | None:

@@ -7,12 +7,11 @@ international prefixes or carrier codes are passed to the library, which takes a
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
 from typing import Final, Literal, get_args
 
 import attrs
 
-from socialapi._speedups import add_phone_plan
 from socialapi.errors import InvalidInput
 from socialapi.problems import BrokenRule
 from socialapi.reports import MAY_BE_FOREIGN
@@ -45,7 +44,7 @@ OLD_PREFIX: Final = "begins with 01, 044 or 045, which are no longer dialled in 
 _ABROAD: Final = "(?:00|011(?=[1-9][0-9]{9}))"
 """The prefixes dialled before a country code: 00 in most countries, 011 in North America."""
 _starts_abroad: Final = re.compile(_ABROAD).match
-_PUNCTUATION: Final = str.maketrans("", "", " -.()/")
+PUNCTUATION: Final = str.maketrans("", "", " -.()/")
 _PLUS_SIGNS: Final = ("+", "\uff0b")
 # The library decides shorter texts, which have special rules, and longer texts, which are not phone numbers.
 _SHORTEST_PLAIN: Final = 5
@@ -93,7 +92,7 @@ def check_region(region: str | None) -> str | None:
 
 
 @attrs.frozen(eq=False, repr=False)
-class _Plan:
+class Plan:
     """The numbering plan of a country calling code, as used in one of its regions."""
 
     prefix: str
@@ -109,8 +108,8 @@ class _Plan:
     is_national: Callable[[str], object]
     strip_prefix: Callable[[str], re.Match[str] | None] | None
     starts_abroad: Callable[[str], object] | None
-    stripped_starts: tuple[str, ...] | None
-    """The first digits of national numbers that `strip_prefix` may match; None if unknown."""
+    patterns: tuple[str, str, str]
+    """The patterns behind `strip_prefix`, `starts_abroad` and `is_national`; empty if there is none."""
 
     def e164(self, digits: str) -> str | None:
         """Returns the number in E.164 for these national digits; None if the library has to decide."""
@@ -128,7 +127,7 @@ class _Plan:
 
 
 @functools.cache
-def _plan(region: str, calling_code: int) -> _Plan:
+def _plan(region: str, calling_code: int) -> Plan:
     from phonenumbers import PhoneMetadata, region_code_for_country_code
 
     dialled = PhoneMetadata.metadata_for_region_or_calling_code(calling_code, region)
@@ -141,7 +140,7 @@ def _plan(region: str, calling_code: int) -> _Plan:
     assert judged is not None
     strip, abroad = dialled.national_prefix_for_parsing, dialled.international_prefix
     mobile = dialled.mobile.possible_length if dialled.mobile is not None else ()
-    return _Plan(
+    return Plan(
         prefix=f"+{calling_code}",
         trunk=dialled.national_prefix or "",
         longest_mobile=max(mobile, default=0) if max(mobile, default=0) > 0 else max(lengths.possible_length),
@@ -150,73 +149,14 @@ def _plan(region: str, calling_code: int) -> _Plan:
         is_national=re.compile(lengths.national_number_pattern or "(?!)").fullmatch,
         strip_prefix=re.compile(strip).match if strip else None,
         starts_abroad=re.compile(abroad).match if abroad else None,
-        stripped_starts=starts_of(strip) if strip else (),
+        patterns=(strip or "", abroad or "", lengths.national_number_pattern or ""),
     )
 
 
-STARTS_AT_ONCE: Final = 10
-MAX_STARTS: Final = 10
-MAX_START_DIGITS: Final = 6
-_ELEMENT: Final = re.compile(r"(?P<digit>[0-9])|\[(?P<digits>[0-9-]+)\]|(?P<group>\((?:\?:)?)")
-_QUANTIFIERS: Final = tuple("?*+{")
-
-
-def starts_of(pattern: str) -> tuple[str, ...] | None:
-    """Returns the first characters of all texts that a pattern matches; None if they cannot be determined.
-
-    Supports digits, classes of digits, groups and alternatives, and stops at any other element of the pattern.
-    """
-    starts = sorted({start[:MAX_START_DIGITS] for each in _alternatives(pattern) for start in _starts(each)[0]})
-    return None if "" in starts or len(starts) > MAX_STARTS else tuple(starts)
-
-
-def _alternatives(pattern: str) -> Iterator[str]:
-    depth = begin = 0
-    for at, letter in enumerate(pattern):
-        depth += (letter == "(") - (letter == ")")
-        if letter == "|" and not depth:
-            yield pattern[begin:at]
-            begin = at + 1
-    yield pattern[begin:]
-
-
-def _starts(sequence: str) -> tuple[list[str], bool]:
-    """Returns the first characters of the texts that a pattern without alternatives matches, and whether they are the
-    complete texts.
-    """
-    found, at = [""], 0
-    while at < len(sequence):
-        element = _ELEMENT.match(sequence, at)
-        if element is None:
-            return found, False
-        end, options, whole = element.end(), [element["digit"] or ""], True
-        if element["digits"]:
-            options = [digit for digit in "0123456789" if re.match(element[0], digit)]
-        elif element["group"]:
-            end = _end_of_group(sequence, at)
-            inner = [_starts(each) for each in _alternatives(sequence[element.end() : end - 1])]
-            options, whole = [start for starts, _ in inner for start in starts], all(each for _, each in inner)
-        if sequence.startswith(_QUANTIFIERS, end) or len(found) * len(options) > MAX_STARTS:
-            return found, False
-        found, at = [start + option for start in found for option in options], end
-        if not whole:
-            return found, False
-    return found, True
-
-
-def _end_of_group(sequence: str, begin: int) -> int:
-    depth = 0
-    for at in range(begin, len(sequence)):
-        depth += (sequence[at] == "(") - (sequence[at] == ")")
-        if not depth:
-            return at + 1
-    return len(sequence)
-
-
-class _Plans(dict[str, _Plan | None]):
+class _Plans(dict[str, Plan | None]):
     """The plans by the first three digits after a plus sign, at most a thousand, loaded on first use."""
 
-    def __missing__(self, start: str) -> _Plan | None:
+    def __missing__(self, start: str) -> Plan | None:
         if len(start) != 3 or not (start.isascii() and start.isdigit()):
             return None
         from phonenumbers import COUNTRY_CODE_TO_REGION_CODE, region_code_for_country_code
@@ -225,69 +165,15 @@ class _Plans(dict[str, _Plan | None]):
         known = (code for code in codes if code in COUNTRY_CODE_TO_REGION_CODE and start[0] != "0")
         found = next((_plan(region_code_for_country_code(code), code) for code in known), None)
         self[start] = found
-        if found is not None and found.stripped_starts is not None:
-            lengths = sum(1 << length for length in found.possible if length > 0)
-            add_phone_plan(int(start), len(found.prefix) - 1, lengths, found.stripped_starts)
         return found
 
 
 _PLANS: Final = _Plans()
 
 
-def load_plans(cells: Iterable[str]) -> bool:
-    """Loads numbering plans for the numbers among the cells. Returns whether it loaded a new plan.
-
-    Each call loads at most `STARTS_AT_ONCE` plans, so that it takes only a few milliseconds; the next call loads
-    more.
-    """
-    known = len(_PLANS)
-    starts = {cell[1:4] for cell in cells if cell[:1] == "+"} - _PLANS.keys()
-    new = sorted(start for start in starts if len(start) == 3 and start.isascii() and start.isdecimal())
-    for start in new[:STARTS_AT_ONCE]:
-        _PLANS[start]
-    return len(_PLANS) > known
-
-
-# Finds numbers that `in_e164` does not read: with a plus sign or slash inside, .0 at the end, or other characters than
-# digits at the start or end.
-_UNUSUAL: Final = re.compile(r"(?<=[^\n])\+|/|\.(?=0+$)|^[+(](?![0-9])|(?<=[^0-9\n])$|^[^0-9+(\n]", re.MULTILINE)
-
-
-def in_e164(cells: Iterable[object], region: str | None) -> list[str]:
-    """Returns the number in E.164 for each cell, not checked for validity; an empty text if `e164` has to read the
-    cell. Supports numbers with punctuation, and national numbers of the region.
-
-    All cells are joined and read with two patterns, which takes a tenth of the time.
-    """
-    texts = [cell.strip() if isinstance(cell, str) and len(cell) <= _LONGEST_PLAIN else "" for cell in cells]
-    lines = "\n".join(texts)
-    if not lines.isascii() or lines.count("\n") >= len(texts):
-        return [""] * len(texts)
-    lines = _UNUSUAL.sub("x", lines).translate(_PUNCTUATION)
-    if region is not None and (dialled := _dialled(region)) is not None:
-        lines = dialled.sub(_home_plan(region).prefix, lines)
-    return [line if line[:1] == "+" else "" for line in lines.split("\n")]
-
-
-@functools.cache
-def _dialled(region: str) -> re.Pattern[str] | None:
-    """Returns a pattern for the national prefix that `_Plan.e164` would strip in a region; None if the region has no
-    such prefix or rewrites it.
-    """
-    from phonenumbers import PhoneMetadata
-
-    home, data = _home_plan(region), PhoneMetadata.metadata_for_region(region)
-    assert data is not None
-    strip, abroad, general = data.national_prefix_for_parsing, data.international_prefix, data.general_desc
-    if not strip or re.compile(strip).groups or general is None or not data.national_prefix:
-        return None
-    lengths = "|".join(f"[0-9]{{{length}}}" for length in sorted(home.full & home.possible) if length > 0)
-    return re.compile(
-        f"^(?=[0-9]{{{_SHORTEST_PLAIN}}})(?={data.national_prefix})(?!{home.prefix[1:]})(?!{_ABROAD})"
-        + (f"(?!{abroad})" if abroad else "")
-        + f"(?>{strip})(?=(?:{lengths})$)(?=(?:{general.national_number_pattern})$)",
-        re.MULTILINE,
-    )
+def plan_of(digits: str) -> Plan | None:
+    """Returns the plan of an international number, without its plus sign; None if its country code is unknown."""
+    return _PLANS[digits[:3]]
 
 
 def e164(text: str, region: str | None) -> str | None:
@@ -311,11 +197,11 @@ def number_in(
 
     `text` and `region` are as for `e164`. A number of the region must be valid there unless `is_region_sure`.
     """
-    digits = text.translate(_PUNCTUATION)
+    digits = text.translate(PUNCTUATION)
     if not digits[1:].isdigit():
         if (found := _extension(text)) is not None:
             text = found[1]
-            digits = text.translate(_PUNCTUATION)
+            digits = text.translate(PUNCTUATION)
     elif "521" in digits[:5] and (old := _old_mexican(digits)) is not None:
         # Mexico dropped the 1 before mobile numbers in 2019, but many lists still have it.
         text = digits = f"{old[1] or ''}52{old[2]}"
@@ -331,7 +217,7 @@ def number_in(
     if number is None:
         return None, remark or why_not(text, region)
     if not is_region_sure and region is not None and text[0] not in _PLUS_SIGNS:
-        prefix = _home_plan(region).prefix
+        prefix = home_plan(region).prefix
         if number.startswith(prefix) and not is_valid(prefix, number[len(prefix) :], region):
             return None, NOT_IN_REGION
     return number, remark
@@ -339,7 +225,7 @@ def number_in(
 
 def _in_region(text: str, digits: str, region: str, phone_format: PhoneFormat) -> tuple[str | None, str]:
     """Returns the number and a remark as `number_in` does, for digits without a plus sign in a region."""
-    home = _home_plan(region)
+    home = home_plan(region)
     read = _by_validity(digits, home, region) if phone_format == "auto" else None
     number, remark = read or (e164(text, region), "")
     prefix = home.prefix
@@ -349,7 +235,7 @@ def _in_region(text: str, digits: str, region: str, phone_format: PhoneFormat) -
     return number, remark
 
 
-def _by_validity(digits: str, home: _Plan, region: str) -> tuple[str | None, str] | None:
+def _by_validity(digits: str, home: Plan, region: str) -> tuple[str | None, str] | None:
     """Returns the number for digits without a plus sign, and a remark, if the digits are valid as a number of the
     region or, if not, with a country code. Returns None if neither is valid, or if a prefix shows how to read them.
     """
@@ -388,8 +274,8 @@ def is_valid(prefix: str, national: str, region: str = "") -> bool:
 
 
 @functools.cache
-def _valid_in(region: str, prefix: str) -> Callable[[str], object]:
-    """Returns a function that matches the valid national numbers of a region, of any type."""
+def valid_patterns(region: str, prefix: str) -> tuple[str, Sequence[tuple[str, Sequence[int]]]]:
+    """Returns the pattern of all national numbers of a region, and the pattern and possible lengths of each type."""
     from phonenumbers import PhoneMetadata
 
     data = PhoneMetadata.metadata_for_region_or_calling_code(int(prefix), region)
@@ -398,16 +284,25 @@ def _valid_in(region: str, prefix: str) -> Callable[[str], object]:
         *(data.mobile, data.fixed_line, data.toll_free, data.premium_rate, data.shared_cost, data.voip),
         *(data.personal_number, data.pager, data.uan, data.voicemail),
     )
-    patterns = []
-    for each in types:
-        if each is not None and each.national_number_pattern:
-            lengths = "|".join(f".{{{length}}}" for length in each.possible_length if length > 0)
-            patterns.append(
-                f"(?=(?:{lengths})\\Z)(?:{each.national_number_pattern})" if lengths else each.national_number_pattern
-            )
     general = data.general_desc
     assert general is not None
-    return re.compile(f"(?=(?:{general.national_number_pattern})\\Z)(?:{'|'.join(patterns) or '(?!)'})").fullmatch
+    found = [
+        (each.national_number_pattern, tuple(length for length in each.possible_length if length > 0))
+        for each in types
+        if each is not None and each.national_number_pattern
+    ]
+    return general.national_number_pattern or "(?!)", found
+
+
+@functools.cache
+def _valid_in(region: str, prefix: str) -> Callable[[str], object]:
+    """Returns a function that matches the valid national numbers of a region, of any type."""
+    general, types = valid_patterns(region, prefix)
+    patterns = [
+        f"(?=(?:{'|'.join(f'.{{{length}}}' for length in lengths)})\\Z)(?:{pattern})" if lengths else pattern
+        for pattern, lengths in types
+    ]
+    return re.compile(f"(?=(?:{general})\\Z)(?:{'|'.join(patterns) or '(?!)'})").fullmatch
 
 
 def holds_several(text: str, region: str | None) -> bool:
@@ -434,7 +329,7 @@ def has_one_digit(text: str, number: str | None) -> bool:
 def _without_punctuation(text: str, region: str | None) -> str | None:
     if not text.isascii() or _FLOAT(text):
         return None
-    plain = text.translate(_PUNCTUATION)
+    plain = text.translate(PUNCTUATION)
     if len(plain) < _SHORTEST_PLAIN or len(text) > _LONGEST_PLAIN:
         return None
     if plain[:1] == "+":
@@ -446,7 +341,7 @@ def _without_punctuation(text: str, region: str | None) -> str | None:
 
 def _from_home(digits: str, region: str) -> str | None:
     """Returns the number in E.164 that these digits reach if dialled in the region; None if the library has to decide."""
-    home = _home_plan(region)
+    home = home_plan(region)
     if home.starts_abroad is not None and home.starts_abroad(digits):
         return None
     code = home.prefix[1:]
@@ -461,7 +356,8 @@ def _from_home(digits: str, region: str) -> str | None:
 
 
 @functools.cache
-def _home_plan(region: str) -> _Plan:
+def home_plan(region: str) -> Plan:
+    """Returns the plan of the numbers that are dialled within a region."""
     import phonenumbers
 
     return _plan(region, phonenumbers.country_code_for_region(region))
@@ -511,7 +407,7 @@ def why_not(text: str, region: str | None) -> str:
     """Returns why `e164` found no number. The reason does not quote the text."""
     if _FLOAT(text):
         return SCIENTIFIC if "e" in text.lower() else SPREADSHEET
-    old = _dialled_in_mexico(text.translate(_PUNCTUATION))
+    old = _dialled_in_mexico(text.translate(PUNCTUATION))
     if old is not None and (region == "MX" or (old[1] or "").startswith(("+", "00"))):
         return OLD_PREFIX
     if region is None and not any(sign in text for sign in _PLUS_SIGNS) and sum(map(str.isdigit, text)) >= 4:

@@ -19,6 +19,7 @@ from socialapi.bulk.audiences.cells import (
     countries_of,
     country_of,
     overrides_of,
+    steps_of,
     texts_in,
     texts_of_cells,
 )
@@ -63,6 +64,9 @@ NOT_PLAIN: Final = (
 
 _OPERATION_TYPES: Final[dict[str, OperationType]] = {name.lower(): name for name in get_args(OperationType)}
 _ACTIONS_KEPT: Final = 4_096
+_COLUMNS_COMPARED: Final = 50
+_VALUES_AT_ONCE: Final = 10_000
+"""The most values of plain rows that are hashed at once."""
 
 Problem = tuple[str, str]
 """A field and a reason."""
@@ -153,13 +157,18 @@ class Preparer:
 
     def prepare(self, block: UserBlock) -> Iterator[PreparedBlock]:
         """Yields the prepared rows of a block, in parts that are each prepared quickly."""
+        rows = max(1, _VALUES_AT_ONCE // max(1, len(block.layout.identifiers)))
+        for start in range(0, len(block), rows):
+            yield from self._prepared(block.part(start, start + rows))
+
+    def _prepared(self, block: UserBlock) -> Iterator[PreparedBlock]:
         columns = self._hashed_columns(block)
         undecided = sum(values.count(None) for _, values in columns)
         if undecided <= ROWS_PER_STEP and not (block.layout.has_overrides or block.unreadable or block.ambiguous):
             yield self._prepare(block, columns)
             return
         start = 0
-        for step in block.steps():
+        for step in steps_of(block):
             stop = start + len(step)
             yield self._prepare(step, [(kind, values[start:stop]) for kind, values in columns])
             start = stop
@@ -259,7 +268,7 @@ class Preparer:
         of the cell's column, and the position of the value after the first one.
         """
         problems, cleaned = list[Problem](), list[Problem]()
-        found: dict[IdentifierKind, list[str]] = {}
+        found: dict[IdentifierKind, set[str]] = {}
         for own, ((at, field, kind), (_, values)) in enumerate(zip(block.layout.identifiers, columns, strict=True)):
             several = [values[index]]
             if several == [None] and index in _misquoted(block, at):
@@ -269,9 +278,9 @@ class Preparer:
             elif several == [None]:
                 normalize = self._normalizer(block, index, field, kind)
                 several = self._values_of(block.columns[at][index], field, kind, normalize, problems, cleaned)
-            same_kind = found.setdefault(kind, [])
+            same_kind = found.setdefault(kind, set())
             new = [value for value in dict.fromkeys(several) if value and value not in same_kind]
-            same_kind += new
+            same_kind.update(new)
             values[index] = new[0] if new else ""
             for position, value in enumerate(new[1:]):
                 further.setdefault((own, position), [""] * len(block))[index] = value
@@ -338,6 +347,8 @@ def _slow_rows(columns: Sequence[Column], rows: int) -> set[int]:
     slow = set.intersection(*gaps)
     for _, values in columns:
         slow.update(values.undecided())
+    if len(columns) > _COLUMNS_COMPARED:  # each pair of columns would take longer than each row
+        return set(range(rows))
     for (kind, values), (other_kind, others) in combinations(columns, 2):
         if kind == other_kind:
             slow.update(values.same_as(others))

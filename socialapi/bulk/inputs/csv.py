@@ -41,6 +41,7 @@ from socialapi.bulk.inputs.reader import (
     BYTES_PER_BLOCK,
     COLUMNS_LOOKED_AT,
     IS_BLANK,
+    MAX_BLANK_ROWS,
     ROWS_PER_BLOCK,
     Block,
     Layout,
@@ -49,6 +50,7 @@ from socialapi.bulk.inputs.reader import (
     Selection,
     convert_from,
     has_undecoded,
+    note_skipped_blanks,
     rows_looked_at,
 )
 from socialapi.errors import InvalidInput
@@ -104,7 +106,8 @@ _FILLER: Final = "x" * (MAX_CELL_CHARACTERS + 1)
 
 
 def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
-    """Yields the rows below the column names in blocks. Blank lines count as rows if there is any other row.
+    """Yields the rows below the column names in blocks. Blank lines count as rows if there is any other row, but at
+    most `MAX_BLANK_ROWS` consecutive ones.
 
     The delimiter comes from a `sep=` line, or else is the one of `DELIMITERS` that fits the first lines best. Bytes
     that are not UTF-8 become lone surrogates, so that only their cell is unusable. A row may have fewer cells than
@@ -243,9 +246,8 @@ def _blocks(
             selection.look_at(
                 (name, [row[at] for row in shown if at < len(row)]) for at, name in enumerate(names[:COLUMNS_LOOKED_AT])
             )
-            for start in range(0, number, ROWS_PER_BLOCK):
-                lines = range(first_line + start, first_line + min(start + ROWS_PER_BLOCK, number))
-                yield columns.block(_Rows([[]] * len(lines), [*lines]), start + 1)
+            if number:  # at most `MAX_BLANK_ROWS`, and on lines without a gap
+                yield columns.block(_Rows([[]] * number, [*range(first_line, first_line + number)]), 1)
         block = columns.block(rows, number + 1)
         if (end := columns.end_of(block, rows)) is not None:
             if end:
@@ -255,6 +257,7 @@ def _blocks(
         number += len(rows.records)
     if is_blank:
         raise NoRows("the file has no rows, only column names")
+    note_skipped_blanks(table.skipped, selection)
     if shape.widths == {shape.width} and 0 < columns.short <= max(1, number // FULL_ROWS_PER_SHORT):
         rows_have = "1 row has" if columns.short == 1 else f"{columns.short:,} rows have"
         reason = f"{rows_have} fewer cells than there are names: if a cell is missing, the cells after it are in wrong columns"
@@ -363,6 +366,10 @@ class _Table:
         self._parser = functools.partial(csv.reader, dialect=dialect.parser(()).dialect)
         self.line = line
         """The number of the line on which the next row begins."""
+        self.skipped = 0
+        """The number of blank lines that were skipped."""
+        self._blank_rows = 0
+        """The number of consecutive blank rows before the next row."""
 
     def names(self) -> list[str]:
         """Returns the names of the columns. Raises InvalidInput if their line cannot be parsed."""
@@ -387,18 +394,33 @@ class _Table:
         while error is None:
             rows, end = _Rows(), self._source.taken + BYTES_PER_BLOCK
             while error is None and len(rows.records) < most and self._source.taken < end:
-                if not (lines := self._take(most - len(rows.records))):
+                if self._blank_rows == MAX_BLANK_ROWS:
+                    self._skip_blank_lines()
+                # So few that no more than `MAX_BLANK_ROWS` consecutive ones can be blank.
+                if not (lines := self._take(min(most - len(rows.records), MAX_BLANK_ROWS - self._blank_rows))):
                     break
+                before = len(rows.records)
                 try:
                     if not self._parse_together(lines, rows):
                         self._parse_singly(lines, rows, shape, most)
                 except InvalidInput as failure:
                     error = failure
+                new = rows.records[before:]
+                blank = next((at for at, cells in enumerate(reversed(new)) if not is_blank_row(cells)), len(new))
+                self._blank_rows = blank + (self._blank_rows if blank == len(new) else 0)
             if rows.records:
                 yield rows
             elif error is None:
                 return
         raise error
+
+    def _skip_blank_lines(self) -> None:
+        """Skips the blank lines before the next row."""
+        self._blank_rows = 0
+        if not self._waiting:
+            skipped = self._source.skip_blank_lines(self._dialect.delimiter)
+            self.skipped += skipped
+            self.line += skipped
 
     def _parse_together(self, lines: list[str], rows: _Rows) -> bool:
         """Parses these lines at once if every row is on one line. Returns whether it did."""
@@ -608,7 +630,9 @@ class _Lines:
         self._file = file
         self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
         self._parts = self._read_parts()
-        self._lines: Iterator[str] = iter(())
+        self._part = ""
+        self._lines = StringIO()
+        """The lines of `_part`."""
         self.taken = 0
         """Approximately how many characters were returned."""
         self.number = 0
@@ -617,19 +641,35 @@ class _Lines:
     def take(self, wanted: int) -> list[str]:
         """Returns the next `wanted` lines, or fewer at the end of the file or after about `BYTES_PER_BLOCK`."""
         lines, end = list(islice(self._lines, wanted)), self.taken + BYTES_PER_BLOCK
-        while len(lines) < wanted and self.taken < end and (part := next(self._parts, None)) is not None:
-            self.taken += len(part)
-            self._lines = iter(StringIO(part, newline=""))
+        while len(lines) < wanted and self.taken < end and self._next_part():
             lines += islice(self._lines, wanted - len(lines))
         return lines
 
+    def _next_part(self) -> bool:
+        """Reads the next part of the file. Returns False at the end."""
+        self._part = next(self._parts, "")
+        self.taken += len(self._part)
+        self._lines = StringIO(self._part, newline="")
+        return bool(self._part)
+
+    def skip_blank_lines(self, delimiter: str = "") -> int:
+        """Skips lines that have only blanks and delimiters, and returns their number."""
+        find = re.compile(rf"(?:[\s{re.escape(delimiter)}]*[\r\n])?").match
+        skipped, is_more = 0, True
+        while is_more:
+            found = find(self._part, self._lines.tell())
+            assert found is not None  # the pattern also matches an empty text
+            skipped += line_ends_in(found[0])
+            self._lines.seek(found.end())
+            is_more = found.end() == len(self._part) and self._next_part()
+        return skipped
+
     def first(self) -> str:
         """Returns the next line that is not blank. Raises NoRows if there is none."""
-        while lines := self.take(1):
-            self.number += 1
-            if not lines[0].isspace():
-                return lines[0]
-        raise NoRows("the file is empty")
+        self.number += self.skip_blank_lines() + 1
+        if not (lines := self.take(1)) or lines[0].isspace():  # a last line without a line end may be blank
+            raise NoRows("the file is empty")
+        return lines[0]
 
     def line_of_names(self, text: str, wanted: int) -> str:
         """Returns the line with the number `wanted`; `text` is the line that was read last. Raises

@@ -37,7 +37,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
     """Collects items into blocks. The state is in attributes, so that a cancelled step loses nothing."""
 
     def __init__(self, records: object, selection: Selection[L]) -> None:
-        self._size = len(records) if isinstance(records, Sized) else None
+        self._size = self.total_rows = len(records) if isinstance(records, Sized) else None
         self._selection = selection
         self._objects = ObjectBlocks(selection)
         self._kinds: dict[type, Kind] = {}
@@ -70,7 +70,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         """Collects an item. Raises InvalidInput, with its type and position, if it cannot be read as a row."""
         self._items_read += 1
         if isinstance(item, self._selection.bundles):
-            self._bundle = self._selection.unbundled(item)
+            self._bundle, self.total_rows = self._selection.unbundled(item), None
             self._take_bundled()
         else:
             self._note_kind(item)

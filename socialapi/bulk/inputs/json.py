@@ -12,7 +12,18 @@ import orjson
 
 from socialapi.bulk.inputs.columns import quoted
 from socialapi.bulk.inputs.objects import Item, blocks_of_items
-from socialapi.bulk.inputs.reader import BYTES_PER_BLOCK, CUT, IS_BLANK, Block, Layout, NoRows, RowProblem, Selection
+from socialapi.bulk.inputs.reader import (
+    BYTES_PER_BLOCK,
+    CUT,
+    IS_BLANK,
+    MAX_BLANK_ROWS,
+    Block,
+    Layout,
+    NoRows,
+    RowProblem,
+    Selection,
+    note_skipped_blanks,
+)
 from socialapi.errors import InvalidInput
 
 L = TypeVar("L", bound=Layout)
@@ -40,7 +51,7 @@ def read_json_lines(file: BufferedReader, selection: Selection[L]) -> Generator[
     first objects has a required key.
     """
     yield from blocks_of_items(
-        _line_items(file), selection, "lines is a JSON object: JSON Lines has one object on each line"
+        _line_items(file, selection), selection, "lines is a JSON object: JSON Lines has one object on each line"
     )
 
 
@@ -55,22 +66,41 @@ def read_json_array(
     yield from blocks_of_items(JsonWindow(file).items(path), selection, "items of the array is a JSON object")
 
 
-def _line_items(file: BufferedReader) -> Iterator[Item | tuple[()]]:
-    """Yields the value on each line. Blank lines at the beginning are yielded only if a value follows them."""
-    lines = enumerate(iter(lambda: file.readline(MAX_OBJECT_BYTES + 1), b""), 1)
-    first = next(((number, line) for number, line in lines if not line.isspace()), None)
-    if first is None:
-        raise NoRows("the file is empty")
-    number, line = first
-    yield from ((IS_BLANK, blank) for blank in range(1, number))
-    room = BYTES_PER_BLOCK - len(line)
-    yield _line_item(file, line), number
-    for number, line in lines:
+def _line_items(file: BufferedReader, selection: Selection[Any]) -> Iterator[Item | tuple[()]]:
+    """Yields the value on each line. Blank lines at the beginning are yielded only if a value follows them, and at
+    most `MAX_BLANK_ROWS` consecutive ones. Adds a remark if more were skipped.
+    """
+    held, number, skipped, room, has_value = list[int](), 0, 0, BYTES_PER_BLOCK, False
+    while line := file.readline(MAX_OBJECT_BYTES + 1):
+        number += 1
+        if line.isspace() and len(line) <= MAX_OBJECT_BYTES:
+            if len(held) < MAX_BLANK_ROWS:
+                held.append(number)
+                continue
+            more = _skip_blank_lines(file)
+            skipped += 1 + more
+            number += more
+            continue
+        yield from ((IS_BLANK, blank) for blank in held)
+        held.clear()
+        has_value = True
         yield _line_item(file, line), number
         room -= len(line)
         if room < 0:
             room = BYTES_PER_BLOCK
             yield CUT
+    if not has_value:
+        raise NoRows("the file is empty")
+    yield from ((IS_BLANK, blank) for blank in held)
+    note_skipped_blanks(skipped, selection)
+
+
+def _skip_blank_lines(file: BufferedReader) -> int:
+    """Skips the next lines if they are blank, and returns their number."""
+    skipped = 0
+    while (found := _blank_lines(file.peek())) is not None:
+        skipped += file.read(found.end()).count(b"\n")
+    return skipped
 
 
 def _line_item(file: BufferedReader, line: bytes) -> Any:
@@ -78,8 +108,6 @@ def _line_item(file: BufferedReader, line: bytes) -> Any:
         while (line := file.readline(MAX_OBJECT_BYTES)) and not line.endswith(b"\n"):
             pass
         return TOO_LONG
-    if line.isspace():
-        return IS_BLANK
     try:
         found = orjson.loads(line)
         # If there are more colons than names, a text contains some, or a name occurs twice.
@@ -136,6 +164,7 @@ _UNIQUE: Final = json.JSONDecoder(parse_int=_whole_number, object_pairs_hook=_wi
 
 _find_names: Final = re.compile(r'"((?:[^"\\]|\\.)*)"\s*:').findall
 _blanks: Final = re.compile(r"[ \t\r\n]*").match
+_blank_lines: Final = re.compile(rb"\s*\n").match
 _LOOKED_AT: Final = 16_384
 """The number of characters that are searched for names if the head of a file has only part of an object."""
 

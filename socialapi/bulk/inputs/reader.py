@@ -30,6 +30,8 @@ ROWS_PER_BLOCK: Final = 1_250
 """The number of rows read or encoded at once, which is small enough that other tasks wait at most about 10 ms."""
 BYTES_PER_BLOCK: Final = 1_048_576
 """The number of bytes after which a block ends, even if it has few rows. A single row may be this long."""
+MAX_BLANK_ROWS: Final = ROWS_PER_BLOCK
+"""The most consecutive blank lines of a file that count as rows. Spreadsheets leave up to a million at the end."""
 COLUMNS_LOOKED_AT: Final = 500
 _CELLS_LOOKED_AT: Final = 50_000
 ROWS_PER_STEP: Final = 50
@@ -336,6 +338,13 @@ def convert_from(encoding: str) -> str:
     return f"save the file as UTF-8, or convert it, for example with iconv -f {encoding} -t UTF-8 <file>"
 
 
+def note_skipped_blanks(skipped: int, selection: Selection[Any]) -> None:
+    """Adds a remark on the number of blank lines that were skipped, if there are any."""
+    if skipped:
+        of = f"of more than {MAX_BLANK_ROWS:,} consecutive ones, only the first {MAX_BLANK_ROWS:,} count as rows"
+        selection.remarks.append(RowIssue(0, "", f"{skipped:,} blank lines were skipped: {of}"))
+
+
 class NoRows(InvalidInput):
     """Raised at the end of an input without rows. A reader keeps the message for the report."""
 
@@ -352,6 +361,8 @@ class Reader(abc.ABC, Generic[C]):
     """The reason why an input had no rows, once it has ended, if a reason is known."""
     why_not_flushed: str | None = "a file is read as fast as its rows can be sent"
     """The reason why rows never wait for later rows; None for an asynchronous iterable, where they do."""
+    total_rows: int | None = None
+    """The number of rows, if it is known before they are read."""
     on_first_row: Callable[[], None] = staticmethod(lambda: None)
     """Called when a row begins to wait for later rows."""
 

@@ -12,6 +12,7 @@ from socialapi.bulk.inputs.layouts import write_layout_of
 from socialapi.bulk.inputs.null_words import NULL_WORDS, is_null_word
 from socialapi.bulk.inputs.reader import NoRows
 from socialapi.bulk.job import JobOptions
+from socialapi.bulk.progress import ReadingPace
 from socialapi.errors import InvalidInput
 from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import IdentifierKind
@@ -90,6 +91,7 @@ class RowCounter(Protocol[S_contra]):
     """Counts the rows of an input."""
 
     rows: int
+    unusable_rows: int
 
     def take(self, step: S_contra, /) -> None:
         """Counts some rows."""
@@ -113,10 +115,12 @@ async def linted(
     try:
         async with open_records(records, selection, network) as reader:
             reader.leave_out([*options.own_files, *([] if write_layout is None else [write_layout])])
+            pace = ReadingPace(reader, sample, options.on_progress)
             async for block in reader:
                 for step in steps(block if sample is None else block.part(0, sample - linter.rows)):
                     linter.take(step)
                     await yield_if_due()
+                pace.show(linter.rows, linter.unusable_rows)
                 if linter.rows == sample:
                     break
         if not (linter.rows or allow_empty):

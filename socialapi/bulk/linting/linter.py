@@ -67,10 +67,9 @@ async def lint_records(
     """Returns a report on how an upload of the records, or of the first `sample` records, would go.
 
     `reading` are the options of an upload that say how its input is read. `takes_effective_at` is
-    true if the target accepts a time of effect. `now` is the time of the upload, by default the
-    current time. Nothing is sent, and memory stays flat. Raises InvalidInput for options and input
-    that cannot be used at all, and NoRows for an input without rows that is not allowed; where the
-    input breaks later, the report says so.
+    true if the target accepts a time of effect. `now` is the time of the upload. Nothing is sent,
+    and memory stays flat. Raises InvalidInput for options and input that cannot be used at all, and
+    NoRows for an input without rows that is not allowed; a later break is in the report.
     """
     faults, kinds, options = Faults(), tuple(kinds), UploadOptions(**reading)
     if sample is not None and sample < 1:
@@ -124,7 +123,7 @@ class Linter:
         self._has_region = has_region
         self._kinds: dict[str, _Counts] = {kind: _Counts() for kind in selection.kinds}
         self._columns: dict[tuple[str, str], _Counts] = {}
-        self._unusable_rows = 0
+        self.unusable_rows: int = 0
         self._rows_with_several = 0
         self._broken_rows = Counter[str]()
         self._refused_rows = Counter[str]()
@@ -169,7 +168,7 @@ class Linter:
             for field, reason in zip(fields, issue.reason.split("; "), strict=True):
                 count_reason(self._refused_rows, f"{field} {reason}")
             return
-        self._unusable_rows += 1
+        self.unusable_rows += 1
         if not issue.field and issue.reason != NO_IDENTIFIER:
             count_reason(self._broken_rows, issue.reason)
 
@@ -263,7 +262,7 @@ class Linter:
         )
         report = LintReport(
             rows=self.rows,
-            unusable_rows=self._unusable_rows,
+            unusable_rows=self.unusable_rows,
             rows_with_several=self._rows_with_several,
             duplicates=self._duplicates,
             duplicates_are_exact=True,

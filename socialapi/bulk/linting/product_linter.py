@@ -16,6 +16,7 @@ from socialapi.bulk.products.cells import product_rows
 from socialapi.bulk.products.feed import Constants, ProductColumns
 from socialapi.bulk.products.job import UpsertOptions, broken_fields
 from socialapi.bulk.products.rows import ProductRow
+from socialapi.bulk.progress import OnProgress
 from socialapi.models.products import Product
 from socialapi.models.validation import Faults, invalid
 from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT, ColumnLint, Finding, KindLint, LintReport, Risk
@@ -41,6 +42,7 @@ async def lint_products(
     now: datetime.datetime | None = None,
     allow_empty: bool = True,
     network: Network | None = None,
+    on_progress: OnProgress | None = None,
 ) -> LintReport:
     """Returns a report on how a load of the products, or of the first `sample` products, would go.
 
@@ -48,7 +50,10 @@ async def lint_products(
     flat. Raises InvalidInput for options and input that cannot be used at all, and NoRows for an
     input without rows that is not allowed; where the input breaks later, the report says so.
     """
-    faults, options = Faults(), UpsertOptions(columns=columns, header=header, header_line=header_line, layout=layout)
+    faults, options = (
+        Faults(),
+        UpsertOptions(columns=columns, header=header, header_line=header_line, layout=layout, on_progress=on_progress),
+    )
     if sample is not None and sample < 1:
         faults.append(invalid("sample", "must be a number of rows of at least 1"))
     with faults:
@@ -120,7 +125,7 @@ class ProductLinter:
         self._selection = selection
         self._now = now
         self._fields: dict[str, _Counts] = {field.name: _Counts() for field in attrs.fields(Product)}
-        self._rejected_rows = 0
+        self.unusable_rows: int = 0
         self._whole_rows = Counter[str]()
         self._with_tags = 0
         self._ids = DuplicateCounter()
@@ -138,7 +143,7 @@ class ProductLinter:
             if row.known_id is not None:
                 self._ids.add(row.known_id)
             broken = broken_fields(row, self._now)
-            self._rejected_rows += bool(broken)
+            self.unusable_rows += bool(broken)
             for field, reason in row.warnings:
                 self._fields[field].like_floats += reason == LOOKS_LIKE_FLOAT
                 if not broken:
@@ -166,7 +171,7 @@ class ProductLinter:
         noted, present = self._selection.noted, {name: counts.present for name, counts in self._fields.items()}
         report = LintReport(
             rows=self.rows,
-            unusable_rows=self._rejected_rows,
+            unusable_rows=self.unusable_rows,
             rows_with_several=0,
             duplicates=self._ids.duplicates,
             duplicates_are_exact=self._ids.is_exact,

@@ -6,10 +6,11 @@ from typing import Final
 
 import attrs
 
+from socialapi.bulk.job import LimitExceeded
 from socialapi.bulk.products.counters import ProductCounters
 from socialapi.bulk.products.sender import LONGEST_REASON, waited
 from socialapi.bulk.products.snapshot import Digests, Vanished
-from socialapi.errors import ApiError, Forbidden, InvalidInput, NotFound, RateLimited, ServerError, Unauthorized
+from socialapi.errors import ApiError, Forbidden, NotFound, RateLimited, ServerError, Unauthorized
 from socialapi.models.products import ProductDeletion
 from socialapi.reports import RowIssue
 from socialapi.routes import catalogs as routes
@@ -68,12 +69,12 @@ class VanishedProducts:
         """
         if unreadable := self.counters.unreadable:
             rows = "1 row" if unreadable == 1 else f"{unreadable:,} rows"
-            raise InvalidInput(
+            raise LimitExceeded(
                 f"{rows} could not be read and may be products that seem to have vanished; nothing was deleted"
             )
         known = self.digests.known_before
         if new > max_share * known:
-            raise InvalidInput(
+            raise LimitExceeded(
                 f"{new:,} of {known:,} products are not in the feed, more than the share of {max_share:.0%} that may "
                 "be deleted (max_vanished_share, --max-vanished-share): is the feed complete? Nothing was deleted"
             )

@@ -13,10 +13,10 @@ import attrs
 from socialapi.bulk.audiences.job import Destination, UploadOptions, UploadStage, batch_sender
 from socialapi.bulk.audiences.normalize import NORMALIZER_VERSION
 from socialapi.bulk.audiences.prepare import PreparedBlock
-from socialapi.bulk.counters import RowCounters, report_of
+from socialapi.bulk.counters import IssueGroups, RowCounters, report_of
 from socialapi.bulk.inputs.formats import Records
 from socialapi.bulk.inputs.reader import Reader
-from socialapi.bulk.job import OURS, JobDescription, run_job, same_files
+from socialapi.bulk.job import OURS, JobDescription, LimitExceeded, log_groups, run_job, same_files
 from socialapi.bulk.rows import RowBlock
 from socialapi.bulk.settled import SettledCalls
 from socialapi.bulk.sync.reading import ReadingJob, SyncOptions
@@ -47,21 +47,22 @@ class SyncCounts:
         self.before: int = 0
         self.after: int = 0
         self.held_back: int = 0
-        self._planned = {"additions": 0, "removals": 0}
+        self.planned: dict[str, int] = {"additions": 0, "removals": 0}
         self._parts = {"additions": UploadReport(), "removals": UploadReport()}
         self._refused: dict[str, list[RowIssue]] = {"additions": [], "removals": []}
         """The first rows that the service refused in each part, with their numbers in the input."""
+        self._refused_groups = {"additions": IssueGroups(), "removals": IssueGroups()}
 
     def compared(self, found: Difference) -> None:
         """Sets how many rows have to be added and how many identifiers removed."""
         self.unchanged = self.reading.accepted - found.additions
         self.before = found.known
         self.after = found.known
-        self._planned = {"additions": found.additions, "removals": found.removals}
+        self.planned = {"additions": found.additions, "removals": found.removals}
 
     def hold_back(self) -> None:
         """Notes that nothing is removed in this sync."""
-        self.held_back, self._planned["removals"] = self._planned["removals"], 0
+        self.held_back, self.planned["removals"] = self.planned["removals"], 0
 
     def take(self, phase: str, report: UploadReport) -> None:
         """Stores the counts of a part of the sync."""
@@ -74,12 +75,16 @@ class SyncCounts:
         """Notes rows of a part that the service refused."""
         refused = self._refused[phase]
         refused += issues[: MAX_ISSUES_KEPT - len(refused)]
+        self._refused_groups[phase].add(issues)
 
     def _part(self, phase: str) -> UploadReport:
         """Returns the counts of a part. Planned rows that it has not read yet count as pending."""
-        part, planned = self._parts[phase], self._planned[phase]
+        part, planned = self._parts[phase], self.planned[phase]
         pending = planned - part.accepted - part.rejected
-        return attrs.evolve(part, read=planned, pending=pending, rejects=tuple(self._refused[phase]))
+        groups = tuple(self._refused_groups[phase].groups())
+        return attrs.evolve(
+            part, read=planned, pending=pending, rejects=tuple(self._refused[phase]), reject_groups=groups
+        )
 
     def report(self) -> SyncReport:
         """Returns the report with the current counts."""
@@ -120,6 +125,8 @@ class SyncCounts:
             )
             if self._dry_run
             else None,
+            "reject_groups": (*reading.reject_groups, *additions.reject_groups),
+            "warning_groups": reading.warning_groups,
             "columns": reading.columns,
             "ignored_columns": reading.ignored_columns,
         }
@@ -130,6 +137,7 @@ RENEWED_AHEAD_SECONDS: Final = 7 * 24 * 3_600
 """How long before its expiry a member is sent again, because nobody runs a sync at exactly the right second."""
 
 Phase = Literal["reading", "additions", "removals"]
+PHASES: Final[Mapping[Phase, str]] = {"reading": "reading", "additions": "adding", "removals": "removing"}
 NextPage = Callable[[], Awaitable[Sequence[RowBlock]]]
 """A function that returns the next page of rows."""
 
@@ -147,12 +155,13 @@ class Page:
 class PageReader(Reader[Page]):
     """Reads the pages of a snapshot. The rows are digests already and need no normalising."""
 
-    def __init__(self, next_page: NextPage) -> None:
+    def __init__(self, next_page: NextPage, total_rows: int) -> None:
         self._next_page = next_page
+        self.total_rows = total_rows
 
     @property
     def fraction_read(self) -> float | None:
-        """None: the counts show the progress of a sync."""
+        """None: the number of rows is known."""
         return None
 
     async def read_block(self) -> Page | None:
@@ -247,7 +256,21 @@ class SyncJob:
                     self._close_rejects()
             finally:
                 await self._snapshot.aclose()
-        return self._counts.report()
+                log_groups("sync", self._counts.report())
+        report = self._counts.report()
+        if self._options.on_progress is not None:  # of all rows, after those of single phases
+            done = report.read if self._options.dry_run else report.read - report.pending
+            self._options.on_progress(
+                Progress(
+                    report=report,
+                    fraction_read=1.0,
+                    rows_done=done,
+                    rows_total=report.read,
+                    rows_per_second=report.rows_per_second,
+                    seconds_left=0.0,
+                )
+            )
+        return report
 
     def counts(self) -> Mapping[str, int]:
         """Returns the counts of the report as they stand."""
@@ -321,7 +344,7 @@ class SyncJob:
                     "another digest of counts as removed and added"
                 )
             )
-            raise InvalidInput(
+            raise LimitExceeded(
                 f"{found.removals:,} of the {found.known:,} identifiers in the snapshot are not desired any more, which is "
                 f"{share:.1%}, and {most:.1%} may be removed: is the input complete? max_removal_share=1.0 "
                 f"(--max-removal-share 1.0) allows it{why_others}"
@@ -357,7 +380,14 @@ class SyncJob:
             telemetry_kind=f"sync.{self._phase}", target=target, source=None, part_of=self._counts.reading
         )
         try:
-            report = await run_job(PageReader(read_page), stage, counters, description, options, self._session)
+            report = await run_job(
+                PageReader(read_page, self._counts.planned[self._phase]),
+                stage,
+                counters,
+                description,
+                options,
+                self._session,
+            )
         except BulkError as stopped:
             self._counts.take(self._phase, stopped.report)
             raise
@@ -438,6 +468,7 @@ class SyncJob:
                 progress,
                 report=self._counts.report(),
                 fraction_read=progress.fraction_read if self._phase == "reading" else 1.0,
+                phase=PHASES[self._phase],
             )
         )
 

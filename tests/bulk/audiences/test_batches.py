@@ -95,14 +95,6 @@ def test_the_service_takes_what_is_encoded(packing: Packing) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("packing", "operations"), [("single", [[1], [2], [3], [4], [5]]), ("packed", [[1, 3], [2, 5], [4]])]
-)
-def test_the_index_of_an_operation_leads_back_to_its_rows(packing: Packing, operations: list[list[int]]) -> None:
-    found = [rows_of(each) for each in packer(packing).operations(blocks_of(ROWS))]
-    assert [[each.number for each in operation] for operation in found] == operations
-
-
 ANY_ROWS: Final = st.lists(
     st.builds(
         row,

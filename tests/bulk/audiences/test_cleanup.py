@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from socialapi.bulk.audiences.cleanup import (
     cleaned_email,
-    cleaned_phone_number,
     is_ascii_email,
     is_email,
 )
@@ -158,18 +157,6 @@ def test_a_phone_number_is_taken_out_of_what_stands_around_it(text: str) -> None
     assert "176" not in removed
 
 
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        *(("(415) 555-0123", "+14155550123"), ("+1 (415) 555-0123", "+14155550123"), ("1-800-FLOWERS", "+18003569377")),
-        *(("415 555 0123 ext. 77", "+14155550123"), ("+1-415-555-0123;ext=5", "+14155550123")),
-        *(("+49\u00a0176 12345678", NUMBER), ("+49\u202f176\u202f12345678", NUMBER)),
-    ],
-)
-def test_notations_of_phone_numbers_are_no_debris(text: str, number: str) -> None:
-    assert normalize("phone_number", text, "US") == (sha256(number), "")
-
-
 WORDS_BEFORE = "has words before the number, which may change its meaning: give only the number"
 SCIENTIFIC = "is in scientific notation, like a long number from a spreadsheet, and may have lost digits: export the column as text"
 
@@ -199,12 +186,6 @@ def test_a_phone_number_that_may_be_another_one_is_unusable(text: str, expected:
     assert reason("phone_number", text, "DE") == expected
 
 
-@pytest.mark.parametrize("kind", ["email", "phone_number"])
-def test_a_digest_is_taken_out_of_quotation_marks_as_well(kind: IdentifierKind) -> None:
-    assert normalize(kind, f'="{DIGEST.upper()}"')[0] == DIGEST
-    assert normalize(kind, DIGEST) == (DIGEST, "")
-
-
 @pytest.mark.parametrize("text", ['"a"', "'a'", "<a>", "a;", "=a", "mailto:a"])
 def test_the_id_of_a_partner_is_never_touched(text: str) -> None:
     assert normalize("partner_user_id", text) == (text, "")
@@ -225,68 +206,6 @@ def test_every_kind_loses_what_a_spreadsheet_or_a_copied_page_leaves_around_it(a
     for kind, value in values:
         assert normalize(kind, around.format(value))[0] == sha256(value), kind
         assert normalize(kind, around.format(DIGEST))[0] == DIGEST, kind
-
-
-DEBRIS = st.lists(
-    st.sampled_from(
-        [
-            '"',
-            "'",
-            "`",
-            "“",
-            "”",
-            "«",
-            "=",
-            ";",
-            ",",
-            ".",
-            ":",
-            "<",
-            ">",
-            "(",
-            ")",
-            "\u200b",
-            "\u202a",
-            "\ufeff",
-            " ",
-            "mailto:",
-        ]
-    ),
-    max_size=6,
-).map("".join)
-
-
-@given(
-    st.one_of(
-        st.text(max_size=40), st.builds("{}{}{}".format, DEBRIS, st.sampled_from([ADA, NUMBER, "", "Ada"]), DEBRIS)
-    )
-)
-def test_what_is_bare_is_part_of_the_text_and_stays_as_it_is(text: str) -> None:
-    for bare in (cleaned_email(text.strip()), cleaned_phone_number(text.strip())):
-        assert bool(bare.removed) <= (bare.text != text)
-        left = iter(text.replace("\u00a0", " "))
-        assert all(letter in left for letter in bare.text.replace("\u00a0", " ") if not letter.isspace())
-    for kind in ("email", "phone_number"):
-        again = (
-            cleaned_email(cleaned_email(text).text)
-            if kind == "email"
-            else cleaned_phone_number(cleaned_phone_number(text).text)
-        )
-        assert not again.removed
-
-
-@given(DEBRIS, DEBRIS.filter(lambda after: not any(map(str.isalpha, after))))
-def test_an_address_in_any_debris_is_that_address_or_one_that_begins_with_its_marks_or_none(
-    before: str, after: str
-) -> None:
-    try:
-        value, removed = normalize("email", before + ADA + after)
-    except Unusable:
-        return
-    visible = "".join(letter for letter in before if letter.isprintable() and letter != " ")
-    marks = visible[len(visible.rstrip("'`=.")) :]
-    assert value in {sha256(marks[start:] + ADA) for start in range(len(marks) + 1)}
-    assert bool(removed) == (value != sha256((before + ADA + after).strip()))
 
 
 def test_a_text_that_is_far_too_long_is_left_alone_at_once() -> None:
@@ -319,16 +238,6 @@ async def test_what_is_mended_is_sent_with_a_warning_that_does_not_quote_it() ->
         *map(sha256, (ADA, "bob@example.com", "c@example.com")),
         *map(sha256, ("+4917612345678", "+4917612345679", "+4917612345670")),
     }
-
-
-async def test_rows_are_mended_alike_one_by_one_and_side_by_side() -> None:
-    texts = ["<ada@example.com>", "bob@example.com", "'c@example.com'", "d@example.com; e@example.com"]
-    side_by_side, one_by_one = ModelService(), ModelService()
-    together = await job_of(side_by_side, [{"email": text} for text in texts]).run()
-    apart = await job_of(one_by_one, [{"email": text, "operation_type": "update"} for text in texts]).run()
-    assert side_by_side.members == one_by_one.members
-    assert together.warning_details == apart.warning_details
-    assert together.rejects == apart.rejects
 
 
 @given(st.text(st.characters(max_codepoint=127), max_size=12), st.text(st.sampled_from("abz0-_.\"'@ "), max_size=8))

@@ -4,10 +4,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from socialapi.bulk.audiences.column_names import NAMES, detected_as
+from socialapi.bulk.audiences.column_names import detected_as
 from socialapi.bulk.audiences.columns import IdentifierColumns, IdentifierLayout
 from socialapi.bulk.inputs.columns import OVERRIDES, ColumnMapping
 from socialapi.errors import InvalidInput
@@ -238,20 +236,6 @@ def test_words_around_a_name_do_not_hide_it_and_make_no_other_name_of_it(kind: s
     assert found == dict.fromkeys(found, kind)
 
 
-ONE_WORD = "adid"
-"""Which means something else as two words."""
-
-
-@given(
-    st.sampled_from([(kind, name) for kind, names in NAMES.items() for name in names if name != ONE_WORD]), st.data()
-)
-def test_case_and_separators_never_matter(synonym: tuple[str, str], data: st.DataObject) -> None:
-    kind, name = synonym
-    separators = st.text(" _-.", max_size=2)
-    written = "".join(data.draw(st.sampled_from([c, c.upper()])) + data.draw(separators) for c in name)
-    assert detected_as(data.draw(separators) + written) == kind
-
-
 def test_columns_come_in_the_order_of_the_kinds_with_their_names() -> None:
     columns = find_columns(["Phone", "id", "Email", "expires_at", "Email 2", "Operation Type"])
     assert identifiers(columns) == [(2, "Email", "email"), (4, "Email 2", "email"), (0, "Phone", "phone_number")]
@@ -263,11 +247,6 @@ def test_columns_come_in_the_order_of_the_kinds_with_their_names() -> None:
 
 def test_two_columns_of_one_name_are_both_used() -> None:
     assert identifiers(find_columns(["email", "email"])) == [(0, "email", "email"), (1, "email", "email")]
-
-
-def test_a_mapping_replaces_detection_for_its_kind_only() -> None:
-    columns = find_columns(["email", "contact", "phone"], {"email": "contact"})
-    assert identifiers(columns) == [(1, "contact", "email"), (2, "phone", "phone_number")]
 
 
 def test_a_mapping_gives_several_columns_or_none() -> None:
@@ -310,21 +289,9 @@ def test_no_column_of_identifiers_is_refused_with_the_option_to_use() -> None:
         find_columns([])
 
 
-def test_many_columns_are_listed_in_part() -> None:
-    with pytest.raises(InvalidInput, match='"c19" and 5 more'):
-        find_columns([f"c{i}" for i in range(25)])
-
-
 def test_a_list_of_login_names_is_refused_with_what_to_say_if_they_are_handles() -> None:
     with pytest.raises(InvalidInput, match='"User Name" is read as handles only if you give it'):
         find_columns(["User Name", "Name"])
-
-
-def test_columns_of_other_kinds_are_not_looked_for() -> None:
-    columns = find_columns(["handle", "email"], kinds=DO_NOT_REACH_KINDS)
-    assert identifiers(columns) == [(1, "email", "email")]
-    with pytest.raises(InvalidInput, match="the kinds are: email, phone_number"):
-        find_columns(["handle"], kinds=DO_NOT_REACH_KINDS)
 
 
 def test_an_override_comes_from_one_column() -> None:

@@ -49,10 +49,6 @@ def size(*windows: "Mapping[IdentifierKind, IdentifierTable[Any]]") -> int:
     return sum(len(table) for window in windows for table in window.values())
 
 
-def test_an_identifier_that_was_never_seen_waits_for_nobody() -> None:
-    assert waits_for(RecentIdentifiers(), row(UPDATE, "a")) == set()
-
-
 def test_the_same_again_is_a_duplicate_whose_fate_is_that_of_the_row_it_repeats() -> None:
     recent, first = RecentIdentifiers(), batch(1)
     recent.place(row(UPDATE, "a", "b"), first)
@@ -76,12 +72,6 @@ def test_another_operation_or_other_times_wait_while_the_earlier_one_is_unsettle
     assert waits_for(recent, row(LATER, "a", "b")) == {1}
     settled(first)
     assert waits_for(recent, row(DELETE, "a")) == set()
-
-
-def test_a_row_with_one_new_identifier_is_no_duplicate() -> None:
-    recent = RecentIdentifiers()
-    recent.place(row(UPDATE, "a"), batch(1))
-    assert waits_for(recent, row(UPDATE, "a", "b")) == set()
 
 
 def test_a_duplicate_of_rows_in_two_batches_depends_on_both() -> None:
@@ -210,22 +200,6 @@ def test_more_unsettled_identifiers_than_are_remembered_do_not_make_every_row_sl
     assert size(recent._young, recent._old, recent._forgotten) == 50_000
 
 
-def test_the_places_of_rows_that_are_known_or_repeat_one_of_their_run() -> None:
-    recent = RecentIdentifiers(remembered=2)
-    recent.place(row(UPDATE, "forgotten", "x"), batch(1))
-    recent.turn()
-    recent.place(row(UPDATE, "old", "y"), batch(1))
-    recent.turn()
-    recent.place(row(UPDATE, "z", "z'"), batch(1))
-    recent.turn()
-    recent.place(row(UPDATE, "young"), batch(1))
-    rows = [row(UPDATE, *values) for values in ("a", "bc", ["young"], "da", "e", ["f", "old"], ["forgotten"], "e", "g")]
-    (run,) = blocks_of(rows)
-    recent.begin_to_differ()
-    assert recent.repeated(run).indexes == [2, 3, 5, 6, 7]
-    assert recent.repeated(run.part(0, 2)).indexes == recent.repeated(run.part(8, 9)).indexes == []
-
-
 def test_rows_with_several_identifiers_of_a_kind_are_compared_in_their_order() -> None:
     recent = RecentIdentifiers()
     (run,) = blocks_of([row(UPDATE, *values) for values in ("abc", "d", "ef", "ge", "cb", "h", "ii", "d")])
@@ -267,7 +241,7 @@ def test_the_rows_that_are_not_repeated_are_exactly_those_that_are_new(
         assert set(without_a_new_one) <= set(while_all_do_the_same.indexes)
     else:
         assert while_all_do_the_same.indexes == without_a_new_one
-        assert while_all_do_the_same.is_exact == (expected == without_a_new_one) or not without_a_new_one
+        assert while_all_do_the_same.are_apart == (expected == without_a_new_one) or not without_a_new_one
     known = known_to(recent, [*before, *rows])
     recent.begin_to_differ()
     assert recent.repeated(run).indexes == found(rows, known)[0]

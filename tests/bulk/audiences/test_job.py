@@ -24,7 +24,6 @@ from socialapi.errors import (
     BulkError,
     ConfigurationError,
     InvalidInput,
-    NotFound,
     OutcomeUnknown,
     ServerError,
     TransportError,
@@ -215,18 +214,6 @@ async def test_a_file_that_breaks_midway_is_delivered_up_to_there(tmp_path: Path
     assert error.report.accepted == error.report.read == len(service.members) == 3_000
 
 
-@pytest.mark.parametrize(
-    ("content", "says"), [("", "the file is empty"), ("name\nBob\n", "no column of identifiers was found")]
-)
-async def test_a_file_of_which_nothing_can_be_used_is_invalid_input(tmp_path: Path, content: str, says: str) -> None:
-    path = tmp_path / "people.csv"
-    path.write_text(content, "utf-8")
-    service = ModelService()
-    with pytest.raises(InvalidInput, match=says):
-        await job_of(service, path, allow_empty=False).run()
-    assert not service.requests
-
-
 # Before anything is sent -------------------------------------------------------------------------------------------
 
 
@@ -331,19 +318,6 @@ async def test_every_row_has_one_outcome_and_the_rejects_file_every_rejected_row
     ]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
-async def test_a_disk_that_fills_up_stops_the_job_with_its_report() -> None:
-    service = ModelService()
-    one_bad = [*people(*TEN), {}]
-    error = await stopped(job_of(service, one_bad, rejects="/dev/full"))
-    assert isinstance(error.__cause__, InvalidInput)
-    assert "the upload stopped: the rejects file /dev/full cannot be written: No space left on device" in str(error)
-    assert (error.report.accepted, error.report.rejected, error.report.pending) == (10, 1, 0)
-    many_bad: list[dict[str, str]] = [{}] * 5_000
-    error = await stopped(job_of(service, [*people(*TEN), *many_bad], rejects="/dev/full"))
-    assert error.report.adds_up
-
-
 async def test_a_row_too_large_for_any_request_is_rejected_and_the_others_arrive() -> None:
     for packing in ("single", "packed"):
         service = ModelService()
@@ -391,7 +365,7 @@ async def test_progress_is_told_while_the_job_runs_and_a_last_time_at_its_end() 
     assert seen[-1].report == report
     assert seen[-1].fraction_read == 1.0
     assert max(each.in_flight for each in seen) == 2
-    assert {each.note for each in seen} == {None, "repeating after: HTTP 503"}
+    assert {each.note for each in seen} == {None, "retrying after: HTTP 503"}
     assert [each.report.accepted for each in seen] == sorted(each.report.accepted for each in seen)
     assert all(each.report.adds_up for each in seen)
 
@@ -490,20 +464,6 @@ async def test_concurrency_follows_the_latency_and_never_exceeds_the_most() -> N
     assert await most_at(0.7, max_concurrency=5) == 5
 
 
-async def test_fixed_concurrency_is_used_to_the_full_and_not_exceeded() -> None:
-    service = ModelService()
-    await job_of(service, people(*map(str, range(100))), settings=ONE_EACH, concurrency=5).run()
-    assert service.most_in_flight == 5
-
-
-async def test_bytes_on_their_way_are_bounded() -> None:
-    service = ModelService()
-    settings = {"max_batch_bytes": 400, "max_bytes_in_flight": 1_000}
-    report = await job_of(service, people(*map(str, range(500))), settings=settings, concurrency=50).run()
-    assert report.accepted == 500
-    assert 400 < service.most_bytes_in_flight <= 1_000
-
-
 async def test_rows_that_wait_for_the_fate_of_others_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audience_job, "MAX_WAITING_DUPLICATES", 2_000)
     service = ModelService()
@@ -538,26 +498,6 @@ class Forgetful(ModelService):
         return counted(sum(len(users_of(operation)) for operation in operations))
 
 
-async def test_jobs_of_a_session_share_the_room_for_rows_on_their_way() -> None:
-    seen: list[int] = []
-
-    class Watching(ModelService):
-        def process(self, operations: list[Operation]) -> Reply:
-            seen.append(session.budget.rows)
-            return super().process(operations)
-
-    service = Watching()
-    session = session_of(service, max_operations=10, max_rows_in_flight=35)
-    call, options = CallOptions.interactive(session.config), UploadOptions(concurrency=4)
-    inputs = [people(*(f"p{job}-{row}" for row in range(200))) for job in range(6)]
-    jobs = [UploadJob(session, DESTINATION, rows, options, call) for rows in inputs]
-    reports = await asyncio.gather(*(job.run() for job in jobs))
-    assert [report.accepted for report in reports] == [200] * 6
-    assert len(seen) == 120
-    assert max(seen) == 30
-    assert session.budget.rows == 0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("packing", ["single", "packed"])
 async def test_memory_does_not_grow_with_the_rows(packing: str) -> None:
@@ -578,8 +518,3 @@ async def test_memory_does_not_grow_with_the_rows(packing: str) -> None:
     # every time: one string for each row would be 3 MB more.
     small, large = [[await peak(count) for _ in range(rounds)] for count, rounds in ((30_000, 2), (90_000, 2))]
     assert min(large) < 1.5 * max(small)
-
-
-async def test_not_found_says_what_is_not_found() -> None:
-    error = await stopped(job_of(ModelService([refusal(404, "NOT_FOUND")]), people("a")))
-    assert isinstance(error.__cause__, NotFound)

@@ -7,7 +7,7 @@ from typing import Final
 
 import attrs
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from socialapi.bulk.audiences import job as audience_job
@@ -15,9 +15,6 @@ from socialapi.bulk.audiences.dedup import RecentIdentifiers
 from socialapi.bulk.inputs import reader
 from tests.bulk.feeding import SOME_TURNS, Feed, Wish, block_of, bounded, cut, watch_batches
 from tests.bulk.model_service import FAULTS, ModelService, job_of, operation_errors, users_of
-
-WITHOUT_SHRINKING: Final = (Phase.explicit, Phase.generate)
-"""A job that stands still takes its time, each time."""
 
 
 @attrs.frozen
@@ -146,18 +143,6 @@ def test_without_faults_each_batch_is_a_request(rows: list[Wish], rules: Rules, 
     ]
     expected = [sorted({tuple(dict.fromkeys(rows[number - 1].values)) for number in batch}) for batch in batches]
     assert sorted(sent) == sorted(expected)
-
-
-@pytest.mark.slow
-@settings(max_examples=200, phases=WITHOUT_SHRINKING)
-@given(
-    *(wishes(3), rules_with(max_bytes=st.sampled_from((200, 600)), remembered=st.integers(1, 12))),
-    *(weather(STORMY, REFUSING), weather(STORMY, REFUSING)),
-)
-def test_that_is_so_too_with_a_small_window_small_requests_and_any_refusals(
-    rows: list[Wish], rules: Rules, one_day: Weather, another: Weather
-) -> None:
-    assert batches_of(rows, rules, one_day)[0] == batches_of(rows, rules, another)[0]
 
 
 ONE_ROW: Final = Rules("single", max_operations=1, max_bytes=5_000_000, remembered=1, waiting_duplicates=1_000)

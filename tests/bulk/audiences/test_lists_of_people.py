@@ -20,8 +20,7 @@ from socialapi.bulk.audiences.countries import region_of
 from socialapi.bulk.audiences.normalize import normalizers
 from socialapi.bulk.sync.job import sync
 from socialapi.bulk.sync.reading import SyncOptions
-from socialapi.errors import InvalidInput
-from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser, DoNotReachUser
+from socialapi.models.audiences import IDENTIFIER_KINDS, AudienceUser
 from socialapi.reports import MAY_BE_FOREIGN, UploadReport
 from socialapi.session.options import CallOptions
 from tests.bulk.model_service import DESTINATION, ModelService, job_of
@@ -297,18 +296,6 @@ async def test_a_partner_user_id_in_a_model_is_what_the_program_says() -> None:
     assert found == {("partner_user_id", "null")}
 
 
-async def test_a_sync_holds_nobody_back_for_null_words(tmp_path: Path) -> None:
-    """A value that is none cannot be somebody who seems to have left."""
-    service = ModelService()
-    session = session_of(service)
-    call = CallOptions.interactive(session.config)
-    settings = SyncOptions(snapshot=tmp_path / "snapshot", max_removal_share=0.1)
-    everybody = [{"email": f"u{at}@example.com", "phone": "NULL"} for at in range(20)]
-    await sync(session, DESTINATION, everybody, settings, call)
-    report = await sync(session, DESTINATION, everybody[1:], settings, call)
-    assert (report.held_back, len(service.members)) == (0, 19)
-
-
 async def test_a_binary_column_of_digests_is_read_as_digests() -> None:
     table = pyarrow.table(
         {
@@ -469,13 +456,6 @@ async def test_of_several_countries_a_number_takes_the_one_that_belongs_to_it(
         assert (await uploaded(records))[0] == held("phone_number", number)
 
 
-async def test_another_column_can_be_the_country() -> None:
-    found, _ = await uploaded([{"phone": "0171 3920012", "where": "DE"}], columns={"region": "where"})
-    assert found == held("phone_number", "+491713920012")
-    with pytest.raises(InvalidInput, match='there is no column "where" for region'):
-        await uploaded([{"phone": "0171 3920012"}], columns={"region": "where"})
-
-
 async def test_with_require_hashed_no_raw_value_is_hashed_or_sent() -> None:
     rows = [{"email": ANN, "phone": sha256(PHONE).upper(), "partner_user_id": "c-17"}, {"email": BOB, "phone": ""}]
     found, report = await uploaded(rows, require_hashed=True)
@@ -535,10 +515,3 @@ async def test_a_column_that_is_not_read_is_reported_if_nearly_all_its_filled_ce
         assert len(reasons) == bool(holds)
         assert all(f"hold {holds}: columns=" in reason for reason in reasons)
         assert not [issue for issue in report.warning_details if issue.field == "first_name"]
-
-
-async def test_a_do_not_reach_user_is_read_alike() -> None:
-    found, _ = await uploaded(
-        [DoNotReachUser(email="'ann@example.com", phone_number="491713920012")], default_region="DE"
-    )
-    assert found == held("email", ANN) | held("phone_number", "+491713920012")

@@ -109,11 +109,6 @@ def test_several_identifiers_of_a_kind_are_all_sent_and_repeated_ones_once() -> 
     )
 
 
-def test_the_same_digest_of_two_kinds_is_two_identifiers() -> None:
-    (found,) = sent(prepared(raw(("e", "email", DIGEST), ("d", "device_id", DIGEST))))
-    assert found.identifiers == (("email", DIGEST), ("device_id", DIGEST))
-
-
 def test_unusable_identifiers_of_a_row_that_is_sent_are_warnings() -> None:
     row = raw(email(), email("nobody"), ("Tel", "phone_number", "5"), ("ids", "partner_user_id", 1.5))
     block = prepared(row, first_number=3, default_region="US")
@@ -150,11 +145,6 @@ def test_a_row_says_for_itself_what_is_done_with_it(written: str) -> None:
     assert action_of(raw(email(), operation_type=written)).operation_type == "Delete"
     assert action_of(raw(email()), operation=written).operation_type == "Delete"
     assert action_of(raw(email(), operation_type="update"), operation=written).operation_type == "Update"
-
-
-@pytest.mark.parametrize("written", ["add", "?", "remove"])
-def test_another_operation_type_rejects_the_row(written: str) -> None:
-    assert rejection_of(raw(email(), operation_type=written)) == ("operation_type", "is neither Update nor Delete")
 
 
 EAST = datetime.timezone(datetime.timedelta(hours=5, minutes=30))
@@ -229,15 +219,6 @@ def test_a_target_without_times_of_effect_refuses_them() -> None:
         preparer(effective_at=NOW, allow_effective=False)
 
 
-def test_the_default_expiry_is_for_rows_that_have_none() -> None:
-    default = "2027-02-28T09:00:00Z"
-    later = "2028-01-01T00:00:00Z"
-    assert action_of(raw(email()), expires_default=default).expires_at == default
-    assert action_of(raw(email(), operation_type="Delete"), expires_default=default).expires_at == default
-    assert action_of(raw(email(), expires_at=later), expires_default=default).expires_at == later
-    assert action_of(raw(email()), expires_at=later, expires_default=default).expires_at == later
-
-
 def test_an_action_is_one_object_however_it_is_written() -> None:
     rows = [
         raw(email(), expires_at="2026-03-01T09:00:00Z"),
@@ -248,11 +229,6 @@ def test_an_action_is_one_object_however_it_is_written() -> None:
     assert len(actions) == 1
     plain, written = sent(prepared(raw(email()), raw(email(), operation_type="update")))
     assert plain.action is written.action
-
-
-def test_an_unknown_region_refuses_the_job() -> None:
-    with pytest.raises(InvalidInput, match="'UK' is not a region"):
-        preparer(default_region="UK")
 
 
 def test_nothing_that_is_said_about_a_row_holds_its_values() -> None:

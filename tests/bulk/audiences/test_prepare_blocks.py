@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.prepare import PreparedBlock, Preparer
 from socialapi.bulk.inputs.columns import Override
-from socialapi.bulk.rows import Action
 from socialapi.models.audiences import DO_NOT_REACH_KINDS, IDENTIFIER_KINDS, IdentifierKind
 from socialapi.reports import RowIssue
 from tests.bulk.blocks import Column, prepared_of, rows_of, user_block
@@ -128,42 +127,3 @@ def test_a_block_whose_rows_say_for_themselves_what_is_done_is_prepared_as_its_r
 def test_a_block_with_kinds_that_are_not_taken_is_prepared_as_its_rows_are(block: UserBlock) -> None:
     preparer = Preparer(now=NOW, kinds=DO_NOT_REACH_KINDS)
     assert told(prepared_of(preparer, block)) == one_by_one(preparer, block)
-
-
-def test_a_block_in_which_rows_are_odd_by_its_values() -> None:
-    block = user_block(
-        ("E-Mail", "email", [DIGEST, "nobody", "b" * 64, "", "nobody", DIGEST]),
-        ("Second", "email", [DIGEST, DIGEST, "", "", "", "c" * 64]),
-        ("id", "partner_user_id", ["1", "2", " ", "\u200b", "", "é"]),
-        first_number=5,
-        faults={5: "is blank"},
-        is_text=True,
-    )
-    prepared = prepared_of(Preparer(now=NOW), block)
-    assert told(prepared) == (
-        [
-            (
-                *(5, Action("Update"), {("email", DIGEST), ("partner_user_id", "1")}),
-                f'{{"email":["{DIGEST}"],"partner_user_id":["1"]}}',
-            ),
-            (
-                *(6, Action("Update"), {("email", DIGEST), ("partner_user_id", "2")}),
-                f'{{"email":["{DIGEST}"],"partner_user_id":["2"]}}',
-            ),
-            (7, Action("Update"), {("email", "b" * 64)}, f'{{"email":["{"b" * 64}"]}}'),
-        ],
-        [
-            RowIssue(8, "", "has no identifier"),
-            RowIssue(9, "E-Mail", "is not a plausible e-mail address"),
-            RowIssue(10, "", "is blank"),
-        ],
-        [RowIssue(6, "E-Mail", "is not a plausible e-mail address")],
-        [],
-    )
-    assert len(prepared.blocks) == 1
-
-
-def test_a_block_of_which_nothing_can_be_sent_makes_no_run() -> None:
-    for block in (user_block(size=2), user_block(("e", "email", ["", "x"])), user_block(size=0)):
-        prepared = prepared_of(Preparer(now=NOW), block)
-        assert (prepared.blocks, len(prepared.rejects)) == ([], len(block))

@@ -8,14 +8,16 @@ from typing import Any, Final
 
 import attrs
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from socialapi.bulk.audiences import job as audience_job
 from socialapi.bulk.audiences.cells import UserBlock
 from socialapi.bulk.audiences.dedup import RecentIdentifiers
 from socialapi.bulk.audiences.job import UploadJob
+from socialapi.models.audiences import IdentifierKind
 from socialapi.reports import RowIssue, UploadReport
+from tests.bulk.blocks import user_block
 from tests.bulk.feeding import SOME_TURNS, Feed, Wish, block_of, bounded, cut, replayed
 from tests.bulk.model_service import ModelService, job_of, operation_errors
 from tests.support.clock import VirtualClock
@@ -252,3 +254,51 @@ def test_a_job_of_which_any_row_may_be_refused_ends_and_leaves_the_members_of_th
 @given(st.lists(SEVERAL, max_size=30), SETTING)
 def test_that_is_so_too_for_rows_of_several_identifiers(rows: list[Wish], chosen: Setting) -> None:
     check_outcome(rows, chosen)
+
+
+# Rows that repeat a part of earlier ones ------------------------------------------------------------------------------
+
+PARTS: Final = st.fixed_dictionaries(
+    {
+        "email": st.sampled_from(("", "a@x.example", "b@x.example", "c@x.example", "d@x.example")),
+        "handle": st.sampled_from(("", "ada", "bob", "cid", "dee")),
+        "partner_user_id": st.sampled_from(("", "", "ok", "bad 1", "bad 2")),
+    }
+)
+
+
+def sent_of(rows: Sequence[dict[str, str]], sizes: Sequence[int], remembered: int, size: int) -> tuple[Any, ...]:
+    async def run() -> tuple[Any, ...]:
+        service = ModelService()
+        kinds: tuple[IdentifierKind, ...] = ("email", "handle", "partner_user_id")
+        block = user_block(*((kind, kind, [row[kind] for row in rows]) for kind in kinds), size=len(rows))
+        job = job_of(service, [], settings={"max_operations": size}, concurrency=1)
+        job.reader = Feed(cut(block, sizes), itertools.repeat(0))
+        job.stage._recent = RecentIdentifiers(remembered)
+        report = await asyncio.wait_for(job.run(), 5)
+        return service.values, rejects(report), report.counts
+
+    return asyncio.run(run())
+
+
+def part(email: str = "", handle: str = "", partner_user_id: str = "") -> dict[str, str]:
+    return {"email": email, "handle": handle, "partner_user_id": partner_user_id}
+
+
+@settings(max_examples=150, deadline=None)
+@example(
+    rows=[
+        part("a@x.example", "", "bad 1"),
+        part("b@x.example"),
+        part("c@x.example"),
+        part("a@x.example"),
+        part("a@x.example", "ada"),
+    ],
+    remembered=1_000,
+    size=2,
+)
+@given(st.lists(PARTS, min_size=1, max_size=40), st.sampled_from((3, 8, 1_000)), st.integers(1, 6))
+def test_rows_of_one_block_are_sent_and_refused_as_if_each_had_come_alone(
+    rows: list[dict[str, str]], remembered: int, size: int
+) -> None:
+    assert sent_of(rows, [len(rows)], remembered, size) == sent_of(rows, [1], remembered, size)

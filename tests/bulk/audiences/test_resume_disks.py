@@ -149,13 +149,3 @@ async def test_a_line_that_was_changed_stops_the_job_before_anything_is_sent(tmp
     assert second.bodies == []
     write(path, content)
     assert (await finished(second, TEN, path)).resumed == 10
-
-
-async def test_what_is_no_journal_is_said_before_anything_is_sent_or_emptied(tmp_path: Path) -> None:
-    path, rejects, service = tmp_path / "job.journal", tmp_path / "rejects.csv", ModelService()
-    write(path, b"of something else, and long enough" * 100)
-    write(rejects, b"of an earlier job")
-    with pytest.raises(ConfigurationError, match=r"^the journal .* is damaged, or was never one"):
-        await finished(service, TEN, path, rejects=rejects)
-    assert (service.bodies, content_of(rejects)) == ([], b"of an earlier job")
-    assert content_of(path) == b"of something else, and long enough" * 100

@@ -199,15 +199,6 @@ async def test_settings_that_change_what_is_sent_are_refused_with_both_values(
     assert (report.accepted, report.resumed) == (8, 4)
 
 
-async def test_another_version_of_the_normaliser_is_another_setting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    journal = tmp_path / "job.journal"
-    await begun(people(*NAMES), journal)
-    monkeypatch.setattr("socialapi.bulk.audiences.job.NORMALIZER_VERSION", 5)
-    assert "the same job with other settings: normalizer 4 then, 5 now;" in await refused(people(*NAMES), journal)
-
-
 async def test_a_value_that_was_given_for_the_name_of_a_column_gets_into_neither_journal_nor_message(
     tmp_path: Path,
 ) -> None:

@@ -1,8 +1,7 @@
 """Uploads with a journal as a program asks for them, against the emulator over a real socket."""
 
 import hashlib
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,15 +10,11 @@ import pytest
 
 from socialapi import Client, Progress
 from socialapi.emulator import Emulator
-from socialapi.errors import BulkError, Forbidden
 from socialapi.reports import UploadReport
 
 ROWS: Final = 60
 EMAILS: Final = tuple(f"planted.{number}@example.com" for number in range(ROWS))
 PHONES: Final = tuple(f"+1415555{number:04}" for number in range(ROWS))
-MEMBERS: Final = {("email", hashlib.sha256(text.encode()).hexdigest()) for text in EMAILS} | {
-    ("phone_number", hashlib.sha256(text.encode()).hexdigest()) for text in PHONES
-}
 KINDS: Final = ("custom_audience", "do_not_reach_list")
 
 
@@ -44,52 +39,6 @@ def members(emulator: Emulator, kind: str) -> set[tuple[str, str]]:
     if kind == "custom_audience":
         return emulator.members(account, seed["custom_audience_ids"][0])
     return emulator.do_not_reach_members(account, seed["do_not_reach_list_ids"][0])
-
-
-def forbid_after(emulator: Emulator, accepted: int) -> Callable[[Progress], None]:
-    """Refuses one request when so many rows are accepted."""
-    armed = False
-
-    def look(progress: Progress) -> None:
-        nonlocal armed
-        if not armed and progress.report.accepted >= accepted:
-            armed = True
-            emulator.faults.add("status", status=403)
-
-    return look
-
-
-@pytest.mark.parametrize("packing", ["single", "packed"])
-@pytest.mark.parametrize("kind", KINDS)
-async def test_an_upload_that_is_refused_goes_on_where_it_was(
-    socialapi_emulator: Emulator, tmp_path: Path, kind: str, packing: str
-) -> None:
-    path, journal, rejects = tmp_path / "people.csv", tmp_path / "job.journal", tmp_path / "rejects.csv"
-    write_people(path)
-    options = {"journal": journal, "rejects": rejects, "packing": packing, "concurrency": 2}
-    confirmed: list[int] = []
-    for accepted in (10, 35):
-        with pytest.raises(BulkError) as stopped:
-            await upload(
-                socialapi_emulator, kind, path, on_progress=forbid_after(socialapi_emulator, accepted), **options
-            )
-        assert isinstance(stopped.value.__cause__, Forbidden)
-        confirmed.append(stopped.value.report.accepted)
-        assert stopped.value.report.resumed == sum(confirmed[-2:-1])
-    report = await upload(socialapi_emulator, kind, path, **options)
-    assert (report.read, report.accepted, report.rejected, report.duplicate) == (ROWS + 2, ROWS, 1, 1)
-    assert 10 <= confirmed[0] < confirmed[1] == report.resumed < ROWS
-    assert members(socialapi_emulator, kind) == MEMBERS
-    taken = Counter(each.body_sha256 for each in socialapi_emulator.requests if each.status == 200)
-    assert set(taken.values()) == {1}
-    assert len(taken) >= 12
-    assert rejects.read_text("utf-8").splitlines()[1:] == [
-        f"{ROWS + 2},email,contains a blank or an invisible character"
-    ]
-    requests = len(socialapi_emulator.requests)
-    again = await upload(socialapi_emulator, kind, str(path), **options)
-    assert (again.accepted, again.resumed, again.requests) == (ROWS, ROWS, 0)
-    assert len(socialapi_emulator.requests) == requests
 
 
 def traces(texts: Sequence[str]) -> set[bytes]:

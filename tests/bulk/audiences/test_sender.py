@@ -43,17 +43,6 @@ async def test_any_other_counts_are_sent_again(wrong: Reply) -> None:
     assert len(clock.sleeps) == 2
 
 
-async def test_the_same_wrong_counts_twelve_times_are_an_error() -> None:
-    service = ModelService([counted(0, 1)] * 20)
-    with pytest.raises(ApiError) as caught:
-        await sent(session_of(service))
-    assert str(caught.value) == (
-        "POST /12/accounts/a/custom_audiences/c/users: the service counted 0 successes of 1, but 1 user was sent "
-        "(after 12 attempts)"
-    )
-    assert (caught.value.status, caught.value.attempts, len(service.bodies)) == (200, 12, 12)
-
-
 async def test_counts_that_are_wrong_in_turns_are_sent_again_until_the_time_is_up() -> None:
     service = ModelService(counted(0, total) for total in itertools.cycle((1, 2)))
     clock = VirtualClock()

@@ -102,13 +102,6 @@ async def test_an_index_that_was_not_sent_stops_the_job_rather_than_repeating_fo
     assert isinstance(caught.value.__cause__, ApiError)
 
 
-async def test_of_several_indexes_those_that_were_sent_count() -> None:
-    service = ModelService([operation_errors([1, 99])])
-    report = await uploaded(service, "a", "b", "c")
-    assert [issue.row for issue in report.rejects] == [2]
-    assert report.accepted == 2
-
-
 def without_indexes(number: int) -> Reply:
     return answer({"operation_errors": [{"code": "X", "message": "no"}] * number}, 400)
 
@@ -136,47 +129,12 @@ async def test_an_index_may_be_a_text_of_digits() -> None:
 REPEATS_ROW_1: Final = "repeats row 1, which the service refused: INVALID_PARAMETER: is refused"
 
 
-async def test_a_row_that_repeats_an_identifier_of_a_refused_row_is_rejected_with_it() -> None:
-    service = ModelService()
-    rows = [{"partner_user_id": ["a", f"{BAD} b"]}, {"partner_user_id": "a"}, {"partner_user_id": "a"}]
-    report = await job_of(service, rows).run()
-    assert service.values == [[["a", f"{BAD} b"]]]
-    assert (report.accepted, report.rejected, report.duplicate) == (0, 3, 0)
-    assert report.rejects[1:] == tuple(RowIssue(number, "params", REPEATS_ROW_1) for number in (2, 3))
-    assert names(service) == set()
-
-
 async def test_a_row_that_has_another_identifier_is_sent_and_its_repeats_are_duplicates() -> None:
     service = ModelService()
     rows = [{"partner_user_id": ["a", f"{BAD} b"]}, *people("x"), {"partner_user_id": ["a", "c"]}, *people("a")]
     report = await job_of(service, rows, settings={"max_operations": 1}).run()
     assert (report.accepted, report.rejected, report.duplicate) == (2, 1, 1)
     assert names(service) == {"a", "c", "x"}
-
-
-async def test_it_is_rejected_too_when_it_comes_after_the_refusal() -> None:
-    service = ModelService()
-
-    async def rows() -> Any:
-        for number in range(2_499):
-            yield {"partner_user_id": f"p{number}"}
-        yield {"partner_user_id": ["a", f"{BAD} b"]}
-        while service.in_flight or not service.requests:  # noqa: ASYNC110  # turns of the loop are what is counted
-            await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        yield {"partner_user_id": "a"}
-
-    report = await job_of(service, rows(), settings={"max_operations": 100}).run()
-    assert (report.accepted, report.rejected, report.duplicate) == (2_499, 2, 0)
-    assert report.rejects[1].reason.startswith("repeats row 2500, which the service refused: ")
-    assert "a" not in names(service)
-
-
-async def test_repeats_of_what_was_accepted_are_duplicates() -> None:
-    service = ModelService()
-    report = await uploaded(service, "a", "b", "a", "a", "b")
-    assert service.values == [[["a"], ["b"]]]
-    assert (report.accepted, report.duplicate) == (2, 3)
 
 
 async def test_a_repeat_of_rows_in_two_batches_waits_for_both() -> None:

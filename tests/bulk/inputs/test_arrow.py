@@ -5,15 +5,12 @@ import builtins
 import datetime
 import gzip
 import io
-import math
 import os
 from collections.abc import Iterator
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy
 import pandas
 import polars
 import pyarrow
@@ -22,7 +19,7 @@ from pyarrow import parquet
 
 from socialapi.bulk.inputs.arrow import MAX_WORDS, ArrowReader
 from socialapi.bulk.inputs.formats import Records
-from socialapi.bulk.inputs.numbers import INEXACT, NESTED, NOT_TEXT
+from socialapi.bulk.inputs.numbers import NESTED, NOT_TEXT
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import InvalidInput
 from socialapi.models.validation import NO_TIME, NO_TIME_ZONE
@@ -151,64 +148,11 @@ async def test_what_is_no_text_is_unusable_and_never_converted(array: pyarrow.Ar
     assert (values([second]), second.unusable) == ([["c@d.example"]], ())
 
 
-WHOLE = [1000.0, None, math.nan]
-BEYOND = [float(2**24), 2.0**53, 1.5]
-
-
-@pytest.mark.parametrize(
-    "array",
-    [
-        pyarrow.array(WHOLE),
-        pyarrow.array(WHOLE, pyarrow.float32()),
-        pyarrow.array(numpy.array([1000, math.nan, math.nan], numpy.float16)),
-        pyarrow.array([Decimal("1000.00"), None, None], pyarrow.decimal128(10, 2)),
-        pyarrow.array([Decimal(1000), None, None], pyarrow.decimal128(10, -1)),
-        pyarrow.array(WHOLE).dictionary_encode(),
-        pyarrow.array([[1000.0], None, [math.nan]]),
-    ],
-    ids=lambda each: str(each.type),
-)
-async def test_a_whole_number_of_any_type_is_its_digits_and_a_missing_one_nothing(array: pyarrow.Array) -> None:
-    rows = await read(pyarrow.table({"service_id": array, "handle": ["a", "b", "c"]}))
-    assert [[text for text in row if text] for row in values(rows)] == [["a", "1000"], ["b"], ["c"]]
-    assert [row.unusable for row in rows] == [(), (), ()]
-
-
-@pytest.mark.parametrize(
-    ("array", "reasons"),
-    [
-        (pyarrow.array(BEYOND), [None, INEXACT, NOT_TEXT]),
-        (pyarrow.array(BEYOND, pyarrow.float32()), [INEXACT, INEXACT, NOT_TEXT]),
-        (pyarrow.array(BEYOND).dictionary_encode(), [None, INEXACT, NOT_TEXT]),
-        (pyarrow.array([[each] for each in BEYOND]), [None, INEXACT, NOT_TEXT]),
-        (pyarrow.array([Decimal(each) for each in BEYOND], pyarrow.decimal128(30, 1)), [None, None, NOT_TEXT]),
-    ],
-    ids=lambda each: str(getattr(each, "type", "")),
-)
-async def test_a_number_is_unusable_where_digits_were_lost_before_it_was_read(
-    array: pyarrow.Array, reasons: list[str | None]
-) -> None:
-    rows = await read(pyarrow.table({"service_id": array, "handle": ["a", "b", "c"]}))
-    assert [row.unusable for row in rows] == [(("service_id", why),) if why else () for why in reasons]
-
-
 async def test_a_phone_column_that_pandas_made_floats_of_is_one_of_digits() -> None:
     frame = pandas.DataFrame({"email": ["a@b.example", "c@d.example", None], "phone": [14_155_550_101, None, 1.5]})
     report = await job_of(ModelService(), frame, default_region="US").run()
     assert (report.accepted, report.rejected, report.warnings) == (2, 1, 0)
     assert [(issue.row, issue.reason) for issue in report.rejects] == [(3, NOT_TEXT)]
-
-
-async def test_ids_that_became_floats_over_night_are_the_same_ids(tmp_path: Path) -> None:
-    service = ModelService()
-    first, second = tmp_path / "1.parquet", tmp_path / "2.parquet"
-    pandas.DataFrame({"service_id": [1000, 1001], "partner_user_id": [7, 8]}).to_parquet(first)
-    pandas.DataFrame({"service_id": [1000, 1001, None], "partner_user_id": [7, 8, None]}).to_parquet(second)
-    await job_of(service, first).run()
-    members = set(service.members)
-    report = await job_of(service, second).run()
-    assert (report.accepted, report.rejected) == (2, 1)
-    assert members == set(service.members)
 
 
 async def test_times_and_operation_types_override_the_options_row_by_row() -> None:
@@ -254,31 +198,9 @@ async def test_a_time_without_a_zone_is_refused_as_in_a_file_and_so_is_what_is_n
     assert [(issue.field, issue.reason) for issue in report.rejects] == [("expires_at", reason)]
 
 
-async def test_an_operation_type_that_is_no_text_is_refused() -> None:
-    for array in (pyarrow.array([1]), pyarrow.array([datetime.datetime(2099, 1, 1, tzinfo=datetime.UTC)])):
-        table = pyarrow.table({"email": ["a@b.example"], "operation_type": array})
-        report = await job_of(ModelService(), table).run()
-        assert [issue.reason for issue in report.rejects] == ["is neither Update nor Delete"]
-
-
 async def test_bytes_that_are_not_utf8_make_their_cell_unusable_and_no_other() -> None:
     texts = pyarrow.array([b"a@b.example", b"caf\xe9@b.example", None], pyarrow.binary()).view(pyarrow.string())
     assert values(await read(pyarrow.table({"email": texts}))) == [["a@b.example"], ["caf\udce9@b.example"], []]
-
-
-async def test_columns_are_found_given_and_switched_off_as_in_files() -> None:
-    table = pyarrow.table({"Contact": ["a@b.example"], "email": ["wrong"], "phone": ["+1"]})
-    assert values(await read(table, columns={"email": "Contact", "phone_number": ""})) == [["a@b.example"]]
-    with pytest.raises(InvalidInput, match='there is no column "Mail" for email; there are: "Contact", "email"'):
-        await read(table, columns={"email": "Mail"})
-    for nothing in (pyarrow.table({"colour": ["red"]}), in_parquet(pyarrow.table({"colour": ["red"]}))):
-        with pytest.raises(InvalidInput, match="no column of identifiers was found"):
-            await read(nothing)
-
-
-async def test_columns_of_the_same_name_are_two_columns() -> None:
-    table = pyarrow.Table.from_arrays([pyarrow.array(["a@b.example"]), pyarrow.array(["c@d.example"])], ["email"] * 2)
-    assert values(await read(table)) == [["a@b.example", "c@d.example"]]
 
 
 @pytest.mark.parametrize(
@@ -372,12 +294,6 @@ async def test_without_the_library_it_is_said_how_to_install_it(monkeypatch: pyt
 
 
 # Parquet -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["crm.parquet", "crm", "crm.csv"])
-async def test_a_parquet_file_is_told_by_its_first_bytes(tmp_path: Path, name: str) -> None:
-    parquet.write_table(pyarrow.table(PEOPLE), tmp_path / name)
-    assert values(await read(tmp_path / name)) == READ
 
 
 async def test_a_parquet_file_is_read_in_order_over_row_groups_and_measured(tmp_path: Path) -> None:
@@ -476,18 +392,6 @@ async def test_of_a_long_text_that_many_rows_share_a_few_are_decoded_at_a_time(t
     assert (sum(sizes), max(sizes)) == (300, 8)  # of a megabyte
 
 
-@pytest.mark.parametrize("row_group_size", [100, 1_000_000])
-async def test_long_texts_are_decoded_a_few_at_a_time(tmp_path: Path, row_group_size: int) -> None:
-    path, texts = tmp_path / "crm.parquet", [f"{number}{'x' * 100_000}" for number in range(1_000)]
-    parquet.write_table(
-        pyarrow.table({"email": texts}), path, row_group_size=row_group_size, data_page_size=100_000, write_batch_size=1
-    )
-    async with open_users(path) as reader:
-        sizes = [len(block) async for block in reader]
-    assert sum(sizes) == 1_000
-    assert max(sizes) < 100
-
-
 async def test_a_list_of_a_million_values_is_no_identifier_and_its_neighbours_are(tmp_path: Path) -> None:
     path = tmp_path / "crm.parquet"
     lists: list[Any] = [["a@b.example"], [None] * 1_000_000, ["c@d.example", "e@f.example"]]
@@ -495,24 +399,6 @@ async def test_a_list_of_a_million_values_is_no_identifier_and_its_neighbours_ar
     rows = await read(path)
     assert values(rows) == [["a@b.example"], [], ["c@d.example", "e@f.example"]]
     assert [row.unusable for row in rows] == [(), (("email", NOT_TEXT),), ()]
-
-
-async def test_many_lists_of_many_values_are_decoded_a_few_at_a_time(tmp_path: Path) -> None:
-    path = tmp_path / "crm.parquet"
-    lists = pyarrow.array([[None] * 10_000] * 200, pyarrow.list_(pyarrow.string()))
-    parquet.write_table(pyarrow.table({"email": lists}), path)
-    async with open_users(path) as reader:
-        sizes = [len(block) async for block in reader]
-    assert (sum(sizes), max(sizes) < 40) == (200, True)
-
-
-@pytest.mark.parametrize("row_group_size", [1, 7, 5_000])
-@pytest.mark.parametrize("name", ["email", "user.email"])
-async def test_texts_are_the_same_from_row_groups_of_any_size(tmp_path: Path, row_group_size: int, name: str) -> None:
-    path, texts = tmp_path / "crm.parquet", [None if n % 7 == 0 else f"p{n % 1_700}@b.example" for n in range(3_000)]
-    parquet.write_table(pyarrow.table({name: texts}), path, row_group_size=row_group_size)
-    rows = await read(path, columns={"email": name})
-    assert values(rows) == [[] if text is None else [text] for text in texts]
 
 
 async def test_a_number_of_a_word_that_there_is_not_ends_the_table_after_the_rows_before_it() -> None:

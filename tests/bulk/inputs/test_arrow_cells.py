@@ -2,6 +2,7 @@
 
 import io
 import itertools
+import json
 import struct
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from socialapi.bulk.audiences.cells import TOO_MANY_TEXTS
 from socialapi.bulk.audiences.normalize import TOO_LONG
 from socialapi.bulk.inputs.arrow_cells import check_cells, measure_of
 from socialapi.bulk.inputs.csv import LONG_CELL, LONG_ROW
@@ -150,9 +152,25 @@ async def test_a_long_identifier_is_unusable_before_it_is_searched() -> None:
     assert [each.reason for each in report.rejects] == ["; ".join([TOO_LONG] * 3)]
 
 
+@pytest.mark.parametrize("how", [list, pa.Table.from_pylist, lambda rows: io.BytesIO(json.dumps(rows[0]).encode())])
+async def test_a_list_of_thousands_is_unusable_and_the_rest_of_its_row_is_not(how: Any) -> None:
+    row = {"email": ["a@b.example"] * 101, "handle": [f"h{n}" for n in range(100)], "country": ["DE"] * 10_000}
+    report = await job_of(ModelService(), how([row])).run()
+    assert (report.accepted, [each.reason for each in report.warning_details]) == (1, [TOO_MANY_TEXTS])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "text", ["x" * 131_000, "1" * 131_000, "a@" * 65_000, "é" * 131_000, " " * 131_000 + "@", "a@b.example:::" * 9_000]
+    "text",
+    [
+        ["1"] * 10_000,
+        "x" * 131_000,
+        "1" * 131_000,
+        "a@" * 65_000,
+        "é" * 131_000,
+        " " * 131_000 + "@",
+        "a@b.example:::" * 9_000,
+    ],
 )
 @pytest.mark.parametrize("column", ["email", "phone", "handle", "partner_user_id", "customer_name"])
 async def test_long_cells_do_not_hold_up_the_event_loop(column: str, text: str) -> None:

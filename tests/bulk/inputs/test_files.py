@@ -191,16 +191,6 @@ async def test_a_step_that_was_cancelled_loses_nothing(tmp_path: Path) -> None:
         assert reader.fraction_read == 1.0
 
 
-async def test_reading_happens_in_a_thread(tmp_path: Path) -> None:
-    path = tmp_path / "crm.csv"
-    os.mkfifo(path)
-    async with open_users(path) as reader:
-        step = asyncio.create_task(reader.read_block())
-        # The pipe has no writer yet, so opening it blocks; the loop does not.
-        await asyncio.to_thread(path.write_text, "email\na@b.example\n")
-        assert values(await step) == [["a@b.example"]]
-
-
 class PanicError(BaseException):
     """What a library in another language may raise: no Exception."""
 

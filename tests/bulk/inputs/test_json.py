@@ -4,14 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from socialapi.bulk.inputs.json import MAX_OBJECT_BYTES, JsonWindow
 from socialapi.bulk.inputs.numbers import INEXACT, INFINITE, NESTED, NOT_TEXT
 from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import InvalidInput
-from tests.bulk.input_files import Repeated, open_users, read, read_until_error, values, why_empty, write
+from tests.bulk.input_files import Repeated, open_users, read, read_until_error, values, write
 
 
 @pytest.fixture
@@ -84,22 +82,6 @@ async def test_a_number_with_a_point_is_a_whole_one_as_long_as_all_its_digits_ar
     ]
 
 
-async def test_a_number_of_absurd_length_does_not_spoil_its_row(path: Path) -> None:
-    write(path, '{"email": "a@b.example", "service_id": ' + "9" * 5000 + "}\n")
-    assert values(await read(path)) == [["a@b.example", "9" * 5000]]
-
-
-async def test_overrides_are_read_object_by_object(path: Path) -> None:
-    write(
-        path,
-        '{"email": "a@b.example", "operation_type": "Delete", "expires_at": "2030-01-01T00:00:00Z"}\n'
-        '{"email": "a@b.example", "operation_type": null, "expires_at": 5}\n',
-    )
-    first, second = await read(path)
-    assert (first.operation_type, first.effective_at, first.expires_at) == ("Delete", None, "2030-01-01T00:00:00Z")
-    assert (second.operation_type, second.expires_at) == (None, "?")
-
-
 async def test_lines_that_are_no_objects_are_rows_with_a_problem(path: Path) -> None:
     deep = "[" * 100_000
     write(path, f'{{"email": "a@b.example"}}\n\n[1]\n{{"email": \n  \n"x"\n{deep}\n{{"email": "c@d.example"}}\n')
@@ -108,11 +90,6 @@ async def test_lines_that_are_no_objects_are_rows_with_a_problem(path: Path) -> 
     too_deep = ("", "is nested too deeply")
     assert [row.problem for row in rows] == [None, blank, no_object, no_json, blank, no_object, too_deep, None]
     assert [row.number for row in rows] == list(range(1, 9))
-
-
-async def test_bytes_that_are_no_text_touch_their_value_only(path: Path) -> None:
-    write(path, b'{"email": "m\xfcller@b.example", "phone": "+14155550123"}\n')
-    assert values(await read(path)) == [["m\udcfcller@b.example", "+14155550123"]]
 
 
 async def test_a_line_of_more_than_a_mebibyte_is_a_problem_of_its_row_alone(path: Path) -> None:
@@ -186,25 +163,10 @@ async def test_an_array_that_is_cut_off_gives_the_rows_before(tmp_path: Path) ->
     assert str(error) == f"{tmp_path / 'crm.json'}: line 1, column 38: is not JSON"
 
 
-@pytest.mark.parametrize("content", ["[]", " [\n ]\n"])
-async def test_an_array_of_nothing_is_nothing(tmp_path: Path, content: str) -> None:
-    write(tmp_path / "crm.json", content)
-    assert await why_empty(tmp_path / "crm.json") == f"{tmp_path / 'crm.json'}: the array is empty"
-
-
 async def test_a_file_without_any_object_is_refused(path: Path) -> None:
     write(path, "email,phone\na@b.example,1\n")
     with pytest.raises(InvalidInput, match="none of the first lines is a JSON object"):
         await read(path)
-
-
-async def test_blank_lines_at_the_start_are_rows_and_alone_they_are_nothing(path: Path) -> None:
-    write(path, "\n" * 70_000 + '{"email": "a@b.example"}\n')
-    rows = await read(path)
-    assert len(rows) == 70_001
-    assert rows[0].problem == ("", "is blank")
-    write(path, "\n" * 70_000)
-    assert await why_empty(path) == f"{path}: the file is empty"
 
 
 async def test_the_share_that_is_read_grows(path: Path) -> None:
@@ -214,26 +176,6 @@ async def test_the_share_that_is_read_grows(path: Path) -> None:
     assert len(fractions) == 3
     assert 0 < (fractions[0] or 0) < (fractions[1] or 0) <= 1
     assert reader.fraction_read == 1.0
-
-
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-)
-
-
-@given(
-    st.lists(
-        st.dictionaries(st.sampled_from(["email", "phone", "id", "operation_type"]), VALUES), min_size=1, max_size=5
-    )
-)
-async def test_every_object_is_one_row(
-    tmp_path_factory: pytest.TempPathFactory, objects: list[dict[str, object]]
-) -> None:
-    path = tmp_path_factory.mktemp("json") / "crm.jsonl"
-    write(path, "".join(json.dumps(item) + "\n" for item in [{"email": "a@b.example"}, *objects]))
-    rows = await read(path)
-    assert [row.number for row in rows] == list(range(1, len(objects) + 2))
 
 
 async def test_a_second_array_of_objects_ends_the_input_after_the_first(tmp_path: Path) -> None:

@@ -131,11 +131,6 @@ def chunked(content: bytes, **headers: str) -> bytes:
     return f"HTTP/1.1 200 OK\r\n{lines}Transfer-Encoding: chunked\r\n\r\n".encode() + body
 
 
-async def test_a_file_in_chunks_without_a_known_size_is_read(server: Server) -> None:
-    site = Website(CSV, {}, gives_ranges=False, whole=lambda content: chunked(content) + b"0\r\n\r\n")
-    assert values(await read(address(server, site))) == EVERYBODY
-
-
 CUT_SHORT: Final[dict[str, Website]] = {
     "in its announced length": Website(CSV, whole=lambda content: Cut(answer(content, ETag='"one"')[:-100_000])),
     "in chunks": Website(CSV, {}, gives_ranges=False, whole=lambda content: Cut(chunked(content))),

@@ -388,31 +388,11 @@ async def test_nothing_that_waited_for_a_failed_write_passes_for_written(path: P
         assert [await journal.recall(n) is not None for n in (written, written + 1)] == [written > 0, False]
 
 
-@pytest.mark.parametrize(
-    "content", [b"not a database, but long enough to be one, were it one" * 100, b"SQLite format 3\0" * 300]
-)
-async def test_what_is_no_journal_is_refused_and_left_alone(path: Path, content: bytes) -> None:
-    write(path, content)
-    with pytest.raises(ConfigurationError, match=r"^the journal .* is damaged, or was never one: restore it, or"):
-        await reopened(path)
-    assert content_of(path) == content
-
-
 async def test_a_database_of_something_else_is_refused(path: Path) -> None:
     with contextlib.closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE mine (x)")
     with pytest.raises(ConfigurationError, match="holds something else: choose another path"):
         await reopened(path)
-
-
-async def test_a_journal_whose_damage_sqlite_quotes_is_refused(path: Path) -> None:
-    async with opened(path) as journal:
-        await journal.begin(batch(1))
-    write(path, content_of(path).replace(b"tableoutcomes", b"table\xcf\xcftcomes"))
-    with pytest.raises(ConfigurationError, match=r"^the journal .* is damaged, or was never one"):
-        await reopened(path)
-    with pytest.raises(ConfigurationError, match=r"^the journal .* is damaged, or was never one"):
-        look(path)
 
 
 @pytest.mark.parametrize("missing", [1, 100, 4_000, 4_095])

@@ -1,10 +1,7 @@
 """A look at an input before it is uploaded: what is counted, what is said of it, and that no value is in it."""
 
-import asyncio
 import datetime
 import hashlib
-import itertools
-from collections import Counter
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Final
@@ -14,14 +11,11 @@ import pandas
 import pytest
 
 from socialapi.bulk.audiences.columns import COLUMNS_IN_OBJECT
-from socialapi.bulk.audiences.prepare import PreparedBlock
 from socialapi.bulk.inputs.columns import MAX_NAMES_KEPT
-from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK, ROWS_PER_STEP
-from socialapi.bulk.linting.findings import MAX_REASONS_KEPT, OTHER_REASONS, count_reason
-from socialapi.bulk.linting.linter import Linter, lint_records
+from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
+from socialapi.bulk.linting.linter import lint_records
 from socialapi.errors import InvalidInput
-from socialapi.internal import fairness
-from socialapi.models.audiences import DO_NOT_REACH_KINDS, AudienceUser
+from socialapi.models.audiences import DO_NOT_REACH_KINDS
 from socialapi.reports import MOJIBAKE, UNKNOWN_COUNTRY, KindLint, LintReport
 from tests.bulk.input_files import write
 from tests.bulk.model_service import ModelService, job_of
@@ -169,12 +163,6 @@ async def test_duplicates_are_rows_with_the_same_identifiers_however_they_are_wr
     assert report.match_risk == "medium"
 
 
-async def test_several_identifiers_in_a_row_are_counted_once_each(tmp_path: Path) -> None:
-    users = [AudienceUser(email=["a@b.example", "c@d.example"]), AudienceUser(email=["a@b.example", "A@B.example"])]
-    report = await lint_records(users)
-    assert (report.rows_with_several, report.kinds[0].present) == (1, 4)
-
-
 async def test_columns_whose_names_say_something_else_than_their_values(tmp_path: Path) -> None:
     path = tmp_path / "crm.csv"
     hashed = digest("a@b.example")
@@ -250,27 +238,6 @@ async def test_what_is_not_taken_is_ignored_and_options_are_checked(tmp_path: Pa
         await lint_records(path, default_region="Atlantis")
 
 
-async def test_an_input_of_nothing_is_a_high_risk() -> None:
-    report = await lint_records([])
-    assert (report.rows, texts(report), report.match_risk) == (0, ["there are no rows"], "high")
-
-
-async def test_no_value_is_in_the_report(tmp_path: Path) -> None:
-    secrets = [
-        "planted@b.example",
-        "+14155550199",
-        digest("planted"),
-        "planted,with;blanks in it",
-        "PLANTED.NAME@x.example",
-    ]
-    rows = [{"email": each, "phone": each, "planted@b.example": "x", "planted": None} for each in secrets]
-    report = await lint_records(rows)
-    shown = orjson.dumps(report.to_dict()).decode() + repr(report)
-    assert "<hidden>" in report.ignored_columns
-    for secret in ("@b.example", "4155550199", digest("planted")[:20], "with;blanks", "PLANTED"):
-        assert secret not in shown
-
-
 async def test_ever_new_keys_do_not_fill_the_memory() -> None:
     async def rows() -> AsyncIterator[dict[str, str]]:
         for number in range(2 * MAX_NAMES_KEPT):
@@ -278,43 +245,6 @@ async def test_ever_new_keys_do_not_fill_the_memory() -> None:
 
     report = await lint_records(rows())
     assert len(report.ignored_columns) == MAX_NAMES_KEPT - 1
-
-
-async def test_neither_do_ever_new_columns_of_identifiers() -> None:
-    report = await lint_records({f"email_{number}": "a@b.example"} for number in range(3 * MAX_NAMES_KEPT))
-    assert (len(report.columns), report.kinds[0].present) == (MAX_NAMES_KEPT, 3 * MAX_NAMES_KEPT)
-
-
-def test_neither_do_ever_new_reasons() -> None:
-    reasons = Counter[str]()
-    for number in range(3 * MAX_REASONS_KEPT):
-        count_reason(reasons, f"has {number} cells")
-    count_reason(reasons, "has 1 cells")
-    assert (len(reasons), reasons["has 1 cells"]) == (MAX_REASONS_KEPT + 1, 2)
-    assert reasons[OTHER_REASONS] == 2 * MAX_REASONS_KEPT
-
-
-async def test_others_get_their_turn_while_a_block_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[int] = []
-    turns: list[int] = []
-    take = Linter.take
-
-    def watched(linter: Linter, prepared: PreparedBlock) -> None:
-        take(linter, prepared)
-        taken.append(linter.rows)
-
-    async def count() -> None:
-        while True:
-            turns.append(taken[-1] if taken else 0)
-            await asyncio.sleep(0)
-
-    monkeypatch.setattr(Linter, "take", watched)
-    monkeypatch.setattr(fairness, "BUDGET_SECONDS", -1.0)  # as if every step took too long
-    counting = asyncio.create_task(count())
-    await lint_records([{"email": "<a@b.example>"}] * ROWS_PER_BLOCK)
-    counting.cancel()
-    assert max(after - before for before, after in itertools.pairwise(turns)) == ROWS_PER_STEP
-    assert turns[-1] == ROWS_PER_BLOCK
 
 
 @pytest.mark.parametrize("rows", [2_600, 40])

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,13 +65,6 @@ async def test_a_given_column_that_is_not_there_is_said(tmp_path: Path) -> None:
             await read(source, {"title": "Name"})
 
 
-async def test_a_column_with_the_name_of_the_field_is_preferred_to_synonyms(tmp_path: Path) -> None:
-    file = csv_file(tmp_path / "feed.csv", f"{line('a')},Sandals,1", header=f"{HEADER},name,sku")
-    for source in (file, [{**product("a"), "name": "Sandals", "sku": "1"}]):
-        (row,) = await read(source)
-        assert (row.shape, row.problem) == (product("a"), None)
-
-
 async def test_two_synonyms_of_a_field_are_a_problem_of_the_rows_in_which_they_differ(tmp_path: Path) -> None:
     rows = [f"{line('a')},Boots a", f"{line('b')},Sandals", f"{line('c')},"]
     header = f"{HEADER.replace('title', 'name')},product_name"
@@ -120,12 +112,6 @@ async def test_an_array_of_one_value_is_the_value_and_of_several_is_no_text() ->
     first, second = await read([product("a", title=["Boots a"]), product("b", title=["x", "y"])])
     assert first.shape == product("a")
     assert second.shape["title"] == ["x", "y"]
-
-
-@pytest.mark.parametrize("empty", [[], [None], [" ", None], [[]], [float("nan")]])
-async def test_an_array_of_nothing_says_nothing(empty: list[Any]) -> None:
-    (row,) = await read([product("a", additional_image_link=empty, color=empty)])
-    assert row.shape == product("a")
 
 
 CELLS = st.recursive(
@@ -231,20 +217,6 @@ def test_of_a_wide_table_only_the_first_names_are_compared_with_those_that_are_m
     with pytest.raises(InvalidInput, match=r"there is no column id, .*titel might be meant for title") as caught:
         ProductColumns.of(None).of_table(["titel", "x" * 1_000_000, *names], 1)
     assert len(str(caught.value)) < 2_000
-
-
-def test_the_names_that_are_noted_of_a_feed_take_little_memory() -> None:
-    columns = ProductColumns.of(None)
-    columns.of_keys(["id", *(f"{number}{'x' * 100_000}" for number in range(100))])
-    assert sum(map(len, columns.noted)) < 100 * 100
-    assert columns.ignored_columns() == ("<hidden>",)
-
-
-async def test_arrays_of_other_libraries_are_arrays() -> None:
-    images = numpy.array(["https://a.b/1.jpg", "https://a.b/2.jpg"])
-    (row,) = await read([{**product("a"), "additional_image_link": images, "images": images, "title": images}])
-    assert row.shape["additional_image_link"] == "https://a.b/1.jpg,https://a.b/2.jpg"
-    assert row.problem == ("title", "is a list: give one value")
 
 
 async def test_of_several_categories_the_first_is_sent_with_a_warning() -> None:

@@ -216,7 +216,7 @@ async def test_progress_is_told_while_it_runs_and_a_last_time_at_its_end() -> No
     assert seen[-1].report == report
     assert seen[-1].fraction_read == 1.0
     assert max(each.in_flight for each in seen) == 2
-    assert {each.note for each in seen} == {None, "repeating after: HTTP 503"}
+    assert {each.note for each in seen} == {None, "retrying after: HTTP 503"}
     assert all(each.report.adds_up for each in seen)
 
 

@@ -102,12 +102,6 @@ async def test_products_whose_id_came_before_are_counted_and_one_warning_names_t
     assert {name: each["title"] for name, each in service.products.items()} == {"a": "New", "b": "New", "c": "Boots c"}
 
 
-async def test_the_warning_about_repeated_ids_names_five_of_them() -> None:
-    report = await job_of(ModelCatalog(), [*numbered(8), *numbered(8)]).run()
-    assert report.repeated == 8
-    assert report.warning_details[0].reason.endswith("in the order of the input: p0, p1, p2, p3, p4, …")
-
-
 async def test_requests_are_full_and_a_repeated_id_comes_in_a_later_one() -> None:
     service = ModelCatalog()
     rows = [*numbered(30), product("p3", title="New"), *products(*(f"q{number}" for number in range(20)))]
@@ -115,15 +109,6 @@ async def test_requests_are_full_and_a_repeated_id_comes_in_a_later_one() -> Non
     assert [len(request) for request in service.requests] == [25, 25, 1]
     assert service.products["p3"]["title"] == "New"
     assert (report.created, report.updated) == (50, 1)
-
-
-async def test_an_adjacent_repetition_does_not_empty_the_requests() -> None:
-    """Each product twice in a row: what is held back does not cut the request short."""
-    rows = [each for shape in numbered(500) for each in (shape, {**shape, "title": "New"})]
-    service = ModelCatalog()
-    report = await job_of(service, rows, concurrency=4).run()
-    assert report.requests <= 45
-    assert {each["title"] for each in service.products.values()} == {"New"}
 
 
 async def test_groups_one_after_another_do_not_hold_up_the_others() -> None:
@@ -144,14 +129,6 @@ async def test_one_group_alone_is_submitted_request_by_request() -> None:
     assert report.accepted == 2_000
     assert service.most_in_flight == 1
     assert service.submitted["g"] == [f"p{number}" for number in range(2_000)]
-
-
-async def test_one_id_alone_goes_out_one_at_a_time() -> None:
-    rows = [product("a", title=f"Version {number}") for number in range(700)]
-    service = ModelCatalog()
-    report = await job_of(service, rows).run()
-    assert report.requests == 700
-    assert service.products["a"]["title"] == "Version 699"
 
 
 async def test_products_that_are_held_back_are_bounded() -> None:
@@ -184,10 +161,3 @@ async def test_nobody_overtakes_a_product_with_the_same_id_that_is_held_back_for
     rows = [*first, product("a", item_group_id="g"), product("a", title="New")]
     await job_of(service, rows).run()
     assert service.products["a"] == product("a", title="New")
-
-
-async def test_nobody_overtakes_a_variant_that_is_held_back_for_its_id() -> None:
-    service = ModelCatalog()
-    rows = [*numbered(25), product("p0", item_group_id="g"), product("b", item_group_id="g")]
-    await job_of(service, rows).run()
-    assert service.submitted["g"] == ["p0", "b"]

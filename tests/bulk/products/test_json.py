@@ -15,13 +15,11 @@ from socialapi.models.products import Product
 from tests.bulk.products.model_catalog import (
     ModelCatalog,
     job_of,
-    numbered,
     open_feed,
     product,
     products,
     read,
     read_until,
-    why_empty,
 )
 
 MB: Final = 1_000_000
@@ -33,15 +31,6 @@ def write(path: Path, content: str | bytes) -> Path:
 
 
 # One on each line --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["feed.jsonl", "feed.ndjson", "feed.json", "feed"])
-async def test_each_line_is_a_product(tmp_path: Path, name: str) -> None:
-    file = write(tmp_path / name, "\n".join(map(json.dumps, products("a", "b"))))
-    rows = await read(file)
-    assert [row.shape for row in rows] == products("a", "b")
-    assert [row.number for row in rows] == [1, 2]
-    assert rows[0].values is None
 
 
 @pytest.mark.parametrize(
@@ -77,56 +66,11 @@ async def test_what_can_be_read_of_a_bad_line_is_kept(tmp_path: Path) -> None:
     assert row.known_id == "b"
 
 
-@pytest.mark.parametrize("content", ["", "\n", "\n\n  \n"])
-async def test_nothing_but_blank_lines_is_nothing(tmp_path: Path, content: str) -> None:
-    file = write(tmp_path / "feed.jsonl", content)
-    assert await why_empty(file) == f"{file}: the file is empty"
-
-
-async def test_blank_lines_are_rows_only_beside_others(tmp_path: Path) -> None:
-    rows = await read(write(tmp_path / "feed.jsonl", f"\n\n{GOOD}\n\n"))
-    assert [(row.number, row.is_blank) for row in rows] == [(1, True), (2, True), (3, False), (4, True)]
-    assert rows[1].problem == ("", "line 2: is blank")
-
-
-@pytest.mark.parametrize("content", ["[]", " [\n\n] \n"])
-async def test_an_array_of_nothing_is_nothing(tmp_path: Path, content: str) -> None:
-    file = write(tmp_path / "feed.json", content)
-    assert await why_empty(file) == f"{file}: the array is empty"
-
-
 # One array ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("indent", [None, 2])
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 131_072])
-async def test_an_array_is_read_whatever_the_window(
-    tmp_path: Path, indent: int | None, size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(json_window, "READ_BYTES", size)
-    items = [
-        product("a", title='für [alle], "immer" \\ 🌊', inventory=12),
-        product("b", brand=None, gtin=17),
-        product("c"),
-    ]
-    file = write(tmp_path / "feed.json", json.dumps(items, indent=indent, ensure_ascii=size != 3))
-    assert [row.shape for row in await read(file)] == [items[0], product("b", brand=None, gtin="17"), items[2]]
-
-
-async def test_a_large_array_is_read_by_and_by(tmp_path: Path) -> None:
-    items = numbered(20_000)
-    file = write(tmp_path / "feed.json", json.dumps(items))
-    async with open_feed(file) as reader:
-        block = await reader.read_block()
-        assert 0 < (reader.fraction_read or 0) < 0.5
-    assert block is not None
-    assert [row.shape for row in product_rows(block)] == items[: len(block)]
-    assert [row.shape["id"] for row in await read(file)] == [each["id"] for each in items]
 
 
 GOOD: Final = json.dumps(product("a"))
 LONG: Final = "x" * 10 * MB
-FAR: Final = ",\n".join(json.dumps(each) for each in numbered(6_000))
 
 
 @pytest.mark.parametrize("size", [5, 131_072])
@@ -156,13 +100,6 @@ async def test_an_array_that_breaks_says_where_after_what_was_before(
     assert said.startswith(f"{file}: ")
 
 
-async def test_a_fault_before_a_long_rest_is_said_at_its_place(tmp_path: Path) -> None:
-    file = write(tmp_path / "feed.json", f'[{GOOD},\n{{"id": 1,, }},\n{FAR}]')
-    rows, said = await read_until(file, InvalidInput)
-    assert len(rows) == 1
-    assert said == f"{file}: line 2, column 10: is not JSON"
-
-
 async def test_a_product_that_is_far_too_long_is_said(tmp_path: Path) -> None:
     file = write(tmp_path / "feed.json", f'[{GOOD},\n{{"id": "b",\n"title": "{LONG}"}}, {GOOD}]')
     rows, said = await read_until(file, InvalidInput)
@@ -170,38 +107,10 @@ async def test_a_product_that_is_far_too_long_is_said(tmp_path: Path) -> None:
     assert said == f"{file}: line 3, column 10: an item is longer than 1,048,576 characters"
 
 
-async def test_a_number_of_any_length_does_not_break_the_file(tmp_path: Path) -> None:
-    digits = "9" * 5_000
-    wide = GOOD[:-1] + f', "gtin": {digits}}}'
-    rows = await read(write(tmp_path / "feed.json", f"[{GOOD}, {digits}, {wide}]"))
-    assert [row.problem for row in rows] == [None, ("", "line 1: is not a JSON object"), None]
-    assert rows[2].shape["gtin"] == digits
-    rows = await read(write(tmp_path / "feed.jsonl", f"{GOOD}\n{digits}\n{wide}\n"))
-    assert [row.problem for row in rows] == [None, ("", "line 2: is not a JSON object"), None]
-    assert rows[2].shape["gtin"] == digits
-
-
 async def test_a_file_none_of_whose_first_lines_is_an_object_is_refused_as_a_whole(tmp_path: Path) -> None:
     rows, said = await read_until(write(tmp_path / "feed.jsonl", "{'id': 1}\n7\n"), InvalidInput)
     assert not rows
     assert "none of the first lines is a JSON object" in said
-
-
-async def test_an_array_may_be_a_member_of_an_object(tmp_path: Path) -> None:
-    items = products("a", "b")
-    for name, value in (("products", {"total": 2, "products": items}), ("lines", {"items": items, "next": None})):
-        file = write(tmp_path / f"{name}.json", json.dumps(value, indent=2))
-        assert [row.shape for row in await read(file)] == items
-
-
-async def test_bytes_that_are_no_text_and_other_items_are_matters_of_their_rows(tmp_path: Path) -> None:
-    content = b'[{"id": "a", "title": "f\xfcr"},\n 7,\n' + GOOD.encode() + b"]"
-    rows = await read(write(tmp_path / "feed.json", content))
-    assert [row.problem for row in rows] == [
-        ("title", "line 1: is not UTF-8 text: save the file as UTF-8"),
-        ("", "line 2: is not a JSON object"),
-        None,
-    ]
 
 
 # What a program gives ----------------------------------------------------------------------------------------------

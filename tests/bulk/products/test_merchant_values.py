@@ -1,14 +1,12 @@
 """Names and values of feeds as merchants write them."""
 
 import datetime
-import json
 import re
-from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from socialapi.bulk.products.merchant_values import (
@@ -20,9 +18,7 @@ from socialapi.bulk.products.merchant_values import (
     SHARED_SIGN,
     SHARED_SIGNS,
     SIGNS,
-    THREE_DECIMALS,
     TWO_READINGS,
-    WITHOUT_DECIMALS,
     ambiguity,
     field_of,
     fields_of,
@@ -30,9 +26,7 @@ from socialapi.bulk.products.merchant_values import (
     understood,
     with_currency,
 )
-from socialapi.bulk.products.price_objects import price_of
 from socialapi.bulk.products.rows import FIELDS
-from socialapi.models.money import CURRENCIES
 from socialapi.models.products import Product
 from socialapi.models.validation import broken_rules
 
@@ -266,25 +260,6 @@ def test_a_price_may_have_its_currency_elsewhere() -> None:
         assert field_of(name) is None
 
 
-AMOUNTS: Final = st.decimals(min_value=0, max_value=10**12, places=2, allow_nan=False, allow_infinity=False)
-GROUPS: Final = (("", "."), ("", ","), (",", "."), (".", ","), (" ", ","), ("\u00a0", "."), ("'", "."), ("\u2019", ","))
-
-
-@given(
-    AMOUNTS,
-    st.sampled_from(sorted(CURRENCIES)),
-    st.sampled_from(GROUPS),
-    st.sampled_from(["{0} {1}", "{1} {0}", "{0}{1}", "{1}{0}"]),
-)
-def test_a_price_in_any_notation_with_two_decimals_is_the_same_price(
-    amount: Decimal, currency: str, signs: tuple[str, str], form: str
-) -> None:
-    group, point = signs
-    whole, _, decimals = f"{amount:,.2f}".partition(".")
-    written = form.format(whole.replace(",", group) + point + decimals, currency)
-    assert understood("price", written) == f"{amount:.2f} {currency}"
-
-
 ANYTHING: Final = st.one_of(
     st.text(),
     st.text(alphabet="019.,'€$ \u00a0EURUSDJPYeur"),
@@ -295,16 +270,6 @@ ANYTHING: Final = st.one_of(
         st.sampled_from(["in", "stock", "_", " ", "-", "https://schema.org/", "New", "Condition", "Order", "Pre"])
     ).map("".join),
 )
-
-
-@given(st.sampled_from(FIELDS), ANYTHING)
-@example("product_type", "&gt;&amp;gt;a")
-@example("product_type", "a&gt;b&amp;gt;c")
-@example("additional_image_link", f"{A};{B}|{C} ,")
-def test_what_is_understood_is_understood_as_itself(field: str, text: str) -> None:
-    once = understood(field, text)
-    assert understood(field, once) == once
-    assert ambiguity(field, text) is None or field in {"price", "sale_price"}
 
 
 @given(st.sampled_from(FIELDS), ANYTHING)
@@ -353,14 +318,6 @@ def test_a_columns_own_name_is_preferred_to_synonyms_and_sku_is_the_id_only_with
     assert fields_of([]) == []
 
 
-@given(st.lists(st.one_of(st.text(), st.sampled_from([*FIELDS, *sum(OTHER_NAMES.values(), ()), "sku", "g:id"]))))
-def test_every_column_has_a_field_or_none(names: list[str]) -> None:
-    found = fields_of(names)
-    assert len(found) == len(names)
-    for name, field in zip(names, found, strict=True):
-        assert field in {field_of(name), None, "id"}
-
-
 def tables(heading: str) -> list[list[list[str]]]:
     """The cells of the tables of a section of the page, without their heads."""
     text = PAGE.read_text("utf-8").partition(f"\n{heading}\n")[2]
@@ -401,20 +358,9 @@ def test_the_documentation_lists_every_value_that_is_understood_and_what_it_says
             assert not keeps_rules(quoted(field)[0], text), text
 
 
-def test_the_price_objects_that_the_documentation_shows_are_read_so() -> None:
-    (rows,) = tables("### Price objects")
-    for shown, sent in rows:
-        for text in filter(lambda each: each.startswith("{"), quoted(shown)):
-            assert price_of(json.loads(text)) == quoted(sent)[0], text
-
-
 def test_the_documentation_names_every_sign_of_a_currency() -> None:
     section = PAGE.read_text("utf-8").partition("\n### Values\n")[2].partition("\n## ")[0]
     assert set(quoted(section)) >= {*SIGNS, *SHARED_SIGNS}
-
-
-def test_the_lists_of_currencies_have_only_codes_that_prices_may_have() -> None:
-    assert {*SIGNS.values(), *WITHOUT_DECIMALS, *THREE_DECIMALS}.union(*SHARED_SIGNS.values()) <= CURRENCIES
 
 
 def test_a_long_run_of_blanks_between_addresses_takes_no_longer_than_any_other_text() -> None:

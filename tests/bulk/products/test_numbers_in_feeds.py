@@ -27,10 +27,6 @@ def with_numbers(**numbers: Any) -> dict[str, Any]:
     return {**product("a", brand=None), **numbers}
 
 
-def is_empty(path: Path) -> bool:
-    return not path.stat().st_size
-
-
 @pytest.mark.parametrize(
     "number",
     [1000, 1000.0, Decimal(1000), Decimal("1000.0"), numpy.int64(1000), numpy.float64(1000), numpy.float32(1000)],
@@ -143,14 +139,6 @@ async def test_an_id_or_a_code_loses_invisible_characters_with_a_warning_and_an_
     assert [name for name, _ in row.warnings] == [field]
 
 
-async def test_a_number_in_a_text_is_written_without_a_point_if_it_has_no_fraction() -> None:
-    (row,) = await read([product("a", size=42.0, custom_label_0=41.5, color=7)])
-    assert (row.shape["size"], row.shape["custom_label_0"], row.shape["color"]) == ("42", "41.5", "7")
-    assert row.problem is None
-    (row,) = await read([product("a", size=1e300)])
-    assert row.problem == ("size", INEXACT)
-
-
 TEXTS = ("1e3", "1E+15", "12e45678", "1000,0")
 
 
@@ -168,12 +156,6 @@ async def test_a_text_stays_as_it_is_and_is_warned_of_if_it_looks_like_a_float(t
             (1, "mpn", LOOKS_LIKE_FLOAT, "a"),
             (1, "item_group_id", LOOKS_LIKE_FLOAT, "a"),
         }
-
-
-@pytest.mark.parametrize("text", ["0012345", "4006381333931", "1.5", "A1e3", "1e", "e3", "1.0.0", "10-0", ".0"])
-async def test_other_texts_are_not_warned_of(text: str) -> None:
-    (row,) = await read([product(text, gtin=text, mpn=text)])
-    assert (row.shape["id"], row.shape["gtin"], row.shape["mpn"], [*row.warnings]) == (text, text, text, [])
 
 
 async def test_rows_that_are_rejected_are_not_warned_of_as_well() -> None:

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from socialapi.bulk.journals.journal_view import look
 from socialapi.bulk.journals.sqlite_journal import SqliteJournal
 from socialapi.bulk.products import batcher
-from socialapi.bulk.products.resume import INVALID
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput
-from socialapi.reports import Progress, RowIssue, UpsertReport
+from socialapi.reports import RowIssue, UpsertReport
 from tests.bulk.memory_journal import MemoryJournal
 from tests.bulk.model_transport import refusal
 from tests.bulk.products.model_catalog import (
@@ -231,10 +230,6 @@ def rows_of(path: Path) -> list[list[str]]:
         return list(csv.reader(file))
 
 
-def content_of(path: Path) -> str:
-    return path.read_text()
-
-
 async def test_the_rejects_file_has_every_rejected_row_once_however_often_the_load_was_ended(
     path: Path, tmp_path: Path
 ) -> None:
@@ -282,21 +277,6 @@ async def test_an_earlier_version_never_comes_after_a_later_one_that_is_confirme
     assert [request[0]["title"] for request in service.requests] == ["Version 4", "Version 5"]
 
 
-async def test_another_input_is_refused_and_so_is_a_row_that_has_changed(path: Path, tmp_path: Path) -> None:
-    feed = csv_file(tmp_path / "feed.csv", line("a"), line("b"))
-    service = ModelCatalog()
-    await job_of(service, feed, journal=path).run()
-    csv_file(tmp_path / "feed.csv", line("a"), line("b"), line("c"))
-    with pytest.raises(InvalidInput, match=r"belongs to another input: size \d+ bytes then, \d+ bytes now; digest"):
-        await job_of(service, feed, journal=path).run()
-    with pytest.raises(InvalidInput, match="belongs to another job: product_catalog_id c then, d now"):
-        await job_of(service, feed, journal=path, catalog="d").run()
-    csv_file(tmp_path / "feed.csv", line("a"), line("b"))
-    with pytest.raises(InvalidInput, match=r"with other settings: digests not given then, .*digests now"):
-        await job_of(service, feed, journal=path, digests=tmp_path / "digests").run()
-    assert len(service.requests) == 1
-
-
 @pytest.mark.parametrize(
     "changed", [product("b", title="New"), {"id": "b"}, {**product("b"), "custom_label_4": "more"}]
 )
@@ -310,19 +290,6 @@ async def test_a_row_that_is_not_the_same_any_more_stops_the_load(path: Path, ch
     error = await stopped(service, [*products("a", "b", "bad"), product("new")], journal=path)
     assert "row 3 is not what it was" in str(error)
     assert len(service.requests) == 1
-
-
-async def test_a_dry_run_neither_makes_nor_reads_a_journal(path: Path) -> None:
-    report = await job_of(ModelCatalog(), numbered(3), journal=path, dry_run=True).run()
-    assert report.pending == 3
-    assert names_in(path.parent) == []
-    await job_of(ModelCatalog(), numbered(3), journal=path).run()
-    report = await job_of(ModelCatalog(), numbered(4), journal=path, dry_run=True).run()
-    assert (report.pending, report.resumed) == (4, 0)
-
-
-def names_in(folder: Path) -> list[str]:
-    return sorted(each.name for each in folder.iterdir())
 
 
 async def test_an_input_that_cannot_be_used_leaves_a_journal_that_takes_the_right_one(
@@ -351,17 +318,6 @@ async def test_the_journal_is_no_other_file_of_the_load(path: Path, tmp_path: Pa
         job_of(ModelCatalog(), feed, journal=3)
 
 
-async def test_two_loads_do_not_share_a_journal(path: Path) -> None:
-    service = ModelCatalog()
-    service.gate = asyncio.Event()
-    running = asyncio.create_task(job_of(service, numbered(60), journal=path).run())
-    await service.until_in_flight(2)
-    with pytest.raises(ConfigurationError, match="is in use by another process"):
-        await job_of(service, numbered(60), journal=path).run()
-    service.gate.set()
-    assert (await running).created == 60
-
-
 async def test_a_load_that_is_cancelled_keeps_what_was_confirmed(path: Path) -> None:
     service = ModelCatalog()
     service.gate = asyncio.Event()
@@ -380,20 +336,6 @@ async def test_a_load_that_is_cancelled_keeps_what_was_confirmed(path: Path) -> 
     report = await job_of(service, numbered(100), journal=journal).run()
     assert counts(report, "accepted", "resumed") == [100, 25]
     assert service.products.keys() == {f"p{n}" for n in range(100)}
-
-
-async def test_a_load_that_is_cancelled_again_and_again_lets_go_of_its_journal(path: Path) -> None:
-    service = ModelCatalog()
-
-    def cancel(progress: Progress) -> None:
-        if progress.report.accepted >= 100:
-            running.cancel()
-
-    running = asyncio.ensure_future(job_of(service, numbered(500), journal=path, on_progress=cancel).run())
-    await asyncio.wait([running])
-    assert running.cancelled()
-    report = await job_of(service, numbered(500), journal=path).run()
-    assert (report.accepted, report.resumed >= 100) == (500, True)
 
 
 async def test_nothing_is_sent_that_cannot_be_recorded(path: Path) -> None:
@@ -420,20 +362,6 @@ async def test_nothing_is_sent_that_cannot_be_recorded(path: Path) -> None:
     report = await job_of(service, numbered(5_000), journal=path).run()
     assert report.accepted == 5_000
     assert 0 < report.resumed <= known
-
-
-async def test_what_the_journal_holds_cannot_be_read_out_of_it(path: Path) -> None:
-    """No content of a product and nothing of who sends it: numbers, digests, and what the service says."""
-    rows = [product("SECRET-ID", title="SECRET-TITLE"), {"id": "SECRET-ID", "title": "SECRET-TITLE"}]
-    await job_of(ModelCatalog(), rows, journal=path).run()
-    content = bytes_of(path)
-    assert b"SECRET" not in content
-    assert b"token" not in content.replace(b"refresh_token", b"")
-    assert INVALID.encode() in content
-
-
-def bytes_of(path: Path) -> bytes:
-    return path.read_bytes()
 
 
 # With digests ------------------------------------------------------------------------------------------------------

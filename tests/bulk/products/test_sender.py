@@ -2,15 +2,14 @@
 
 from typing import Any
 
-import attrs
 import pytest
 
-from socialapi.bulk.products.sender import reason_of, said
+from socialapi.bulk.products.sender import reason_of
 from socialapi.errors import ApiError, BulkError, DecodeError
 from socialapi.models.products import ProductResult
 from socialapi.reports import UpsertReport
 from socialapi.wire.response import Reply
-from tests.bulk.model_transport import answer, refusal
+from tests.bulk.model_transport import answer
 from tests.bulk.products.model_catalog import ModelCatalog, job_of, numbered, products, result, results
 from tests.support.clock import VirtualClock
 
@@ -101,12 +100,6 @@ async def test_an_error_that_comes_with_a_success_stops_it() -> None:
         await loaded(answer({"errors": [{"code": "ODD", "message": "something"}]}))
 
 
-async def test_a_failed_request_is_repeated_whole() -> None:
-    report, service = await loaded(refusal(503), refusal(500))
-    assert ids(service) == [["p0", "p1", "p2"]] * 3
-    assert (report.created, report.retries) == (3, 2)
-
-
 @pytest.mark.parametrize(
     ("status", "more", "field", "reason"),
     [
@@ -130,15 +123,6 @@ def test_reasons_are_read_from_texts_and_objects(
     assert reason_of(ProductResult(id="a", status=status, **more)) == (field, reason)
 
 
-@pytest.mark.parametrize("errors", [None, "no", {"message": "no"}])
-async def test_errors_that_are_no_array_do_not_stop_the_load(errors: Any) -> None:
-    """They are not documented, and the status says what became of the product."""
-    one = results(result("p0", "ERROR", errors=errors), result("p1"), result("p2"))
-    report, _ = await loaded(*[one] * 50)
-    assert (report.created, report.rejected) == (2, 1)
-    assert report.rejects[0].reason == ("refused by the service without a reason" if errors is None else "no")
-
-
 async def test_warnings_of_every_shape_are_kept() -> None:
     warnings = ["odd", {"code": "W", "message": "strange", "field": "title"}]
     report, _ = await loaded(results(result("p0", warnings=warnings), result("p1", warnings=None), result("p2")))
@@ -154,9 +138,3 @@ async def test_a_reason_with_control_characters_stays_one_cell(tmp_path: Any) ->
     report = await job_of(service, products("a"), rejects=tmp_path / "rejects.csv").run()
     assert report.rejects[0].reason == 'no,\n"no"\r\x1b[31m'
     assert (tmp_path / "rejects.csv").read_bytes().startswith(b"row,field,reason,id")
-
-
-def test_what_is_said_of_a_message_is_a_field_and_a_text() -> None:
-    assert said("odd") == ("", "odd")
-    assert said({}) == ("", "refused by the service without a reason")
-    assert attrs.fields(ProductResult).errors is not None

@@ -85,19 +85,6 @@ def sent(service: ModelCatalog) -> list[str]:
 # What has not changed ----------------------------------------------------------------------------------------------
 
 
-async def test_what_has_not_changed_is_skipped(path: Path) -> None:
-    service = ModelCatalog()
-    report = await load(service, numbered(60), path)
-    assert (report.created, report.skipped) == (60, 0)
-    report = await load(service, numbered(60), path)
-    assert (report.accepted, report.skipped, report.requests) == (60, 60, 0)
-    rows = [*numbered(59), product("p59", title="New"), product("p60")]
-    report = await load(service, rows, path)
-    assert (report.created, report.updated, report.skipped, report.requests) == (1, 1, 59, 1)
-    assert sent(service) == ["p59", "p60"]
-    assert mode(path) == 0o600
-
-
 def test_a_digest_is_that_of_the_content_whatever_the_order_of_its_fields() -> None:
     shape = product("a", inventory=3)
     assert digest_of(shape) == digest_of(dict(reversed(shape.items())))
@@ -129,14 +116,6 @@ async def test_a_repetition_of_what_was_loaded_last_is_sent_if_another_came_befo
     assert (await load(service, products("a"), path)).skipped == 1
 
 
-async def test_what_the_service_refuses_is_sent_every_time(path: Path) -> None:
-    service = ModelCatalog()
-    rows = products("a", custom_label_0=REFUSED)
-    for _ in range(2):
-        report = await load(service, rows, path)
-        assert (report.rejected, report.requests) == (1, 1)
-
-
 async def test_an_update_that_is_refused_leaves_no_digest_of_the_former_content(path: Path) -> None:
     service = ModelCatalog()
     await load(service, products("a"), path)
@@ -144,14 +123,6 @@ async def test_an_update_that_is_refused_leaves_no_digest_of_the_former_content(
     report = await load(service, products("a"), path)
     assert (report.skipped, report.unchanged) == (0, 1)
     assert (await load(service, products("a"), path)).skipped == 1
-
-
-async def test_a_load_that_stopped_is_continued(path: Path) -> None:
-    service = ModelCatalog([None, None, refusal(403)])
-    _, report = await stopped(service, numbered(100), path, concurrency=1)
-    assert report.created == 50
-    report = await load(service, numbered(100), path)
-    assert (report.skipped, report.created) == (50, 50)
 
 
 async def test_what_may_have_been_carried_out_is_sent_again_even_if_the_feed_goes_back(path: Path) -> None:
@@ -172,22 +143,6 @@ async def test_what_may_have_been_carried_out_is_sent_again_even_if_the_feed_goe
     assert service.products["a"] == product("a")
 
 
-async def test_so_it_is_when_the_process_is_ended_on_the_way(path: Path) -> None:
-    service = ModelCatalog()
-    await load(service, products("a", "b"), path)
-    service.gate = asyncio.Event()
-    rows = [product("a", title="New"), product("b"), *(product(f"c{number}") for number in range(30))]
-    running = asyncio.create_task(job_of(service, rows, digests=path, concurrency=1).run())
-    await service.until_in_flight(1)
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    service.gate = None
-    report = await load(service, [*products("a", "b"), *rows[2:]], path)
-    assert report.skipped == 1
-    assert "a" in sent(service)
-
-
 async def test_while_a_later_version_is_on_its_way_the_earlier_one_gets_no_digest(path: Path) -> None:
     digests = Digests(path, "c")
     await digests.open()
@@ -201,29 +156,6 @@ async def test_while_a_later_version_is_on_its_way_the_earlier_one_gets_no_diges
 
 
 # What a feed does not have any more --------------------------------------------------------------------------------
-
-
-async def test_vanished_products_are_listed_and_stay(path: Path) -> None:
-    service = ModelCatalog()
-    await load(service, numbered(40), path)
-    for _ in range(2):
-        report = await load(service, numbered(38), path)
-        assert (report.vanished, report.deleted, report.vanished_ids) == (2, 0, ("p38", "p39"))
-    assert len(service.products) == 40
-    report = await load(service, numbered(40), path)
-    assert (report.vanished, report.skipped) == (0, 40)
-
-
-async def test_they_are_deleted_when_that_is_asked_for(path: Path) -> None:
-    service = ModelCatalog()
-    await load(service, numbered(400), path)
-    report = await load(service, numbered(360), path, delete_vanished=True)
-    assert (report.vanished, report.deleted, report.warnings) == (40, 40, 0)
-    assert [len(keys) for keys in service.deletions] == [25, 15]
-    assert report.requests == 2
-    assert len(service.products) == 360
-    report = await load(service, numbered(360), path, delete_vanished=True)
-    assert (report.vanished, report.deleted, report.requests) == (0, 0, 0)
 
 
 async def test_more_than_the_share_are_not(path: Path) -> None:
@@ -246,13 +178,6 @@ async def test_the_share_is_of_what_was_there_before(path: Path) -> None:
     others = [product(f"q{number}") for number in range(5_000)]
     says, _ = await stopped(service, others, path, delete_vanished=True)
     assert "100 of 100 products are not in the feed" in says
-
-
-async def test_all_may_be_deleted_by_those_who_say_so(path: Path) -> None:
-    service = ModelCatalog()
-    await load(service, numbered(3), path)
-    report = await load(service, products("q"), path, delete_vanished=True, max_vanished_share=1.0)
-    assert (report.deleted, set(service.products)) == (3, {"q"})
 
 
 async def test_products_that_are_refused_have_not_vanished(path: Path) -> None:
@@ -313,17 +238,6 @@ async def test_a_load_that_stopped_deletes_nothing(path: Path) -> None:
     service._script = iter([refusal(403)])
     _, report = await stopped(service, [*numbered(38), product("x")], path, delete_vanished=True)
     assert (report.vanished, service.deletions) == (0, [])
-
-
-async def test_deletions_that_fail_are_warnings_and_tried_again_next_time(path: Path) -> None:
-    service = ModelCatalog()
-    await load(service, numbered(40), path)
-    del service.products["p39"]
-    report = await load(service, numbered(38), path, delete_vanished=True)
-    assert (report.vanished, report.deleted, report.unconfirmed, report.warnings) == (2, 1, 1, 1)
-    (warning,) = report.warning_details
-    assert (warning.row, warning.reason, warning.product_id) == (0, "was not deleted: is not there", "p39")
-    assert (await load(service, numbered(38), path)).vanished_ids == ("p39",)
 
 
 async def test_a_product_whose_key_is_not_known_cannot_be_deleted(path: Path) -> None:
@@ -679,39 +593,6 @@ async def test_input_rejects_and_digests_are_different_files(tmp_path: Path, *, 
         await load_file(service, other, rejects=tmp_path / "link" / "other")
     assert is_there(other) == there
     assert not service.requests
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (b"id,title\n" * 500, "is damaged, or was never one: restore it, or choose another path"),
-        (b"SQLite format 3\x00" + b"\x07" * 5_000, "is damaged, or was never one"),
-    ],
-)
-async def test_a_file_that_is_none_is_refused(path: Path, content: bytes, says: str) -> None:
-    write(path, content)
-    with pytest.raises(ConfigurationError, match=says):
-        await load(ModelCatalog(), products("a"), path)
-    assert content_of(path) == content
-
-
-async def test_a_database_of_something_else_is_refused(path: Path) -> None:
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE something (x)")
-    connection.close()
-    with pytest.raises(ConfigurationError, match="holds something else: choose another path"):
-        await load(ModelCatalog(), products("a"), path)
-
-
-async def test_two_loads_do_not_share_a_file(path: Path) -> None:
-    service = ModelCatalog()
-    service.gate = asyncio.Event()
-    running = asyncio.create_task(job_of(service, numbered(60), digests=path).run())
-    await service.until_in_flight(1)
-    with pytest.raises(ConfigurationError, match="is in use by another process"):
-        await load(ModelCatalog(), products("a"), path)
-    service.gate.set()
-    assert (await running).created == 60
 
 
 @pytest.mark.parametrize("method", ["changed", "loaded", "seen", "count_vanished", "vanished"])

@@ -1,6 +1,5 @@
 """Feeds that are tables: what is read of them, and one clear sentence about what cannot be."""
 
-import csv
 from pathlib import Path
 from typing import Final
 
@@ -9,7 +8,7 @@ import pytest
 from socialapi.bulk.inputs.formats import open_records
 from socialapi.bulk.products.feed import ProductColumns
 from socialapi.errors import InvalidInput
-from tests.bulk.products.model_catalog import HEADER, csv_file, line, product, read, read_until, why_empty
+from tests.bulk.products.model_catalog import HEADER, csv_file, line, product, read, read_until
 
 MB: Final = 1_000_000
 NOT_UTF8: Final = "is not UTF-8 text: save the file as UTF-8"
@@ -25,32 +24,10 @@ async def test_a_row_is_a_product_and_an_empty_cell_says_nothing(tmp_path: Path)
     assert first.problem is None
 
 
-@pytest.mark.parametrize(
-    ("extension", "delimiter"), [("csv", ","), ("csv", ";"), ("tsv", "\t"), ("txt", "|"), ("", ",")]
-)
-async def test_the_delimiter_is_found(tmp_path: Path, extension: str, delimiter: str) -> None:
-    file = csv_file(
-        tmp_path / f"feed.{extension}", line("a").replace(",", delimiter), header=HEADER.replace(",", delimiter)
-    )
-    (row,) = await read(file)
-    assert row.shape == product("a")
-
-
 async def test_names_are_found_however_feeds_write_them(tmp_path: Path) -> None:
     header = "G:ID, Title ,g:description,Availability,condition,Price,link,Image-Link,Brand,shelf"
     (row,) = await read(csv_file(tmp_path / "feed.csv", line("a") + ",9", header=header))
     assert row.shape == product("a")
-
-
-async def test_a_byte_order_mark_line_ends_blank_lines_and_quotes_are_no_obstacle(tmp_path: Path) -> None:
-    text = "\r\n".join(("", HEADER, line("a", title="x"), line("b", description='"one,\r\ntwo"')))
-    (tmp_path / "feed.csv").write_bytes(text.encode("utf-8-sig"))
-    first, second = await read(tmp_path / "feed.csv")
-    assert first.shape == product("a", title="x")
-    assert second.shape == product("b", description="one,\r\ntwo")
-    mac = "\r".join((HEADER, line("a"), line("b")))
-    (tmp_path / "mac.csv").write_bytes(mac.encode())
-    assert [row.shape["id"] for row in await read(tmp_path / "mac.csv")] == ["a", "b"]
 
 
 @pytest.mark.parametrize(
@@ -92,22 +69,6 @@ async def test_wrong_headers_are_one_sentence_with_the_line(tmp_path: Path, head
     if "quotation" in says:
         says = "line 1, column 10: a quotation mark is not closed before the end of the file"
     assert said == f"{file}: {says}"
-
-
-async def test_blank_lines_before_the_header_are_counted(tmp_path: Path) -> None:
-    (tmp_path / "feed.csv").write_text("\n  \nsku\na\n", "utf-8")
-    _, said = await read_until(tmp_path / "feed.csv", InvalidInput)
-    assert "line 3: there is no column title" in said
-
-
-async def test_blank_lines_below_the_header_count_only_beside_others(tmp_path: Path) -> None:
-    file = tmp_path / "feed.csv"
-    file.write_text(f"{HEADER}\n\n , \n", "utf-8")
-    assert await why_empty(file) == f"{file}: the file has no rows, only column names"
-    file.write_text(f"{HEADER}\n\n , \n{line('a')}\n\n", "utf-8")
-    rows = await read(file)
-    assert [(row.number, row.is_blank) for row in rows] == [(1, True), (2, True), (3, False), (4, True)]
-    assert [row.problem for row in rows if row.is_blank] == [("", f"line {at}: is blank") for at in (2, 3, 5)]
 
 
 @pytest.mark.parametrize(
@@ -153,12 +114,6 @@ async def test_a_row_that_cannot_be_read_says_where_and_the_next_one_is_read(
     assert [row.number for row in rows] == [1, 2, 3]
 
 
-async def test_a_row_that_is_too_short_lacks_what_is_not_there(tmp_path: Path) -> None:
-    (row,) = await read(csv_file(tmp_path / "feed.csv", "a,Boots"))
-    assert row.shape == {"id": "a", "title": "Boots"}
-    assert row.values == ["a", "Boots", *[""] * 7]
-
-
 async def test_of_a_row_with_too_many_cells_the_id_is_known_where_it_comes_first(tmp_path: Path) -> None:
     (row,) = await read(csv_file(tmp_path / "feed.csv", line("a", title="Boots, red")))
     assert row.known_id == "a"
@@ -167,13 +122,6 @@ async def test_of_a_row_with_too_many_cells_the_id_is_known_where_it_comes_first
     assert row.known_id == "a"
     (row,) = await read(csv_file(tmp_path / "late.csv", f"Boots, red,{line('a')}", header=f"notes,{HEADER}"))
     assert row.known_id is None
-
-
-async def test_a_quotation_mark_that_is_never_closed_ends_the_feed_after_the_rows_before_it(tmp_path: Path) -> None:
-    file = csv_file(tmp_path / "feed.csv", line("a"), line("b", title='"Boots'), line("c"))
-    rows, said = await read_until(file, InvalidInput)
-    assert [row.shape["id"] for row in rows] == ["a"]
-    assert said == f"{file}: line 3, column 2: a quotation mark is not closed before the end of the file"
 
 
 async def test_two_titles_that_begin_with_a_quotation_mark_do_not_become_one_product(tmp_path: Path) -> None:
@@ -200,67 +148,10 @@ async def test_text_after_a_quoted_cell_rejects_its_product_and_the_next_one_is_
     assert (second.number, second.known_id, third.shape) == (2, "b", product("c"))
 
 
-async def test_empty_cells_beyond_the_columns_are_no_fault(tmp_path: Path) -> None:
-    (row,) = await read(csv_file(tmp_path / "feed.csv", line("a") + ",, ,"))
-    assert (row.problem, row.shape) == (None, product("a"))
-
-
-async def test_quotation_marks_within_cells_are_text(tmp_path: Path) -> None:
-    lines = (line("a", title='12" boots'), line("b", title='"12"" boots"'))
-    first, second = await read(csv_file(tmp_path / "feed.csv", *lines))
-    assert first.shape["title"] == second.shape["title"] == '12" boots'
-
-
 async def test_names_that_break_quoting_are_said(tmp_path: Path) -> None:
     file = csv_file(tmp_path / "feed.csv", line("a"), header=f'\n"id"x,{HEADER}')
     _, said = await read_until(file, InvalidInput)
     assert "line 2, column 1: text follows the closing quotation mark" in said
-
-
-@pytest.mark.parametrize("first", ["sep=;", "SEP=;\r", '"sep=;"', "\nsep=;\n"])
-async def test_the_line_that_excel_puts_first_decides_the_delimiter(tmp_path: Path, first: str) -> None:
-    header = f"{HEADER.replace(',', ';')};a,b,c,d,e,f,g,h,i,j,k,l,m"
-    (row,) = await read(csv_file(tmp_path / "feed.csv", header, line("a").replace(",", ";"), header=first))
-    assert row.shape == product("a")
-    _, said = await read_until(csv_file(tmp_path / "feed.csv", "sku;name", header=first), InvalidInput)
-    assert "(columns: sku, name)" in said
-    assert f"line {2 + first.count(chr(10))}: there is no column description" in said
-
-
-async def test_a_table_with_that_line_alone_is_empty(tmp_path: Path) -> None:
-    file = csv_file(tmp_path / "feed.csv", header="sep=\t")
-    assert await why_empty(file) == f"{file}: the file is empty"
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (b"", "the file is empty"),
-        (b"\n \n\n", "the file is empty"),
-        (HEADER.encode(), "the file has no rows, only column names"),
-    ],
-)
-async def test_a_file_without_products_is_empty(tmp_path: Path, content: bytes, says: str) -> None:
-    file = tmp_path / "feed.csv"
-    file.write_bytes(content)
-    assert await why_empty(file) == f"{file}: {says}"
-
-
-async def test_one_that_is_not_closed_for_very_long_ends_it_too(tmp_path: Path) -> None:
-    many = (line(f"c{number}") for number in range(2_000))
-    file = csv_file(tmp_path / "feed.csv", line("a"), line("b", title='"Boots'), *many)
-    rows, said = await read_until(file, InvalidInput)
-    assert [row.shape["id"] for row in rows] == ["a"]
-    assert said == (
-        f"{file}: line 3, column 2: a cell has more than 131,072 characters; probably a quotation mark is not closed"
-    )
-
-
-async def test_a_line_in_quotes_that_is_longer_than_any_and_not_closed_ends_it(tmp_path: Path) -> None:
-    file = csv_file(tmp_path / "feed.csv", line("a"), line("b", title='"' + "x" * 2 * MB), line("c"))
-    rows, said = await read_until(file, InvalidInput)
-    assert len(rows) == 1
-    assert said.startswith(f"{file}: line 3, column 2: a cell has more than 131,072 characters; probably")
 
 
 async def test_a_column_that_no_product_has_may_hold_anything(tmp_path: Path) -> None:
@@ -308,9 +199,3 @@ async def test_the_columns_of_a_rejects_file_do_not_count_as_ignored(tmp_path: P
     async with open_records(tmp_path / "again.csv", selection) as reader:
         assert [len(block) async for block in reader] == [1]
     assert selection.ignored_columns() == ("shelf",)
-
-
-async def test_a_limit_of_the_parser_that_others_have_set_is_theirs(tmp_path: Path) -> None:
-    assert csv.field_size_limit() == 131_072
-    await read(csv_file(tmp_path / "feed.csv", line("a")))
-    assert csv.field_size_limit() == 131_072

@@ -1,6 +1,5 @@
 """Feeds that are tables, and feeds in files of other kinds than text."""
 
-import gzip
 import io
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,8 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from socialapi.bulk.inputs.reader import ROWS_PER_BLOCK
 from socialapi.errors import InvalidInput
-from tests.bulk.products.model_catalog import HEADER, ModelCatalog, job_of, line, open_feed, product, products, read
+from tests.bulk.products.model_catalog import ModelCatalog, job_of, product, products, read
 
 SHAPES = products("a", "b")
 
@@ -65,32 +63,7 @@ async def test_a_table_without_a_column_that_every_product_needs_is_refused_as_a
             await read(source)
 
 
-async def test_rows_are_numbered_over_blocks_and_batches() -> None:
-    ids = [f"p{number}" for number in range(2 * ROWS_PER_BLOCK + 3)]
-    rows = await read(as_table(*ids))
-    assert [(row.number, row.shape["id"]) for row in rows] == list(enumerate(ids, 1))
-
-
 async def test_a_table_is_loaded_as_a_feed_is() -> None:
     catalog = ModelCatalog()
     report = await job_of(catalog, polars.DataFrame([*SHAPES, {"id": "c", "title": "No price"}])).run()
     assert (report.read, report.created, report.rejected) == (3, 2, 1)
-
-
-async def test_text_that_is_not_utf8_is_a_fault_of_its_product_and_of_no_other() -> None:
-    titles = pyarrow.array([b"caf\xe9", b"cafe"], pyarrow.binary()).view(pyarrow.string())
-    first, second = await read(as_table("a", "b").set_column(1, "title", titles))
-    assert first.problem == ("title", "is not UTF-8 text")
-    assert (second.problem, second.shape["title"]) == (None, "cafe")
-
-
-async def test_packed_feeds_and_open_files_are_read(tmp_path: Path) -> None:
-    text = f"{HEADER}\n{line('a')}\n".encode()
-    (tmp_path / "feed.csv.gz").write_bytes(gzip.compress(text))
-    assert [row.known_id for row in await read(tmp_path / "feed.csv.gz")] == ["a"]
-    assert [row.known_id for row in await read(io.BytesIO(text))] == ["a"]
-
-
-def test_a_file_that_is_open_for_text_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="StringIO is open for text"):
-        open_feed(io.StringIO())

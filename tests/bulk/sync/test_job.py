@@ -11,9 +11,7 @@ from typing import Any, Final
 
 import attrs
 import orjson
-import pyarrow
 import pytest
-from pyarrow import parquet
 
 from socialapi.bulk.sync.job import RENEWED_AHEAD_SECONDS, sync
 from socialapi.bulk.sync.reading import SyncOptions
@@ -132,11 +130,6 @@ async def test_additions_go_first_and_whole_and_removals_are_single_identifiers(
     assert (report.identifiers_before, report.identifiers_after, report.held_back) == (4, 3, 0)
 
 
-async def test_columns_that_are_not_read_are_listed(audience: CustomAudience, path: Path) -> None:
-    report = await audience.sync([{"handle": "a", "colour": "red"}], snapshot=path)
-    assert report.ignored_columns == ("colour",)
-
-
 async def test_nothing_raw_is_in_the_snapshot(audience: CustomAudience, path: Path) -> None:
     await audience.sync([AudienceUser(email="planted@example.com", device_id="9774d56d682e549c")], snapshot=path)
     assert b"lanted" not in (held := read(path))
@@ -193,11 +186,6 @@ async def test_operations_are_refused_and_nothing_is_sent(
         await audience.sync([{"handle": "ada"}, record], snapshot=path)
     assert isinstance(caught.value.__cause__, InvalidInput)
     assert not socialapi_emulator.requests
-
-
-async def test_a_column_of_operations_can_be_ignored(audience: CustomAudience, path: Path) -> None:
-    rows = [{"handle": "bob", "operation_type": "update"}]
-    assert (await audience.sync(rows, snapshot=path, columns={"operation_type": ""})).accepted == 1
 
 
 async def test_partner_user_ids_are_left_out_with_a_reason(
@@ -280,16 +268,6 @@ async def test_with_another_version_of_the_normaliser_only_what_it_changed_is_se
     with pytest.raises(BulkError) as stopped:
         await audience.sync(now[:-2], snapshot=path, max_removal_share=0.01)
     assert "normaliser" not in str(stopped.value)
-
-
-async def test_a_mended_value_casts_no_doubt_on_removals(
-    audience: CustomAudience, socialapi_emulator: Emulator, path: Path
-) -> None:
-    people = [{"email": f"{name}@b.example"} for name in "abcdefghij"]
-    await audience.sync(people, snapshot=path)
-    desired = [{"email": f"<{person['email']}>"} for person in people[:-1]]
-    report = await audience.sync(desired, snapshot=path)
-    assert (report.unchanged, report.warnings, report.held_back, report.removals.accepted) == (9, 9, 0, 1)
 
 
 async def test_a_value_that_became_unusable_may_mean_somebody_who_seems_to_have_left(
@@ -511,15 +489,6 @@ async def test_a_row_refused_after_a_lost_answer_may_be_held_and_is_removed_late
     assert not service.members
 
 
-async def test_a_snapshot_of_another_audience_is_refused(
-    audience: CustomAudience, socialapi_client: Client, socialapi_emulator: Emulator, path: Path
-) -> None:
-    await audience.sync(people("ada"), snapshot=path)
-    with pytest.raises(ConfigurationError, match=f"is of the audience {AUDIENCE} of the account {ACCOUNT}, not of the"):
-        await socialapi_client.ads.account(ACCOUNT).custom_audience("other").sync(NOBODY, snapshot=path)
-    assert len(socialapi_emulator.requests) == 1
-
-
 async def test_two_syncs_at_once_do_not_share_a_snapshot(
     audience: CustomAudience, socialapi_emulator: Emulator, path: Path
 ) -> None:
@@ -606,27 +575,6 @@ async def test_who_is_to_stay_is_sent_again_in_the_last_week_of_thirteen_months(
     clock.advance(1)
     assert (await synced(service, clock, path, "ada", "bob")).additions.accepted == 2
     assert (await synced(service, clock, path, "ada", "bob")).requests == 0
-
-
-async def test_an_expiry_is_renewed_in_its_last_week_only_by_a_later_one(path: Path) -> None:
-    clock, service = VirtualClock(), ModelService()
-    first, second = "2027-02-15T08:00:00Z", "2027-02-16T08:00:00Z"
-    await synced(service, clock, path, "ada", expires_at=first)
-    clock.advance(20 * 86_400)
-    assert (await synced(service, clock, path, "ada", expires_at=second)).requests == 0
-    clock.advance(10 * 86_400)
-    assert (await synced(service, clock, path, "ada", expires_at=first)).requests == 0
-    assert (await synced(service, clock, path, "ada", expires_at=second)).additions.accepted == 1
-    assert set(service.members.values()) == {(None, second)}
-
-
-async def test_who_expired_is_added_again_if_desired_and_forgotten_otherwise(path: Path) -> None:
-    clock, service = VirtualClock(), ModelService()
-    await synced(service, clock, path, "ada", "bob", expires_at="2027-01-16T08:00:00Z")
-    clock.advance(86_400)
-    report = await synced(service, clock, path, "ada")
-    assert (report.identifiers_before, report.additions.accepted, report.removals.read) == (0, 1, 0)
-    assert report.identifiers_after == 1
 
 
 # Reports, progress, dry runs ---------------------------------------------------------------------------------------
@@ -716,22 +664,6 @@ async def test_a_progress_that_fails_stops_the_sync(audience: CustomAudience, pa
         await audience.sync(people("ada"), snapshot=path, on_progress=fail)
 
 
-async def test_a_sync_that_is_cancelled_lets_go_of_the_snapshot(path: Path) -> None:
-    service = ModelService()
-    service.gate = asyncio.Event()
-    session = session_of(service)
-    options, call = SyncOptions(snapshot=path), CallOptions.interactive(session.config)
-    running = asyncio.create_task(sync(session, DESTINATION, people("ada"), options, call))
-    await service.until_in_flight(1)
-    running.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await running
-    assert not asyncio.all_tasks() - {asyncio.current_task()}
-    service.gate.set()
-    report = await sync(session, DESTINATION, people("ada"), options, call)
-    assert (report.additions.accepted, report.identifiers_before) == (1, 1)
-
-
 async def test_wrong_counts_without_end_stop_it_and_leave_what_may_be_held(path: Path) -> None:
     service = ModelService([counted(0, 1)] * 12)
     session = session_of(service)
@@ -744,22 +676,6 @@ async def test_wrong_counts_without_end_stop_it_and_leave_what_may_be_held(path:
 
 
 # Inputs of several nights --------------------------------------------------------------------------------------------
-
-
-async def test_ids_that_became_floating_point_numbers_in_parquet_are_unchanged(
-    audience: CustomAudience, socialapi_emulator: Emulator, tmp_path: Path, path: Path
-) -> None:
-    """As a DataFrame of pandas makes them of whole numbers, once there is a gap in the column."""
-    ids, handles_of = [7, 12, 2**53 - 1], ["ada", "bob", "eve"]
-    nights = pyarrow.int64(), pyarrow.float64()
-    for night, kind in enumerate(nights):
-        columns = {"service_id": pyarrow.array(ids, pyarrow.int64()).cast(kind), "handle": handles_of}
-        parquet.write_table(pyarrow.table(columns), tmp_path / f"night{night}.parquet")
-    first = await audience.sync(tmp_path / "night0.parquet", snapshot=path)
-    assert (first.additions.accepted, first.identifiers_after) == (3, 6)
-    second = await audience.sync(tmp_path / "night1.parquet", snapshot=path)
-    assert (second.unchanged, second.additions.read, second.removals.read, second.rejected) == (3, 0, 0, 0)
-    assert len(socialapi_emulator.requests) == 1
 
 
 async def test_whole_users_are_added_in_the_order_of_the_input_in_the_same_batches(

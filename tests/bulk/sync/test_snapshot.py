@@ -169,15 +169,6 @@ async def test_of_additions_that_were_broken_off_what_was_accepted_is_held(tmp_p
     }
 
 
-async def test_an_answer_that_is_missing_shortens_what_another_row_has_for_sure(tmp_path: Path) -> None:
-    path = tmp_path / "snapshot"
-    snapshot = await opened(path)
-    await compared(snapshot, row(1, ADA, until=LATER + 500), row(2, ADA, BOB))
-    await send_additions(snapshot)
-    await snapshot.accept("Update", [[1]])
-    assert await ended(snapshot, path) == {ADA: (LATER, LATER + 500), BOB: (0, LATER)}
-
-
 @pytest.mark.parametrize("is_finished", [True, False])
 async def test_of_removals_that_were_broken_off_what_was_accepted_is_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_finished: bool
@@ -285,18 +276,6 @@ async def test_what_has_expired_is_absent_and_forgotten_without_a_removal(tmp_pa
     assert await ended(snapshot, path) == {ADA: (LATER + 500, LATER + 500)}
 
 
-async def test_what_has_expired_is_forgotten_by_a_sync_that_sends_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "snapshot"
-    await holding(path, row(1, ADA), row(2, BOB, until=SOON))
-    snapshot = await opened(path)
-    assert await compared(snapshot, row(1, ADA), now=SOON) == Difference(known=1, additions=0, removals=0)
-    await snapshot.announce(now=SOON)
-    await snapshot.finish()
-    assert await snapshot.count() == 1
-    await snapshot.aclose()
-    assert held(path) == {ADA: (LATER, LATER)}
-
-
 @pytest.mark.parametrize(("until", "additions"), [(LATER, 0), (LATER + 1, 1)])
 async def test_what_ends_soon_is_added_again_only_to_last_longer(tmp_path: Path, until: int, additions: int) -> None:
     await holding(tmp_path / "snapshot", row(1, ADA))
@@ -353,20 +332,6 @@ async def test_nothing_of_a_sync_stays_but_what_is_held(tmp_path: Path) -> None:
     await snapshot.aclose()
     assert (ADA in everything, BOB in everything, EVE in everything) == (True, True, False)
     assert files_in(tmp_path) == {"snapshot"}
-
-
-async def test_what_was_removed_can_be_read_nowhere(tmp_path: Path) -> None:
-    path = tmp_path / "snapshot"
-    await holding(path, row(1, ADA), row(2, BOB))
-    snapshot = await opened(path)
-    await compared(snapshot, row(1, ADA))
-    await snapshot.announce(now=NOW)
-    await snapshot.removals()
-    await snapshot.accept("Delete", [[1]])
-    await snapshot.finish()
-    everything = bytes_in(tmp_path)
-    await snapshot.aclose()
-    assert (ADA in everything, BOB in everything) == (True, False)
 
 
 async def test_a_snapshot_takes_at_most_36_bytes_an_identifier_after_a_first_sync(tmp_path: Path) -> None:
@@ -482,15 +447,6 @@ async def test_a_snapshot_of_another_audience_is_refused_with_both_named(
     )
 
 
-async def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "other"
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE things (id)")
-    connection.close()
-    with pytest.raises(ConfigurationError, match="holds something else: choose another path"):
-        await Snapshot(path, "account", "audience").open()
-
-
 async def test_a_file_that_fails_on_the_way_is_told(tmp_path: Path) -> None:
     def drop(connection: sqlite3.Connection) -> None:
         connection.execute("DROP TABLE announced")
@@ -500,13 +456,4 @@ async def test_a_file_that_fails_on_the_way_is_told(tmp_path: Path) -> None:
     await compared(snapshot, row(1, ADA))
     with pytest.raises(ConfigurationError, match="cannot be written: no such table: announced"):
         await snapshot.announce(now=NOW)
-    await snapshot.aclose()
-
-
-async def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "snapshot"
-    snapshot = await opened(path)
-    scratch_folder(path).write_bytes(b"")
-    with pytest.raises(ConfigurationError, match="cannot be written: File exists"):
-        await snapshot.stage([row(1, ADA)])
     await snapshot.aclose()

@@ -68,25 +68,12 @@ async def test_entries_have_the_documented_fields(ads: Ads) -> None:
     assert set(made["change_by"]) == {"user_id", "platform"}
 
 
-async def test_the_last_entry_is_the_campaign_as_it_is(ads: Ads) -> None:
-    reply = await history(ads, start_time="2025-01-10T23:00:00Z")
-    campaign = ads.ask.emulator.state.advertising.table(ads.ask.account, "campaigns").rows[0]
-    for name, value in reply.data[-1]["entity_data"].items():
-        assert campaign[name] == value
-
-
 async def test_changes_are_filtered_by_who_made_them(ads: Ads) -> None:
     first, second = ads.ask.emulator.seed["user_ids"][:2]
     assert len(await changes(ads, user_id=first)) == 2_000
     assert len(await changes(ads, user_id=second)) == 500
     assert len(await changes(ads, user_id="0" + second)) == 500
     assert await changes(ads, user_id="1") == []
-
-
-@pytest.mark.parametrize("name", ["entity_type", "entity_id", "start_time", "end_time"])
-async def test_what_is_required_is_missed(ads: Ads, name: str) -> None:
-    query = {key: value for key, value in {**CAMPAIGN, **RANGE}.items() if key != name}
-    assert broken(await ads.get(PATH, **query)) == [("MISSING_PARAMETER", name)]
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,6 @@
 
 from typing import Any
 
-import pytest
-
-from socialapi.emulator import Emulator
 from socialapi.emulator.clock import timestamp
 from tests.emulator.advertising.asking_ads import Ads, broken, missing
 from tests.emulator.asking import Asker, Reply
@@ -60,14 +57,6 @@ async def test_q_is_the_beginning_of_the_name_in_any_case(ads: Ads, ask: Asker) 
     assert await accounts(ads, q="Home") == []
 
 
-async def test_accounts_come_in_pages_and_in_order(ads: Ads, ask: Asker) -> None:
-    first, second = ask.emulator.seed["account_ids"]
-    assert await accounts(ads, sort_by="name-asc") == [second, first]
-    reply = await ads.send("GET", ACCOUNTS, {"count": "1", "with_total_count": "true"})
-    assert reply.json["total_count"] == 2
-    assert await accounts(ads, count="1", cursor=reply.json["next_cursor"]) == [second]
-
-
 async def test_a_single_account_has_its_industry(ads: Ads) -> None:
     reply = await ads.get("")
     assert set(reply.data) == LISTED | {"industry_type"}
@@ -85,29 +74,6 @@ async def test_an_account_is_given_another_name_and_industry(ads: Ads) -> None:
         ("INVALID_PARAMETER", "industry_type"),
         ("INVALID_PARAMETER", "timezone"),
     ]
-
-
-@pytest.mark.parametrize(
-    "industry",
-    [
-        "AGENCY",
-        "BUSINESS_TO_BUSINESS",
-        "ONLINE_SERVICES",
-        "EDUCATION",
-        "FINANCIAL",
-        "HEALTH",
-        "GOVERNMENT",
-        "MEDIA",
-        "MOBILE",
-        "RESTAURANT",
-        "RETAIL",
-        "TECHNOLOGY",
-        "TRAVEL",
-        "OTHER",
-    ],
-)
-async def test_every_documented_industry_is_taken(ads: Ads, industry: str) -> None:
-    assert (await ads.put("", industry_type=industry)).data["industry_type"] == industry
 
 
 async def test_what_the_sandbox_does_is_not_there_on_the_normal_host(ads: Ads) -> None:
@@ -201,10 +167,3 @@ async def test_apps_have_the_documented_fields(ads: Ads) -> None:
         }
         for each in reply.data
     )
-
-
-async def test_a_reset_forgets_test_accounts(ads: Ads, emulator: Emulator) -> None:
-    made = await created(ads)
-    emulator.reset()
-    assert await accounts(ads) == list(emulator.seed["account_ids"])
-    assert missing_account(await made.get(""))

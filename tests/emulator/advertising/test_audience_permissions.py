@@ -144,10 +144,6 @@ async def test_the_granted_account_sees_its_own_permission_while_it_has_one(ads:
     assert missing(await second.send("GET", permissions(second))) == ["tailored_audience_id"]
 
 
-async def test_the_version_is_5(ads: Ads) -> None:
-    assert (await ads.send("GET", permissions(ads).replace("/5/", "/12/"))).status == 404
-
-
 def targeted(audience: str = AUDIENCE) -> str:
     return f"/custom_audiences/{audience}/targeted"
 

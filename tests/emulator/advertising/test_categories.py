@@ -2,8 +2,6 @@
 
 import itertools
 
-import pytest
-
 from tests.emulator.advertising.asking_ads import Ads, broken, missing
 
 BUSINESSES = "/ads/12/advertiser_business_categories"
@@ -114,10 +112,3 @@ async def test_a_deleted_one_is_found_when_asked_for(ads: Ads) -> None:
     ):
         assert missing(again) == ["line_item_curated_category_id"]
     assert (await ads.get(f"{PAIRS}/c00000", with_deleted="true")).data == reply.data
-
-
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-async def test_those_of_another_account_are_not_found(ads: Ads, method: str) -> None:
-    second = Ads(ads.ask, account=ads.ask.emulator.seed["account_ids"][1])
-    reply = await second.send(method, second.path(f"{PAIRS}/c00000"))  # type: ignore[arg-type]  # known methods
-    assert missing(reply) == ["line_item_curated_category_id"]

@@ -11,7 +11,7 @@ from socialapi.emulator.arguments import read_arguments
 from socialapi.emulator.auth import NOBODY, signed_in_user
 from socialapi.emulator.handlers import Call, Endpoint
 from socialapi.emulator.request import Received
-from socialapi.emulator.responses import Answer, InvalidRequest, Refusal, refused
+from socialapi.emulator.responses import Answer, InvalidRequest, refused
 from socialapi.models.validation import Pattern
 from socialapi.routes.route import ADS, Route
 
@@ -78,10 +78,3 @@ def test_a_body_that_is_no_object_is_at_fault_as_a_whole(emulator: Emulator) -> 
         read(emulator, b"[]")
     answer = orjson.loads(refused(caught.value, "ads", {}, "").body)
     assert answer["errors"] == [{"code": "INVALID_PARAMETER", "message": "the body must be an object"}]
-
-
-@pytest.mark.parametrize(("body", "kind", "status"), [(b"{", "application/json", 400), (b"{}", "text/plain", 415)])
-def test_what_is_not_json_is_refused(emulator: Emulator, body: bytes, kind: str, status: int) -> None:
-    with pytest.raises(Refusal) as caught:
-        read(emulator, body, kind=kind)
-    assert caught.value.status == status

@@ -6,7 +6,6 @@ import pytest
 
 from socialapi.emulator.clock import timestamp
 from tests.emulator.advertising.asking_ads import Ads, broken, missing
-from tests.emulator.asking import Asker
 
 WEBSITE, REACH, FOLLOWERS, PREROLL = "8xdpe", "8xdpf", "8xdpg", "8xdpj"
 APP_ENGAGEMENTS, NETWORK = "8xdpl", "8xdpm"
@@ -141,10 +140,3 @@ async def test_the_promoted_posts_of_a_deleted_line_item_are_not_deleted(ads: Ad
     await ads.delete(f"/line_items/{WEBSITE}")
     records = ads.ask.emulator.ledger()["records"][ads.ask.account]
     assert (records["promoted_tweets"], records["line_items"]) == (8, 319)
-
-
-async def test_line_items_of_others_are_not_found(ads: Ads, ask: Asker) -> None:
-    assert missing(await ads.put("/line_items/8xg1a")) == ["line_item_id"]
-    assert missing(await ads.delete("/line_items/nosuch")) == ["line_item_id"]
-    second = Ads(ask, account=ask.emulator.seed["account_ids"][1])
-    assert (await second.put("/line_items/8xg1a")).status == 200

@@ -39,14 +39,6 @@ async def test_every_broken_rule_is_listed_with_its_parameter(ads: Ads) -> None:
     }
 
 
-async def test_required_parameters_are_missed_by_name(ads: Ads) -> None:
-    reply = await ads.post(PAIRS)
-    assert broken(reply) == [
-        ("MISSING_PARAMETER", "curated_category_id"),
-        ("MISSING_PARAMETER", "line_item_id"),
-    ]
-
-
 async def test_the_echo_has_the_path_and_the_query_as_typed_values(ads: Ads) -> None:
     reply = await ads.send(
         "GET",
@@ -79,18 +71,6 @@ async def test_an_empty_text_is_null_where_null_is_taken(ads: Ads) -> None:
         ("INVALID_PARAMETER", "start_time"),
         ("INVALID_PARAMETER", "bid_strategy"),
     ]
-
-
-@pytest.mark.parametrize(
-    ("value", "fine"),
-    [("9223372036854775807", True), ("9223372036854775808", False), ("1.5", False), ("1e6", False), ("+5", False)],
-)
-async def test_amounts_are_whole_numbers_of_64_bits(ads: Ads, value: str, fine: bool) -> None:
-    reply = await ads.put(LINE_ITEM, total_budget_amount_local_micro=value)
-    if fine:
-        assert reply.data["total_budget_amount_local_micro"] == int(value)
-    else:
-        assert broken(reply) == [("INVALID_PARAMETER", "total_budget_amount_local_micro")]
 
 
 async def test_a_form_is_as_good_as_the_query_and_both_go_together(ads: Ads) -> None:

@@ -113,21 +113,3 @@ async def test_deletion_needs_keys(own: Catalogs, body: object) -> None:
     assert (await own.json("DELETE", own.products, body)).status == 400
     reply = await own.json("DELETE", f"{CATALOGS}/nosuch/products", {"product_keys": ["x"]})
     assert missing(reply) == ["product_catalog_id"]
-
-
-async def test_the_seed_data_have_groups_and_single_products(catalogs: Catalogs) -> None:
-    stored = catalogs.stored()
-    assert len(stored) == 60
-    groups = {each["item_group_key"] for each in stored.values() if "item_group_key" in each}
-    singles = [each for each in stored.values() if "item_group_key" not in each]
-    assert (len(groups), len(singles)) == (8, 26)
-    assert [len(page) for page in await catalogs.pages()] == [34]
-    for group_key in groups:
-        assert len((await catalogs.pages(item_group_key=group_key))[0]) > 2
-
-
-async def test_the_seed_data_keep_every_rule(catalogs: Catalogs) -> None:
-    stored = list(catalogs.stored().values())
-    for start in range(0, 60, 25):
-        results = await catalogs.put(*stored[start : start + 25])
-        assert {(each["status"], len(each["warnings"])) for each in results} == {("NO_CHANGE", 0)}

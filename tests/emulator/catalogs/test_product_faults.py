@@ -46,15 +46,3 @@ async def test_faults_of_one_kind_of_request_pass_the_others_by(own: Catalogs) -
     faults.add("product_error")
     reply = await own.ask.upload([])
     assert (reply.status, own.ask.emulator.requests[-1].fault) == (200, None)
-
-
-async def test_the_generic_faults_work_too(own: Catalogs) -> None:
-    own.ask.emulator.faults.add("status", method="PUT", path=PATH, status=503)
-    assert (await own.json("PUT", own.products, {"products": [product()]})).status == 503
-    assert own.stored() == {}
-
-
-async def test_they_are_scripted_over_http(own: Catalogs) -> None:
-    reply = await own.ask.control("POST", "faults", {"fault": "product_missing", "path": PATH})
-    assert reply.status == 201
-    assert await own.put(product(1)) == []

@@ -56,13 +56,6 @@ async def test_a_bad_product_does_not_keep_the_others_out(own: Catalogs) -> None
     assert list(stored) == ["SKU-2", "SKU-1", "SKU-4"]
 
 
-async def test_all_instances_of_a_repeated_id_are_ignored(own: Catalogs) -> None:
-    results = await own.put(product(1), product(2), product(1, title="Other"), product(3), {"id": "SKU-3"})
-    assert [result["id"] for result in results] == ["SKU-2"]
-    assert list(own.stored()) == ["SKU-2"]
-    assert await own.put(product(1), product(1)) == []
-
-
 @pytest.mark.parametrize("wrong", [5, None, True, "text", [], ["id"]])
 async def test_what_is_no_product_has_no_id(own: Catalogs, wrong: object) -> None:
     results = await own.put(wrong, product(1), wrong)
@@ -74,15 +67,6 @@ async def test_what_is_no_product_has_no_id(own: Catalogs, wrong: object) -> Non
         "warnings": [],
         "errors": [{"code": "INVALID_PARAMETER", "message": "the product must be an object"}],
     }
-
-
-@pytest.mark.parametrize("wrong", [5, None, True, [], {}, "", " "])
-async def test_an_id_is_a_text(own: Catalogs, wrong: object) -> None:
-    (result,) = await own.put({**product(), "id": wrong})
-    assert broken_fields(result) == [("INVALID_PARAMETER", "id")]
-    assert result["id"] == (wrong if isinstance(wrong, str) else None)
-    (result,) = await own.put({name: value for name, value in product().items() if name != "id"})
-    assert (result["id"], broken_fields(result)) == (None, [("MISSING_PARAMETER", "id")])
 
 
 async def test_25_products_and_no_more_fit_into_a_request(own: Catalogs) -> None:

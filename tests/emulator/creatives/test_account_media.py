@@ -50,12 +50,6 @@ async def test_account_media_of_types_and_ids(ads: Ads) -> None:
         assert broken(await ads.get(MEDIA, **{name: wrong})) == [("INVALID_PARAMETER", name)]
 
 
-async def test_account_media_are_sorted(ads: Ads) -> None:
-    (newest_first,) = await ads.ids(MEDIA, sort_by="created_at-desc", count=1_000)
-    assert newest_first == list(reversed(ads.ask.emulator.seed["account_media_ids"]))
-    assert broken(await ads.get(MEDIA, sort_by="created_at")) == [("INVALID_PARAMETER", "sort_by")]
-
-
 async def test_a_deleted_one_is_found_only_if_asked_for(ads: Ads) -> None:
     path = f"{MEDIA}/{ads.ask.emulator.seed['account_media_ids'][3]}"
     before = (await ads.get(path)).data
@@ -79,10 +73,3 @@ async def test_a_video_for_prerolls_becomes_account_media_by_itself(ads: Ads) ->
     assert made["video_id"] == UPLOADED_PREROLL.partition("_")[2]
     assert (made["media_url"], made["created_at"]) == (added.data["media_url"], added.data["created_at"])
     assert (await ads.get(f"{MEDIA}/{made['id']}")).data == made
-
-
-async def test_the_seed_data_have_the_prerolls_of_their_library(ads: Ads) -> None:
-    library = (await ads.get("/media_library", media_type="VIDEO", count=50)).data
-    prerolls = {each["media_url"] for each in library if each["media_category"] == "AMPLIFY_VIDEO"}
-    assert len(prerolls) == 4
-    assert prerolls <= {each["media_url"] for each in (await ads.get(MEDIA, creative_types="PREROLL")).data}

@@ -104,16 +104,6 @@ async def test_a_card_is_changed_as_long_as_the_whole_keeps_the_rules(ads: Ads) 
     assert missing(await ads.put(f"{CARDS}/nosuch", name="x")) == ["card_id"]
 
 
-async def test_another_video_or_poster_is_shown(ads: Ads) -> None:
-    made = (await create(ads, poster_media_key=IMAGE)).data
-    path = f"{CARDS}/{made['id']}"
-    changed = (await ads.put(path, media_key=OTHER_VIDEO)).data
-    library = (await ads.get(f"/media_library/{OTHER_VIDEO}")).data
-    assert (changed["media_key"], changed["media_url"]) == (OTHER_VIDEO, library["media_url"])
-    assert changed["poster_media_url"] == made["poster_media_url"]
-    assert (await ads.put(path, poster_media_key="")).data["poster_media_url"].endswith("first-frame.jpg")
-
-
 async def test_cards_are_listed(ads: Ads) -> None:
     ids = list(ads.ask.emulator.seed["video_conversation_card_ids"])
     pages = await ads.ids(CARDS, count=5)

@@ -14,9 +14,7 @@ from tests.emulator.creatives.asking_creatives import (
     JUST_WIDE_IMAGE,
     NARROW_IMAGE,
     SQUARE_IMAGE,
-    TALL_VIDEO,
     UPLOADED_IMAGE,
-    VIDEO,
     second,
 )
 
@@ -53,16 +51,6 @@ async def test_a_poll_counts_down_from_its_creation(ads: Ads) -> None:
         assert (await ads.get(f"{POLLS}/{made['id']}")).data == made
     for wrong in ("4", "10081", "x", "60.5"):
         assert broken(await create(ads, duration_in_minutes=wrong)) == [("INVALID_PARAMETER", "duration_in_minutes")]
-
-
-async def test_the_video_of_a_poll_comes_back_as_addresses(ads: Ads) -> None:
-    made = (await create(ads, media_key=VIDEO)).data
-    assert set(made) == FIELDS | VIDEO_FIELDS
-    library = (await ads.get(f"/media_library/{VIDEO}")).data
-    assert (made["card_type"], made["video_url"]) == ("VIDEO_POLLS", library["media_url"])
-    assert made["video_poster_url"] == library["poster_media_url"]
-    assert (made["video_width"], made["video_height"], made["content_duration_seconds"]) == (1280, 720, 90)
-    assert (await create(ads, media_key=TALL_VIDEO)).status == 200
 
 
 @pytest.mark.parametrize("key", [IMAGE, JUST_WIDE_IMAGE])

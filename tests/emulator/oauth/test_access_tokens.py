@@ -1,8 +1,5 @@
 """The end of a sign-in by OAuth 1.0a, and of a token (platform documentation, sections 2.7, 3.2 and 5.3, step 3)."""
 
-import asyncio
-
-import aiohttp
 import pytest
 from authlib.oauth1 import ClientAuth
 from authlib.oauth1.client import OAuth1Client
@@ -106,11 +103,6 @@ async def test_an_invalidated_token_is_dead_and_others_are_not(ask: Asker, app: 
     assert (await ask.signed("GET", "/2/connections")).status == 200
 
 
-async def test_a_token_for_reading_can_end_itself(ask: Asker, app: App, browser: Browser) -> None:
-    granted = await signed_in(app, browser, query="?service_auth_access_type=read")
-    assert (await ask.signed("POST", "/1.1/oauth/invalidate_token", signer=app.acting(granted))).status == 200
-
-
 async def test_another_library_takes_the_same_steps(ask: Asker, browser: Browser) -> None:
     """Authlib signs, and reads the answers."""
     ready = ask.emulator.ready
@@ -132,15 +124,6 @@ async def test_another_library_takes_the_same_steps(ask: Asker, browser: Browser
 
 def _parts(reply: Reply) -> tuple[int, str]:
     return reply.status, reply.text
-
-
-async def test_of_many_at_once_each_gets_their_own(ask: Asker, app: App) -> None:
-    async def one(name: str) -> str:
-        async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
-            return (await signed_in(app, Browser(ask, session), name))["screen_name"]
-
-    names = [user.username for user in ask.emulator.state.users.values()] * 3
-    assert await asyncio.gather(*map(one, names)) == names
 
 
 def test_parameters_stand_behind_those_that_are_there() -> None:

@@ -1,7 +1,5 @@
 """The pages on which a person decides (platform documentation, section 5.3, steps 2a and 2b), without a screen."""
 
-from urllib.parse import parse_qsl, urlsplit
-
 import aiohttp
 import pytest
 
@@ -56,18 +54,6 @@ async def test_in_pin_mode_the_app_gets_the_access_of_whoever_has_approved(
     made = await ask.signed("POST", "/2/tweets", signer=app.acting(granted), json={"text": "From a hut"})
     reply = await ask.get("/2/tweets", ids=made.data["id"], tweet_fields="author_id")
     assert reply.data[0]["author_id"] == granted["user_id"]
-
-
-@pytest.mark.parametrize("callback", [CALLBACK, CALLBACK + "?state=a%20b&c=d", "https://app.example/callback"])
-async def test_in_callback_mode_the_browser_takes_the_verifier_to_the_app(
-    app: App, browser: Browser, callback: str
-) -> None:
-    begun = await app.begin(callback)
-    given = sent_back(await approved(browser, begun), callback.partition("?")[0])
-    assert given.pop("oauth_token") == begun["oauth_token"]
-    verifier = given.pop("oauth_verifier")
-    assert given == dict(parse_qsl(urlsplit(callback).query))
-    assert pairs(await app.access_token(begun, verifier))["screen_name"] == "northwind"
 
 
 async def test_who_denies_needs_no_name_and_the_token_is_of_no_use(app: App, browser: Browser) -> None:
@@ -126,15 +112,15 @@ async def test_a_name_that_nobody_has_is_asked_for_again(app: App, browser: Brow
     assert page.heading == "Access granted"
 
 
+# The form ----------------------------------------------------------------------------------------------------------
+
+
 async def test_the_name_of_an_app_is_escaped(ask: Asker, app: App, browser: Browser) -> None:
     ask.emulator.state.apps[ask.emulator.ready["api_key"]].name = "<b>Bold & Co</b>"
     begun = await app.begin()
     page = await browser.open(AUTHORIZE, oauth_token=begun["oauth_token"])
     assert page.heading == "Authorize <b>Bold & Co</b>?"
     assert "<b>Bold" in (await approved(browser, begun)).visible
-
-
-# The form ----------------------------------------------------------------------------------------------------------
 
 
 async def test_a_form_is_trusted_from_the_browser_that_was_shown_it_alone(
@@ -190,21 +176,6 @@ async def test_a_forced_login_always_asks_for_the_name(app: App, browser: Browse
 
 
 # Signing in with the service (step 2b) -----------------------------------------------------------------------------
-
-
-async def test_who_has_granted_access_before_is_sent_on_at_once(app: App, browser: Browser) -> None:
-    await signed_in(app, browser)
-    begun = await app.begin(CALLBACK)
-    given = sent_back(await browser.open(AUTHENTICATE, oauth_token=begun["oauth_token"]))
-    assert pairs(await app.access_token(begun, given["oauth_verifier"]))["screen_name"] == "northwind"
-    begun = await app.begin()
-    page = await browser.open(AUTHENTICATE, oauth_token=begun["oauth_token"])
-    assert pairs(await app.access_token(begun, page.pin))["screen_name"] == "northwind"
-    # The authorize step asks all the same.
-    assert (await browser.open(AUTHORIZE, oauth_token=(await app.begin())["oauth_token"])).buttons[-2:] == [
-        "approve",
-        "deny",
-    ]
 
 
 async def test_who_has_granted_less_or_to_another_app_or_is_somebody_else_is_asked(

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from socialapi.models.events import DEPRECATED_EVENT_TYPES
 from tests.emulator.asking import Asker
 from tests.emulator.platform.reading import ACTIVITY, Reading, at, reading, subscribe
 
@@ -109,14 +108,6 @@ async def test_all_incoming_messages_come_whatever_they_were_sent_by(ask: Asker)
         for origin in ({}, {"via_api": True}, {"via_api": True, "app_id": "other"})
     ]
     assert await found_by(ask, "dm.received", events, user_id=ADA) == ["0", "1", "2"]
-
-
-@pytest.mark.parametrize(("old", "new"), DEPRECATED_EVENT_TYPES.items())
-async def test_deprecated_names_are_found_and_delivered_as_they_are(ask: Asker, old: str, new: str) -> None:
-    await subscribe(ask, new, user_id=ADA)
-    async with reading(ask, ACTIVITY) as stream:
-        await ask.emulator.publish({"event_type": old, "user_id": ADA})
-        assert (await stream.line())["data"]["event_type"] == old
 
 
 async def test_apps_without_a_subscription_get_whatever_is_published(ask: Asker) -> None:

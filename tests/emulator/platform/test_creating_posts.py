@@ -42,13 +42,6 @@ async def test_a_post_is_answered_with_its_default_fields_and_found_everywhere(a
     assert newest == reply.data
 
 
-async def test_25000_characters_are_taken_and_one_more_is_not(ask: Asker) -> None:
-    assert (await create(ask, text="é" * 25_000)).status == 201
-    reply = await create(ask, text="é" * 25_001)
-    assert reply.at_fault == ["text"]
-    assert reply.json["errors"][0]["parameters"]["text"] == ["é" * 100]
-
-
 @pytest.mark.parametrize(
     ("body", "named"),
     [
@@ -102,11 +95,6 @@ async def test_media_community_and_paid_partnership_are_kept(ask: Asker) -> None
 
 
 # Who may -----------------------------------------------------------------------------------------------------------
-
-
-async def test_an_app_alone_cannot_post(ask: Asker) -> None:
-    reply = await ask.bearer("POST", "/2/tweets", json={"text": "x"})
-    assert (reply.status, reply.slug) == (403, "unsupported-authentication")
 
 
 @pytest.mark.parametrize("text", ["run small", "my cat"], ids=["mention", "quote"])
@@ -248,12 +236,6 @@ async def test_an_unknown_field_is_refused_with_a_suggestion(ask: Asker, name: s
     assert reply.at_fault == [name]
     assert f"{name}: is no field of a post" in reply.json["errors"][0]["message"]
     assert told in reply.json["errors"][0]["message"]
-
-
-async def test_published_fields_are_taken(ask: Asker) -> None:
-    further = {"card_uri": "card://1", "direct_message_deep_link": "https://x.example/", "made_with_ai": True}
-    assert (await create(ask, text="x", for_super_followers_only=False, **further)).status == 201
-    assert (await create(ask, text="x", made_with_ai="yes")).at_fault == ["made_with_ai"]
 
 
 async def test_an_unlisted_post_is_read_by_its_id_and_stays_unlisted_when_it_is_edited(ask: Asker) -> None:

@@ -84,31 +84,6 @@ async def test_a_subscription_that_names_a_webhook_sends_to_it_alone(ask: Asker,
     }
 
 
-async def test_two_apps_with_one_url_each_cause_a_delivery_with_their_own_signature(ask: Asker, owner: Owner) -> None:
-    await webhook(ask)
-    secret = owner.secret
-    other = await ask.another_app()
-    owner.secret = other["api_key_secret"]
-    reply = await ask.bearer("POST", "/2/webhooks", token=other["bearer_token"], json={"url": URL})
-    assert reply.status == 200
-    await subscribe(ask, "profile.update.bio", user_id=EVENT["user_id"])
-    await subscribe(ask, "profile.update.bio", user_id=EVENT["user_id"], token=other["bearer_token"])
-    assert (await ask.emulator.publish(EVENT))["published"][0]["webhooks"] == 2
-    await ask.emulator.settle()
-    assert [each.is_genuine for each in owner.deliveries].count(True) == 1
-    owner.secret = secret
-    assert len(set(ids(owner))) == 1
-    assert len(ids(owner)) == 2
-
-
-async def test_copies_are_delivered_each(ask: Asker, owner: Owner) -> None:
-    await webhook(ask)
-    await ask.emulator.publish({**EVENT, "event_id": "7", "copies": 3})
-    await ask.emulator.settle()
-    assert ids(owner) == ["7"] * 3
-    assert outcomes(ask) == [(3, 0, {"200": 3})]
-
-
 async def test_deliveries_begin_in_order_and_so_many_are_under_way_at_once(ask: Asker, owner: Owner) -> None:
     await webhook(ask)
     go_on, under_way, most = asyncio.Event(), 0, 0
@@ -286,13 +261,6 @@ async def test_closing_and_resetting_give_up_what_is_under_way(session: aiohttp.
         assert not [task for task in asyncio.all_tasks() if task.get_name() == "socialapi-emulator-delivery"]
         assert len(owner.deliveries) == outbox.IN_FLIGHT
         never.set()
-
-
-async def test_targets_given_at_the_start_stay(session: aiohttp.ClientSession) -> None:
-    async with Emulator(webhook_targets={URL: "http://127.0.0.1:1/"}) as emulator:
-        emulator.webhook_targets[URL + "/2"] = "http://127.0.0.1:2/"
-        emulator.reset()
-        assert dict(emulator.webhook_targets) == {URL: "http://127.0.0.1:1/"}
 
 
 async def test_streams_and_webhooks_get_the_same(ask: Asker, owner: Owner) -> None:

@@ -35,11 +35,6 @@ async def test_posts_come_in_the_order_of_their_ids_with_their_default_fields(as
     assert set(reply.json) == {"data"}
 
 
-async def test_a_post_that_is_asked_for_twice_comes_once(ask: Asker) -> None:
-    first, second = ask.emulator.seed["post_ids"][:2]
-    assert [post["id"] for post in (await lookup(ask, [first, second, first])).data] == [first, second]
-
-
 async def test_unknown_ids_are_problems_beside_the_posts_that_exist(ask: Asker) -> None:
     known = ask.emulator.seed["post_ids"][0]
     reply = await lookup(ask, ["17", known, "no-number", "0" + known])
@@ -61,30 +56,6 @@ async def test_with_unknown_ids_alone_there_are_errors_and_no_data(ask: Asker) -
     reply = await lookup(ask, ["17", "18"])
     assert (reply.status, set(reply.json)) == (200, {"errors"})
     assert reply.slugs == ["resource-not-found"] * 2
-
-
-async def test_100_ids_are_taken_and_101_are_not(ask: Asker) -> None:
-    ids = ask.emulator.seed["post_ids"][:101]
-    assert len((await lookup(ask, ids[:100])).data) == 100
-    assert (await lookup(ask, ids)).at_fault == ["ids"]
-
-
-@pytest.mark.parametrize(
-    ("query", "named"),
-    [
-        ("", "ids"),
-        ("ids=", "ids"),
-        ("ids=1&tweet.fields=source", "tweet.fields"),
-        ("ids=1&user.fields=id,shoe_size", "user.fields"),
-        ("ids=1&media.fields=bytes", "media.fields"),
-        ("ids=1&expansions=author", "expansions"),
-        ("ids=1&user_fields=name", "user_fields"),
-        ("ids=1&ids=2", "ids"),
-        ("ids=1&max_results=10", "max_results"),
-    ],
-)
-async def test_a_lookup_that_breaks_a_rule_is_an_invalid_request(ask: Asker, query: str, named: str) -> None:
-    assert named in (await ask.bearer("GET", f"/2/tweets?{query}")).at_fault
 
 
 async def test_an_invalid_request_repeats_the_values_at_fault(ask: Asker) -> None:
@@ -137,12 +108,6 @@ async def test_offsets_of_entities_are_those_of_the_text(ask: Asker) -> None:
         *("start", "end", "url", "expanded_url", "display_url", "status", "title", "description", "unwound_url"),
         "images",
     }
-
-
-async def test_nothing_is_included_unless_an_expansion_names_it(ask: Asker) -> None:
-    ids = ask.emulator.seed["post_ids"][:16]
-    reply = await lookup(ask, ids, tweet_fields=ALL_POST_FIELDS, user_fields=ALL_USER_FIELDS)
-    assert "includes" not in reply.json
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,7 @@
 
 import pytest
 
-from socialapi.emulator import Emulator
 from socialapi.emulator.platform import fan_out, state
-from socialapi.errors import InvalidInput
 from tests.emulator.asking import Asker
 from tests.emulator.platform.reading import add_rules, reading
 
@@ -79,18 +77,6 @@ async def test_what_is_recent_is_bounded(ask: Asker) -> None:
     for number in range(fan_out.RECENT_THINGS + 5):
         things.add(302.0, number)
     assert len(things.since(0.0)) == fan_out.RECENT_THINGS
-
-
-async def test_python_refuses_as_http_does(emulator: Emulator) -> None:
-    with pytest.raises(InvalidInput, match="needs an event_type"):
-        await emulator.publish({"colour": "red"})
-    assert await emulator.publish({"events": []}) == {"published": []}
-
-
-async def test_what_is_published_is_forgotten_by_a_reset(ask: Asker) -> None:
-    (made,) = (await ask.emulator.publish({"text": "snow"}))["published"]
-    await ask.control("POST", "reset")
-    assert (await ask.get("/2/tweets", ids=made["post_id"])).slugs == ["resource-not-found"]
 
 
 async def test_rules_about_counts_are_worked_out_for_each_post(ask: Asker) -> None:

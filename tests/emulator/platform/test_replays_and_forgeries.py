@@ -141,12 +141,3 @@ async def test_forgeries_come_before_what_is_genuine_and_are_counted_by_themselv
     (counted,) = ask.emulator.ledger()["deliveries"].values()
     assert (counted["delivered"], counted["failed"]) == (1, 0)
     assert counted["forgeries"] == {"sent": 1, "accepted": 0}
-
-
-async def test_faults_of_deliveries_can_be_drawn(ask: Asker, owner: Owner) -> None:
-    await webhook(ask)
-    ask.emulator.faults.add("delivery_duplicate", probability=0.5, seed=7)
-    await ask.emulator.publish(events(100))
-    await ask.emulator.settle()
-    assert 120 < len(owner.deliveries) < 180
-    assert set(ids(owner)) == {str(number) for number in range(100)}

@@ -74,16 +74,6 @@ async def test_an_app_has_so_many_connections_to_an_endpoint(session: aiohttp.Cl
                 assert (await ask.get(POSTS)).status == 429
 
 
-async def test_five_connections_are_the_default(ask: Asker) -> None:
-    streams = [reading(ask) for _ in range(5)]
-    for each in streams:
-        await each.__aenter__()
-    assert (await ask.get(POSTS)).status == 429
-    assert ask.emulator.end_streams() == 5
-    for each in streams:
-        await each.__aexit__(None, None, None)
-
-
 async def test_past_connections_are_forgotten_at_last(ask: Asker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state, "PAST_CONNECTIONS", 4)
     async with reading(ask):

@@ -71,18 +71,6 @@ async def test_silence_swallows_everything_until_the_client_leaves(ask: Asker) -
         assert await end_of_connection(ask) == "ClientDisconnected"
 
 
-async def test_a_silent_stream_says_nothing_when_it_is_ended_either(ask: Asker) -> None:
-    """What comes later on a connection tells a reader that everything before it has come, and here it has not."""
-    ask.emulator.faults.add("stream_silence", after_lines=1)
-    async with reading(ask) as stream:
-        await ask.emulator.publish(THREE)
-        assert await stream.texts(1) == TEXTS[:1]
-        assert ask.emulator.end_streams("UpstreamOperationalDisconnect") == 1
-        with pytest.raises((aiohttp.ClientPayloadError, asyncio.IncompleteReadError)):
-            await stream.rest()
-    assert await end_of_connection(ask) == "UpstreamOperationalDisconnect"
-
-
 @pytest.mark.parametrize("path", [POSTS, ACTIVITY])
 async def test_a_long_line_is_valid_and_the_stream_goes_on(ask: Asker, path: str) -> None:
     ask.emulator.faults.add("stream_long_line")
@@ -151,15 +139,6 @@ async def test_a_status_with_a_connection_issue_is_a_problem_of_that_kind(ask: A
     assert (await ask.get(ACTIVITY)).json["type"] == "about:blank"
 
 
-async def test_html_and_reset_before_work_as_for_any_request(ask: Asker) -> None:
-    ask.emulator.faults.add("html")
-    ask.emulator.faults.add("reset_before", times=2)  # aiohttp by itself asks a second time
-    assert (await ask.get(POSTS)).headers["Content-Type"].startswith("text/html")
-    with pytest.raises(aiohttp.ClientOSError):
-        await ask.get(POSTS)
-    assert [each for each in ask.emulator.state.platform.connections if each.disconnected_at is None] == []
-
-
 async def test_other_requests_pass_faults_of_streams_by_and_streams_those_of_uploads(ask: Asker) -> None:
     ask.emulator.faults.add("stream_close")
     ask.emulator.faults.add("count_mismatch")
@@ -181,13 +160,6 @@ async def test_a_connection_meets_the_fault_that_it_was_opened_with(ask: Asker) 
             assert await hit.texts(1) == TEXTS[:1]
             assert await hit.rest() == b""
         assert await early.texts(3) == TEXTS
-
-
-@pytest.mark.parametrize(
-    "options", [{"after_lines": -1}, {"disconnect_type": "not a name"}, {"connection_issue": 5}, {"fault": "stream_x"}]
-)
-async def test_options_that_make_no_sense_are_refused(ask: Asker, options: dict[str, Any]) -> None:
-    assert (await ask.control("POST", "faults", {"fault": "stream_disconnect", **options})).status == 400
 
 
 @pytest.mark.parametrize("fault", ["stream_silence", "stream_drip"])

@@ -62,14 +62,6 @@ async def test_a_fault_has_errors_beside_provisioned(ask: Asker, owner: Owner) -
     assert (await ask.bearer("POST", path)).json == {"data": {"provisioned": True}}
 
 
-@pytest.mark.parametrize(
-    ("path", "named"),
-    [("x", "webhook_id"), ("1" * 20, "webhook_id"), ("17?tweet.fields=source", "tweet.fields"), ("17?a=1", "a")],
-)
-async def test_a_link_that_breaks_a_rule_is_an_invalid_request(ask: Asker, path: str, named: str) -> None:
-    assert (await ask.bearer("POST", f"/2/tweets/search/webhooks/{path}")).at_fault == [named]
-
-
 # Targets -----------------------------------------------------------------------------------------------------------
 
 

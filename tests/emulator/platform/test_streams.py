@@ -1,13 +1,10 @@
 """Persistent streams (platform documentation, sections 4.1, 4.4, 6 and 7.1): what comes, when, and how they end."""
 
-import asyncio
 from typing import Any
 
 import aiohttp
 import pytest
 
-from socialapi.emulator import Emulator
-from socialapi.emulator.platform import streaming
 from tests.emulator.asking import Asker
 from tests.emulator.platform.reading import (
     ACTIVITY,
@@ -69,14 +66,6 @@ async def test_every_stream_has_the_fields_that_were_asked_for(ask: Asker) -> No
     assert "matching_rules" in line
 
 
-async def test_unknown_fields_and_a_backfill_out_of_bounds_are_invalid_requests(ask: Asker) -> None:
-    assert (await ask.get(POSTS, tweet_fields="source")).at_fault == ["tweet.fields"]
-    for path in (POSTS, ACTIVITY):
-        for minutes in ("0", "6", "x"):
-            assert (await ask.get(path, backfill_minutes=minutes)).at_fault == ["backfill_minutes"]
-    assert not [each for each in ask.emulator.state.platform.connections if each.disconnected_at is None]
-
-
 async def test_an_edit_comes_with_the_whole_history(ask: Asker) -> None:
     await add_rules(ask, "snow")
     async with reading(ask) as stream:
@@ -119,14 +108,6 @@ async def test_rules_can_change_while_a_stream_is_open_and_belong_to_the_app(ask
         assert await theirs.texts(1) == ["snow and rain after 0"]
 
 
-async def test_many_posts_come_in_order_and_none_is_lost(ask: Asker) -> None:
-    await add_rules(ask, "snow")
-    async with reading(ask) as stream:
-        publishing = asyncio.create_task(ask.emulator.publish(snow(10_000)))
-        assert await stream.texts(10_000) == [f"snow {number}" for number in range(10_000)]
-        assert len((await publishing)["published"]) == 10_000
-
-
 # Keep-alives -------------------------------------------------------------------------------------------------------
 
 
@@ -142,14 +123,6 @@ async def test_an_empty_line_comes_after_every_ten_seconds_without_another(ask: 
         assert await stream.raw() == b"\r\n"
         await ask.control("POST", "clock", {"advance": 1_000})
         assert await stream.raw() == b"\r\n"  # one, however long it was
-
-
-async def test_keep_alives_come_in_real_time_too(
-    session: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(streaming, "KEEP_ALIVE_SECONDS", 0.03)
-    async with Emulator() as emulator, reading(Asker(emulator, session)) as stream:
-        assert [await stream.raw() for _ in range(3)] == [b"\r\n"] * 3
 
 
 # Backfill ----------------------------------------------------------------------------------------------------------

@@ -40,10 +40,6 @@ def forgotten() -> Iterator[None]:
     live_ids.cache_clear()
 
 
-def test_an_entry_without_instructions_is_a_record(describe: Describe) -> None:
-    assert describe({"id": "a", "tags": ["x"], "none": None}) == [{"id": "a", "tags": ["x"], "none": None}]
-
-
 def test_a_template_gives_the_fields_that_an_entry_does_not_say(describe: Describe) -> None:
     templates = {"item": {"id": None, "state": "on", "pay": 1}, "dear": {"like": "item", "pay": 9}}
     found = describe({"like": "dear", "id": "a"}, {"like": "item", "state": "off", "id": "b"}, templates=templates)
@@ -61,38 +57,9 @@ def test_there_is_a_record_for_each_combination_and_the_last_name_changes_fastes
     assert [each["name"] for each in found] == ["Voss 1, 0", "Bled 1, 1", "Voss 2, 2", "Bled 2, 3"]
 
 
-def test_copies_have_the_same_number(describe: Describe) -> None:
-    found = describe({"count": 3, "copies": [2, 1], "id": "{n}-{copy}"})
-    assert [each["id"] for each in found] == ["0-0", "0-1", "1-0", "2-0", "2-1"]
-
-
 def test_a_text_can_name_earlier_fields_and_what_the_code_provides(describe: Describe) -> None:
     (found,) = describe({"name": "Big Red_Hut", "page": "/{name:slug}", "at": "{name:lower} {{id}} {shop}"}, shop="S")
     assert found == {"name": "Big Red_Hut", "page": "/big-red-hut", "at": "big red_hut {id} S"}
-
-
-def test_a_cycle_gives_its_values_in_turn_and_may_be_a_list_of_the_code(describe: Describe) -> None:
-    found = describe(
-        {"count": 4, "a": {"cycle": [None, {"cycle": "keys"}]}, "b": {"cycle": ["{n}", ["x"]]}}, keys="pqr"
-    )
-    assert [tuple(each.values()) for each in found] == [(None, "0"), ("q", ["x"]), (None, "2"), ("p", ["x"])]
-
-
-@pytest.mark.parametrize(
-    ("described", "values"),
-    [
-        ({"from": 10, "step": 5}, [10, 15, 20]),
-        ({"from": 10, "step": 5, "modulo": 10}, [10, 15, 10]),
-        ({"from": "0990", "step": 7}, ["990", "997", "1004"]),
-        (
-            {"from": "2024-02-28T23:59:59Z", "step": 86_400},
-            ["2024-02-28T23:59:59Z", "2024-02-29T23:59:59Z", "2024-03-01T23:59:59Z"],
-        ),
-        ({"from": {"from": 1, "step": 1}, "step": 10}, [1, 12, 23]),
-    ],
-)
-def test_a_value_grows_by_its_step(describe: Describe, described: Any, values: list[Any]) -> None:
-    assert [each["value"] for each in describe({"count": 3, "value": described})] == values
 
 
 def test_deleted_records_are_not_among_the_live_ids(describe: Describe) -> None:

@@ -1,4 +1,4 @@
-"""What is shown by rich, which takes a tenth of a small job's time to import: help, tables and the bar of a job."""
+"""Consoles for people, on which texts are shown as they are. Importing rich takes a tenth of a small job's time."""
 
 import errno
 import os

@@ -1,0 +1,233 @@
+"""Finds out which phone numbers are read in the same way because they have the same first digits, and tells the
+extension.
+
+A number is read by the patterns of its numbering plan. If none of them looks further than the first digits, or what
+follows changes nothing, one number shows how all numbers of that length are read.
+"""
+
+import functools
+import re
+import time
+from collections.abc import Sequence
+from typing import Final
+
+from socialapi._speedups import add_phone_start
+from socialapi.bulk.audiences.phone_numbers import (
+    PUNCTUATION,
+    PhoneFormat,
+    Plan,
+    home_plan,
+    number_in,
+    plan_of,
+    valid_patterns,
+)
+
+START_DIGITS: Final = 4
+MAX_DIGITS: Final = 31
+MOST_LOOKED_AT: Final = 100_000
+LOADING_SECONDS: Final = 0.02
+"""How long `load_starts` takes at most, so that other tasks can run; the next call loads more."""
+FEWEST_WORTH_LOADING: Final = 64
+"""The fewest undecided cells for which national numbers are worth it."""
+_NATIONAL_FORMATS: Final[tuple[PhoneFormat, ...]] = ("auto", "national")
+_DIGITS: Final = "0123456789"
+_ELEMENT: Final = re.compile(r"\((?:\?:)?|\[[0-9-]+\]|\\d|[0-9]|\$")
+_COUNT: Final = re.compile(r"\?|(?:\{([0-9]+)(?:,([0-9]+))?\})?")
+_is_number: Final = re.compile(r"[+(]?[0-9](?:[0-9 ()/.-]*[0-9])?").fullmatch
+# An exit code, or the Mexican prefix that `number_in` drops.
+_has_odd_start: Final = re.compile("00|011|521").match
+
+
+class _Node:
+    """A state of an automaton. A move leads to the next state for one of some digits, or without reading any."""
+
+    def __init__(self) -> None:
+        self.moves: list[tuple[str, _Node]] = []
+
+
+States = frozenset[_Node]
+
+
+class _Automaton:
+    """The ways in which a pattern of the library can match digits. `$` is taken to match anywhere."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+        self._at = 0
+        self._steps: dict[tuple[States, str], States] = {}
+        self._outcomes: dict[tuple[States, int], frozenset[bool]] = {}
+        begin = _Node()
+        self._end = self._alternatives(begin)
+        self._begin = self._reached({begin})
+
+    def _alternatives(self, begin: _Node) -> _Node:
+        end, is_last = _Node(), False
+        while not is_last:
+            self._sequence(begin).moves.append(("", end))
+            is_last = not self._pattern.startswith("|", self._at)
+            self._at += 1
+        return end
+
+    def _sequence(self, node: _Node) -> _Node:
+        while self._at < len(self._pattern) and self._pattern[self._at] not in "|)":
+            element, last = self._at, _Node()
+            self._element(_Node())
+            count = _COUNT.match(self._pattern, self._at)
+            assert count is not None
+            fewest, most = (0, 1) if count[0] == "?" else (int(count[1] or 1), int(count[2] or count[1] or 1))
+            for number in range(most):  # a copy for each time that the element may occur
+                if number >= fewest:
+                    node.moves.append(("", last))
+                self._at = element
+                node = self._element(node)
+            node.moves.append(("", last))
+            node, self._at = last, count.end()
+        return node
+
+    def _element(self, begin: _Node) -> _Node:
+        found = _ELEMENT.match(self._pattern, self._at)
+        if found is None:
+            raise ValueError(f"the pattern {self._pattern} has elements that are not known")
+        self._at = found.end()
+        if found[0].startswith("("):
+            inner = _Node()
+            begin.moves.append(("", inner))
+            return self._alternatives(inner)
+        end = _Node()
+        begin.moves.append(("" if found[0] == "$" else "".join(re.findall(found[0], _DIGITS)), end))
+        return end
+
+    def _reached(self, nodes: set[_Node]) -> States:
+        waiting = list(nodes)
+        while waiting:
+            new = {node for digits, node in waiting.pop().moves if not digits} - nodes
+            nodes |= new
+            waiting += new
+        return frozenset(node for node in nodes if node is self._end or any(digits for digits, _ in node.moves))
+
+    def _step(self, states: States, digit: str) -> States:
+        if (states, digit) not in self._steps:
+            moves = (move for state in states for move in state.moves)
+            self._steps[states, digit] = self._reached({node for digits, node in moves if digit in digits})
+        return self._steps[states, digit]
+
+    def after(self, digits: str) -> States:
+        """Returns the states after some digits; none if no longer text can match."""
+        return functools.reduce(self._step, digits, self._begin)
+
+    def outcomes(self, states: States, more: int) -> frozenset[bool]:
+        """Returns whether the pattern matches with any `more` digits after these states; both if that depends on them."""
+        if not states or not more:
+            return frozenset({self._end in states})
+        if (states, more) not in self._outcomes:
+            following = {self._step(states, digit) for digit in _DIGITS}
+            self._outcomes[states, more] = frozenset[bool]().union(
+                *(self.outcomes(each, more - 1) for each in following)
+            )
+        return self._outcomes[states, more]
+
+
+_automaton = functools.cache(_Automaton)
+
+
+def _outcomes(pattern: str, start: str, length: int) -> frozenset[bool]:
+    """Returns whether a pattern matches the texts of a length with a start."""
+    found = _automaton(pattern)
+    return found.outcomes(found.after(start), length - len(start))
+
+
+def _validity(prefix: str, start: str, length: int) -> frozenset[bool]:
+    """Returns whether the national numbers of a length with a start are valid; both if that depends on the number."""
+    from phonenumbers import COUNTRY_CODE_TO_REGION_CODE  # most jobs have no phone numbers
+
+    outcomes = list[frozenset[bool]]()
+    for region in COUNTRY_CODE_TO_REGION_CODE[int(prefix)]:
+        general, types = valid_patterns(region, prefix)
+        patterns = dict.fromkeys(f"(?:{each})" for each, lengths in types if not lengths or length in lengths)
+        both = [_outcomes(general, start, length), _outcomes("|".join(patterns), start, length)] if patterns else []
+        outcomes.append(frozenset({False}) if not both or {False} in both else both[0] | both[1])
+    return frozenset({True}) if {True} in outcomes else frozenset[bool]().union(*outcomes)
+
+
+def _is_settled(plan: Plan, start: str, digits: str, *, if_valid: bool = False) -> bool:
+    """Returns whether `plan.e164` strips the same from all numbers of this length with the start, and whether the
+    library would find no number where it finds none, or with `if_valid` no valid one.
+    """
+    strip, _, national = plan.patterns
+    if strip and _automaton(strip).after(start):
+        return False
+    match = plan.strip_prefix(digits) if plan.strip_prefix is not None else None
+    if match is None:
+        return True
+    if plan.e164(digits) is None and if_valid:
+        rests = ((start[size:], len(digits) - size) for size in (0, match.end()))
+        return match.lastindex is None and all(_validity(plan.prefix, *each) == {False} for each in rests)
+    if plan.e164(digits) is None:
+        return match.lastindex is None and len(digits) < min(length for length in plan.possible if length > 0)
+    return _outcomes(national, start[match.end() :], len(digits) - match.end()) == {True}
+
+
+def _is_read_alike(digits: str, start: str, region: str) -> bool:
+    """Returns whether `number_in` reads all numbers of this length with the start, which have no plus sign, alike."""
+    home, other = home_plan(region), plan_of(digits)
+    code = 0 if other is None else len(other.prefix) - 1
+    may_be_abroad = home.starts_abroad is not None and (
+        home.starts_abroad(digits) or _automaton(home.patterns[1]).after(start)
+    )
+    if may_be_abroad or not _is_settled(home, start, digits):
+        return False
+    if other is not None and not _is_settled(other, start[code:], digits[code:], if_valid=True):
+        return False
+    if start.startswith(home.prefix[1:]) and home.patterns[0] and _automaton(home.patterns[0]).after(start[code:]):
+        return False
+    if home.trunk and start.startswith(home.trunk):
+        return True
+    number = None if other is None else other.e164(digits[code:])
+    if other is not None and number is not None:
+        size = len(number) - len(other.prefix)
+        if len(_validity(other.prefix, start[len(digits) - size :], size)) > 1:
+            return False
+    return len(_validity(home.prefix, start, len(digits))) == 1
+
+
+def _is_settled_abroad(digits: str, start: str) -> bool:
+    plan = plan_of(digits)
+    code = 0 if plan is None else len(plan.prefix) - 1
+    return plan is not None and plan.e164(digits[code:]) is not None and _is_settled(plan, start[code:], digits[code:])
+
+
+_looked_at: Final = set[tuple[str, str, int]]()
+"""The regions, first digits and lengths that `load_starts` knows."""
+
+
+def load_starts(cells: Sequence[object], region: str | None) -> bool:
+    """Tells the extension how numbers among the cells are read that have not been seen before. Returns whether it
+    can read some more cells now.
+    """
+    has_new, until = False, time.monotonic() + LOADING_SECONDS
+    is_worth_it = region is not None and len(cells) >= FEWEST_WORTH_LOADING
+    for cell in cells:
+        text = cell.strip() if isinstance(cell, str) and len(cell) <= MAX_DIGITS else ""
+        if not _is_number(text) or not (text[0] == "+" or is_worth_it):
+            continue
+        where, digits = ("", text[1:]) if text[0] == "+" else (region or "", text)
+        digits = digits.translate(PUNCTUATION)
+        home = home_plan(where) if where else None
+        trunk = home.trunk if home is not None and len(home.trunk) == 1 else ""
+        skipped = len(trunk) if trunk and digits.startswith(trunk) else 0
+        start = digits[: skipped + START_DIGITS]
+        if (where, start, len(digits)) in _looked_at or len(digits) <= START_DIGITS:
+            continue
+        if len(_looked_at) >= MOST_LOOKED_AT:
+            break
+        _looked_at.add((where, start, len(digits)))
+        prefix = "+" if home is None else home.prefix
+        is_alike = _is_read_alike(digits, start, where) if where else _is_settled_abroad(digits, start)
+        if is_alike and not _has_odd_start(digits):
+            read = {number_in(text, where or None, each) for each in _NATIONAL_FORMATS}
+            if read == {(prefix + digits[skipped:], "")}:
+                add_phone_start(where, prefix, trunk, start, len(digits))
+                has_new = True
+        if time.monotonic() > until:
+            break
+    return has_new

@@ -22,7 +22,7 @@ from socialapi.models.money import Micros
 from socialapi.wire.encode import json_shape
 
 app: Final = App(name="ads")
-line_item_app: Final = App(name="line-item", help="Line items.")
+line_item_app: Final = App(name="line-item", help="Change line items.")
 app.command(line_item_app)
 
 AccountArgument = Annotated[
@@ -203,7 +203,7 @@ async def insights(
     standard error.
 
     For example `socialapi ads insights ski snow --granularity day --start 2025-01-06
-    --end 2025-01-13`. At most ten keywords, those that do not count included. Exit status: 0 done, 2 wrong usage, 3
+    --end 2025-01-13`. At most ten keywords, --negative ones included. Exit status: 0 done, 2 wrong usage, 3
     refused by the service or unreachable.
     """
     flags.format()  # before anything is asked

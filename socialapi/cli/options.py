@@ -307,7 +307,7 @@ def _whole(kind: Any, tokens: Sequence[Token]) -> int:
 
 NoHeader = Annotated[
     bool,
-    Parameter(help="The file does not name its columns: --column gives their numbers, as in KIND=1.", negative=()),
+    Parameter(help="The file does not name its columns: --column gives their numbers (email=1, title=2).", negative=()),
 ]
 HeaderLine = Annotated[
     int | None,

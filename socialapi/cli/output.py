@@ -90,7 +90,7 @@ LEAST_FOLDED: Final = 60
 _COMMAND: Final = re.compile("`[^`]*`|(?<=run )socialapi [^;]*$")
 
 
-def folded(text: str, stream: TextIO) -> str:
+def folded(text: str, stream: IO[str], *, indent: str = "  ") -> str:
     """Returns a text on lines that fit a terminal, broken between words and never within a command, which
     people copy. A line with a word that does not fit is left to the terminal, and so is all of it to
     what is none.
@@ -102,7 +102,7 @@ def folded(text: str, stream: TextIO) -> str:
         return text
     wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
     for line in text.splitlines():
-        wrapper.subsequent_indent = "    " if line.startswith(" ") else "  "
+        wrapper.subsequent_indent = "    " if line.startswith(" ") else indent
         whole = _COMMAND.sub(lambda command: command[0].replace(" ", "\0"), line)
         is_foldable = max(map(len, whole.split(" "))) < width - 4
         lines += wrapper.wrap(whole) if is_foldable else [line]

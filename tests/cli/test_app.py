@@ -54,9 +54,8 @@ def test_help_shows_what_is_required_first_and_texts_as_they_are(capsys: pytest.
     assert app.run(["help", "audience", "upload"]) == 0
     text = capsys.readouterr().out
     usage, summary, examples, columns, statuses, *_ = text.split("\n\n")
-    assert (
-        usage.split()
-        == "Usage: socialapi audience upload --audience AUDIENCE --account ACCOUNT [OPTIONS] FILE...".split()
+    assert " ".join(usage.split()) == (
+        "Usage: socialapi audience upload --audience AUDIENCE --account ACCOUNT [OPTIONS] FILE..."
     )
     assert summary == "Upload a file, or several, to a custom audience."
     assert examples.startswith("Examples:\n  socialapi audience upload crm.csv --account")

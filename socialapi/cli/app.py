@@ -339,6 +339,10 @@ def _without_verbosity(words: Sequence[str]) -> tuple[list[str], int | None]:
 def call(arguments: list[str]) -> object:
     """Calls the command that the arguments name and returns its result."""
     command, bound, _ = app.parse_args(arguments, exit_on_error=False, print_error=False)
+    output.OPTIONS.clear()
+    if not inspect.ismethod(command):  # as --help is, of the parser
+        declared = app.parse_commands(arguments)[1][-1].assemble_argument_collection()
+        output.OPTIONS.update({name: each.name for each in declared for name in each.field_info.names})
     if gc.get_freeze_count():  # in a process of our own, see `main`: what was imported stays, too
         gc.freeze()
     result = command(*bound.args, **bound.kwargs)

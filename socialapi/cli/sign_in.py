@@ -61,7 +61,7 @@ class Loopback:
         try:
             self._server = await asyncio.start_server(self._accept, "127.0.0.1", self._port, limit=MAX_HEAD_BYTES)
         except OSError as problem:
-            reason = problem.strerror or "the system gives no reason"
+            reason = (problem.strerror or "the system gives no reason").rpartition("): ")[2]
         else:
             return self
         raise ConfigurationError(f"cannot listen on 127.0.0.1 port {self._port}: {reason}")

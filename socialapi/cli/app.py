@@ -107,14 +107,14 @@ class Help:
         named = re.sub(r"(?<=--)([\w-]+) STR", lambda found: f"{found[1]} {_placeholder(found[1])}", str(usage).strip())
         named = re.sub(" PATH| INT", lambda found: f" {_PLACEHOLDERS[found[0].strip()]}", named)
         named = re.sub(" FILE$", " FILE...", named.replace(" COMMAND [OPTIONS]", " [COMMAND] [OPTIONS]"))
-        if "[ARGS...]" in named:
+        if "[ARGS" in named:
             _, apps, _ = app.parse_commands(named.split("[")[0].split()[1:])
-            several = [
+            positional = [
                 each.name
                 for each in apps[-1].assemble_argument_collection()
-                if each.field_info.kind is each.field_info.VAR_POSITIONAL
+                if each.field_info.kind in (each.field_info.POSITIONAL_ONLY, each.field_info.VAR_POSITIONAL)
             ]
-            named = named.replace("[ARGS...]", f"[{several[-1]}...]")
+            named = named.replace("[ARGS", f"[{positional[-1]}")
         console.print(f"Usage: {named}\n", style="bold", markup=False, highlight=False)
 
     @staticmethod
@@ -122,7 +122,7 @@ class Help:
         """Prints what a command does, with its examples behind the first sentence."""
         text = _written(description)
         examples = _EXAMPLES.search(text)
-        summary, *more = re.split(r"\n\n|\s(?=Exit\s+status:)", _EXAMPLES.sub("", text).strip())
+        summary, *more = re.split(r"\n\n\s*|\s(?=Exit\s+status:)", _EXAMPLES.sub("", text).strip())
         _print_folded(console, summary)
         if examples is not None:
             console.print("\nExamples:", style="bold")

@@ -12,7 +12,7 @@ from socialapi.errors import SocialApiError
 from socialapi.internal.fairness import BUDGET_SECONDS, is_due, yield_to_others
 from socialapi.internal.notebook import asynchronous
 from socialapi.models.events import MatchedPost, Streamed, StreamNotice
-from socialapi.models.pages import Undecoded
+from socialapi.models.undecoded import Undecoded
 from socialapi.routes.route import Target
 from socialapi.session.options import CallOptions
 from socialapi.session.session import Session

@@ -17,7 +17,7 @@ from socialapi.config import is_file_path
 from socialapi.errors import ConfigurationError
 from socialapi.internal.notebook import asynchronous
 from socialapi.models.events import ActivityEvent, MatchedPost
-from socialapi.models.pages import Undecoded
+from socialapi.models.undecoded import Undecoded
 from socialapi.webhooks.asgi import AsgiApp
 from socialapi.webhooks.dead_letters import DeadLetters
 from socialapi.webhooks.endpoint import (

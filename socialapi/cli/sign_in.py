@@ -265,9 +265,11 @@ async def read_line(timeout_seconds: float) -> str:
     threading.Thread(target=read, name="socialapi-pin", daemon=True).start()
     try:
         return (await asyncio.wait_for(line, timeout_seconds)).decode("utf-8", "replace")
-    except BaseException as problem:
+    except asyncio.CancelledError:
         print()  # what is said next has a line of its own
-        if not isinstance(problem, TimeoutError):
-            raise
-        text = f"no PIN was given within {timeout_seconds:g} s; allow more with --timeout-seconds"
-        raise SocialApiError(text) from None
+        raise
+    except TimeoutError:
+        print()
+        raise SocialApiError(
+            f"no PIN was given within {timeout_seconds:g} s; allow more with --timeout-seconds"
+        ) from None

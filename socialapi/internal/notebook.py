@@ -15,7 +15,7 @@ def asynchronous(noun: str, advice: str) -> Callable[..., Any]:
     """Returns a method for `for` and an index that raises TypeError, which says what to write instead."""
 
     def refuse(self: object, *_: object) -> Any:
-        raise TypeError(f"a socialapi {noun} is asynchronous: use {advice}")
+        raise TypeError(f"a socialapi {noun} is asynchronous: {advice}")
 
     return refuse
 

@@ -107,7 +107,7 @@ class Pager(Generic[T]):
         return _without(page, self._begin.find([page])[1]) if self._begin.taken else page
 
     if not TYPE_CHECKING:  # type checkers know already that a pager is no iterable
-        __iter__ = __getitem__ = asynchronous("pager", "`async for`, or `await pager.collect(limit=…)` for a list")
+        __iter__ = __getitem__ = asynchronous("pager", "use `async for`, or `await pager.collect(limit=…)` for a list")
 
     def __aiter__(self) -> AsyncGenerator[T, None]:  # noqa: PYI058  # to be closed by those who leave it early
         return self._items(self._walk())

@@ -103,7 +103,9 @@ class Stream(Generic[T]):
         return f"<Stream of {self._shown} at {self._addresses}: {self.state}, {items}>"
 
     if not TYPE_CHECKING:  # type checkers know already that a stream is no iterable
-        __iter__ = __getitem__ = asynchronous("stream", "`async with stream:`, and in it `async for item in stream:`")
+        __iter__ = __getitem__ = asynchronous(
+            "stream", "use `async with stream:`, and in it `async for item in stream:`"
+        )
 
     @property
     def state(self) -> StreamState:

@@ -176,7 +176,7 @@ class Receiver(_WithoutWarning, web.Application):
         return f"<Receiver, {self.waiting:,} event{'' if self.waiting == 1 else 's'} waiting {where}>"
 
     if not TYPE_CHECKING:  # aiohttp has applications be mappings of what programs keep in them
-        __iter__ = asynchronous("receiver", "`async with receiver:`, and in it `async for event in receiver:`")
+        __iter__ = asynchronous("receiver", "use `async with receiver:`, and in it `async for event in receiver:`")
 
     async def __aenter__(self) -> Self:
         await self._store.open()

@@ -200,7 +200,7 @@ async def list_rules(*, flags: PagedFlags = ALL_PAGES) -> int:
     """
     async with open_client() as client:
         found = client.filtered_stream.rules(start=flags.start)
-        await print_pages(found, _RULES, flags, if_none="there are no rules")
+        await print_pages(found, _RULES, flags, if_none="there are no rules; `socialapi stream rules add` adds one")
     return output.DONE
 
 

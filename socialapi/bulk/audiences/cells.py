@@ -94,10 +94,10 @@ def texts_in(cell: Any, field: str, kind: IdentifierKind) -> Iterator[tuple[str,
 
 
 def count_texts(cell: Any) -> int:
-    """Returns how many texts of a cell are normalised."""
-    if isinstance(cell, list | tuple):
-        return sum(map(count_texts, cell)) if len(cell) <= MAX_TEXTS_PER_CELL else 0
-    return 1 + cell.count(SEPARATOR) if isinstance(cell, str) else 0
+    """Returns how many texts a cell has, at least 1."""
+    if isinstance(cell, list | tuple) and len(cell) <= MAX_TEXTS_PER_CELL:
+        return sum(map(count_texts, cell)) or 1
+    return 1 + cell.count(SEPARATOR) if isinstance(cell, str) else 1
 
 
 def country_of(block: UserBlock, index: int, phone: str) -> tuple[str, str]:

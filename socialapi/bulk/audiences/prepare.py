@@ -167,12 +167,14 @@ class Preparer:
 
     def _prepared(self, block: UserBlock) -> Iterator[PreparedBlock]:
         columns = yield from self._hashed_columns(block)
-        undecided = sum(values.count(None) for _, values in columns)
+        identifiers = zip(block.layout.identifiers, columns, strict=True)
+        found = [(block.columns[at], values) for (at, _, _), (_, values) in identifiers]
+        undecided = sum(count_texts(cells[index]) for cells, values in found for index in values.undecided())
         if undecided <= ROWS_PER_STEP and not (block.layout.has_overrides or block.unreadable or block.ambiguous):
             yield from self._prepare(block, columns)
             return
         start = 0
-        for stop in _ends_of_steps(block, columns):
+        for stop in _ends_of_steps(len(block), found):
             some = [(kind, values[start:stop]) for kind, values in columns]
             yield from self._prepare(block.part(start, stop), some)
             start = stop
@@ -347,19 +349,16 @@ class Preparer:
         )
 
 
-def _ends_of_steps(block: UserBlock, columns: Sequence[Column]) -> Iterator[int]:
+def _ends_of_steps(size: int, columns: Sequence[tuple[Sequence[Any], Values]]) -> Iterator[int]:
     """Yields the index after each of the steps of a block, which have few rows and few undecided texts."""
-    found = [
-        (block.columns[at], values) for (at, _, _), (_, values) in zip(block.layout.identifiers, columns, strict=True)
-    ]
     start = texts = 0
-    for index in range(len(block)):
-        more = max(1, sum(count_texts(cells[index]) for cells, values in found if values[index] is None))
+    for index in range(size):
+        more = max(1, sum(count_texts(cells[index]) for cells, values in columns if values[index] is None))
         if start < index and texts + more > ROWS_PER_STEP:
             yield index
             start, texts = index, 0
         texts += more
-    yield len(block)
+    yield size
 
 
 def _misquoted(block: UserBlock, at: int) -> Sequence[int]:

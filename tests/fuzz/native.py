@@ -343,6 +343,7 @@ def _objects(data: bytes) -> None:
 def _read_oddly(pieces: Pieces) -> None:
     """Asks readers that were told anything but a plan."""
     one, two, three = (any_value(pieces) for _ in range(3))
+    refusals = (*WRONG, AttributeError, KeyError, SystemError)
     plans: tuple[Any, ...] = (
         one,
         (one, two, three, one, two),
@@ -351,9 +352,9 @@ def _read_oddly(pieces: Pieces) -> None:
         (dict, one, two, {}, 1),
     )
     for plan in plans:
-        with suppress(*WRONG, AttributeError, KeyError, SystemError):
+        with suppress(*refusals):
             reader = ObjectReader(lambda plan=plan: plan, UNREADABLE)  # type: ignore[misc]
             reader.read({"id": two})
             reader.replace_each([three, {}])
-    with suppress(*WRONG):
+    with suppress(*refusals):
         ObjectReader(one, two).read(three)

@@ -210,9 +210,9 @@ class LimitExceeded(InvalidInput):
 
 
 def log_groups(noun: str, report: UploadReport) -> None:
-    """Logs how many rows were rejected and warned of for each reason, with the first rows.
+    """Logs the number of rejected rows and of warnings for each reason, with the first row numbers.
 
-    The reason is in the report alone: it may quote the service, which may quote a value.
+    The reasons are only in the report: they may quote the service, which may quote a value.
     """
     for groups, what in ((report.reject_groups, "rejected"), (report.warning_groups, "warned of")):
         for group in groups:

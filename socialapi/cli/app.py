@@ -309,7 +309,7 @@ VERBOSITY: Final[Mapping[str, int]] = {
     "-q": logging.ERROR,
     "--quiet": logging.ERROR,
 }
-"""The options of every command that say how much it reports."""
+"""The verbosity options of every command."""
 
 
 def _without_verbosity(words: Sequence[str]) -> tuple[list[str], int | None]:

@@ -22,6 +22,7 @@ from socialapi.bulk.products.feed import ProductColumns
 from socialapi.errors import InvalidInput
 from socialapi.models.audiences import IDENTIFIER_KINDS
 from socialapi.reports import RowIssue
+from tests.bulk.blocks import prepared_of
 from tests.bulk.products.model_catalog import product
 from tests.bulk.written_tables import WRITERS, damaged, table, wrong_of, wrong_of_damaged
 
@@ -413,7 +414,7 @@ async def test_a_row_with_a_delimiter_in_a_cell_is_rejected_since_its_cells_are_
     text = "name,handle,x\nLee, Bob,bob_ray,1\nAnn,ann_lee,1\nCyd,cyd_lee\nLee, Bob,bob_ray,\n"
     async with open_records(io.BytesIO(text.encode()), IdentifierColumns.of(None, IDENTIFIER_KINDS)) as reader:
         (block,) = [each async for each in reader]
-    (prepared,) = Preparer(now=datetime.datetime.now(datetime.UTC)).prepare(block)
+    prepared = prepared_of(Preparer(now=datetime.datetime.now(datetime.UTC)), block)
     assert prepared.rejects == [
         RowIssue(row, "", "has 4 cells where there are 3 columns: quote cells that contain a delimiter")
         for row in (1, 4)

@@ -358,7 +358,7 @@ async def test_a_redis_that_loses_the_window_at_every_call_is_one_that_does_not_
         window = pacer._windows["k"]
         kept.append(len(window._untold) + len(window._answered) + len(window._flying))
     await asyncio.gather(*calls)
-    says = "did not answer for N s (it loses what it keeps: set its maxmemory-policy to noeviction"
+    says = "did not answer for N s (it loses data: set its maxmemory-policy to noeviction"
     assert all(says in each for each in refusals)
     assert refusals
     assert max(waits) <= 93.0  # `max_elapsed_seconds` and a pause
@@ -684,7 +684,7 @@ def test_a_failure_says_what_the_system_says_of_it(
 
 @pytest.mark.parametrize("given", [7, redis.Redis(), None])
 def test_anything_but_an_address_or_an_asynchronous_connection_is_refused(given: Any) -> None:
-    with pytest.raises(ConfigurationError, match=r"must be an address or a redis\.asyncio\.Redis, not"):
+    with pytest.raises(ConfigurationError, match=r"must be a URL or a redis\.asyncio\.Redis, not"):
         RedisPacer(given)
 
 

@@ -298,7 +298,7 @@ def test_what_is_no_column_or_kind_is_refused() -> None:
             with pytest.raises(error):
                 speedups.add_null_word(word)
     for name in ("partner_user_id", "", "é", "\ud800"):
-        with pytest.raises(ValueError, match="no such kind"):
+        with pytest.raises(ValueError, match="kind must be a hashed kind"):
             NATIVE.hash_column([], name)
 
 

@@ -475,7 +475,7 @@ def test_a_reader_refuses_what_it_cannot_make_objects_of() -> None:
         native_reader(3, slot).read({})
     with pytest.raises(SystemError, match="read by an ObjectReader"):
         native_reader(Holder, slot, nested=3).read({})
-    with pytest.raises(SystemError, match="a name is a str"):
+    with pytest.raises(SystemError, match="a name must be a str"):
         native_reader(Holder, slot, name=3).read({})
     with pytest.raises(TypeError, match="expected a list, not tuple"):
         native_reader(Holder, slot).replace_each(())

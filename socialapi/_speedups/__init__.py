@@ -20,12 +20,9 @@ from typing import TYPE_CHECKING, Any, Final
 SWITCH: Final = "SOCIALAPI_NO_SPEEDUPS"
 HASHING: Final = "SOCIALAPI_HASHING"
 INTERFACE: Final = 9
-"""The version of the C interface. An extension with a different version was built from other sources, and is not used.
-"""
+"""The version of the C interface. An extension with a different version is not used."""
 _TESTED_BYTES: Final = (5, 55, 56, 64, 119, 120, 183, 184, 247)
-"""The sizes of the strings in the self-test: the shortest and longest for each number of blocks, hashed in pairs and
-alone.
-"""
+"""The string sizes in the self-test: the shortest and longest for each number of blocks, in pairs and alone."""
 
 
 def _why_disabled() -> str:

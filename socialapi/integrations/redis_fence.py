@@ -81,9 +81,7 @@ class RedisFence:
         await self._ask("check")
 
     async def release(self) -> None:
-        """Records that this attempt has ended normally, so that its successor need not wait. Does nothing if it was
-        superseded.
-        """
+        """Records that this attempt has ended normally, so that a successor need not wait."""
         with contextlib.suppress(Superseded):
             await self._ask("release")
 

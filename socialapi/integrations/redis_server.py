@@ -262,9 +262,7 @@ def retry_wait_seconds(failing_seconds: float) -> float:
 
 
 def named(problem: BaseException) -> str:
-    """Returns the name of a failure, with the system's message ("Connection refused") or the code of an error reply
-    ("READONLY").
-    """
+    """Returns a failure's name, with the system's message ("Connection refused") or the error code ("READONLY")."""
     if isinstance(problem, StateLost):
         return f"it loses data: {_MORE_MEMORY}"
     # Not its message, which may quote the URL with its password.

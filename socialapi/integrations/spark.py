@@ -42,9 +42,7 @@ class SocialApiDataSource(DataSource):  # type: ignore[misc]  # PySpark is an ex
         return "socialapi"
 
     def writer(self, schema: Any, overwrite: bool) -> "SocialApiWriter":
-        """Returns the writer, with the operation and times fixed for all tasks. Runs on the driver. Raises
-        InvalidInput.
-        """
+        """Returns the writer, with operation and times fixed for all tasks. Raises InvalidInput."""
         now = datetime.datetime.now(datetime.UTC)
         return SocialApiWriter(read_settings(dict(self.options), schema.fieldNames(), now=now, overwrite=overwrite))
 

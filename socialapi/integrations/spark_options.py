@@ -31,9 +31,7 @@ from socialapi.models.validation import Faults, format_timestamp
 DestinationKind = Literal["audience", "do_not_reach_list", "catalog"]
 
 REDUCED_BY: Final = "socialapi_reduced_by"
-"""The column that `latest_per_identifier` and `latest_per_product` add. It shows that no identifier or product occurs
-twice.
-"""
+"""The column that `latest_per_identifier` and `latest_per_product` add to show that nothing occurs twice."""
 
 _COMMON: Final = (
     *("report", "rejects", "max_reject_share", "order_by", "concurrency", "dry_run"),
@@ -156,9 +154,7 @@ def read_settings(
 
 
 def id_columns_of(columns: ColumnMapping | None, names: Sequence[str]) -> tuple[str, ...]:
-    """Returns the names of the columns with product ids. Raises InvalidInput if there is none, or if a required column
-    is missing.
-    """
+    """Returns the names of the columns with product ids. Raises InvalidInput if a required column is missing."""
     layout = ProductColumns.of(columns).of_table(names)
     return tuple(column.name for column in layout.columns if column.field == "id")
 

@@ -111,9 +111,7 @@ class _Splitter:
 
 
 def _identifiers(row: UserRow, partition: int, normalize: Normalizers) -> list[tuple[str, str, str]]:
-    """Returns the key, kind and value of each identifier of a row. An invalid identifier gets a unique key, and the
-    write rejects it.
-    """
+    """Returns the key, kind and value of each identifier of a row. Invalid identifiers get unique keys."""
     found: list[tuple[str, str, str]] = []
     for place, (field, kind, text) in enumerate(row.identifiers):
         try:

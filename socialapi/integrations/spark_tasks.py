@@ -89,9 +89,7 @@ class PartitionRows:
         self._first: Any = None
 
     def open(self) -> Any:
-        """Returns the input for the job: this object, or an empty list if there is no batch. Raises the errors of the
-        batches.
-        """
+        """Returns this object, or an empty list if there is no batch. Raises the errors of the batches."""
         self._first = self._next()
         return [] if self._first is None else self
 

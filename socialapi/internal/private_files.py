@@ -91,9 +91,7 @@ def open_in_place(path: Path) -> IO[bytes] | None:
 
 
 def is_written_through(path: Path) -> bool:
-    """Returns whether the path cannot be replaced, because it is a device, a pipe or a socket, or leads to an open file
-    of this process.
-    """
+    """Returns whether the path is a device, a pipe, a socket or an open file, and cannot be replaced."""
     return _own_descriptor(path) is not None or (path.exists() and not path.is_file())
 
 

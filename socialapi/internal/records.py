@@ -40,9 +40,7 @@ class Exported:
         return export.to_dict(self)
 
     def to_json(self, *, indent: bool = False) -> str:
-        """Returns `to_dict()` as a JSON string on one line, or on indented lines with `indent`. Raises InvalidInput
-        like `to_dict`.
-        """
+        """Returns `to_dict()` as a JSON string, indented if `indent`. Raises InvalidInput like `to_dict`."""
         from socialapi.wire import export
 
         return export.json_text(self.to_dict(), indent=indent)

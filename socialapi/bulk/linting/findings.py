@@ -44,7 +44,7 @@ OTHER_REASONS: Final = "other reasons"
 
 
 def count_reason(reasons: Counter[str], reason: str) -> None:
-    """Counts a reason separately, or together with others if there are too many."""
+    """Counts a reason separately, or with the other reasons if there are too many different ones."""
     reasons[reason if reason in reasons or len(reasons) < MAX_REASONS_KEPT else OTHER_REASONS] += 1
 
 
@@ -64,17 +64,17 @@ def _known(plain: Iterable[str]) -> dict[str, Known]:
 _DIGESTS: Final = _known((*_EMPTY, *_EMAILS, *WORDS))
 _PHONE_DIGESTS: Final = _known(_PHONES)
 WELL_KNOWN: Final = frozenset(_DIGESTS | _PHONE_DIGESTS)
-"""The digests of empty texts and of placeholders of any kind."""
+"""The digests of the empty string and of placeholders of any kind."""
 
 
 def known_as(kind: IdentifierKind, digest: str) -> Known | None:
-    """Returns whether a digest is of an empty text, of a placeholder, or of one of their digests, or None."""
+    """Returns which well-known value a digest stands for; None for other digests."""
     known = _DIGESTS.get(digest)
     return _PHONE_DIGESTS.get(digest) if known is None and kind == "phone_number" else known
 
 
 def is_placeholder(kind: IdentifierKind, text: str) -> bool:
-    """Returns whether a trimmed text stands for no value. Addresses are recognised by their digests."""
+    """Returns whether a trimmed value is a placeholder. Addresses are recognised by their digests."""
     if text.lower() in WORDS or is_null_word(text):
         return True
     return (
@@ -109,7 +109,7 @@ async def linted(
     write_layout: str | os.PathLike[str] | None,
     allow_empty: bool,
 ) -> LintReport:
-    """Returns the report on the rows, or the first `sample` of them, that a job with these options would read."""
+    """Lints the rows that a job with these options would read, or the first `sample` rows, and returns the report."""
     records, selection, options, network = reading
     check_layout_place(write_layout, records)
     try:
@@ -135,7 +135,7 @@ async def linted(
 
 
 def is_ordinary_number(text: str) -> bool:
-    """Returns whether a text is only digits, perhaps after a plus, and ends as no placeholder and no digest does."""
+    """Returns whether a value has only digits, perhaps after a plus, and does not end like a placeholder."""
     return (
         text[-1:] != text[-2:-1]
         and text[-2:] not in ("89", "90")
@@ -227,7 +227,7 @@ def _of_values(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
         yield Finding(text, _risk(kind.placeholders / kind.present, _MUCH, _LITTLE))
     for reason, count in kind.reasons.items():
         text = _text(kind, count, f"cannot be used: {reason}")
-        # Every export has a few bad values, but a column with only bad values was exported wrongly.
+        # Every export has a few bad values, but a column of only bad values was exported wrongly.
         yield Finding(text, _risk(count / kind.present, 2 * _MUCH, 2 * _SOME), is_error=not kind.usable)
     if kind.may_be_foreign:
         yield Finding(_text(kind, kind.may_be_foreign, f"each {MAY_BE_FOREIGN}"), "low")

@@ -44,11 +44,11 @@ async def lint_products(
     network: Network | None = None,
     on_progress: OnProgress | None = None,
 ) -> LintReport:
-    """Returns a report on how a load of the products, or of the first `sample` products, would go.
+    """Returns a report on what a load of the products, or of the first `sample` products, would do.
 
-    `now` is the time of the load, by default the current time. Nothing is sent, and memory stays
-    flat. Raises InvalidInput for options and input that cannot be used at all, and NoRows for an
-    input without rows that is not allowed; where the input breaks later, the report says so.
+    `now` is the time of the load, by default the current time. Nothing is sent, and memory stays flat. Raises
+    InvalidInput for invalid options and unreadable input, and NoRows for an empty input unless it is allowed. If the
+    input breaks off later, the report says so.
     """
     faults, options = (
         Faults(),

@@ -54,7 +54,7 @@ _MAX_VALUES: Final = 1_000
 """The largest number of values in an array that is searched."""
 _is_count: Final = re.compile("[0-9]{1,18}").fullmatch
 _MAX_PLAIN: Final = 10**18
-"""Whole numbers below it fit into 64 bits and are quickly converted to text."""
+"""Integers below this limit fit into 64 bits and are quickly converted to strings."""
 _REQUIRED: Final = frozenset(REQUIRED)
 _EMPTY: Final = frozenset({type(None), Unset})
 _NUMBERS: Final = frozenset({float, Decimal})
@@ -76,7 +76,7 @@ def product_rows(block: Block[ProductLayout]) -> list[ProductRow]:
 
 
 class _Reading:
-    """The values of a block's products while its columns are being read. An empty text is not sent."""
+    """The values of a block's products while its columns are being read. Empty strings are not sent."""
 
     def __init__(self, block: Block[ProductLayout]) -> None:
         self._block = block
@@ -84,7 +84,7 @@ class _Reading:
         self._names: dict[str, list[str]] = {}
         """For each field, the name of the column that each row's value comes from."""
         self._problems: dict[int, tuple[str, str, str]] = {}
-        """For each row with a problem, its first unusable field, the location in the file, and the reason."""
+        """Maps each row with a problem to its first unusable field, the location in the file, and the reason."""
         self._warnings: dict[int, list[tuple[str, str]]] = {}
         self._converted: dict[int, list[str]] = {}
         self._has_gaps = False
@@ -116,20 +116,20 @@ class _Reading:
         else:
             self._values[field], self._names[field] = values, [column.name] * len(block)
         for index, problem in problems.items():
-            # A problem with the id takes precedence, because it means that the product is unknown.
+            # A problem with the id takes precedence, because without the id the product is unknown.
             if problem is not None and (field == "id" or index not in self._problems):
                 location = block.location_of(index, column.number if block.is_text else None)
                 self._problems[index] = (field, location, problem)
 
     def fill(self, field: str, value: str | int) -> None:
-        """Sets a field to this value in the products that have no value for it."""
+        """Sets a field to this value in all products without a value for the field."""
         # Added as the last field even if the block has no such column, because the order of fields
         # must not depend on other rows.
         values = self._values.pop(field, [""] * len(self._block))
         self._values[field] = [value if _is_empty(each) else each for each in values]
 
     def _merge(self, column: ProductColumn, values: Sequence[Any], problems: dict[int, str | None]) -> None:
-        """Adds the values of another column of a field. Only images may have several."""
+        """Adds the values of another column of a field. Only images may have several columns."""
         field, before, names = column.field, self._values[column.field], self._names[column.field]
         for index, value in enumerate(values):
             if _is_empty(value):
@@ -216,7 +216,7 @@ class _Reading:
         return (str(cell) if isinstance(cell, uuid.UUID) else cell), None
 
     def _of_several(self, index: int, field: str, cell: Sequence[Any]) -> Any:
-        """Returns the value of an array: several images as one text, a single or repeated value once, or the first of
+        """Returns the value of an array: all images in one string, a single or repeated value once, or the first of
         several values for fields where merchants often give more than one. Returns any other array unchanged.
         """
         if len(cell) > _MAX_VALUES or isinstance(cell[0], Mapping):
@@ -249,7 +249,7 @@ class _Reading:
 
 
 def _of_object(field: str, given: Mapping[Any, Any] | Sequence[Any]) -> tuple[Any, str | None]:
-    """Returns the price or sale dates in an object, and None; anything else unchanged, with the problem."""
+    """Returns the price or sale dates in an object, and None. Returns any other value unchanged, with the problem."""
     if isinstance(given, Mapping):
         found = price_of(given) if field in PRICES else interval_of(given) if field == SALE_DATES else None
         if found is not None:
@@ -266,10 +266,10 @@ def _is_empty(value: Any) -> bool:
 
 @attrs.frozen(eq=False, repr=False)
 class _Column:
-    """The values to send for a column of a field, one per row. An empty text is not sent.
+    """The values to send for a column of a field, one per row. Empty strings are not sent.
 
-    `unusual` are the rows whose cell must be read individually. `converted` are the rows whose
-    value differs from the text in the cell.
+    `unusual` are the rows whose cell must be read individually. `converted` are the rows whose value differs from the
+    cell.
     """
 
     values: list[Any]
@@ -319,7 +319,7 @@ def _texts(field: str, cells: Sequence[Any]) -> _Column:
 
 
 def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Column:
-    """Reads prices as `_texts` does, each with the currency in another column."""
+    """Reads prices like `_texts`, each with the currency from another column."""
     codes = [known_currency(cell) if isinstance(cell, str) else None for cell in currencies]
     priced: list[Any] = []
     for cell, code in zip(cells, codes, strict=True):
@@ -333,7 +333,7 @@ def _prices(field: str, cells: Sequence[Any], currencies: Sequence[Any]) -> _Col
 
 
 def _text_of(field: str, cell: Any) -> str | None:
-    """Returns the text of a cell, empty if it has no value; None if the cell must be read individually."""
+    """Returns the string in a cell, empty if there is no value; None if the cell must be read individually."""
     if cell.__class__ is str:
         text: str = cell
         return text
@@ -348,7 +348,7 @@ def _text_of(field: str, cell: Any) -> str | None:
 
 
 def _count_of(cell: Any) -> int | Literal[""] | None:
-    """Returns the count in a cell, empty if it has no value; None if the cell must be read individually."""
+    """Returns the count in a cell, "" if there is no value; None if the cell must be read individually."""
     if cell.__class__ is str:
         text = cell.strip()
         return int(text) if _is_count(text) is not None else None if text else ""
@@ -362,7 +362,7 @@ def _count_of(cell: Any) -> int | Literal[""] | None:
 
 
 def _sent(field: str, text: str) -> str | None:
-    """Returns the text to send; None if it is invalid or needs a warning."""
+    """Returns the string to send; None if it is invalid or needs a warning."""
     reading = read_text(field, text)
     if reading.problem is not None or reading.warnings or not isinstance(reading.value, str):
         return None
@@ -371,10 +371,10 @@ def _sent(field: str, text: str) -> str | None:
 
 @attrs.frozen(eq=False, repr=False)
 class _Tests:
-    """The tests which show that a text of a field can be sent unchanged.
+    """The tests that show whether a value of a field can be sent unchanged.
 
-    `rules` are the rules of `Product`, and `every` adds the tests that the text needs no conversion. In addition, the
-    text must not be in `left_out`, an identifier must not look like a rewritten number, and texts of some fields must
+    `rules` are the rules of `Product`, and `every` adds tests that the value needs no conversion. In addition, the
+    value must not be in `left_out`, an identifier must not look like a rewritten number, and values of some fields must
     not contain HTML entities.
     """
 
@@ -385,7 +385,7 @@ class _Tests:
     may_have_entities: bool
 
     def pass_all(self, texts: Collection[str]) -> bool:
-        """Returns whether all these texts can be sent unchanged and without a warning."""
+        """Returns whether all these values can be sent unchanged and without a warning."""
         together = "".join(texts)
         try:
             data = together.encode()
@@ -424,7 +424,7 @@ def _differ(one: Any, other: Any) -> bool:
 
 
 def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
-    """Returns the value of a number (its digits for identifiers and texts), and the problem with it or None."""
+    """Returns the value for a number (a string of digits for identifiers and text fields), and the problem or None."""
     if field == "inventory" and isinstance(value, int):
         return value, None
     try:
@@ -433,8 +433,8 @@ def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
         reason = problem.reason
     else:
         return (int(digits) if field == "inventory" else digits), None
-    # A fraction may be a text, such as a size, but not an identifier. The rules of the field reject
-    # a fraction as a count.
+    # A fraction is valid in a text field, such as a size, but not in an identifier. The rules of the field reject a
+    # fraction as a count.
     is_fine = reason == NOT_TEXT and field not in IDENTIFIERS
     return (value if field == "inventory" else _written(value)), None if is_fine else reason
 
@@ -442,7 +442,7 @@ def _of_number(field: str, value: Any) -> tuple[Any, str | None]:
 def _written(value: Any) -> Any:
     try:
         return str(value)
-    except ValueError:  # Python limits how many digits it converts to text
+    except ValueError:  # Python limits the number of digits that it converts to a string
         return value
 
 
@@ -451,7 +451,7 @@ def _is_null_word(cell: Any) -> bool:
 
 
 def _says_nothing(value: Any, depth: int = 0) -> bool:
-    """Returns whether a value is empty or has only empty values in it. Deeply nested values never count as empty."""
+    """Returns whether a value is empty or contains only empty values. Deeply nested values never count as empty."""
     if isinstance(value, str):
         return not value or value.isspace()
     if isinstance(value, list | tuple):

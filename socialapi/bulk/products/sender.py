@@ -1,4 +1,4 @@
-"""Sends batches of products until each has an outcome. Answers are matched by id, and missing ones asked for again."""
+"""Sends batches of products until each has an outcome. Matches results by id, and resends products without one."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
@@ -43,8 +43,7 @@ class ProductSender:
         """Sends the batch until every product has its outcome. Raises the error that stops the job;
         products without an outcome then stay pending.
 
-        Only products without an answer are sent again, after longer and longer waits, for as long as
-        the job retries.
+        Only products without a result are sent again, after increasing waits, for as long as the job retries.
         """
         if self.journal is not None:
             await self.journal.begin(batch)
@@ -77,8 +76,8 @@ class ProductSender:
                 raise ApiError(200, summary=summary, attempts=fruitless + 1)
 
     async def _keep(self, batch: ProductBatch, answered: Sequence[Answered], *, is_settled: bool) -> None:
-        """Stores the answers before they are counted. If the process is killed in between, products are sent once more,
-        which does no harm. Digests are stored first, because a product in the journal is not checked again.
+        """Stores the results before they are counted. If the process is killed in between, the products are sent once
+        more, which is safe. Digests are stored first, because a product in the journal is not checked again.
         """
         if self.digests is not None:
             taken: list[tuple[ProductRow, str | None]] = []
@@ -94,7 +93,7 @@ class ProductSender:
 
 
 async def waited(session: Session, options: CallOptions, attempt: int, elapsed_seconds: float) -> bool:
-    """Waits before the job asks for omitted items again. Returns False, at once, if it must not retry any more."""
+    """Waits before the job sends omitted items again. Returns False immediately if the job must not retry."""
     decision = decide(
         options.policy,
         repeatable=True,
@@ -128,7 +127,7 @@ def reason_of(result: ProductResult) -> tuple[str, str]:
 
 
 def said(message: Any) -> tuple[str, str]:
-    """Returns the field and the text of an error or warning, which may be a text or an object with texts."""
+    """Returns the field and the message of an error or warning, which may be a string or an object with strings."""
     if not isinstance(message, Mapping):
         return "", str(message)
     field = message.get("field") or message.get("parameter") or message.get("attribute")

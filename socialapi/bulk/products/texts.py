@@ -1,4 +1,4 @@
-"""Cleans the texts of products: removes the traces of spreadsheets, databases and shop systems."""
+"""Cleans the values of products: removes the traces of spreadsheets, databases and shop systems."""
 
 import re
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ from socialapi.reports import CLEANED, LOOKS_LIKE_FLOAT, NULL_WORD
 IDENTIFIERS: Final = frozenset({"id", "gtin", "mpn", "item_group_id", "product_key", "item_group_key"})
 CATEGORY: Final = "product_type"
 IMAGES: Final = "additional_image_link"
-"""The only field that may have several columns, and several values in a cell."""
+"""The only field that may have several columns, or several values in a cell."""
 
 NOT_UTF8: Final = "is not UTF-8 text: save the file as UTF-8"
 NOT_UNICODE: Final = "is not UTF-8 text"
@@ -55,15 +55,15 @@ SHOP_KINDS: Final = (
     *("simple", "configurable", "grouped", "bundle", "virtual", "downloadable", "giftcard"),  # Magento
     *("variable", "variation", "external", "variable-subscription", "subscription_variation"),  # WooCommerce
 )
-"""The kinds of product that shop systems write into a column `product_type`."""
+"""The product kinds that shop systems write into a column `product_type`."""
 CONTROLS: Final = bytes({*range(32)} - {*b"\t\n\r"}) + b"\x7f"
 
 _NUMBERS: Final = PRICES | {"inventory", "mpn"}
-"""The fields in which an apostrophe at the beginning is that of a spreadsheet."""
+"""The fields in which a leading apostrophe comes from a spreadsheet."""
 _is_formula: Final = re.compile(r'="([^"]*)"').fullmatch
 _is_guarded: Final = re.compile("'[=+@-]").match
 starts_marked: Final = re.compile("=\"|'").match
-"""Matches the beginning of a text that a spreadsheet may have marked."""
+"""Matches the beginning of a value that a spreadsheet may have marked."""
 _has_control: Final = re.compile("[\x01-\x08\x0b\x0c\x0e-\x1f\x7f]").search
 _CONTROLS_TO: Final = {code: " " if code in b"\x0b\x0c" else None for code in CONTROLS}
 _is_rounded: Final = re.compile(r"[+-]?[0-9]+[.,][0-9]+[eE](?:[+-][0-9]+|[0-9]{2,})").fullmatch
@@ -99,12 +99,12 @@ def _left_out_of(field: str) -> frozenset[str]:
 
 
 LEFT_OUT: Final[Mapping[str, frozenset[str]]] = {field: _left_out_of(field) for field in FIELDS}
-"""The texts of each field that are not sent because they mean "no value"."""
+"""The values of each field that are not sent because they mean "no value"."""
 
 
 @attrs.frozen
 class TextReading(FrozenRecord):
-    """How a text is read: the value to send (none if empty), the problem or None, and warnings for the report."""
+    """The value to send (none if empty), the problem or None, and warnings for the report."""
 
     value: str | int
     problem: str | None = None
@@ -112,8 +112,8 @@ class TextReading(FrozenRecord):
 
 
 def read_text(field: str, text: str, currency: str | None = None) -> TextReading:
-    """Returns how a trimmed text of a field is read. `currency` is the currency next to a price. A
-    text that is not understood stays unchanged, so that the rules of the field reject it.
+    """Reads a trimmed value of a field. `currency` is the currency from the column next to a price. An unknown value
+    stays unchanged, so that the rules of the field reject it.
     """
     warnings = list[str]()
     if (plain := _without_marks(field, text)) != text:
@@ -134,7 +134,7 @@ def read_text(field: str, text: str, currency: str | None = None) -> TextReading
 
 
 def _problem(text: str) -> str | None:
-    """Returns why a text cannot be sent in any field; None if it can."""
+    """Returns why a value cannot be sent in any field; None if it can."""
     if "\0" in text:
         return NUL
     if _has_control(text) is not None:
@@ -149,7 +149,7 @@ def _problem(text: str) -> str | None:
 
 
 def _without_marks(field: str, text: str) -> str:
-    """Returns a text without the marks that a spreadsheet puts around it."""
+    """Returns a value without the marks that a spreadsheet puts around it."""
     if field in IDENTIFIERS and field != "mpn":  # an mpn may be in inches
         return unwrapped(text).text or text
     if (formula := _is_formula(text)) is not None:

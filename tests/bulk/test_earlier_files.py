@@ -62,7 +62,7 @@ def content_of(path: Path) -> bytes:
             load,
             ModelCatalog,
             2,
-            "load with that version, or delete the file and load anew: every product is put again then",
+            "load with that version, or delete the file and load again: all products are then sent again",
         ),
     ],
     ids=["upload", "load with a journal", "sync", "load with digests"],

@@ -184,7 +184,7 @@ def remarks_of(remarks: Iterable[RowIssue]) -> Iterator[Finding]:
 
 def _of_rows(report: LintReport, broken_rows: Mapping[str, int]) -> Iterator[Finding]:
     if report.broken_off is not None:
-        yield Finding("the input breaks off, and what comes after that is not looked at", "high", is_error=True)
+        yield Finding("the input breaks off; the rest was not checked", "high", is_error=True)
     if not report.rows:
         yield Finding("there are no rows", "high")
         return
@@ -203,27 +203,31 @@ def _of_rows(report: LintReport, broken_rows: Mapping[str, int]) -> Iterator[Fin
 
 def _of_digests(kind: KindLint) -> Iterator[Finding]:
     if kind.of_nothing:
-        yield _error(kind, kind.of_nothing, "digests of an empty text; leave empty values empty, do not hash them")
+        yield _error(
+            kind, kind.of_nothing, "digests of an empty string; leave empty values empty instead of hashing them"
+        )
     if kind.hashed_twice:
-        what = "digests of digests of well-known values; probably the whole column is hashed twice, and matches nobody"
+        what = "digests of digests of well-known values; the column was probably hashed twice and matches nobody"
         yield Finding(_text(kind, kind.hashed_twice, what), "high", is_error=True)
     if kind.wrong_length:
         yield _error(
-            kind, kind.wrong_length, "digests of another kind (MD5, SHA-1), or cut off; only SHA-256 is accepted"
+            kind, kind.wrong_length, "digests of another kind (MD5, SHA-1), or truncated; only SHA-256 is accepted"
         )
     if kind.upper_case:
-        yield Finding(_text(kind, kind.upper_case, "digests that are not in lower case, in which they are sent"), "low")
+        yield Finding(
+            _text(kind, kind.upper_case, "digests not in lower case; an upload sends them in lower case"), "low"
+        )
 
 
 def _of_values(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
     if kind.cleaned:
-        what = "something around them, such as quotation marks or mailto:; an upload removes it"
+        what = "extra characters around them, such as mailto: or quotation marks; an upload removes them"
         yield Finding(_text(kind, kind.cleaned, what), "low")
     if kind.like_floats:
-        text = _text(kind, kind.like_floats, "written like 1000.0 or 1E+15; an upload sends them as they are")
+        text = _text(kind, kind.like_floats, "written like 1000.0 or 1E+15; an upload sends them unchanged")
         yield Finding(text, _risk(kind.like_floats / kind.present, _MUCH, _LITTLE))
     if kind.placeholders:
-        text = _text(kind, kind.placeholders, "placeholders, which stand for nobody")
+        text = _text(kind, kind.placeholders, "placeholders instead of values")
         yield Finding(text, _risk(kind.placeholders / kind.present, _MUCH, _LITTLE))
     for reason, count in kind.reasons.items():
         text = _text(kind, count, f"cannot be used: {reason}")
@@ -236,12 +240,12 @@ def _of_values(kind: KindLint, *, has_region: bool) -> Iterator[Finding]:
             _text(
                 kind,
                 kind.by_region,
-                "no country code; the default region or the country of the row says what they mean",
+                "no country code; an upload uses the default region or the country of the row",
             ),
             "low",
         )
     elif kind.no_country_code and not has_region:
-        yield Finding(_text(kind, kind.no_country_code, "no country code; look again with a default region"), "low")
+        yield Finding(_text(kind, kind.no_country_code, "no country code; lint again with a default region"), "low")
 
 
 def _of_column(column: ColumnLint) -> Iterator[Finding]:

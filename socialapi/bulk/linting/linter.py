@@ -72,7 +72,7 @@ async def lint_records(
     """
     faults, kinds, options = Faults(), tuple(kinds), UploadOptions(**reading)
     if sample is not None and sample < 1:
-        faults.append(invalid("sample", "must be a number of rows of at least 1"))
+        faults.append(invalid("sample", "must be at least 1 row"))
     with faults:
         options = options.laid_out(IdentifierColumns.of(None, kinds))
         selection = IdentifierColumns.of(options.columns, kinds, options.form)

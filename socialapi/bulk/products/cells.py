@@ -46,7 +46,7 @@ from socialapi.models.validation import Test, text_tests
 
 IS_LIST: Final = "is a list: give one value"
 SALE_DATES: Final = "sale_price_effective_date"
-FIRST_OF_SEVERAL: Final = "has several values, of which the first one is sent"
+FIRST_OF_SEVERAL: Final = "has several values; the first one is sent"
 _OF_SEVERAL: Final = frozenset({CATEGORY, "gtin"})
 """The fields for which the first of several values is sent."""
 _MAX_DEPTH: Final = 10
@@ -143,7 +143,7 @@ class _Reading:
             if field == IMAGES and isinstance(before[index], str) and isinstance(value, str):
                 before[index] = understood(field, f"{before[index]},{value}")
                 continue
-            problems[index] = f"is there twice, as {shown_name(names[index])} and as {shown_name(column.name)}"
+            problems[index] = f"occurs twice, as {shown_name(names[index])} and as {shown_name(column.name)}"
             if field == "id":  # it is unclear which id is right
                 before[index] = ""
 

@@ -122,7 +122,7 @@ class UpsertOptions(JobOptions):
         if self.flush_after_seconds and self.judges_whole_input:
             yield invalid(
                 "flush_after_seconds",
-                "does not go with delete_vanished and max_reject_share: all is read before anything is sent",
+                "cannot be combined with delete_vanished and max_reject_share, which read all rows before sending any",
             )
         yield from same_files("journal", self.journal_path, {"the digest file, too": self.digests})
         yield from same_files("digests", self.digests, self.outputs)

@@ -32,8 +32,8 @@ _EXACT: Final = frozenset({"cents", "precise", "micros", "units", "nanos"})
 _OTHERWISE_AT_STRIPE: Final = frozenset({"ISK", "MGA", "UGX"})
 """The currencies whose smallest unit in some APIs differs from ISO 4217."""
 UNCLEAR_PRICE: Final = (
-    'is an object that leaves open how high the price is: give {"value": "9.99", "currency": "USD"}; also understood '
-    "are amount as a text, amountMicros, centAmount, unit_amount, units with nanos, and, next to a whole amount, "
+    'is an object with an ambiguous price: give {"value": "9.99", "currency": "USD"}; also accepted '
+    "are amount as a string, amountMicros, centAmount, unit_amount, units with nanos, and, next to an integer amount, "
     "fractionDigits, precision, exponent, scale, decimals or minorUnits"
 )
 _SHORT_UNITS: Final = "cents?|ct|micros?|nanos?|minor|sen|paise|paisa|gr|groszy?e?|öre|øre|rappen|kop|haler[ue]?"

@@ -87,7 +87,7 @@ def recalled(row: ProductRow, known: Mapping[int, Outcome], *, is_good: bool) ->
         return None
     if is_good == (outcome.outcome == INVALID) or (is_good and outcome.digest != digest64(row.json)):
         raise InvalidInput(
-            f"row {row.number:,} is not what it was in an earlier run with this journal: the input has changed. Give it as "
-            "it was, or begin anew with another journal: loading products twice is safe"
+            f"row {row.number:,} differs from an earlier run with this journal: the input has changed. Give the "
+            "same input, or start again with another journal: loading products twice is safe"
         )
     return outcome

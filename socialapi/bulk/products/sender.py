@@ -72,7 +72,7 @@ class ProductSender:
             elapsed_seconds = self.session.clock.monotonic() - started
             if waiting and not await waited(self.session, self.options, fruitless + 1, elapsed_seconds):
                 shown = ", ".join(list(waiting)[:IDS_SHOWN]) + (", …" if len(waiting) > IDS_SHOWN else "")
-                summary = f"{len(waiting)} products of a request were not answered: {shown}"
+                summary = f"the service returned no result for {len(waiting)} products: {shown}"
                 raise ApiError(200, summary=summary, attempts=fruitless + 1)
 
     async def _keep(self, batch: ProductBatch, answered: Sequence[Answered], *, is_settled: bool) -> None:
@@ -122,7 +122,7 @@ def reason_of(result: ProductResult) -> tuple[str, str]:
     fields = ", ".join(dict.fromkeys(field for field, _ in found if field))
     reason = "; ".join(reason for _, reason in found)
     if not reason:
-        reason = NO_REASON if result.status in (None, "ERROR") else f"the service answered the status {result.status}"
+        reason = NO_REASON if result.status in (None, "ERROR") else f"the service returned the status {result.status}"
     return fields, reason[:LONGEST_REASON]
 
 

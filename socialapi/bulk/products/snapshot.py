@@ -20,8 +20,8 @@ SCHEMA: Final = Schema(
     application_id=0x50524F44,
     version=2,
     remedy=(
-        "load with that version, or delete the file and load anew: every product is put again then, and what has vanished "
-        "since the last load stays"
+        "load with that version, or delete the file and load again: all products are then sent again, and products that vanished "
+        "since the last load stay"
     ),
     statements=(
         "CREATE TABLE catalog (id TEXT NOT NULL)",
@@ -171,7 +171,7 @@ class Digests:
             connection.execute("INSERT INTO catalog VALUES (?)", (self._catalog_id,))
         elif found[0] != self._catalog_id:
             raise ConfigurationError(
-                f"the {self._database} is of the catalog {found[0]}, not of {self._catalog_id}: choose another path"
+                f"the {self._database} belongs to the catalog {found[0]}, not to {self._catalog_id}: choose another path"
             )
         connection.execute(_CREATE_SENT)
         (run,) = connection.execute("SELECT coalesce(max(number), 0) + 1 FROM runs").fetchone()

@@ -41,11 +41,11 @@ ROUNDED: Final = (
     "was rounded by a spreadsheet or a program (1.23457E+11), and its last digits are lost: export the column as text"
 )
 WITHOUT_MARKS: Final = (
-    f'{CLEANED}: what a spreadsheet or a copy leaves around a text (="…", an apostrophe, of an id also quotation marks and '
-    "invisible characters) is left out"
+    f'{CLEANED}: characters that a spreadsheet or a copy adds around a value (="…", an apostrophe, and for ids also '
+    "quotation marks and invisible characters) are removed"
 )
-WITHOUT_CONTROLS: Final = f"{CLEANED}: control characters are left out"
-WITHOUT_POINT: Final = f"{CLEANED}: the .0 of a number is left out"
+WITHOUT_CONTROLS: Final = f"{CLEANED}: control characters are removed"
+WITHOUT_POINT: Final = f"{CLEANED}: the .0 of a number is removed"
 NOT_BELOW_ZERO: Final = f"{CLEANED}: a number below 0 is sent as 0"
 NO_CODE: Final = "is a placeholder: the product has no such code"
 KIND_OF_SHOP: Final = "is not a category but a shop system's kind of product, and is not sent"

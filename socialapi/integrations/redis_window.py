@@ -36,8 +36,8 @@ MAX_POLL_SECONDS: Final = 30.0
 LEAST_REPLY_SECONDS: Final = 0.25
 """The shortest timeout for an answer of Redis, even if a caller may wait less."""
 MAX_PLACES_AT_ONCE: Final = 100
-MAX_TOLD_AT_ONCE: Final = 500
-MAX_UNTOLD: Final = 10_000
+MAX_REPORTED_AT_ONCE: Final = 500
+MAX_UNREPORTED: Final = 10_000
 """The most outcomes kept while Redis is unavailable. The slots of dropped ones end with their leases."""
 CLOSING_SECONDS: Final = 2.0
 """How long a closing pacer may take to report its last outcomes to Redis."""
@@ -64,8 +64,8 @@ class Outcome:
 
     def arguments(self, worker: str, now: float) -> tuple[str, ...]:
         """Returns the script's arguments for this outcome."""
-        told = self.reading or LimitReading(None, None, None)
-        numbers = (told.limit, told.remaining, told.resets_in_seconds, self.refused_for_seconds)
+        reading = self.reading or LimitReading(None, None, None)
+        numbers = (reading.limit, reading.remaining, reading.resets_in_seconds, self.refused_for_seconds)
         age_seconds = max(0.0, now - self.at)
         return (
             f"{worker}:{self.place}",
@@ -249,14 +249,14 @@ class SharedWindow:
         self._limit = limit
         self._callers = {lane: collections.deque[_Caller]() for lane in _LANES}
         self._is_in_line = dict.fromkeys(_LANES, False)
-        self._untold = collections.deque[Outcome](maxlen=MAX_UNTOLD)
+        self._unreported = collections.deque[Outcome](maxlen=MAX_UNREPORTED)
         self._flying: dict[int, float] = {}  # maps each slot to the time at which its lease began
         self._answered = collections.deque[tuple[str, float]]()
         self._next_place = script.first_place
         self._unasked = itertools.count()
         self._wanted_last = dict.fromkeys(_LANES, 0)
         self._epoch, self._calls = "", 0
-        self._told_again: int | None = None  # the number of requests to report again after Redis lost the window
+        self._reported_again: int | None = None  # the number of requests to report again after Redis lost the window
         self._status = LimitStatus(limit.requests if limit else None, None, 0, None)
         self._status_at = -math.inf
         self._changed = asyncio.Event()
@@ -271,7 +271,7 @@ class SharedWindow:
     def is_idle(self) -> bool:
         """Whether this window can be dropped without losing anything."""
         self._forget_answered()
-        return not (self._is_serving or self._flying or self._untold or self._answered)
+        return not (self._is_serving or self._flying or self._unreported or self._answered)
 
     @property
     def is_failing(self) -> bool:
@@ -347,7 +347,7 @@ class SharedWindow:
     def _tell(self, outcome: Outcome) -> None:
         if outcome.kind in ("replied", "unasked") and self._limit is not None:
             self._answered.append((outcome.place, outcome.at))
-        self._untold.append(outcome)
+        self._unreported.append(outcome)
         self.wake()
 
     def renew(self) -> None:
@@ -395,7 +395,7 @@ class SharedWindow:
         self._has_given_up = False
         try:
             while await self._serve_once() or (
-                not self._has_given_up and (self._is_waited_for() or self._untold or any(self._is_in_line.values()))
+                not self._has_given_up and (self._is_waited_for() or self._unreported or any(self._is_in_line.values()))
             ):
                 pass
         except Exception as problem:  # noqa: BLE001  # raised to the callers, who cannot see this task
@@ -415,22 +415,22 @@ class SharedWindow:
         try:
             answer = await self._script.ask(self._key, self._limit, question, within_seconds=within_seconds)
         except FAILURES as problem:
-            await self._outlast(problem)
+            await self._back_off(problem)
             return False
         self._epoch, self._calls = answer.epoch, answer.calls
         if question.epoch and answer.epoch != question.epoch:
-            is_lost_again = self._told_again is not None
+            is_lost_again = self._reported_again is not None
             # Redis has lost the window, so this process reports again all requests that it sent in the current window.
             answered = [Outcome(place, "former", at) for place, at in self._answered]
             flying = [Outcome(str(place), "flying", at) for place, at in self._flying.items()]
-            self._told_again = len(answered) + len(flying)
+            self._reported_again = len(answered) + len(flying)
             # Reports still queued from an earlier loss are dropped, or they would multiply with each loss.
-            untold = [each for each in self._untold if each.kind not in ("former", "flying")]
-            self._untold = collections.deque([*answered, *flying, *untold], maxlen=MAX_UNTOLD)
+            unreported = [each for each in self._unreported if each.kind not in ("former", "flying")]
+            self._unreported = collections.deque([*answered, *flying, *unreported], maxlen=MAX_UNREPORTED)
             if is_lost_again:
-                await self._outlast(StateLost())
+                await self._back_off(StateLost())
             return not is_lost_again
-        seconds = self._take_in(question, answer, asked)
+        seconds = self._apply(question, answer, asked)
         if seconds > 0 and self._is_waited_for():
             await wait_for_event(self._clock, self._changed, seconds)
         return seconds == 0
@@ -443,7 +443,7 @@ class SharedWindow:
             self._callers[lane] = collections.deque(each for each in callers if not each.place.done())
         # While many outcomes are unreported, the count in Redis is too low. After a failure, the same number of slots
         # is requested again, or slots granted in a lost answer would stay unused.
-        is_behind = len(self._untold) > MAX_TOLD_AT_ONCE
+        is_behind = len(self._unreported) > MAX_REPORTED_AT_ONCE
         wanted = {
             lane: 0 if is_behind else max(self._wanted_last[lane], min(len(callers), MAX_PLACES_AT_ONCE))
             for lane, callers in self._callers.items()
@@ -452,19 +452,19 @@ class SharedWindow:
         is_last_attempt = any(each.is_last_attempt for callers in self._callers.values() for each in callers)
         self._forget_answered()
         # Without requests to report, a loss has no effect. After a loss, an answer with a known state ends it.
-        is_known = bool(self._flying or self._answered) or self._told_again is not None
-        told = tuple(itertools.islice(self._untold, MAX_TOLD_AT_ONCE))
+        is_known = bool(self._flying or self._answered) or self._reported_again is not None
+        reported = tuple(itertools.islice(self._unreported, MAX_REPORTED_AT_ONCE))
         epoch, calls = (self._epoch, self._calls) if is_known else ("", 0)
-        return Question(epoch, calls, wanted, self._next_place, told, is_last_attempt)
+        return Question(epoch, calls, wanted, self._next_place, reported, is_last_attempt)
 
-    def _take_in(self, question: Question, answer: Answer, asked: float) -> float:
+    def _apply(self, question: Question, answer: Answer, asked: float) -> float:
         """Gives slots to callers, and returns how many seconds to wait before the next call to Redis."""
         now = self._clock.monotonic()
         self._note_waits(now)
         self._status, self._status_at = answer.status(), now
-        for told in question.outcomes:
-            if self._untold and self._untold[0] is told:
-                self._untold.popleft()
+        for outcome in question.outcomes:
+            if self._unreported and self._unreported[0] is outcome:
+                self._unreported.popleft()
         self._wanted_last = dict.fromkeys(_LANES, 0)
         self._next_place += sum(question.wanted.values())
         first = question.first_place
@@ -473,15 +473,15 @@ class SharedWindow:
             self._hand_out(range(first, first + answer.granted[lane]), bulk=lane, is_stale=is_stale)
             self._is_in_line[lane] = answer.granted[lane] < question.wanted[lane]
             first += question.wanted[lane]
-        if len(self._untold) > MAX_TOLD_AT_ONCE:
+        if len(self._unreported) > MAX_REPORTED_AT_ONCE:
             return 0.0
         server = self._script.server
         server.note_answer(now)
         self._is_away, self._failing_since, self._fallback = False, None, None
-        if self._told_again is not None:
+        if self._reported_again is not None:
             says = "Redis has lost the state of a rate limit: requests already sent are reported to it again"
-            server.warn(now, says, facts={"socialapi_requests": self._told_again})
-            self._told_again = None
+            server.warn(now, says, facts={"socialapi_requests": self._reported_again})
+            self._reported_again = None
         waits = [self._refuse_too_long(seconds, now, bulk=bulk) for bulk, seconds in answer.wait_seconds.items()]
         return min(MAX_POLL_SECONDS, *waits)
 
@@ -524,7 +524,7 @@ class SharedWindow:
         until = [each.until for each in waiting if not each.place.done()]
         return max(0.0, min(wait_seconds, min(until) - now)) if until else math.inf
 
-    async def _outlast(self, problem: BaseException) -> None:
+    async def _back_off(self, problem: BaseException) -> None:
         """Waits before the next call to Redis, or gives up."""
         server, now = self._script.server, self._clock.monotonic()
         if (refusal := server.refusal(problem)) is not None:

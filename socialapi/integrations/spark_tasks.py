@@ -169,7 +169,7 @@ def write_partition(settings: WriteSettings, attempt: Attempt, batches: Iterator
         part.begin()
         report = asyncio.run(_upload(settings, attempt, rows))
     except Exception as problem:
-        error = _told(attempt, problem, rows.fault)
+        error = _error_of(attempt, problem, rows.fault)
         with contextlib.suppress(InvalidInput):
             part.end("failed", error.report, error.message)
         if rows.fault is None and not isinstance(problem, SocialApiError):
@@ -180,7 +180,7 @@ def write_partition(settings: WriteSettings, attempt: Attempt, batches: Iterator
     raise error  # outside the handler, because the errors of the libraries that make the rows may quote them
 
 
-def _told(attempt: Attempt, problem: Exception, fault: Exception | None) -> BulkError:
+def _error_of(attempt: Attempt, problem: Exception, fault: Exception | None) -> BulkError:
     report = problem.report if isinstance(problem, BulkError) else UploadReport()
     cause = fault or problem
     if isinstance(cause, BulkError):

@@ -325,7 +325,7 @@ async def test_a_redis_that_loses_the_window_at_every_call_is_one_that_does_not_
     faults = Faults()
     config = Config(redis_fallback_share=redis_fallback_share, interactive_reserve=0.0)
     pacer = shop.process(config, faults=faults)
-    monkeypatch.setattr(redis_window, "MAX_TOLD_AT_ONCE", 10)
+    monkeypatch.setattr(redis_window, "MAX_REPORTED_AT_ONCE", 10)
     limit = RateLimit("x", 60, 60.0)
     await send(pacer, 50, limit)
 
@@ -356,7 +356,7 @@ async def test_a_redis_that_loses_the_window_at_every_call_is_one_that_does_not_
             calls += [asyncio.ensure_future(call(bulk=bulk)) for bulk in (False, True) * 3]
             await shop.clock.sleep(15.0)
         window = pacer._windows["k"]
-        kept.append(len(window._untold) + len(window._answered) + len(window._flying))
+        kept.append(len(window._unreported) + len(window._answered) + len(window._flying))
     await asyncio.gather(*calls)
     says = "did not answer for N s (it loses data: set its maxmemory-policy to noeviction"
     assert all(says in each for each in refusals)

@@ -334,7 +334,7 @@ what a server behind the address of Redis is, when it first fails
     integrations/redis_server.py _reply_to_ping timeout
 between questions to a Redis that fails
     integrations/redis_fence.py RedisFence._answer sleep
-    integrations/redis_window.py SharedWindow._outlast wait_for_event
+    integrations/redis_window.py SharedWindow._back_off wait_for_event
 answers that Redis is still to be told of, for each limit
     integrations/redis_window.py SharedWindow.__init__ deque
     integrations/redis_window.py SharedWindow._question deque

@@ -29,7 +29,7 @@ _NAMES: Final[Mapping[str, tuple[str, ...]]] = {
 _ROLES: Final = {comparable(name): role for role, names in _NAMES.items() for name in names}
 _EXACT: Final = frozenset({"cents", "precise", "micros", "units", "nanos"})
 """The roles of members whose unit is known."""
-_OTHERWISE_AT_STRIPE: Final = frozenset({"ISK", "MGA", "UGX"})
+_STRIPE_EXCEPTIONS: Final = frozenset({"ISK", "MGA", "UGX"})
 """The currencies whose smallest unit in some APIs differs from ISO 4217."""
 UNCLEAR_PRICE: Final = (
     'is an object with an ambiguous price: give {"value": "9.99", "currency": "USD"}; also accepted '
@@ -83,7 +83,7 @@ def price_of(given: Mapping[Any, Any]) -> str | None:
         return ""
     currency, decimals = next(iter(currencies), ""), next(iter(written), None)
     code = known_currency(currency)
-    smallest = None if code is None or code in _OTHERWISE_AT_STRIPE else decimals_of(code)
+    smallest = None if code is None or code in _STRIPE_EXCEPTIONS else decimals_of(code)
     if not _EXACT.isdisjoint(found):
         amount = _exact_amount(found, plain, decimals, smallest)
     elif decimals is not None:

@@ -61,7 +61,9 @@ class ProductSender:
                 warnings, refused = list[RowIssue](), list[Refused]()
                 for row, result in answered:
                     if result.warnings:
-                        warnings += [RowIssue(row.number, *said(each), row.known_id) for each in result.warnings]
+                        warnings += [
+                            RowIssue(row.number, *field_and_message(each), row.known_id) for each in result.warnings
+                        ]
                     if result.status not in COUNTED:
                         refused.append((row, *reason_of(result)))
                 self.counters.warn(warnings)
@@ -109,7 +111,7 @@ async def waited(session: Session, options: CallOptions, attempt: int, elapsed_s
 
 
 def _outcome(row: ProductRow, result: ProductResult) -> Outcome:
-    warnings = tuple(said(each) for each in result.warnings)
+    warnings = tuple(field_and_message(each) for each in result.warnings)
     digest = digest64(row.json)
     if result.status in COUNTED:
         return Outcome(row.number, COUNTED[result.status], digest=digest, warnings=warnings)
@@ -118,7 +120,7 @@ def _outcome(row: ProductRow, result: ProductResult) -> Outcome:
 
 def reason_of(result: ProductResult) -> tuple[str, str]:
     """Returns the fields that the service rejected, and its messages."""
-    found = [said(each) for each in result.errors]
+    found = [field_and_message(each) for each in result.errors]
     fields = ", ".join(dict.fromkeys(field for field, _ in found if field))
     reason = "; ".join(reason for _, reason in found)
     if not reason:
@@ -126,11 +128,11 @@ def reason_of(result: ProductResult) -> tuple[str, str]:
     return fields, reason[:LONGEST_REASON]
 
 
-def said(message: Any) -> tuple[str, str]:
+def field_and_message(message: Any) -> tuple[str, str]:
     """Returns the field and the message of an error or warning, which may be a string or an object with strings."""
     if not isinstance(message, Mapping):
         return "", str(message)
     field = message.get("field") or message.get("parameter") or message.get("attribute")
     code, text = message.get("code"), message.get("message") or message.get("detail")
-    told = f"{code}: {text}" if code and text else str(text or code or NO_REASON)
-    return (field if isinstance(field, str) else ""), told
+    message_text = f"{code}: {text}" if code and text else str(text or code or NO_REASON)
+    return (field if isinstance(field, str) else ""), message_text

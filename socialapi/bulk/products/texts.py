@@ -73,7 +73,7 @@ _MOST_DIGITS: Final = 18
 _MOST_DIGITS_OF_FLOAT: Final = 15
 has_invisible: Final = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]").search
 """Finds characters that are invisible in every script."""
-_is_taken: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
+_is_service_price: Final = re.compile(r"[0-9]+(?:\.[0-9]+)? [A-Z]{3}").fullmatch
 """Matches a price in the format of the service."""
 
 
@@ -193,7 +193,7 @@ def _other(field: str, text: str, warnings: list[str]) -> TextReading:
     if field in PRICES and without_noise(meant) is None:
         return TextReading(text, TOO_PRECISE)
     if unclear is not None:
-        if meant == text and not _is_taken(text):
+        if meant == text and not _is_service_price(text):
             return TextReading(text, unclear)
         warnings.append(unclear)
     return TextReading(meant, None, tuple(warnings))

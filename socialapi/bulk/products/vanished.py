@@ -199,5 +199,5 @@ def _concerns_all(problem: ApiError) -> bool:
 
 def _reason(failed: ProductDeletion) -> str:
     code = failed.extra.get("code")
-    said = f"{code}: {failed.message}" if isinstance(code, str) and failed.message else failed.message or code
-    return said[:LONGEST_REASON] if isinstance(said, str) and said else NO_REASON
+    reason = f"{code}: {failed.message}" if isinstance(code, str) and failed.message else failed.message or code
+    return reason[:LONGEST_REASON] if isinstance(reason, str) and reason else NO_REASON

@@ -132,7 +132,7 @@ company, whether there is a number, how many there are, or the code of a mobile 
 _OVERRIDE_NAMES: Final = {name.replace("_", ""): name for name in OVERRIDES}
 # Address books add `value` to the name if another column has the type: `E-mail 1 - Value`.
 _FORM_BEFORE: Final = re.compile("^(?:sha256|hashed|hash)(?:of)?")
-_FORM_AFTER: Final = re.compile("[0-9]*(?:sha256|hashed|hash|e164|value)+[0-9]*$")
+_FORM_AFTER: Final = re.compile("[0-9]{0,3}(?:sha256|hashed|hash|e164|value)+[0-9]{0,3}$")
 _CUSTOM_FIELD: Final = re.compile("__p?c$")
 """The ending that Salesforce gives to the names of custom fields."""
 _DOMAIN: Final = "domain"
@@ -142,6 +142,8 @@ _ALONE: Final = frozenset({"em", "cc"})
 _LETTERS: Final = str.maketrans("\u0142\u0141\u00ba\u00b0", "lL  ")
 """Letters that Unicode normalisation does not decompose, and the signs in `Nº` and `N°`."""
 _DIGITS: Final = re.compile("[0-9]+")
+_MAX_DIGITS: Final = 3
+"""The most digits of the number in a name: a phone number after a label has more."""
 _BETWEEN_NAMES: Final = re.compile("[/()]")
 _NO_WORD: Final = re.compile(r"[\W_]+")
 _MOST_WORDS: Final = 4
@@ -163,7 +165,8 @@ def _detected_as(name: str) -> str:
         return ""
     by_name = _by_name()
     plain = _FORM_AFTER.sub("", _FORM_BEFORE.sub("", text))
-    stems = (text, plain, _DIGITS.sub("", plain))
+    has_number = sum(map(str.isdigit, plain)) <= _MAX_DIGITS
+    stems = (text, plain, _DIGITS.sub("", plain) if has_number else plain)
     forms = dict.fromkeys(form for stem in stems for form in (stem, stem.removesuffix("s"), stem.removesuffix("es")))
     for form in forms:
         if form in by_name and (form not in _ALONE or form in stems[:2]):

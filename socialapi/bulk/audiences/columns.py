@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, Self
 
 import attrs
 
-from socialapi.bulk.audiences.cleanup import digest_in
+from socialapi.bulk.audiences.cleanup import cleaned_phone_number, digest_in
 from socialapi.bulk.audiences.column_names import REGION, detected_as, folded
 from socialapi.bulk.audiences.normalize import is_identifier
 from socialapi.bulk.inputs.columns import (
@@ -62,6 +62,7 @@ _looks_like_phone_number: Final = re.compile(
     r"(?:p:|tel:)?(?:(?:\+[1-9]|\(0?[1-9][0-9]{1,4}\) ?[0-9]|0[1-9][0-9]{1,4}[ /-][0-9])[0-9 ()/.-]{5,16}[0-9]"
     r"|[2-9][0-9]{2}[ .-][2-9][0-9]{2}[ .-][0-9]{4}|0[1-9](?:[ .-][0-9]{2}){4})"
 ).fullmatch
+_has_international_number: Final = re.compile(r"\+[1-9](?:[ ()/.-]*[0-9]){6}").search
 _DIGESTS: Final = "SHA-256 digests"
 _LOOKS: Final[Sequence[tuple[IdentifierKind, str, Callable[[str], object]]]] = (
     ("email", "e-mail addresses", _looks_like_email),
@@ -242,7 +243,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         if line is not None and self.form == TableForm(guesses=self.form.guesses):
             # Raises InvalidInput if the names look like values, because the first row would be lost.
             given = [(name, kind) for _, name, kind in layout.identifiers if self.given.get(kind)]
-            found = [(at, kind) for at, name in enumerate(names, 1) if (kind := _kind_of_value(name)) is not None]
+            found = [*_values_among(names)]
             is_word = len(names) == len(given) == 1 and not {*re.split("[^a-z]+", names[0].lower())} & _NAME_WORDS
             if not found and (
                 any(looks_personal(name) for name, _ in given)
@@ -343,9 +344,11 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         if found_identifiers:
             return
         if any(map(looks_personal, names)):
+            values = ((at, kind) for at, kind in _values_among(names) if kind in self.kinds)
+            at, kind = next(values, (1, self.kinds[0]))
             raise InvalidInput(
                 "no column of identifiers was found, and the names look like data: the first line of a table must "
-                f"name its columns, for example {self.kinds[0]}" + (f"; {_no_header(self.kinds[0])}" if line else "")
+                f"name its columns, for example {self.kinds[0]}" + (f"; {_no_header(kind, at)}" if line else "")
             )
         user_names = [name for name in names if folded(name) in _USER_NAMES] if "handle" in self.kinds else ()
         hint = (
@@ -407,15 +410,23 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
 def _kind_of_value(name: str) -> IdentifierKind | None:
     """Returns the kind of identifier that a column name looks like; None if it looks like a name or may be a date."""
     text = name.strip()
-    if is_value(text) and not any(map(str.isalpha, text)):
-        is_number = sum(map(str.isdigit, text)) > _DIGITS_OF_DATE or _looks_like_phone_number(text) is not None
+    number = cleaned_phone_number(text).text
+    if is_value(number) and not any(map(str.isalpha, number)):
+        is_number = sum(map(str.isdigit, number)) > _DIGITS_OF_DATE or _looks_like_phone_number(number) is not None
         return "phone_number" if is_number else None
+    if _has_international_number(text) is not None:
+        return "phone_number"
     if text.startswith("@"):
         return "handle"
     if detected_as(text):
         return None
     kinds: tuple[IdentifierKind, ...] = ("email", "handle", "device_id")
     return next((kind for kind in kinds if is_identifier(kind, text)), None)
+
+
+def _values_among(names: Sequence[str]) -> Iterator[tuple[int, IdentifierKind]]:
+    """Yields the number and the kind of each column whose name looks like a value."""
+    yield from ((at, kind) for at, name in enumerate(names, 1) if (kind := _kind_of_value(name)) is not None)
 
 
 def _no_header(kind: str, column: int = 1) -> str:

@@ -34,6 +34,7 @@ from socialapi.bulk.audiences.normalize import (
     plain_value,
 )
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
+from socialapi.bulk.inputs.columns import shown_name
 from socialapi.bulk.inputs.numbers import texts_of
 from socialapi.bulk.inputs.reader import ROWS_PER_STEP
 from socialapi.bulk.rows import Action, Column, RowBlock, Texts
@@ -242,7 +243,7 @@ class Preparer:
                         normalize = self._normalizer(block, index, field, kind)
                         name, country = country_of(block, index, field)
                         if country and text and "+" not in text and region_of(country) is None:
-                            done.cleaned.append(RowIssue(block.first_number + index, name, UNKNOWN_COUNTRY))
+                            done.cleaned.append(_issue(block.first_number + index, [(name, UNKNOWN_COUNTRY)]))
                     values[index] = plain_value(normalize, text) if SEPARATOR not in text else None
                 for position in several:
                     values[undecided[position]] = None
@@ -288,8 +289,8 @@ class Preparer:
         if not any(found.values()):
             done.rejects.append(_issue(number, problems or (("", NO_IDENTIFIER),)))
             return False
-        done.warnings += [RowIssue(number, *problem) for problem in problems]
-        done.cleaned += [RowIssue(number, *each) for each in cleaned]
+        done.warnings += [_issue(number, [problem]) for problem in problems]
+        done.cleaned += [_issue(number, [each]) for each in cleaned]
         return True
 
     def _values_of(
@@ -380,7 +381,7 @@ def _row_blocks(
 
 def _issue(number: int, problems: Sequence[Problem]) -> RowIssue:
     fields, reasons = zip(*problems, strict=True)
-    return RowIssue(number, ", ".join(fields), "; ".join(reasons))
+    return RowIssue(number, ", ".join(map(shown_name, fields)), "; ".join(reasons))
 
 
 def _normalized(normalize: Normalizer, text: str) -> Normalized:

@@ -331,3 +331,10 @@ async def test_a_misquoted_identifier_is_left_out_and_other_cells_of_its_row_are
     assert kinds == [["phone_number"], ["email"]]
     assert [issue for some in done for issue in some.warnings] == [RowIssue(1, "email", reason)]
     assert [issue for some in done for issue in some.rejects] == [RowIssue(3, "email", reason)]
+
+
+def test_a_column_named_like_a_person_is_hidden_in_what_is_said_of_its_rows() -> None:
+    name = "Tel. 030 901820"
+    done = prepared(*(raw((name, "phone_number", text), email()) for text in ("tel:+14155550132", "12")))
+    rejected = prepared(raw((name, "phone_number", "12")))
+    assert [issue.field for issue in (*done.cleaned, *done.warnings, *rejected.rejects)] == ["<hidden>"] * 3

@@ -50,7 +50,7 @@ _PLUS_SIGNS: Final = ("+", "\uff0b")
 _SHORTEST_PLAIN: Final = 5
 _LONGEST_PLAIN: Final = 32
 # A number from a spreadsheet: with .0 or ,0 at the end, depending on the language, or rounded with an exponent.
-_FLOAT: Final = re.compile(r"\+?[0-9][0-9 ()/-]*(?:[.,]0+|(?:[.,][0-9]*)?[eE]\+?[0-9]+)").fullmatch
+_FLOAT: Final = re.compile(r"[+(]?[0-9][0-9 ()/-]*(?:[.,]0+|(?:[.,][0-9]*)?[eE]\+?[0-9]+)").fullmatch
 _SHORTEST_SECOND_NUMBER: Final = 7
 _may_be_ambiguous: Final = re.compile(r"[^\W\d_]|[,;]").search
 _starts_with_letters: Final = re.compile(r"[^\d+\uff0b]*[^\W\d_]").match
@@ -197,6 +197,8 @@ def number_in(
 
     `text` and `region` are as for `e164`. A number of the region must be valid there unless `is_region_sure`.
     """
+    if _FLOAT(text):  # before the dot is dropped like a separator
+        return None, why_not(text, region)
     digits = text.translate(PUNCTUATION)
     if not digits[1:].isdigit():
         if (found := _extension(text)) is not None:

@@ -229,6 +229,8 @@ def phone_number(
             return _digest_or(text, phone_numbers.NOT_POSSIBLE, removed)
         if has_marks(text):
             raise Unusable(phone_numbers.why_not(text, region))
+        if phone_numbers.is_masked(text):  # the library reads an x as 9, and skips other signs
+            raise Unusable(phone_numbers.MASKED)
     if (not is_plain or "/" in text) and phone_numbers.holds_several(text, region):
         raise Unusable(phone_numbers.SEVERAL)
     number, remark = phone_numbers.number_in(text, region, phone_format, is_region_sure=is_region_sure)

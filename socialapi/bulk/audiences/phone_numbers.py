@@ -33,6 +33,7 @@ CODE_TWICE: Final = (
     "country code, and the dialling prefix before a national number"
 )
 SEVERAL: Final = "has more than one phone number"
+MASKED: Final = "has x, * or other signs in place of digits"
 NOT_IN_REGION: Final = "is not valid in the default region, and the country of the row is unknown"
 FOREIGN: Final = (
     "has no plus sign, and is valid only with the country code of another country: write the plus sign, add a column "
@@ -65,6 +66,7 @@ _extension: Final = re.compile(
     re.IGNORECASE,
 ).fullmatch
 _separated: Final = re.compile(r"[/;,|&\n]|:::|\b(?:or|and|oder|und|ou|et|o|y|e|of|en|lub|i)\b", re.IGNORECASE).split
+is_masked: Final = re.compile(r"(?!^)[*\u2022\u25cf\u2026]|(?<![^\W\d_])[xX#?_](?:[ ./-]?[xX#?_])+(?![^\W\d_])").search
 _pluses: Final = re.compile(r"(?<![eE])\+").findall
 _old_mexican: Final = re.compile(r"(\+|00)?521([0-9]{10})").fullmatch
 _dialled_in_mexico: Final = re.compile(r"((?:\+|00)?52)?(?:01|04[45])[0-9]{10}").fullmatch

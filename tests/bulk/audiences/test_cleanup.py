@@ -186,6 +186,23 @@ def test_a_phone_number_that_may_be_another_one_is_unusable(text: str, expected:
     assert reason("phone_number", text, "DE") == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "region"),
+    [
+        *(("98XXXXXX10", "IN"), ("07XXX 123456", "GB"), ("06 XX XX XX 78", "FR"), ("41xxxxxx32", "US")),
+        *(("138****5678", "CN"), ("010-****-5678", "KR"), ("+49 171 *** 0012", "DE"), ("0171 XXX0012", "DE")),
+        *(("0171 392\u2022\u202212", "DE"), ("0171##00##12", "DE"), ("0171 392001*", "DE"), ("+1 415 555 XXXX", None)),
+    ],
+)
+def test_a_number_whose_digits_are_masked_is_nobody_s(text: str, region: str | None) -> None:
+    assert reason("phone_number", text, region) == "has x, * or other signs in place of digits"
+
+
+@pytest.mark.parametrize("text", ["* 030 901820", "\u2022 030 901820", "030 901820 x12", "030 901820 #12"])
+def test_the_mark_of_a_list_or_an_extension_hides_no_digits(text: str) -> None:
+    assert normalize("phone_number", text, "DE")[0] == sha256("+4930901820")
+
+
 @pytest.mark.parametrize("text", ['"a"', "'a'", "<a>", "a;", "=a", "mailto:a"])
 def test_the_id_of_a_partner_is_never_touched(text: str) -> None:
     assert normalize("partner_user_id", text) == (text, "")

@@ -52,10 +52,14 @@ _SHORTEST_PLAIN: Final = 5
 _LONGEST_PLAIN: Final = 32
 # A number from a spreadsheet: with .0 or ,0 at the end, depending on the language, or rounded with an exponent.
 _FLOAT: Final = re.compile(r"[+(]?[0-9][0-9 ()/-]*(?:[.,]0+|(?:[.,][0-9]*)?[eE]\+?[0-9]+)").fullmatch
+_MAX_E164_DIGITS: Final = 15
+"""The most digits of a number with its country code. In some countries the library allows more, which are two numbers."""
 _SHORTEST_SECOND_NUMBER: Final = 7
+_SHORTEST_AFTER_COMMA: Final = 5
+_MOST_LAST_DIGITS: Final = 4
 _may_be_ambiguous: Final = re.compile(r"[^\W\d_]|[,;]").search
 _starts_with_letters: Final = re.compile(r"[^\d+\uff0b]*[^\W\d_]").match
-_shared_stem: Final = re.compile(r"(.*[0-9])\s*/\s*-?\s*[0-9]{1,4}").fullmatch
+_shared_stem: Final = re.compile(r"(.*[0-9])\s*/\s*-?\s*([0-9][0-9 -]*)").fullmatch
 _replace_non_digits: Final = re.compile(r"\D+").sub
 _FEWEST_ALIKE: Final = 5
 _first_letter: Final = re.compile("[0-9][^A-Za-z]*+([A-Za-z])").search
@@ -146,7 +150,9 @@ def _plan(region: str, calling_code: int) -> Plan:
         prefix=f"+{calling_code}",
         trunk=dialled.national_prefix or "",
         longest_mobile=max(mobile, default=0) if max(mobile, default=0) > 0 else max(lengths.possible_length),
-        possible=frozenset(judged.possible_length),
+        possible=frozenset(
+            each for each in judged.possible_length if each + len(str(calling_code)) <= _MAX_E164_DIGITS
+        ),
         full=frozenset(lengths.possible_length),
         is_national=re.compile(lengths.national_number_pattern or "(?!)").fullmatch,
         strip_prefix=re.compile(strip).match if strip else None,
@@ -310,14 +316,18 @@ def _valid_in(region: str, prefix: str) -> Callable[[str], object]:
 
 
 def holds_several(text: str, region: str | None) -> bool:
-    """Returns whether a text has two numbers with a separator between them, or a number followed by a slash and the
-    last digits of another number.
+    """Returns whether a text has two numbers with a separator between them, or a number followed by a slash and
+    another number without its area code, or its last digits.
     """
     parts = (_replace_non_digits("", part).removeprefix("00") for part in _separated(text))
     if len(_pluses(text)) > 1 or sum(len(digits) >= _SHORTEST_SECOND_NUMBER for digits in parts) > 1:
         return True
-    stem = _shared_stem(text)
-    return stem is not None and _if_valid(e164(stem[1], region)) is not None
+    if (stem := _shared_stem(text)) is None:
+        return False
+    # A slash before more digits may also be within one number, unless there is a whole number before it.
+    digits, more = (len(_replace_non_digits("", part)) for part in stem.groups())
+    may_be_one = more > _MOST_LAST_DIGITS and digits < _SHORTEST_SECOND_NUMBER and "/" not in stem[1]
+    return not may_be_one and _if_valid(e164(stem[1], region)) is not None
 
 
 def has_one_digit(text: str, number: str | None) -> bool:
@@ -379,7 +389,8 @@ def _as_parsed(text: str, region: str | None) -> str | None:
     # E.164 cannot represent a number that can only be dialled locally, such as one without its area code.
     if phonenumbers.is_possible_number_with_reason(number) != phonenumbers.ValidationResult.IS_POSSIBLE:
         return None
-    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+    found = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+    return found if len(found) <= 1 + _MAX_E164_DIGITS else None
 
 
 def ambiguity(text: str, region: str | None) -> str | None:
@@ -399,7 +410,7 @@ def ambiguity(text: str, region: str | None) -> str | None:
         return None
     letter = _first_letter(text)
     if extension is not None:
-        is_second = len(extension) >= _SHORTEST_SECOND_NUMBER and letter is None
+        is_second = len(extension) >= _SHORTEST_AFTER_COMMA and letter is None
         return SEVERAL if is_second else None
     if letter is None or _has_parameters(text):
         return None
@@ -414,6 +425,8 @@ def why_not(text: str, region: str | None) -> str:
     old = _dialled_in_mexico(text.translate(PUNCTUATION))
     if old is not None and (region == "MX" or (old[1] or "").startswith(("+", "00"))):
         return OLD_PREFIX
+    if _starts_with_letters(text) and len(_replace_non_digits("", text)) >= _SHORTEST_SECOND_NUMBER:
+        return WORDS_BEFORE
     if region is None and not any(sign in text for sign in _PLUS_SIGNS) and sum(map(str.isdigit, text)) >= 4:
         return NO_REGION
     return NOT_POSSIBLE

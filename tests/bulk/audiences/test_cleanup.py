@@ -170,8 +170,15 @@ SCIENTIFIC = "is in scientific notation, like a long number from a spreadsheet, 
         ("+14155550101;4155550102", "has more than one phone number"),
         ("+14155550101,,4155550102", "has more than one phone number"),
         ("+4917612345678 <+4917612345679>", "is not a possible phone number"),
-        ("+4917612345678 / +4917612345679", "has more than one phone number"),
-        ("ada@+4917612345678", "is not a possible phone number"),
+        *(
+            (text, "has more than one phone number")
+            for text in (
+                *("+4917612345678 / +4917612345679", "030 901820/901821", "06221/45678/45679", "06221 45678 / 45679"),
+                *("+49 30 901820/901821", "089/123456/654321", "06221 45678, 45679", "06221 45678/79"),
+            )
+        ),
+        ("0711 123456 654321", "is not a possible phone number"),  # 17 digits, and E.164 has 15
+        ("ada@+4917612345678", WORDS_BEFORE),
         *(
             (text, "ends in .0 like a number from a spreadsheet: export the column as text")
             for text in ("4917612345678.0", "4917612345678,0")

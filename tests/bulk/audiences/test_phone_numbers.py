@@ -34,7 +34,8 @@ def as_the_library_says(text: str, region: str | None) -> str | None:
         return None
     if phonenumbers.is_possible_number_with_reason(number) != phonenumbers.ValidationResult.IS_POSSIBLE:
         return None
-    return phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+    found = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.E164)
+    return found if len(found) <= len("+") + 15 else None  # as E.164 says; the library knows longer ones
 
 
 @settings(max_examples=400)

@@ -138,6 +138,7 @@ async def test_a_gtin_loses_the_decimals_of_a_number_and_an_id_keeps_them(writte
 async def test_words_for_nothing_are_not_sent(written: Any, tmp_path: Path) -> None:
     words = {"gtin": "N/A", "mpn": "\\N", "item_group_id": "NULL", "size": "null", "color": "None", "sale_price": "nan"}
     words |= {"inventory": "null", "custom_label_0": "undefined", "additional_image_link": "#N/A", "gender": "-"}
+    words |= {"age_group": "#NV", "custom_label_1": "Err:502", "custom_label_2": "#¡VALOR!", "custom_label_3": "#WERT!"}
     report, stored = await load(written(tmp_path, [product("a", **words)]))
     assert stored["a"] == product("a")
     assert warned(report) == sorted(words)

@@ -36,7 +36,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
         poczta elektroniczna, adres poczty elektronicznej, adres mailowy, メール, Eメール, 電子メール, em
     """),
     "device_id": _listed("""
-        device id, device identifier, mobile device id, idfa, gaid, aaid, adid, ifa, rdid, maid, madid, mobile ad id
+        device id, device identifier, mobile device id, mobile id, idfa, gaid, aaid, adid, ifa, rdid, maid, madid, mobile ad id
         mobile advertising id, mobile advertiser id, advertising id, advertising identifier, device advertising id
         apple advertising id, google advertising id, android advertising id, android id, gps adid, google ad id
         google aid, apple idfa, ios idfa, idfa/gaid, gaid/idfa, idfa/aaid, aaid/idfa
@@ -53,7 +53,7 @@ NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     """),
     "phone_number": _listed("""
         phone, telephone, tel, ph, mobile, mobile phone, mobile telephone, mob, cell, cell phone, cellular, landline
-        msisdn, e164, sms number, whatsapp, urn tel, contact number, contact no, contact num
+        msisdn, e164, sms number, sms, whatsapp, urn tel, contact number, contact no, contact num
         Handy, Mobil, Mobiltelefon, Mobilfunk, Telefon, Fon, Rufnummer, Festnetz, Kontaktnummer
         téléphone, portable, fixe, ligne fixe, numéro de contact
         teléfono, telf, tfno, tlf, tlfno, móvil, celular, cel, fijo, fono, contacto telefónico, número de contacto
@@ -137,7 +137,7 @@ _CUSTOM_FIELD: Final = re.compile("__p?c$")
 """The ending that Salesforce gives to the names of custom fields."""
 _DOMAIN: Final = "domain"
 """An ending that is never split into the words `do` and `main`."""
-_ALONE: Final = frozenset({"em", "cc"})
+_ALONE: Final = frozenset({"em", "cc", "sms"})
 """Names that are recognised only without a word or number before or after them."""
 _LETTERS: Final = str.maketrans("\u0142\u0141\u00ba\u00b0", "lL  ")
 """Letters that Unicode normalisation does not decompose, and the signs in `Nº` and `N°`."""

@@ -500,6 +500,8 @@ async def test_the_report_says_what_was_read_as_what_and_which_columns_were_over
         (["2026-01-02", "01-02-2026"], ""),
         (["123-45-6789"], ""),
         (["0012345678", "4155550132"], ""),
+        (["01713920012", "0171392001", "4155550132"], "phone numbers"),
+        (["4000012345", "1713920012"], ""),
         ([sha256("a"), "NULL", sha256("b").upper(), ""], "SHA-256 digests"),
         ([hashlib.md5(b"a").hexdigest()], ""),
         (["", "null", ";", "a@" + "b." * 50_000 + "<"], ""),

@@ -87,10 +87,17 @@ _UNLESS_CALLED: Final[Mapping[Callable[[str], object], Callable[[str], object]]]
 }
 
 
-def why_overlooked(name: str, kind: IdentifierKind, what: str) -> str:
-    """Returns the warning that an ignored column seems to contain identifiers, with advice on how to have it read."""
+def why_overlooked(name: str, kind: IdentifierKind, what: str, read: Sequence[str] = ()) -> str:
+    """Returns the warning that an ignored column seems to contain identifiers, with advice on how to have it read.
+
+    `read` are the columns that are read as the kind, which the advice has to name as well.
+    """
+    if not name.strip():
+        return f"{HOLDS_IDENTIFIERS} {what}: give it a name in the first line of the file"
     reads = "reads them as those of e-mail addresses" if what == _DIGESTS else "reads it"
-    return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": [{quoted(name)}]}} (--column {kind}=…) {reads}'
+    names = [*read, name]
+    option = " ".join(f"--column {kind}={quoted(each)}" for each in names)
+    return f'{HOLDS_IDENTIFIERS} {what}: columns={{"{kind}": [{", ".join(map(quoted, names))}]}} ({option}) {reads}'
 
 
 def is_personal(text: str) -> bool:
@@ -330,7 +337,8 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
         numbers or digests, and for a single object whose arrays may be columns.
         """
         columns = tuple(columns)
-        found = self._find([name for name, _ in columns])
+        names = [name for name, _ in columns]
+        found = self._find(names)
         read = {at for key, positions in found.items() for at in positions if key != REGION}
         first = [cells[0] for at, (_, cells) in enumerate(columns) if at in read and len(cells) == 1]
         lengths = [len(cell) for cell in first if isinstance(cell, list | tuple)]
@@ -348,7 +356,8 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
                     if is_of_other is not None and is_of_other(folded(name)):
                         continue
                     overlooked.add(shown_name(name))
-                    self.remarks.append(RowIssue(0, shown_name(name), why_overlooked(name, kind, what)))
+                    of_kind = tuple(dict.fromkeys(names[position] for position in found[kind]))
+                    self.remarks.append(RowIssue(0, shown_name(name), why_overlooked(name, kind, what, of_kind)))
                     break
 
     def _require(self, names: Sequence[str], *, found_identifiers: bool, line: int | None = None) -> None:

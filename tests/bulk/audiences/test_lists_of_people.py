@@ -490,6 +490,18 @@ async def test_the_report_says_what_was_read_as_what_and_which_columns_were_over
         assert "hold phone numbers" in said["Nr"]
 
 
+async def test_the_advice_on_an_unread_column_keeps_the_columns_that_are_read(tmp_path: Path) -> None:
+    for text, advice in (
+        (f"Phone,Fax\n{PHONE},{PHONE_2}\n", 'columns={"phone_number": ["Phone", "Fax"]}'),
+        (f"Email,\n{ANN},{BOB}\n", "give it a name in the first line of the file"),
+    ):
+        (path := tmp_path / "people.csv").write_text(text)
+        _, report = await uploaded(path)
+        assert [advice in issue.reason for issue in report.warning_details] == [True]
+    found, _ = await uploaded([{"Phone": PHONE, "Fax": PHONE_2}], columns={"phone_number": ["Phone", "Fax"]})
+    assert found == held("phone_number", PHONE, PHONE_2)
+
+
 @pytest.mark.parametrize(
     ("cells", "holds"),
     [

@@ -205,8 +205,6 @@ def number_in(
 
     `text` and `region` are as for `e164`. A number of the region must be valid there unless `is_region_sure`.
     """
-    if _FLOAT(text):  # before the dot is dropped like a separator
-        return None, why_not(text, region)
     digits = text.translate(PUNCTUATION)
     if not digits[1:].isdigit():
         if (found := _extension(text)) is not None:
@@ -215,7 +213,8 @@ def number_in(
     elif "521" in digits[:5] and (old := _old_mexican(digits)) is not None:
         # Mexico dropped the 1 before mobile numbers in 2019, but many lists still have it.
         text = digits = f"{old[1] or ''}52{old[2]}"
-    if not (digits.isascii() and digits.isdigit()) or len(digits) < _SHORTEST_PLAIN or len(text) > _LONGEST_PLAIN:
+    is_plain = digits.isascii() and digits.isdigit() and not _FLOAT(text)  # whose dot is no separator
+    if not is_plain or len(digits) < _SHORTEST_PLAIN or len(text) > _LONGEST_PLAIN:
         number, remark = e164(text, region), ""
     elif phone_format == "international" and (not digits.startswith("0") or digits.startswith("00")):
         number = e164("+" + digits.removeprefix("00"), None)

@@ -35,6 +35,7 @@ from socialapi.bulk.audiences.normalize import (
 )
 from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.inputs.columns import shown_name
+from socialapi.bulk.inputs.null_words import NO_VALUE
 from socialapi.bulk.inputs.numbers import texts_of
 from socialapi.bulk.inputs.reader import ROWS_PER_STEP
 from socialapi.bulk.rows import Action, Column, RowBlock, Texts
@@ -316,6 +317,10 @@ class Preparer:
         """Returns the action of a row with these overrides, or the problems with them."""
         job_operation, job_effective_at, job_expires_at = self._job
         problems: list[Problem] = []
+        operation, effective_at, expires_at = (
+            None if isinstance(each, str) and each.lower() in NO_VALUE else each
+            for each in (operation, effective_at, expires_at)
+        )
         operation_type = _OPERATION_TYPES.get((operation or job_operation).strip().lower())
         starts = _moment("effective_at", effective_at or job_effective_at, problems)
         ends = _moment("expires_at", expires_at or job_expires_at, problems)

@@ -26,14 +26,25 @@ _ERRORS: Final = frozenset(
 )
 """What Excel, Google Sheets and LibreOffice write for a formula without a value, by language."""
 
-NULL_WORDS: Final = _ERRORS | frozenset(
+NO_VALUE: Final = frozenset(
     (
         *("null", "(null)", "<null>", "[null]", "\\n", "\\\\n", "nil", "none", "(none)", "<none>"),  # "\n" is \N
-        *("nan", "nat", "na", "<na>", "n/a", "n.a.", "undefined", "(undefined)"),
-        *("-", "--", "---", "\u2013", "\u2014", ".", "?"),
-        *("unknown", "(unknown)", "not set", "(not set)", "not provided", "(not provided)", "(blank)", "(empty)"),
-        *("not available", "not applicable", "no email", "noemail", "no phone"),
-        *("unbekannt", "k.a.", "k. a.", "keine angabe", "inconnu", "desconocido", "sconosciuto", "desconhecido"),
+        *("nan", "nat", "na", "<na>", "n/a"),
+    )
+)
+"""What databases and programs write for a missing value, also in the columns of operations and times."""
+
+NULL_WORDS: Final = (
+    _ERRORS
+    | NO_VALUE
+    | frozenset(
+        (
+            *("n.a.", "undefined", "(undefined)"),
+            *("-", "--", "---", "\u2013", "\u2014", ".", "?"),
+            *("unknown", "(unknown)", "not set", "(not set)", "not provided", "(not provided)", "(blank)", "(empty)"),
+            *("not available", "not applicable", "no email", "noemail", "no phone"),
+            *("unbekannt", "k.a.", "k. a.", "keine angabe", "inconnu", "desconocido", "sconosciuto", "desconhecido"),
+        )
     )
 )
 """Placeholders in any column, in lower case."""

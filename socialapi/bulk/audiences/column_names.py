@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, OVERRIDES
+from socialapi.bulk.inputs.columns import MAX_NAME_LENGTH, MOJIBAKE_MARK, OVERRIDES
 
 REGION: Final = "region"
 """The key for the country of a row in a mapping of columns, which is the region of the row's phone numbers."""
@@ -209,7 +209,7 @@ def countries_for(phone: str, countries: tuple[tuple[int, str], ...]) -> Sequenc
 
 def words_in(name: str) -> str:
     """Returns the words of a name, separated by blanks and without case, accents and punctuation."""
-    letters = unicodedata.normalize("NFKD", name.translate(_LETTERS))
+    letters = unicodedata.normalize("NFKD", name.removeprefix(MOJIBAKE_MARK).translate(_LETTERS))
     return _NO_WORD.sub(" ", "".join(each for each in letters if not unicodedata.combining(each)).casefold()).strip()
 
 

@@ -20,6 +20,9 @@ _LONGEST_SHOWN: Final = 60
 _MAX_DIGITS: Final = 5
 
 
+MOJIBAKE_MARK: Final = "\u00ef\u00bb\u00bf"
+"""The byte order mark of UTF-8 as it reads in Windows-1252."""
+
 _SEPARATORS: Final = re.compile(r"[\s_.\-\ufeff\u200b]+")
 
 

@@ -28,6 +28,8 @@ from typing import Any, Final, get_args
 
 import attrs
 
+from socialapi.bulk.inputs.columns import MOJIBAKE_MARK
+from socialapi.bulk.inputs.leftovers import ZERO_WIDTH
 from socialapi.bulk.inputs.null_words import is_null_word
 from socialapi.models.money import CURRENCIES
 from socialapi.models.products import Levels, Price, Product
@@ -117,12 +119,12 @@ TWO_READINGS: Final = (
 SHARED_SIGN: Final = "has a sign that several currencies share: write the ISO 4217 code, for example 9.99 USD"
 TOO_PRECISE: Final = "has more decimals than its currency: round it, for example to 9.99 USD"
 
-_not_in_names: Final = re.compile(r"[\s_\-\ufeff]+")
+_not_in_names: Final = re.compile(f"{MOJIBAKE_MARK}|[\\s_*=\"'\\-{ZERO_WIDTH}]+")
 _schema_org: Final = re.compile(r"\s*(?:https?://)?(?:www\.)?schema\.org/", re.IGNORECASE)
 
 
 def comparable(text: str) -> str:
-    """Returns a name or value in the form used for comparison, without case, blanks, `_` and `-`."""
+    """Returns a name or value in the form used for comparison, without case, blanks, `_`, `-` and marks around it."""
     return _not_in_names.sub("", text).casefold().removeprefix("g:")
 
 

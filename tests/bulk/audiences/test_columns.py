@@ -36,7 +36,15 @@ def test_the_names_of_the_specification_stand_for_themselves(name: str) -> None:
         *((name, "email") for name in ("E-Mail", "mail", "Email Address", "e.mail", "emails", "Email Addresses")),
         *(
             (name, "email")
-            for name in ("email2", "email_1", "Email 2", "E-mail 1 - Value", "work email", "\ufeffemail")
+            for name in (
+                "email2",
+                "email_1",
+                "Email 2",
+                "E-mail 1 - Value",
+                "work email",
+                "\ufeffemail",
+                "\u00ef\u00bb\u00bfemail",
+            )
         ),
         *((name, "email") for name in ("hashed_email", "email_sha256", "sha256 email", "email2_sha256", "Email Hash")),
         *(

@@ -36,7 +36,7 @@ from socialapi.models.products import Levels, Price, Product
 from socialapi.models.validation import Test, parse_iso_8601
 
 OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
-    "id": ("offer_id", "retailer_id"),
+    "id": ("offer_id", "retailer_id", "sku_id"),
     "title": ("name", "product_name", "product_title"),
     "description": ("product_description",),
     "link": ("url", "product_url", "product_link", "permalink"),
@@ -133,6 +133,7 @@ FIELD_SYNONYMS: Final[Mapping[str, str]] = {
     **{comparable(each.name): each.name for each in attrs.fields(Product)},
 }
 """The fields by the comparable form of their names."""
+_IMAGES: Final = "additional_image_link"
 _OF_GOOGLE: Final = frozenset({"id", "name"})
 _CURRENCY_NAMES: Final = frozenset(map(comparable, CURRENCY_NAMES))
 _VALUES: Final[Mapping[str, Mapping[str, str]]] = {
@@ -143,7 +144,10 @@ _VALUES: Final[Mapping[str, Mapping[str, str]]] = {
 
 def field_of(name: str) -> str | None:
     """Returns the field that a column or key of this name holds."""
-    return FIELD_SYNONYMS.get(comparable(name))
+    found = FIELD_SYNONYMS.get(text := comparable(name))
+    if found is None and FIELD_SYNONYMS.get(text.rstrip("0123456789")) == _IMAGES:
+        return _IMAGES  # the only field of several columns, which exports number
+    return found
 
 
 def fields_of(names: Sequence[str]) -> list[str | None]:

@@ -58,6 +58,12 @@ def test_the_names_of_the_specification_stand_for_themselves(name: str) -> None:
         ),
         *((name, "handle") for name in ("Screen Name", "Twitter handle", "Twitter Username", "handles", "user_handle")),
         *((name, "service_id") for name in ("User ID on platform", "service user id", "twitter_id")),
+        *((name, "email") for name in ("Purchaser Email", "Attendee Email", "Ihre E-Mail-Adresse", "hem")),
+        *((name, "email") for name in ("Votre email", "Käufer-E-Mail", "Email acheteur", "email:string")),
+        *((name, "region") for name in ("ship-country", "Country (text only)")),
+        *((name, "device_id") for name in ("Android Ad ID", "Apple Advertising Identifier (IDFA)")),
+        *(("X ID", "service_id"), ("X account", "handle"), ("Twitter Link", "handle")),
+        ("Mobile number (with country code)", "phone_number"),
         *((name, "partner_user_id") for name in ("External Partner ID", "partner-id", "Partner User ID")),
     ],
 )

@@ -413,6 +413,8 @@ async def test_a_country_that_is_not_known_is_one_warning_and_the_default_holds(
         ("US", "USA, U.S.A., U.S., us, United States, the USA, United States of America, 1, +1, EE. UU., 米国, US-CA"),
         ("GB", "UK, U.K., GBR, England, Great Britain, Royaume-Uni, United Kingdom (UK), Großbritannien"),
         ("AT", "Austria, Österreich, Oesterreich, oesterreich, Autriche, Oostenrijk, AUT, 43"),
+        ("DE", "D, '+49, '49, Germany"),
+        ("US", "VS, アメリカ, アメリカ合衆国"),
         ("KR", "South Korea, Korea, Republic of Korea, 韓国"),
         ("BA", "Bosnia and Herzegovina, Bosnia & Herzegovina"),
         ("CI", "Côte d\u2019Ivoire, Cote d'Ivoire, Ivory Coast, CIV"),

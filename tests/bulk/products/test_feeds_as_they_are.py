@@ -131,11 +131,12 @@ async def test_an_apostrophe_that_keeps_a_cell_as_text_is_left_out(field: str, t
     assert [each for each, _ in marked.warnings] == [field]
 
 
-@pytest.mark.parametrize("name", ["id*", "'id", '="id"', "i\u200bd", "\u00ef\u00bb\u00bfid"])
+@pytest.mark.parametrize("name", ["id*", "sku_id", "'id", '="id"', "i\u200bd", "\u00ef\u00bb\u00bfid"])
 async def test_marks_around_the_name_of_a_column_are_no_part_of_it(name: str) -> None:
-    row = product("a")
+    row = product("a") | {"additional_image_link_1": "https://shop.example/1.png"}
     (found,) = await read([{name: row.pop("id"), **row}])
     assert found.shape["id"] == "a"
+    assert found.shape["additional_image_link"] == "https://shop.example/1.png"
 
 
 async def test_an_apostrophe_before_a_sign_is_that_of_an_export_for_spreadsheets() -> None:

@@ -49,7 +49,7 @@ _OF_ACCEPTED: Final[Mapping[type[UploadReport], Sequence[str]]] = {
 }
 _OPTIONS: Final[Mapping[str, str]] = {
     name: f"--{name.replace('_', '-')}"
-    for name in ("key", "outcomes", "rejects", "journal", "snapshot", "digests", "layout", "expires_at", "header_line")
+    for name in ("key", "outcomes", "rejects", "journal", "snapshot", "digests", "layout", "expires_at")
 }
 """Options of jobs, by the name that the messages of the library have for them."""
 _OF_THE_FEED: Final = ("vanished", "deleted", "unconfirmed")

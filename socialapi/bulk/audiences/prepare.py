@@ -317,10 +317,9 @@ class Preparer:
         """Returns the action of a row with these overrides, or the problems with them."""
         job_operation, job_effective_at, job_expires_at = self._job
         problems: list[Problem] = []
-        operation, effective_at, expires_at = (
-            None if isinstance(each, str) and each.lower() in NO_VALUE else each
-            for each in (operation, effective_at, expires_at)
-        )
+        operation = None if _is_no_value(operation) else operation
+        effective_at = None if _is_no_value(effective_at) else effective_at
+        expires_at = None if _is_no_value(expires_at) else expires_at
         operation_type = _OPERATION_TYPES.get((operation or job_operation).strip().lower())
         starts = _moment("effective_at", effective_at or job_effective_at, problems)
         ends = _moment("expires_at", expires_at or job_expires_at, problems)
@@ -395,6 +394,10 @@ def _normalized(normalize: Normalizer, text: str) -> Normalized:
         return normalize(text)
     except Unusable as unusable:
         return "", unusable.reason
+
+
+def _is_no_value(override: When) -> bool:
+    return isinstance(override, str) and override.lower() in NO_VALUE
 
 
 def _moment(field: str, value: When, problems: list[Problem]) -> datetime.datetime | None:

@@ -135,15 +135,16 @@ class RepeatedIds:
 
     def note(self, row: ProductRow) -> None:
         """Notes the id of the next valid product, and sets `row.is_repeated`."""
-        row.is_repeated = bool(self._young.get(row.id) or self._old.get(row.id))
-        self._young.put(row.id, True)
+        product_id = row.id
+        row.is_repeated = bool(self._young.get(product_id) or self._old.get(product_id))
+        self._young.put(product_id, True)
         if len(self._young) >= REMEMBERED_IDS:
             self._young, self._old = IdentifierTable(), self._young
         if row.is_repeated:
             self._count += 1
             self._first_row = self._first_row or row.number
             if len(self._first_ids) <= IDS_SHOWN:
-                self._first_ids[row.id] = None
+                self._first_ids[product_id] = None
 
     def warning(self) -> RowIssue | None:
         """Returns one warning about all repeated ids; None if no id was repeated."""

@@ -82,7 +82,7 @@ class ProductBatcher:
         await self._release()
 
     def _has_to_wait(self, row: ProductRow) -> bool:
-        product_id, group = row.id, row.group
+        product_id, group = row.shape["id"], row.shape.get("item_group_id")  # as the properties, without a call each
         if product_id in self._open.ids or product_id in self._live_ids or product_id in self._held_ids:
             return True
         return group is not None and (group in self._live_groups or group in self._held_groups)
@@ -135,7 +135,7 @@ class RepeatedIds:
 
     def note(self, row: ProductRow) -> None:
         """Notes the id of the next valid product, and sets `row.is_repeated`."""
-        product_id = row.id
+        product_id = row.shape["id"]
         row.is_repeated = bool(self._young.get(product_id) or self._old.get(product_id))
         self._young.put(product_id, True)
         if len(self._young) >= REMEMBERED_IDS:

@@ -310,11 +310,12 @@ def _plain(field: str, cells: Sequence[Any], currencies: Sequence[Any] | None) -
 
 def _texts(field: str, cells: Sequence[Any]) -> _Column:
     unusual = set[int]()
-    if set(map(type, cells)) != {str}:
+    try:
+        texts = list(map(str.strip, cells))
+    except TypeError:  # not all of them are texts
         found = [_text_of(field, cell) for cell in cells]
         unusual.update(index for index, text in enumerate(found) if text is None)
-        cells = [text or "" for text in found]
-    texts = list(map(str.strip, cells))
+        texts = [(text or "").strip() for text in found]
     different = set(texts)
     if "" in different:
         different.discard("")

@@ -48,7 +48,7 @@ class ProductSender:
         """
         if self.journal is not None:
             await self.journal.begin(batch)
-        waiting = {row.id: row for row in batch.rows}
+        waiting: dict[str, ProductRow] = {row.shape["id"]: row for row in batch.rows}
         started, fruitless = self.session.clock.monotonic(), 0
         self.counters.sent_first += 1
         while waiting:

@@ -262,7 +262,10 @@ class Transport:
         trace_configs: Sequence[aiohttp.TraceConfig],
     ) -> None:
         self._config = config
-        self._headers: dict[str, str] = {"User-Agent": f"aiosocialapi/{__version__}", "Accept-Encoding": ENCODINGS}
+        self._headers: dict[str, str] = {
+            aiohttp.hdrs.USER_AGENT: f"aiosocialapi/{__version__}",
+            aiohttp.hdrs.ACCEPT_ENCODING: ENCODINGS,
+        }
         self._session = session
         self._owns_session = session is None
         self._connector = connector
@@ -350,10 +353,9 @@ class Transport:
     ) -> A:
         """Sends the request, returns what `finish` makes of the response, translates errors."""
         url = _url_of(request)
-        connect_seconds = min(self._config.connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds)
+        check_headers(headers)
         connection = self._connection_options.get(request.origin) or await self._options_for(request.origin, url)
         sent = {**self._headers, **request.headers, **headers, **connection.headers}
-        check_headers(sent)
         error: TransportError | ConfigurationError
         try:
             response = await self._open().request(
@@ -361,7 +363,7 @@ class Transport:
                 url,
                 headers=sent,
                 data=_Parts(request.body) if request.body else None,
-                timeout=_timeout(total_seconds, connect_seconds),
+                timeout=_timeout(total_seconds, timeout_seconds, self._config.connect_timeout_seconds),
                 read_bufsize=buffer_bytes,
                 **_OPTIONS,
                 **connection.options,
@@ -460,8 +462,11 @@ async def _decompressed(content: aiohttp.StreamReader, decompressor: Decompresso
 
 
 @functools.lru_cache(maxsize=64)
-def _timeout(total_seconds: float | None, connect_seconds: float) -> aiohttp.ClientTimeout:
+def _timeout(
+    total_seconds: float | None, timeout_seconds: float, connect_timeout_seconds: float
+) -> aiohttp.ClientTimeout:
     """Returns the timeout, cached: there are few distinct ones, and creating one costs more than starting its timer."""
+    connect_seconds = min(connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds)
     # No rounding, which could let both expire together.
     return aiohttp.ClientTimeout(total=total_seconds, connect=connect_seconds, ceil_threshold=math.inf)
 
@@ -479,10 +484,11 @@ def _is_success(status: int) -> bool:
 
 def _headers_of(response: aiohttp.ClientResponse) -> dict[str, str]:
     # By `items`, because the names alone come once each where a header is repeated (multidict 7).
-    headers = {name.lower(): value for name, value in response.headers.items()}
-    if len(headers) < len(response.headers):
+    given = response.headers
+    headers = {name.lower(): value for name, value in given.items()}
+    if len(headers) < len(given):
         for name in headers.keys() - {"set-cookie"}:  # which RFC 9110, section 5.3, does not allow to be joined
-            headers[name] = ", ".join(response.headers.getall(name))
+            headers[name] = ", ".join(given.getall(name))
     return headers
 
 

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import aiohttp
+import attrs
 import yarl
 from aiohttp import payload
 from aiohttp.abc import AbstractStreamWriter
@@ -355,17 +356,15 @@ class Transport:
         url = _url_of(request)
         check_headers(headers)
         connection = self._connection_options.get(request.origin) or await self._options_for(request.origin, url)
-        sent = {**self._headers, **request.headers, **headers, **connection.headers}
         error: TransportError | ConfigurationError
         try:
             response = await self._open().request(
                 request.target.route.method,
                 url,
-                headers=sent,
+                headers={**connection.headers, **request.headers, **headers},
                 data=_Parts(request.body) if request.body else None,
                 timeout=_timeout(total_seconds, timeout_seconds, self._config.connect_timeout_seconds),
                 read_bufsize=buffer_bytes,
-                **_OPTIONS,
                 **connection.options,
             )
             reply = await finish(response)
@@ -391,11 +390,13 @@ class Transport:
         raise error
 
     async def _options_for(self, origin: str, url: yarl.URL) -> ConnectionOptions:
-        """Returns the connection options of a host, and keeps them by its origin, so that no URL has to
-        be parsed for the next request.
+        """Returns the options and headers of every request to a host, and keeps them by its origin, so that no
+        URL has to be parsed for the next request.
         """
-        found = self._connection_options[origin] = await self.network.options_for(url.scheme, url.host or "", url.port)
-        return found
+        found = await self.network.options_for(url.scheme, url.host or "", url.port)
+        options, headers = {**_OPTIONS, **found.options}, {**self._headers, **found.headers}
+        self._connection_options[origin] = every = attrs.evolve(found, options=options, headers=headers)
+        return every
 
     async def _reply(self, response: aiohttp.ClientResponse) -> Reply:
         """Returns the response. If it is a refusal, or a success that is too large, only its beginning."""

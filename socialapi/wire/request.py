@@ -217,6 +217,7 @@ def path_id(name: str, value: object) -> str:
 
 
 _IDS: Final = tuple[AnyId, ...]
+_TEXT: Final = frozenset((str,))
 
 
 def id_list(name: str, given: Any) -> list[str]:
@@ -224,7 +225,7 @@ def id_list(name: str, given: Any) -> list[str]:
     argument, with every broken rule.
     """
     texts = (given,) if given.__class__ is str else given
-    if texts.__class__ in (list, tuple) and all(each.__class__ is str and each.isalnum() for each in texts):
+    if texts.__class__ in (list, tuple) and _TEXT.issuperset(map(type, texts)) and all(map(str.isalnum, texts)):
         return list(texts)  # no rule refuses ids of letters and digits alone
     ids: list[str] = check(_IDS, given, now=_EPOCH, path=name)
     return ids

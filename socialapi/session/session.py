@@ -74,8 +74,7 @@ class RetryBudget:
 
     def earn(self) -> None:
         """Adds a retry after a success."""
-        if self._left < self._size:
-            self._left += 1
+        self._left = min(self._size, self._left + 1)
 
     def spend(self) -> bool:
         """Takes one retry. Returns False if none is left."""

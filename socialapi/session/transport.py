@@ -463,11 +463,9 @@ async def _decompressed(content: aiohttp.StreamReader, decompressor: Decompresso
 
 
 @functools.lru_cache(maxsize=64)
-def _timeout(
-    total_seconds: float | None, timeout_seconds: float, connect_timeout_seconds: float
-) -> aiohttp.ClientTimeout:
+def _timeout(total_seconds: float | None, seconds: float, connect_seconds: float) -> aiohttp.ClientTimeout:
     """Returns the timeout, cached: there are few distinct ones, and creating one costs more than starting its timer."""
-    connect_seconds = min(connect_timeout_seconds, CONNECTING_SHARE * timeout_seconds)
+    connect_seconds = min(connect_seconds, CONNECTING_SHARE * seconds)
     # No rounding, which could let both expire together.
     return aiohttp.ClientTimeout(total=total_seconds, connect=connect_seconds, ceil_threshold=math.inf)
 
@@ -485,11 +483,10 @@ def _is_success(status: int) -> bool:
 
 def _headers_of(response: aiohttp.ClientResponse) -> dict[str, str]:
     # By `items`, because the names alone come once each where a header is repeated (multidict 7).
-    given = response.headers
-    headers = {name.lower(): value for name, value in given.items()}
-    if len(headers) < len(given):
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    if len(headers) < len(response.headers):
         for name in headers.keys() - {"set-cookie"}:  # which RFC 9110, section 5.3, does not allow to be joined
-            headers[name] = ", ".join(given.getall(name))
+            headers[name] = ", ".join(response.headers.getall(name))
     return headers
 
 

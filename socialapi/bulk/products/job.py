@@ -254,7 +254,7 @@ class ProductStage:
         resumed: list[tuple[ProductRow, Outcome]] = []
         for row in rows:
             problem = judge(row, now)
-            outcome = recalled(row, known, is_good=problem is None)
+            outcome = recalled(row, known, is_good=problem is None) if known else None
             if problem is None:
                 self._repeated_ids.note(row)
             if problem is None and row.warnings:

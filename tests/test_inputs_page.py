@@ -170,49 +170,49 @@ def list_of(client: Client) -> DoNotReachListResource:
 
 JOBS: Final = (
     Job(
-        "custom_audience.upload",
+        "audience `upload`",
         "people",
         lambda client, records, _: audience_of(client).upload(records),
         ("audience", "upload", "--account", ACCOUNT, "--audience", AUDIENCE),
         check_audience,
     ),
     Job(
-        "custom_audience.sync",
+        "audience `sync`",
         "people",
         lambda client, records, folder: audience_of(client).sync(records, snapshot=folder / "snapshot"),
         ("audience", "sync", "--account", ACCOUNT, "--audience", AUDIENCE, "--snapshot", "snapshot"),
         check_sync,
     ),
     Job(
-        "custom_audience.lint",
+        "audience `lint`",
         "people",
         lambda client, records, _: audience_of(client).lint(records),
         ("audience", "lint"),
         check_people_lint,
     ),
     Job(
-        "do_not_reach_list.upload",
+        "list `upload`",
         "people",
         lambda client, records, _: list_of(client).upload(records),
         ("do-not-reach", "upload", "--account", ACCOUNT, "--list", LIST),
         check_list,
     ),
     Job(
-        "do_not_reach_list.lint",
+        "list `lint`",
         "people",
         lambda client, records, _: list_of(client).lint(records),
         ("do-not-reach", "lint"),
         check_people_lint,
     ),
     Job(
-        "products.upsert",
+        "products `upsert`",
         "products",
         lambda client, records, _: client.catalog(CATALOG).products.upsert(records),
         ("catalog", "upsert", "--catalog", CATALOG),
         check_catalog,
     ),
     Job(
-        "products.lint",
+        "products `lint`",
         "products",
         lambda client, records, _: client.catalog(CATALOG).products.lint(records),
         ("catalog", "lint"),
@@ -655,7 +655,7 @@ class Table:
 
     @property
     def head(self) -> list[str]:
-        return [line_of((*self.titles, *(f"`{job.name}`" for job in JOBS))), f"|{'---|' * (2 + len(JOBS))}"]
+        return [line_of((*self.titles, *(job.name for job in JOBS))), f"|{'---|' * (2 + len(JOBS))}"]
 
     def span(self, lines: Sequence[str]) -> slice:
         """Where the table stands in the page."""

@@ -75,6 +75,11 @@ class JobOptions(FrozenRecord):
         return attrs.evolve(self, **with_layout({name: getattr(self, name) for name in names}, selection))
 
     @property
+    def is_packed(self) -> bool:
+        """Whether requests hold so many users that a few fill the usual room for what is in flight."""
+        return getattr(self, "packing", "single") == "packed"
+
+    @property
     def form(self) -> TableForm:
         """How the names of the columns are found in a CSV or TSV file. A job that deletes does not guess."""
         return TableForm.of(
@@ -351,7 +356,10 @@ class JobRun(Generic[C, B, P]):
         self._concurrency = Concurrency(fixed, most=session.config.max_concurrency)
         settle = stage.settle if session.telemetry is None else self._settle_in_span
         self.dispatcher: Dispatcher[B] = Dispatcher(
-            settle, self._limit, budget=session.budget, on_settled=self._look_again
+            settle,
+            self._limit,
+            budget=session.packed_budget if options.is_packed else session.budget,
+            on_settled=self._look_again,
         )
         seconds = options.flush_after_seconds
         if seconds is UNSET:

@@ -1,6 +1,5 @@
 """The `socialapi` application: its commands, and the exit status and message of every error."""
 
-import asyncio
 import contextlib
 import gc
 import inspect
@@ -9,7 +8,6 @@ import logging
 import os
 import re
 import signal
-import socket
 import sys
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
@@ -164,7 +162,6 @@ app: App = App(
     help_epilogue="Hosts and credentials come from SOCIALAPI_* variables; `socialapi emulator` prints a set that works, and "
     "`socialapi auth login` keeps the credentials of a user. Every command takes -v and -vv, to show retries, waits and "
     "each request, and -q, to show errors only.",
-    console=output.Output(),
     help_formatter=Help(),
     default_parameter=Parameter(json_list=False),  # [ab].csv is a pattern, and a rule may begin with a bracket
     suppress_keyboard_interrupt=False,
@@ -181,7 +178,9 @@ def help_(*command: Annotated[str, Parameter(help="A command, as audience upload
     found, _, unknown = app.parse_commands(list(command))
     if unknown:
         raise InvalidInput(f"there is no command {' '.join(command)} (see `{' '.join(('socialapi', 'help', *found))}`)")
-    app.help_print(list(command))
+    from socialapi.internal.console import Output
+
+    app.help_print(list(command), console=Output())
 
 
 @app.command(name="--version")
@@ -327,9 +326,16 @@ def call(arguments: list[str]) -> object:
     command, bound, _ = app.parse_args(arguments, exit_on_error=False, print_error=False)
     if gc.get_freeze_count():  # in a process of our own, see `main`: what was imported stays, too
         gc.freeze()
+        gc.enable()
+    if "console" in bound.arguments:  # of help, for which rich is imported and for little else
+        from socialapi.internal.console import Output
+
+        bound.arguments["console"] = Output()
     result = command(*bound.args, **bound.kwargs)
     if not inspect.iscoroutine(result):
         return result
+    import asyncio  # takes a quarter of the time of `--version`
+
     try:
         return asyncio.run(_woken_by_signals(result))
     except asyncio.CancelledError:  # by SIGTERM, see `_cancel_on_sigterm`
@@ -346,6 +352,9 @@ async def _woken_by_signals(command: Coroutine[object, object, object]) -> objec
     # Only the main thread gets signals.
     if threading.current_thread() is not threading.main_thread():
         return await command
+    import asyncio
+    import socket
+
     reading, writing = socket.socketpair()
     with reading, writing:
         reading.setblocking(False)
@@ -368,6 +377,8 @@ def _cancel_on_sigterm() -> None:
     That is what asyncio does on Ctrl-C, unless Ctrl-C is ignored, as a shell has it for commands in
     the background. It stays ignored.
     """
+    import asyncio
+
     task = asyncio.current_task()
 
     def end(number: int, frame: FrameType | None) -> None:

@@ -18,8 +18,9 @@ import attrs
 from rich.cells import cell_len, set_cell_size
 
 from socialapi.cli import output
-from socialapi.cli.output import Output, iso_moment, moment, printable
+from socialapi.cli.output import iso_moment, moment, printable
 from socialapi.errors import InvalidInput
+from socialapi.internal.console import Output
 from socialapi.models.spelling import near_name
 from socialapi.models.validation import wire_name
 from socialapi.wire.encode import json_shape

@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import attrs
 import orjson
@@ -13,7 +13,6 @@ from socialapi.bulk.job import LimitExceeded
 from socialapi.bulk.progress import OnProgress, ProgressDisplay
 from socialapi.cli import output
 from socialapi.cli.credential_store import open_client
-from socialapi.cli.jobs import CommandJournal
 from socialapi.cli.options import named, telling_how_to_allow_nothing
 from socialapi.client import Client
 from socialapi.config import Config
@@ -32,6 +31,9 @@ from socialapi.reports import (
     UploadReport,
     UpsertReport,
 )
+
+if TYPE_CHECKING:
+    from socialapi.cli.jobs import CommandJournal
 
 GROUPS_SHOWN: Final = 10
 ROWS_SHOWN: Final = 5
@@ -60,7 +62,7 @@ async def run_job(
     *,
     dry_run: bool,
     as_json: bool,
-    journal: CommandJournal | None = None,
+    journal: "CommandJournal | None" = None,
     snapshot: Path | None = None,
 ) -> int:
     """Runs a job, prints its report, even if it stops early, and returns the exit status.
@@ -99,7 +101,7 @@ def _show_so_far(report: UploadReport, *, as_json: bool) -> None:
         output.say_problem(problem)
 
 
-def _say_how_to_resume(journal: CommandJournal | None, snapshot: Path | None, *, dry_run: bool) -> None:
+def _say_how_to_resume(journal: "CommandJournal | None", snapshot: Path | None, *, dry_run: bool) -> None:
     if snapshot is not None and not dry_run:
         output.say(f"what was accepted is saved in {snapshot}. To continue, run the same command again")
     if journal is not None and journal.how_to_resume is not None:

@@ -18,9 +18,10 @@ from socialapi.client import Client
 from socialapi.errors import ApiError, SocialApiError
 from socialapi.internal.unset import UNSET
 from socialapi.models.events import ActivityEvent, MatchedPost, StreamNotice
-from socialapi.models.pages import Page, Undecoded
+from socialapi.models.pages import Page
 from socialapi.models.queries import Fields
 from socialapi.models.streams import RuleDraft, StreamRule
+from socialapi.models.undecoded import Undecoded
 from socialapi.problems import Problem, ServiceError
 from socialapi.streams import Gap, Stream
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import attrs
 import yarl
 
-from socialapi.config import Config
+from socialapi.config import MAX_BYTES_IN_FLIGHT, MAX_ROWS_IN_FLIGHT, Config
 from socialapi.credentials import Credentials
 from socialapi.errors import (
     ApiError,
@@ -33,7 +33,7 @@ from socialapi.internal.statuses import RATE_LIMITED
 from socialapi.routes.route import OAUTH, Route, Target
 from socialapi.session.auth import Authenticator, OAuth1Authenticator, TokenRequester, refuses_token
 from socialapi.session.authenticators import Authenticators
-from socialapi.session.budget import ConnectionPlaces, InFlightBudget
+from socialapi.session.budget import PACKED_BYTES, PACKED_ROWS, ConnectionPlaces, InFlightBudget
 from socialapi.session.call import Call, ReplyInfo
 from socialapi.session.clock import Clock, run_with_timeout
 from socialapi.session.hints import hint_of
@@ -136,6 +136,8 @@ class Session:
         self._on_reply = on_reply
         self._on_reply_failed = False
         self.budget: InFlightBudget = InFlightBudget(config.max_rows_in_flight, config.max_bytes_in_flight)
+        are_given = (config.max_rows_in_flight, config.max_bytes_in_flight) != (MAX_ROWS_IN_FLIGHT, MAX_BYTES_IN_FLIGHT)
+        self.packed_budget: InFlightBudget = self.budget if are_given else InFlightBudget(PACKED_ROWS, PACKED_BYTES)
         self.authenticators: Authenticators = Authenticators(
             credentials, config, token_cache, clock, self._fetch_token, self._ask_for_user_tokens
         )

@@ -11,7 +11,7 @@ from typing import Any, Final, Generic, Self, TypeVar, get_args
 from socialapi.errors import SocialApiError
 from socialapi.internal.fairness import BUDGET_SECONDS, is_due, yield_to_others
 from socialapi.models.events import MatchedPost, Streamed, StreamNotice
-from socialapi.models.pages import Undecoded
+from socialapi.models.undecoded import Undecoded
 from socialapi.routes.route import Target
 from socialapi.session.options import CallOptions
 from socialapi.session.session import Session

@@ -16,7 +16,7 @@ from aiohttp import web
 from socialapi.config import is_file_path
 from socialapi.errors import ConfigurationError
 from socialapi.models.events import ActivityEvent, MatchedPost
-from socialapi.models.pages import Undecoded
+from socialapi.models.undecoded import Undecoded
 from socialapi.webhooks.asgi import AsgiApp
 from socialapi.webhooks.dead_letters import DeadLetters
 from socialapi.webhooks.endpoint import (

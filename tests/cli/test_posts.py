@@ -14,7 +14,8 @@ import pytest
 from socialapi.cli.formats import json_line
 from socialapi.cli.posts import posts_with, with_author
 from socialapi.emulator import Emulator
-from socialapi.models.pages import Includes, Page
+from socialapi.models.includes import Includes
+from socialapi.models.pages import Page
 from socialapi.models.posts import Post
 from socialapi.models.users import User
 from tests.cli.running import Shell

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from socialapi import Client, errors
 from socialapi.emulator import Emulator
 from socialapi.internal.unset import UNSET
-from socialapi.models.pages import Page, Undecoded
+from socialapi.models.pages import Page
+from socialapi.models.undecoded import Undecoded
 from socialapi.problems import DuplicateRules, InvalidRules, RuleCap
 from socialapi.resources import streams
 from socialapi.resources.streams import FilteredStream

@@ -25,6 +25,7 @@ from socialapi.bulk.linting.findings import (
     WORDS,
     count_reason,
     findings_of,
+    is_ordinary_number,
     is_placeholder,
     known_as,
     linted,
@@ -181,12 +182,16 @@ class Linter:
             counts.present += plain
             counts.usable += plain
             column.present += plain
-            is_phone = kind == "phone_number"
+            is_phone, without_code = kind == "phone_number", 0
             for cell, value in zip(block.columns[at], values, strict=True):
                 if value:
                     text = cell.strip() if isinstance(cell, str) else next(text for text, _ in texts_of(cell))
-                    if is_phone or len(text) in DIGEST_LENGTHS or value in WELL_KNOWN or text.lower() in WORDS:
+                    if is_phone and value not in WELL_KNOWN and is_ordinary_number(text):
+                        without_code += text[0] != "+"
+                    elif is_phone or len(text) in DIGEST_LENGTHS or value in WELL_KNOWN or text.lower() in WORDS:
                         self._look_closer(kind, text, value, "", column)
+            counts.no_country_code += without_code
+            counts.by_region += without_code
 
     def saw_value(self, field: str, kind: IdentifierKind, text: str, value: str, remark: str) -> None:
         """Counts a value that is not plain, and the problem with it."""

@@ -27,7 +27,7 @@ from socialapi.internal.fairness import yield_if_due
 from socialapi.models.audiences import DEFAULT_EXPIRY_MONTHS, months_later
 from socialapi.models.validation import Faults, invalid, parse_timestamp
 from socialapi.problems import BrokenRule
-from socialapi.reports import NULL_WORD, UploadReport
+from socialapi.reports import DEFAULT_REMOVAL_SHARE, NULL_WORD, UploadReport
 from socialapi.session.session import Session
 
 ROWS_AT_ONCE: Final = 2_500
@@ -36,9 +36,6 @@ NOT_SYNCED: Final = "cannot be synced, since it is never hashed and a snapshot h
 
 
 EXPIRIES_KEPT: Final = 4_096
-
-
-DEFAULT_REMOVAL_SHARE: Final = 0.1
 
 
 @attrs.frozen(kw_only=True)

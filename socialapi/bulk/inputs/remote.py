@@ -305,7 +305,7 @@ def _explained(work: Callable[[], T], *, is_repeatable: bool = True) -> T:
         )
         if not isinstance(decision, Wait):
             break
-        logger.info("reading a file: %s, repeating in %.1f s", says, decision.seconds)
+        logger.info("reading a file: %s, retrying in %.1f s", says, decision.seconds)
         _sleep(decision.seconds)
         waited += decision.seconds
     raise InvalidInput(says)

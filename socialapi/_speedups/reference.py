@@ -96,7 +96,8 @@ def _plain_email(text: str) -> str | None:
 
 
 def _plain_phone_number(text: str, region: str) -> str | None:
-    plan = _phone_plans.get("" if text[0] == "+" else region)
+    has_plus = text[0] == "+"
+    plan = _phone_plans.get("" if has_plus else region) if has_plus or region else None
     if plan is None or len(text) > MAX_DIGITS or not _is_number(text) or _is_several(text) or _may_be_float(text):
         return None
     digits, (prefix, trunk, starts) = _separators("", text), plan
@@ -158,9 +159,9 @@ def digests_of(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "", 
 def hash_column(cells: list[Any] | tuple[Any, ...], kind: str, region: str = "", /) -> "Digests":
     """Returns the SHA-256 of each cell of a list or tuple, normalised.
 
-    Blanks and tabs around a text are no part of it. A text of 64 hexadecimal digits is a digest
-    already. An empty text and None have no digest. Phone numbers without a plus sign are read in `region`. None stands for each cell that the caller has to
-    look at: all that are not plain ASCII of their kind.
+    Blanks and tabs around a text are no part of it. A text of 64 hexadecimal digits is a digest already. An empty text
+    and None have no digest. Phone numbers without a plus sign are read in `region`. None stands for each cell that the
+    caller has to look at: all that are not plain ASCII of their kind.
     """
     return _column(digests_of(cells, kind, region))
 

@@ -351,6 +351,18 @@ class _Scalar:
             report.append(BrokenRule(path=_text(path), reason=self.says))
 
 
+class _Sized(_Scalar):
+    """A bound on how many characters a text has, or how many items an array."""
+
+    __slots__ = ()
+
+    def __call__(self, value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+        if not self.accepts(value):
+            noun = "character" if isinstance(value, str) else "item"
+            reason = f"{self.says} {noun}{'' if self.says.endswith(' 1') else 's'}"
+            report.append(BrokenRule(path=_text(path), reason=reason))
+
+
 class _Constrained:
     """A type with constraints of a single value. Most have one: a batch checks a hundred thousand hashes."""
 
@@ -501,12 +513,8 @@ _CONSTRAINTS: Final[Mapping[type, Callable[[Any], Check]]] = {
     annotated_types.Gt: lambda r: _Scalar(f"must be greater than {r.gt}", lambda v: v > r.gt),
     annotated_types.Le: lambda r: _Scalar(f"must be at most {r.le}", lambda v: v <= r.le),
     annotated_types.Lt: lambda r: _Scalar(f"must be less than {r.lt}", lambda v: v < r.lt),
-    annotated_types.MinLen: lambda r: _Scalar(
-        f"must have at least {r.min_length:,} items or characters", lambda v: len(v) >= r.min_length
-    ),
-    annotated_types.MaxLen: lambda r: _Scalar(
-        f"must have at most {r.max_length:,} items or characters", lambda v: len(v) <= r.max_length
-    ),
+    annotated_types.MinLen: lambda r: _Sized(f"must have at least {r.min_length:,}", lambda v: len(v) >= r.min_length),
+    annotated_types.MaxLen: lambda r: _Sized(f"must have at most {r.max_length:,}", lambda v: len(v) <= r.max_length),
 }
 
 

@@ -238,7 +238,7 @@ def refuse_odd_ids(given: Mapping[str, object]) -> None:
     if not given:
         return
     if odd := [name for name, value in given.items() if not isinstance(value, str)]:
-        raise InvalidInput(f"{' and '.join(odd)} must be a text or a whole number")
+        raise InvalidInput(f"{' and '.join(odd)} must be a string or a whole number")
     if lost := [
         name for name, value in given.items() if isinstance(value, str) and value.strip(" ") in ("", ".", "..")
     ]:

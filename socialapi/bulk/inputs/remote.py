@@ -48,7 +48,7 @@ _TIMES: Final = ("LastModified", "last_modified", "updated", "mtime", "created")
 _PRINTABLE: Final = "".join(map(chr, range(33, 127)))
 _UNPACKED_HERE: Final = ("", "identity", "gzip", "x-gzip")
 _NO_CREDENTIALS: Final = (
-    "no credentials of the store were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+    "no credentials for the object store were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
 )
 _CHANGED: Final = "it has changed since the job looked at it: start the job again"
 
@@ -100,7 +100,7 @@ class Store(Protocol):
 
 
 class RemoteFile(io.RawIOBase):
-    """A file at an address, read at once or in ranges. Raises InvalidInput if it changes or ends early."""
+    """A file at a URL, read in one request or in ranges. Raises InvalidInput if it changes or ends early."""
 
     def __init__(self, store: Store, version: FileVersion) -> None:
         self._store = store

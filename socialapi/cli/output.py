@@ -8,19 +8,20 @@ import logging
 import os
 import re
 import select
-import shutil
 import stat
 import sys
 import textwrap
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Final, TextIO
+from typing import IO, TYPE_CHECKING, Final, TextIO
 
 from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, SocialApiError, Unauthorized
 from socialapi.internal.logs import LOGGER, ToStandardError, add_handler
 from socialapi.internal.logs import printable as printable  # noqa: PLC0414  # commands use it from here
 from socialapi.internal.private_files import open_in_place, replacement
-from socialapi.problems import Problem, ServiceError
+
+if TYPE_CHECKING:
+    from socialapi.problems import Problem, ServiceError
 
 DONE: Final = 0
 SOME_REJECTED: Final = 1
@@ -116,8 +117,10 @@ def _option(found: re.Match[str]) -> str:
     return option if value in (None, "…", "True", "False") else f"{option} {value}"
 
 
-def words_of(error: Problem | ServiceError) -> str:
+def words_of(error: "Problem | ServiceError") -> str:
     """Returns the service's text for an error of an answer; empty if it has none."""
+    from socialapi.problems import ServiceError
+
     if isinstance(error, ServiceError):
         return error.message or ""
     return error.detail or error.title or error.type
@@ -148,6 +151,8 @@ def folded(text: str, stream: IO[str], *, indent: str = "  ") -> str:
     """
     if not stream.isatty():
         return text
+    import shutil
+
     width, lines = shutil.get_terminal_size().columns, list[str]()
     if width < LEAST_FOLDED:
         return text

@@ -223,12 +223,6 @@ class LiveReply:
             on_close()
 
 
-def close_reply(reply: Reply | LiveReply) -> None:
-    """Closes a reply that will not be read."""
-    if isinstance(reply, LiveReply):
-        reply.close()
-
-
 MAX_HEADER_BYTES: Final = 65_536
 """The longest header of an answer that is read. Proxies add some of 12 kB."""
 MAX_HEADERS: Final = 1_000

@@ -204,6 +204,7 @@ duplicates that wait for a batch
     bulk/audiences/dedup.py WaitingDuplicates.__init__ deque
 a request of an upload
     bulk/audiences/dedup.py RecentIdentifiers.__init__ defaultdict
+    bulk/audiences/dedup.py RecentIdentifiers.__init__ _forgotten
     bulk/audiences/batches.py Batch actions
     bulk/audiences/batches.py Batch outcomes
     bulk/audiences/batches.py Batch refused

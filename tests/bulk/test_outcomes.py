@@ -298,8 +298,11 @@ async def test_a_key_is_written_as_it_is_or_refused(tmp_path: Path, value: Any, 
         ([AudienceUser(email="x@example.com")], {"key": "b"}, "models have no key"),
         ([{"email": "x@example.com", "b": "k" * 257}], {"key": "b"}, "is longer than 256 characters"),
         ([{"email": "x@example.com", "b": "\ud800"}], {"key": "b"}, "is not valid Unicode text"),
-        ([{"email": "0" * 64, "b": "x@example.com"}], {"key": "b", "require_hashed": True}, "looks like an address"),
-        ([{"email": "0" * 64, "b": "+4915123456789"}], {"key": "b", "require_hashed": True}, "looks like an address"),
+        *(
+            ([{"email": "0" * 64, "b": key}], {"key": "b", "require_hashed": True}, "looks like an address")
+            for key in ("x@example.com", " <x@example.com>", "a@example.com;b@example.com", "+4915123456789")
+            + ("4155552671", "14155552671", "01713920012", "491713920012", " 0049 171 3920012", "4711 | 415-555-2671")
+        ),
     ],
 )
 async def test_a_key_that_cannot_be_is_refused_before_the_first_request(
@@ -341,6 +344,13 @@ async def test_keys_are_found_in_files_tables_and_nested_mappings_and_empty_ones
     holds(path, [key for _, key in rows], report)
     assert [(each.row, each.reason.startswith(EMPTY_KEY)) for each in report.warning_details] == [(8, True)]
     assert report.columns[key] == "key"
+
+
+async def test_what_is_no_number_of_a_phone_may_be_a_key_where_all_is_hashed(tmp_path: Path) -> None:
+    keys = ["4711", "20250106", "2025-01-06", "K-4155552671", "123456789012345678", str(ONE), "a@risk"]
+    rows = [{"email": "0" * 64, "customer": key} for key in keys]
+    job = job_of(ModelService(), rows, key="customer", outcomes=tmp_path / "out.csv", require_hashed=True)
+    holds(tmp_path / "out.csv", keys, await job.run())
 
 
 async def test_an_id_of_a_partner_may_be_the_key(tmp_path: Path) -> None:

@@ -50,6 +50,8 @@ _NAME_WORDS: Final = frozenset(
 )
 """Words that show that a text is the name of a column, although it could be a handle."""
 _DIGITS_OF_DATE: Final = 8
+_MOST_DIGITS: Final = 17
+"""The number of digits in the longest phone number, which E.164 limits to 15, after 00."""
 MAX_OVERLOOKED: Final = 50
 _USER_NAMES: Final = ("username", "login", "userlogin", "loginname", "nickname")
 _VALUES_LOOKED_AT: Final = 100
@@ -58,6 +60,7 @@ _LONGEST: Final = 320
 """The number of characters in the longest e-mail address."""
 _several: Final = re.compile(r"\s*(?:[;,|\n]|:::)\s*").split
 _looks_like_email: Final = re.compile(r"(?:mailto:|[^@<>]*<)?[^@\s,;<>\"]+@[^@\s,;<>\"]+\.[^@\s,;<>\"]{2,}>?").fullmatch
+_has_email: Final = re.compile(r"[^\s@]@[^\s@]+\.\w").search
 _looks_like_phone_number: Final = re.compile(
     r"(?:p:|tel:)?(?:(?:\+[1-9]|\(0?[1-9][0-9]{1,4}\) ?[0-9]|0[1-9][0-9]{1,4}[ /-][0-9])[0-9 ()/.-]{5,16}[0-9]"
     r"|[2-9][0-9]{2}[ .-][2-9][0-9]{2}[ .-][0-9]{4}|0[1-9](?:[ .-][0-9]{2}){4})"
@@ -82,8 +85,18 @@ def why_overlooked(name: str, kind: IdentifierKind, what: str) -> str:
 
 
 def is_personal(text: str) -> bool:
-    """Returns whether a text looks like an e-mail address or a phone number."""
-    return _looks_like_email(text) is not None or _looks_like_phone_number(text) is not None
+    """Returns whether a text contains what looks like an e-mail address, or looks like a phone number."""
+    parts = filter(None, _several(text.strip(" \t\r\n'\"")))
+    return _has_email(text) is not None or any(
+        _looks_like_phone_number(part) or (_is_number(part) and sum(map(str.isdigit, part)) <= _MOST_DIGITS)
+        for part in parts
+    )
+
+
+def _is_number(text: str) -> bool:
+    """Returns whether a text is a number with more digits than a date, or one written like a phone number."""
+    is_long = is_value(text) and sum(map(str.isdigit, text)) > _DIGITS_OF_DATE and not any(map(str.isalpha, text))
+    return is_long or _looks_like_phone_number(text) is not None
 
 
 def _nearly_all(looks: Callable[[str], object], texts: Sequence[str]) -> bool:
@@ -408,8 +421,7 @@ def _kind_of_value(name: str) -> IdentifierKind | None:
     """Returns the kind of identifier that a column name looks like; None if it looks like a name or may be a date."""
     text = name.strip()
     if is_value(text) and not any(map(str.isalpha, text)):
-        is_number = sum(map(str.isdigit, text)) > _DIGITS_OF_DATE or _looks_like_phone_number(text) is not None
-        return "phone_number" if is_number else None
+        return "phone_number" if _is_number(text) else None
     if text.startswith("@"):
         return "handle"
     if detected_as(text):

@@ -23,10 +23,10 @@ from socialapi.bulk.outcomes import ENDINGS, OutcomesFile, ending_of
 from socialapi.bulk.output_file import part_of, same_file
 from socialapi.bulk.progress import OnProgress, Pace
 from socialapi.bulk.rejects import RejectsFile
-from socialapi.bulk.settled import OnSettled, SettledCalls
+from socialapi.bulk.settled import OnSettled, SettledCalls, explained, note_callback
 from socialapi.bulk.timed_reading import TimedReading
 from socialapi.config import Config
-from socialapi.errors import BulkError, ConfigurationError, InvalidInput, SocialApiError
+from socialapi.errors import BulkError, ConfigurationError, InvalidInput
 from socialapi.internal.fairness import yield_if_due, yield_to_others
 from socialapi.internal.file_lock import SUFFIX
 from socialapi.internal.logs import LOGGER
@@ -408,6 +408,7 @@ class JobRun(Generic[C, B, P]):
             self._on_progress(progress)
         except Exception as problem:  # noqa: BLE001  # raised at the end of the job, not here
             self._on_progress = None
+            note_callback(problem, "on_progress")
             self.dispatcher.stop(problem)
 
     def judge_rejects(self, *, at_end: bool = False) -> None:
@@ -464,8 +465,7 @@ class JobRun(Generic[C, B, P]):
         if isinstance(problem, InvalidInput) and not report.read:
             raise problem
         what = "the input broke off" if problem is self.broken_input else f"the {self._description.noun} stopped"
-        says = str(problem) if isinstance(problem, SocialApiError) else type(problem).__name__
-        raise BulkError(f"{what}: {says}", report) from problem
+        raise BulkError(f"{what}: {explained(problem)}", report) from problem
 
     @property
     def _sources(self) -> Sequence[object]:

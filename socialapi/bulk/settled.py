@@ -5,8 +5,22 @@ import inspect
 from collections.abc import Awaitable, Callable
 
 from socialapi.bulk.ledger import Ledger
+from socialapi.errors import SocialApiError
 
 OnSettled = Callable[[int], Awaitable[None] | None]
+_NOTE = "raised by {}"
+
+
+def note_callback(problem: Exception, name: str) -> None:
+    """Notes which function of the user raised an error, for `explained`."""
+    problem.add_note(_NOTE.format(name))
+
+
+def explained(problem: BaseException | None) -> str:
+    """Returns the message of an error, or only its class if the message may be data, and the callback that raised it."""
+    says = str(problem) if isinstance(problem, SocialApiError) else type(problem).__name__
+    notes = [_NOTE.format(name) for name in ("on_settled", "on_progress")]
+    return ", ".join((says, *(note for note in notes if note in getattr(problem, "__notes__", ()))))
 
 
 class SettledCalls:
@@ -41,8 +55,12 @@ class SettledCalls:
             while not self._has_failed and (rows := self._ledger.settled_rows()) > self._told:
                 await self._ledger.sync()
                 self._told = rows
-                if inspect.isawaitable(found := self._call(rows)):
-                    await found
+                try:
+                    if inspect.isawaitable(found := self._call(rows)):
+                        await found
+                except Exception as problem:
+                    note_callback(problem, "on_settled")
+                    raise
         except Exception as problem:  # noqa: BLE001  # whatever the function raises stops the job
             self._has_failed = True
             self._stop(problem)

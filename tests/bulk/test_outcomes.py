@@ -170,11 +170,21 @@ async def test_what_the_callback_raises_stops_the_job_and_it_is_not_called_again
 
     rows = [{"partner_user_id": f"p{number}"} for number in range(1_000)]
     job = job_of(ModelService(), rows, settings={"max_operations": 100}, concurrency=1, on_settled=settled)
-    with pytest.raises(BulkError, match="LookupError") as caught:
+    with pytest.raises(BulkError, match="LookupError, raised by on_settled") as caught:
         await job.run()
     assert isinstance(caught.value.__cause__, LookupError)
     assert len(told) == 1
     assert caught.value.report.pending
+
+
+async def test_the_callback_of_a_sync_is_named_too(tmp_path: Path) -> None:
+    def settled(rows: int) -> None:
+        raise LookupError
+
+    session = session_of(ModelService(), VirtualClock())
+    options = SyncOptions(snapshot=tmp_path / "audience.snapshot", on_settled=settled)
+    with pytest.raises(BulkError, match="at its end: LookupError, raised by on_settled"):
+        await sync(session, DESTINATION, [{"handle": "a"}], options, CallOptions.interactive(session.config))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import functools
 import inspect
 import math
 import os
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Sized
+from collections.abc import AsyncIterable, Callable, Coroutine, Iterator, Mapping, Sequence, Sized
 from pathlib import Path
 from typing import Any, Final, Generic, Literal, Protocol, Self, TypedDict, TypeVar, cast
 
@@ -434,7 +434,9 @@ class JobRun(Generic[C, B, P]):
         try:
             if self._options.rejects is not None:
                 # Opened before the journal, so that the journal records no run if the path cannot be written.
-                self._counters.rejects_file = RejectsFile(self._options.rejects, sources=self._sources)
+                self._counters.rejects_file = RejectsFile(
+                    self._options.rejects, sources=self._sources, is_added=self._is_continued
+                )
             self._open_ledger()
             if self._options.journal is not None and not self._options.dry_run:
                 await self._open_journal(self._options.journal)
@@ -468,6 +470,13 @@ class JobRun(Generic[C, B, P]):
         raise BulkError(f"{what}: {explained(problem)}", report) from problem
 
     @property
+    def _is_continued(self) -> bool:
+        """Whether the next run begins after the rows that this run settles, which no journal has."""
+        source, options = self._description.source, self._options
+        is_read_once = isinstance(source, AsyncIterable | Iterator) and not self._description.keeps_files_open
+        return is_read_once and options.on_settled is not None and options.journal is None
+
+    @property
     def _sources(self) -> Sequence[object]:
         return (self._description.source, *self._reader.paths)
 
@@ -475,7 +484,9 @@ class JobRun(Generic[C, B, P]):
         options, counters = self._options, self._counters
         if options.outcomes is None and options.on_settled is None:
             return
-        file = None if options.outcomes is None else OutcomesFile(options.outcomes, sources=self._sources)
+        file = None
+        if options.outcomes is not None:
+            file = OutcomesFile(options.outcomes, sources=self._sources, is_added=self._is_continued)
         counters.ledger = Ledger(file, self._reader.file_row_of, options.key, self._description.refuses_key)
         counters.on_settle = counters.ledger.settle
         if not (options.on_settled is None or options.dry_run or self._description.keeps_files_open):

@@ -35,12 +35,12 @@ class OutcomesFile(OutputFile):
     noun: ClassVar[str] = "outcomes file"
     heads: ClassVar[tuple[bytes, ...]] = (",".join(NAMES).encode(), b'{"row":', b"PAR1")
 
-    def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = ()) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, sources: Sequence[object] = (), is_added: bool = False) -> None:
         """Opens the file as `OutputFile` does. Raises InvalidInput also if the library for Parquet is missing."""
         ending = ending_of(path)
         if ending == ".parquet":
             _pyarrow()
-        super().__init__(path, sources=sources)
+        super().__init__(path, sources=sources, is_added=is_added)
         self._names: Sequence[str] = NAMES
         self._encode: Callable[[Columns], bytes] = _json_lines if ending == ".jsonl" else _csv_lines
         self._parquet: _ParquetLines | None = _ParquetLines(self._file) if ending == ".parquet" else None

@@ -14,7 +14,7 @@ import random
 import stat
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
@@ -401,6 +401,40 @@ async def test_what_a_killed_job_left_is_replaced_and_what_is_not_of_a_job_is_re
     with pytest.raises(InvalidInput, match="holds something else"):
         await job_of(ModelService(), rows, outcomes=tmp_path / "out.csv").run()
     assert part.read_text("utf-8") == "a letter"
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl"])
+async def test_outcomes_of_a_source_that_goes_on_are_never_lost(tmp_path: Path, ending: str) -> None:
+    """A run that ends, one that is killed with its lines on the disk, and one that takes up where they left."""
+    out, part = tmp_path / f"out{ending}", tmp_path / f"out{ending}.part"
+
+    async def rows(first: int) -> AsyncIterator[dict[str, str]]:
+        for number in range(first, first + 3):
+            yield {"partner_user_id": f"p{number}", "customer": f"c{number}"}
+
+    def job(first: int, records: Any = None, **options: Any) -> Any:
+        return job_of(
+            ModelService(),
+            rows(first) if records is None else records,
+            settings={"max_operations": 1},
+            concurrency=1,
+            key="customer",
+            outcomes=out,
+            rejects=tmp_path / "rejects.csv",
+            **options,
+        ).run()
+
+    for first in (0, 3, 6):
+        await job(first, on_settled=print)
+        if first == 3:
+            out.rename(part)  # killed: no line of it has another name
+    kept = [out, tmp_path / f"out.1{ending}", tmp_path / f"out.2{ending}"]
+    assert sorted(line["key"] for path in kept for line in lines_of(path)) == [f"c{number}" for number in range(9)]
+    before = len(names_in(tmp_path))
+    for options in ({"on_settled": None}, {"journal": MemoryJournal(), "on_settled": print}):
+        await job(9, **options)
+    await job(0, people(3, random.Random(1)), on_settled=print)  # a list is read again
+    assert len(names_in(tmp_path)) == before
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")

@@ -231,6 +231,10 @@ async def test_a_dry_run_says_pending_of_what_would_be_sent(tmp_path: Path) -> N
     lines = holds(tmp_path / "out.csv", [row["customer"] for row in rows], await job.run())
     assert {line["outcome"] for line in lines} == {"pending", "rejected", "duplicate"}
     assert told == []
+    before = (tmp_path / "out.csv").read_bytes()
+    with pytest.raises(InvalidInput, match="outcomes is a file that a dry run does not replace"):
+        await job_of(ModelService(), rows, dry_run=True, outcomes=tmp_path / "out.csv").run()
+    assert (tmp_path / "out.csv").read_bytes() == before
 
 
 LAYOUT: Final = """version = 1
@@ -321,13 +325,13 @@ async def test_a_key_that_cannot_be_is_refused_before_the_first_request(
     if isinstance(source, str):
         (tmp_path / "people.csv").write_text(source, "utf-8")
         source = str(tmp_path / "people.csv")
-    (tmp_path / "out.csv").write_text("of yesterday", "utf-8")
+    (tmp_path / "out.csv").write_text("row,key,outcome,reason of yesterday", "utf-8")
     service = ModelService()
     with pytest.raises(InvalidInput) as caught:
         await job_of(service, source, outcomes=tmp_path / "out.csv", **options).run()
     assert says in str(caught.value)
     assert service.requests == []
-    assert (tmp_path / "out.csv").read_text("utf-8") == "of yesterday"
+    assert (tmp_path / "out.csv").read_text("utf-8") == "row,key,outcome,reason of yesterday"
     assert not (tmp_path / "out.csv.part").exists()
 
 
@@ -401,6 +405,22 @@ async def test_what_a_killed_job_left_is_replaced_and_what_is_not_of_a_job_is_re
     with pytest.raises(InvalidInput, match="holds something else"):
         await job_of(ModelService(), rows, outcomes=tmp_path / "out.csv").run()
     assert part.read_text("utf-8") == "a letter"
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+async def test_a_file_that_no_job_has_written_is_not_replaced(tmp_path: Path, ending: str) -> None:
+    path, job = tmp_path / f"out{ending}", lambda: job_of(ModelService(), [{"email": "x@example.com"}], outcomes=path)
+    for _ in range(2):  # the second run replaces what the first has written
+        await job().run()
+        assert len(lines_of(path)) == 1
+    if ending == ".parquet":
+        pyarrow.parquet.write_table(pyarrow.table({"id": [1], "outcome": ["cured"]}), path)
+    else:
+        path.write_text("row,id\n1,2\n", "utf-8")
+    before = path.read_bytes()
+    with pytest.raises(InvalidInput, match="no job has written what it holds"):
+        await job().run()
+    assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl"])

@@ -155,11 +155,11 @@ class JobOptions(FrozenRecord):
             yield invalid("key", "needs outcomes, the file that it is written to")
         if self.outcomes is not None and not _is_outcomes(self.outcomes):
             yield invalid("outcomes", f"must end in one of {', '.join(ENDINGS)}")
-        elif self.outcomes is not None and self.dry_run and Path(self.outcomes).is_file():
-            yield invalid("outcomes", "is a file that a dry run does not replace: choose another path, or leave it out")
         yield from self._clashes()
 
     def _clashes(self) -> Iterator[InvalidInput]:
+        if self.outcomes is not None and self.dry_run and Path(self.outcomes).is_file():
+            yield invalid("outcomes", "is a file that a dry run does not replace: choose another path, or leave it out")
         for name, path in (("journal", self.journal_path), ("outcomes", self.outcomes), ("rejects", self.rejects)):
             others = {role: other for role, other in self.outputs.items() if name not in role}
             if name == "rejects":

@@ -57,7 +57,7 @@ class OutcomesFile(OutputFile):
         """Returns whether an earlier job may have written the file. A complete Parquet file names its columns at its end."""
         if not super().is_like(path) or ending_of(path) != ".parquet":
             return super().is_like(path)
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             file.seek(-min(Path(path).stat().st_size, END_OF_PARQUET), os.SEEK_END)
             end = file.read(END_OF_PARQUET)
         return not end.endswith(b"PAR1") or all(name.encode() in end for name in NAMES)

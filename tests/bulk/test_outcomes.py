@@ -314,8 +314,10 @@ async def test_a_key_is_written_as_it_is_or_refused(tmp_path: Path, value: Any, 
         ([{"email": "x@example.com", "b": "\ud800"}], {"key": "b"}, "is not valid Unicode text"),
         *(
             ([{"email": "0" * 64, "b": key}], {"key": "b", "require_hashed": True}, "looks like an address")
-            for key in ("x@example.com", " <x@example.com>", "a@example.com;b@example.com", "+4915123456789")
-            + ("4155552671", "14155552671", "01713920012", "491713920012", " 0049 171 3920012", "4711 | 415-555-2671")
+            for key in (
+                *("x@example.com", " <x@example.com>", "a@example.com;b@example.com", "+4915123456789", "4155552671"),
+                *("14155552671", "01713920012", "491713920012", " 0049 171 3920012", "4711 | 415-555-2671"),
+            )
         ),
     ],
 )

@@ -15,6 +15,7 @@ from socialapi.bulk.inputs.columns import (
     MAX_NAMES_KEPT,
     OVERRIDES,
     ColumnMapping,
+    has_address,
     is_value,
     key_position,
     looks_personal,
@@ -60,7 +61,6 @@ _LONGEST: Final = 320
 """The number of characters in the longest e-mail address."""
 _several: Final = re.compile(r"\s*(?:[;,|\n]|:::)\s*").split
 _looks_like_email: Final = re.compile(r"(?:mailto:|[^@<>]*<)?[^@\s,;<>\"]+@[^@\s,;<>\"]+\.[^@\s,;<>\"]{2,}>?").fullmatch
-_has_email: Final = re.compile(r"[^\s@]@[^\s@]+\.\w").search
 _looks_like_phone_number: Final = re.compile(
     r"(?:p:|tel:)?(?:(?:\+[1-9]|\(0?[1-9][0-9]{1,4}\) ?[0-9]|0[1-9][0-9]{1,4}[ /-][0-9])[0-9 ()/.-]{5,16}[0-9]"
     r"|[2-9][0-9]{2}[ .-][2-9][0-9]{2}[ .-][0-9]{4}|0[1-9](?:[ .-][0-9]{2}){4})"
@@ -87,7 +87,7 @@ def why_overlooked(name: str, kind: IdentifierKind, what: str) -> str:
 def is_personal(text: str) -> bool:
     """Returns whether a text contains what looks like an e-mail address, or looks like a phone number."""
     parts = filter(None, _several(text.strip(" \t\r\n'\"")))
-    return _has_email(text) is not None or any(
+    return has_address(text) is not None or any(
         _looks_like_phone_number(part) or (_is_number(part) and sum(map(str.isdigit, part)) <= _MOST_DIGITS)
         for part in parts
     )

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, get_args
 import attrs
 
 from socialapi.bulk.inputs.addresses import ONLY_HERE, is_address
-from socialapi.bulk.inputs.columns import looks_personal, names_given, quoted
+from socialapi.bulk.inputs.columns import holds_data, is_value, looks_personal, names_given, quoted
 from socialapi.errors import InvalidInput, printable
 from socialapi.internal.private_files import MAX_BYTES, read_small
 from socialapi.internal.records import FrozenRecord
@@ -126,10 +126,10 @@ class FileLayout(FrozenRecord):
             count, listed = len(names), len(self.columns)
             return [] if count == listed else [f"the number of columns is {count}, not {listed}"]
         counts = Counter(name for name in names if name.strip())
-        missing = [_with_role(name, roles) for name, roles in self.columns.items() if not counts[name]]
-        again = [quoted(name) for name in self.columns if counts[name] > 1 and name not in self.repeated]
-        once = [quoted(name) for name in self.repeated if counts[name] == 1]
-        new = [_with_role(name, (role,)) for name in counts if name not in self.columns and (role := read_as(name))]
+        missing = [_named(name, roles) for name, roles in self.columns.items() if not counts[name]]
+        again = [_named(name) for name in self.columns if counts[name] > 1 and name not in self.repeated]
+        once = [_named(name) for name in self.repeated if counts[name] == 1]
+        new = [_named(name, (role,)) for name in counts if name not in self.columns and (role := read_as(name))]
         found = {"missing": missing, "there more than once": again, "there only once": once, "new": new}
         return [f"{what}: {_listed(which)}" for what, which in found.items() if which]
 
@@ -200,8 +200,10 @@ def _one_or_several(roles: Sequence[str]) -> str | list[str]:
     return list(roles) if len(roles) > 1 else next(iter(roles), "")
 
 
-def _with_role(name: str, roles: Iterable[str]) -> str:
-    return f"{quoted(name)} ({', '.join(roles)})" if roles else quoted(name)
+def _named(name: str, roles: Iterable[str] = ()) -> str:
+    """Returns a name for a message, which may be long or have many digits, as layouts have such names, and its fields."""
+    shown = "<hidden>" if holds_data(name) else f'"{printable(name)}"'
+    return f"{shown} ({', '.join(roles)})" if roles else shown
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -223,7 +225,7 @@ def layout_of(selection: Any, default_region: str | None, phone_format: str) -> 
         raise InvalidInput(f"no layout is written: the files differ in their {', '.join(other)}")
     facts = dict(files[0])
     counts = Counter(name for name in facts.pop("names") if name.strip())
-    if hidden := [str(at) for at, name in enumerate(counts, 1) if looks_personal(name)]:
+    if hidden := [str(at) for at, name in enumerate(counts, 1) if holds_data(name)]:
         raise InvalidInput(f"no layout is written: the names of columns {_listed(hidden)} look like data")
     roles = defaultdict[str, list[str]](list)
     for name, role in sorted(selection.of_keys(tuple(counts)).roles):

@@ -315,6 +315,29 @@ async def test_no_layout_is_written_over_a_file_after_a_broken_input_or_with_nam
         content_of("b.toml")
 
 
+NAMES: Final = (
+    *("Sales 2023/2024", "custom_field_360012345678", "How satisfied are you with the goods that we have sent you so far?"),
+    *("CLV @ risk", "2024", "@type"),
+)
+"""Names that are no data, although messages about files whose names are not known hide them."""
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_layout_has_every_name_that_is_no_data_and_says_which_is_gone(name: str) -> None:
+    await lint_records(written("a.csv", f"Mail;{name}\n{ANN};1\n"), write_layout="l.toml")
+    assert tomllib.loads(content_of("l.toml").decode())["columns"] == {"Mail": "email", name: ""}
+    assert await uploaded("a.csv", layout="l.toml") == held("email", ANN)
+    with pytest.raises(InvalidInput) as stopped:
+        await uploaded(written("b.csv", f"Mail;x\n{ANN};1\n"), layout="l.toml")
+    assert stopped.value.message.endswith(f'missing: "{name}"')
+
+
+@pytest.mark.parametrize("name", [f"Ann <{ANN}>", PHONE, "0171 3920012", "0" * 64])
+async def test_a_layout_has_no_name_that_is_data(name: str) -> None:
+    with pytest.raises(InvalidInput, match="no layout is written: the names of columns 2 look like data"):
+        await lint_records(written("a.csv", f"Mail;{name}\n{BOB};1\n"), header_line=1, write_layout="l.toml")
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

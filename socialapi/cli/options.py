@@ -215,8 +215,12 @@ def telling_how_to_allow_nothing() -> Iterator[None]:
     raise InvalidInput(says)
 
 
-_PARAMETER: Final = re.compile(r"[a-z]+(_[a-z]+)+|^[a-z]+")
-"""Matches parameters of the service; one without an underscore only at the start of a path."""
+_PARAMETER: Final = re.compile(
+    r"""\"[^"]*"|'[^']*'|\([^)]*\)|(?<![\w./-])(?:[a-z]+(?:_[a-z]+)+|^[a-z]+)(?!\w|[./=-]\w)"""
+)
+"""Matches parameters, one without an underscore only at the start of a text, and what is in quotation marks or
+brackets, such as a name of the user's, as a whole.
+"""
 DATE_CODES: Final = "YymdFjGVuHMS"
 """The codes of `date` and strftime that the name of a file may have: numbers alone, and none with a slash."""
 
@@ -334,7 +338,7 @@ WriteLayout = Annotated[
 
 @contextlib.contextmanager
 def named(options: Mapping[str, str]) -> Iterator[None]:
-    """Replaces the parameters in broken rules by the names of the options."""
+    """Replaces the parameters in broken rules by the names of the options. Other messages name columns and files."""
     try:
         yield
     except InvalidInput as problem:
@@ -342,7 +346,7 @@ def named(options: Mapping[str, str]) -> Iterator[None]:
             attrs.evolve(rule, path=_renamed(rule.path, options), reason=_renamed(rule.reason, options))
             for rule in problem.broken_rules
         ]
-        raise InvalidInput(_renamed(problem.message, options), rules) from None
+        raise InvalidInput(_renamed(problem.message, options) if rules else problem.message, rules) from None
 
 
 def _renamed(text: str, options: Mapping[str, str]) -> str:

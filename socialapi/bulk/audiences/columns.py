@@ -9,7 +9,7 @@ import attrs
 
 from socialapi.bulk.audiences.cleanup import digest_in
 from socialapi.bulk.audiences.column_names import REGION, detected_as, folded
-from socialapi.bulk.audiences.normalize import is_identifier
+from socialapi.bulk.audiences.normalize import is_identifier, normalizers
 from socialapi.bulk.inputs.columns import (
     KEY,
     MAX_NAMES_KEPT,
@@ -28,7 +28,7 @@ from socialapi.bulk.inputs.columns import (
     shown_name,
     with_article,
 )
-from socialapi.bulk.inputs.layouts import FoundFiles
+from socialapi.bulk.inputs.layouts import FileLayout, FoundFiles
 from socialapi.bulk.inputs.null_words import is_null_word
 from socialapi.bulk.inputs.reader import ANY_FORM, FoundColumns, TableForm, note_names
 from socialapi.errors import InvalidInput
@@ -239,6 +239,10 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
     def roles(self) -> Sequence[str]:
         """The kinds and overrides that columns may be given for."""
         return (*self.kinds, *OVERRIDES, REGION)
+
+    def check_layout(self, layout: FileLayout) -> None:
+        """Raises InvalidInput if the layout has an unknown region or format of phone numbers."""
+        normalizers((), layout.default_region, layout.phone_format)
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
         """Returns the objects unchanged: values inside them are read only by a path."""

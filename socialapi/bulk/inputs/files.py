@@ -534,8 +534,12 @@ def _compared(
         failure = problem
         changes += layout.explained(text, (), read_as) if is_same_format else ()
     if is_same_format and not layout.header and not changes:
-        is_row = selection.of_keys(tuple(layout.columns)).is_row
-        changes += layout.named_in(text, read_as, lambda cells: is_row(cells) is not False)
+        numbers = tuple(str(at) for at in range(1, len(layout.columns) + 1))
+        changes += layout.named_in(text, read_as, selection.of_keys(numbers).is_row)
+    if is_same_format and layout.format == "csv" and (changes or failure is not None):
+        # A file called .csv is read as one, whatever it holds.
+        other = {"{": "JSON", "[": "JSON", "<": "XML or HTML"}.get(text.lstrip()[:1])
+        changes = [*([f"the format looks like {other}, not csv"] if other else ()), *changes]
     if changes:
         raise InvalidInput(f"{CHANGED} {name_of(layout.path)}: {'; '.join(changes)}")
     if failure is not None:

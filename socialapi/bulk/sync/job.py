@@ -192,8 +192,7 @@ async def sync(
     and BulkError if the sync stopped later.
     """
     faults = Faults() if faults is None else faults
-    others = {"the input itself": desired, **options.outputs}
-    faults += [*options.problems(), *same_files("snapshot", options.snapshot, others)]
+    faults += [*options.problems(), *same_files("snapshot", options.snapshot, {"the input itself": desired})]
     ids = destination.target.path_parameters
     with _place(options) as path:
         with faults:

@@ -411,9 +411,9 @@ async def test_what_a_killed_job_left_is_replaced_and_what_is_not_of_a_job_is_re
 
 @pytest.mark.parametrize("ending", ENDINGS)
 async def test_a_file_that_no_job_has_written_is_not_replaced(tmp_path: Path, ending: str) -> None:
-    path, job = tmp_path / f"out{ending}", lambda: job_of(ModelService(), [{"email": "x@example.com"}], outcomes=path)
+    path, rows = tmp_path / f"out{ending}", [{"email": "x@example.com"}]
     for _ in range(2):  # the second run replaces what the first has written
-        await job().run()
+        await job_of(ModelService(), rows, outcomes=path).run()
         assert len(lines_of(path)) == 1
     if ending == ".parquet":
         pyarrow.parquet.write_table(pyarrow.table({"id": [1], "outcome": ["cured"]}), path)
@@ -421,7 +421,7 @@ async def test_a_file_that_no_job_has_written_is_not_replaced(tmp_path: Path, en
         path.write_text("row,id\n1,2\n", "utf-8")
     before = path.read_bytes()
     with pytest.raises(InvalidInput, match="no job has written what it holds"):
-        await job().run()
+        await job_of(ModelService(), rows, outcomes=path).run()
     assert path.read_bytes() == before
 
 

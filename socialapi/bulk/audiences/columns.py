@@ -3,13 +3,14 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self, cast
 
 import attrs
 
 from socialapi.bulk.audiences.cleanup import digest_in
 from socialapi.bulk.audiences.column_names import REGION, detected_as, folded
 from socialapi.bulk.audiences.normalize import is_identifier, normalizers
+from socialapi.bulk.audiences.phone_numbers import PhoneFormat
 from socialapi.bulk.inputs.columns import (
     KEY,
     MAX_NAMES_KEPT,
@@ -242,7 +243,7 @@ class IdentifierColumns(FoundColumns, FrozenRecord):
 
     def check_layout(self, layout: FileLayout) -> None:
         """Raises InvalidInput if the layout has an unknown region or format of phone numbers."""
-        normalizers((), layout.default_region, layout.phone_format)
+        normalizers((), layout.default_region, cast("PhoneFormat", layout.phone_format))
 
     def flattened(self, objects: Sequence[Any]) -> Sequence[Any]:
         """Returns the objects unchanged: values inside them are read only by a path."""

@@ -538,8 +538,8 @@ def _compared(
         changes += layout.named_in(text, read_as, selection.of_keys(numbers).is_row)
     if is_same_format and layout.format == "csv" and (changes or failure is not None):
         # A file called .csv is read as one, whatever it holds.
-        other = {"{": "JSON", "[": "JSON", "<": "XML or HTML"}.get(text.lstrip()[:1])
-        changes = [*([f"the format looks like {other}, not csv"] if other else ()), *changes]
+        kind = {"{": "JSON", "[": "JSON", "<": "XML or HTML"}.get(text.lstrip()[:1])
+        changes = [*([f"the format looks like {kind}, not csv"] if kind else ()), *changes]
     if changes:
         raise InvalidInput(f"{CHANGED} {name_of(layout.path)}: {'; '.join(changes)}")
     if failure is not None:

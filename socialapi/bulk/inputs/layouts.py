@@ -132,8 +132,8 @@ class FileLayout(FrozenRecord):
         counts = Counter(name for name in names if name.strip())
         # Objects need not have every key, so one that is not read may be in none of them.
         is_table = self.format in ("csv", "parquet")
-        listed = {name: roles for name, roles in self.columns.items() if roles or is_table}
-        missing = [_named(name, roles) for name, roles in listed.items() if not counts[name]]
+        needed = {name: roles for name, roles in self.columns.items() if roles or is_table}
+        missing = [_named(name, roles) for name, roles in needed.items() if not counts[name]]
         again = [_named(name) for name in self.columns if counts[name] > 1 and name not in self.repeated]
         once = [_named(name) for name in self.repeated if counts[name] == 1]
         new = [_named(name, (role,)) for name in counts if name not in self.columns and (role := read_as(name))]

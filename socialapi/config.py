@@ -130,7 +130,7 @@ def _table(attribute: "attrs.Attribute[Any]", value: object) -> Mapping[Any, Any
 
 def _check_text(instance: object, attribute: "attrs.Attribute[str]", value: object) -> None:
     if not isinstance(value, str):
-        raise ConfigurationError(f"{attribute.name} must be a text, not {type(value).__name__}")
+        raise ConfigurationError(f"{attribute.name} must be a string, not {type(value).__name__}")
 
 
 def _check_rate_limits(instance: object, attribute: "attrs.Attribute[Any]", value: object) -> None:
@@ -382,7 +382,7 @@ def environment(environ: Mapping[str, str] | None) -> Mapping[str, str]:
     if not isinstance(given, Mapping):
         raise ConfigurationError(f"environ must be a mapping of variables, not {type(given).__name__}")
     if odd := [name for name, value in given.items() if not (isinstance(name, str) and isinstance(value, str))]:
-        raise ConfigurationError(f"the variable {odd[0]} must be a text")
+        raise ConfigurationError(f"the variable {odd[0]} must be a string")
     return given
 
 

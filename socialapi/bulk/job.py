@@ -155,7 +155,7 @@ class JobOptions(FrozenRecord):
         if seconds is not None and seconds is not UNSET and not 0 < seconds < math.inf:
             yield invalid("flush_after_seconds", "must be a number above 0, or None")
         if self.key is not None and self.outcomes is None:
-            yield invalid("key", "needs outcomes, the file that it is written to")
+            yield invalid("key", "needs outcomes=…, the file that it is written to")
         if self.outcomes is not None and "outcomes" not in at_addresses and not _is_outcomes(self.outcomes):
             yield invalid("outcomes", f"must end in one of {', '.join(ENDINGS)}")
         yield from self._clashes()
@@ -215,9 +215,9 @@ class LimitExceeded(InvalidInput):
 
 
 def log_groups(noun: str, report: UploadReport) -> None:
-    """Logs how many rows were rejected and warned of for each reason, with the first rows.
+    """Logs the number of rejected rows and of warnings for each reason, with the first row numbers.
 
-    The reason is in the report alone: it may quote the service, which may quote a value.
+    The reasons are only in the report: they may quote the service, which may quote a value.
     """
     for groups, what in ((report.reject_groups, "rejected"), (report.warning_groups, "warned of")):
         for group in groups:
@@ -429,7 +429,7 @@ class JobRun(Generic[C, B, P]):
         self.dispatcher.stop(
             LimitExceeded(
                 f"{rejected:,} of {read:,} rows were rejected, which is {rejected / read:.1%}, and {most:.1%} may be "
-                "(max_reject_share, --max-reject-share)"
+                f"(max_reject_share={most:g})"
             )
         )
 

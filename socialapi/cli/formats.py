@@ -56,7 +56,7 @@ class Column(Generic[T]):
     has_seconds: bool = attrs.field(default=False, kw_only=True)
 
     def cell(self, item: T, *, is_shown: bool) -> str:
-        """Returns the cell of an item, as a terminal or a program reads it, without characters that move the cursor."""
+        """Returns the cell of an item, formatted for a terminal or a program, without characters that move the cursor."""
         value = self.value(item)
         if isinstance(value, datetime.datetime):
             value = moment(value, seconds=self.has_seconds) if is_shown else iso_moment(value)

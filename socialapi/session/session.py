@@ -537,7 +537,7 @@ class Session:
             # A job keeps retrying until its time is up, but slows down for a host that does not answer.
             seconds = max(seconds, min(BACKOFF_CEILING_SECONDS, call.options.policy.max_wait_seconds))
         logger.info(
-            "%s %s: %s, repeating in %.1f s",
+            "%s %s: %s, retrying in %.1f s",
             call.request.method,
             call.request.target.route.shown,
             failure.summary,

@@ -457,6 +457,8 @@ It is made once, without an argument.
     wire/events.py _post_reader cache
 It has an entry for each constant of its module that it is called with.
     bulk/inputs/leftovers.py - cache
+It has an entry for each parameter of the command that runs.
+    cli/output.py - OPTIONS
 It has an entry for each event loop, or for each task, file or connection that lives.
     internal/fairness.py - WeakKeyDictionary
     internal/fairness.py _Loop waiting

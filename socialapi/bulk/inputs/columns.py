@@ -92,7 +92,7 @@ def holds_data(name: str) -> bool:
 
 
 def names_given(names: str | int | Sequence[str | int]) -> tuple[str, ...]:
-    """Returns the column names or numbers that a caller gave for a field, as texts."""
+    """Returns the column names or numbers that the caller passed for a field, as strings."""
     several = (names,) if isinstance(names, str | int) else names
     return tuple(str(each) for each in several if each != "")
 

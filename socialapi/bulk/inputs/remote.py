@@ -49,7 +49,7 @@ _TIMES: Final = ("LastModified", "last_modified", "updated", "mtime", "created")
 _PRINTABLE: Final = "".join(map(chr, range(33, 127)))
 _UNPACKED_HERE: Final = ("", "identity", "gzip", "x-gzip")
 _NO_CREDENTIALS: Final = (
-    "no credentials of the store were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+    "no credentials for the object store were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
 )
 _CHANGED: Final = "it has changed since the job looked at it: start the job again"
 
@@ -101,7 +101,7 @@ class Store(Protocol):
 
 
 class RemoteFile(io.RawIOBase):
-    """A file at an address, read at once or in ranges. Raises InvalidInput if it changes or ends early."""
+    """A file at a URL, read in one request or in ranges. Raises InvalidInput if it changes or ends early."""
 
     def __init__(self, store: Store, version: FileVersion) -> None:
         self._store = store
@@ -305,7 +305,7 @@ def _explained(work: Callable[[], T], *, is_repeatable: bool = True) -> T:
         )
         if not isinstance(decision, Wait):
             break
-        logger.info("reading a file: %s, repeating in %.1f s", says, decision.seconds)
+        logger.info("reading a file: %s, retrying in %.1f s", says, decision.seconds)
         _sleep(decision.seconds)
         waited += decision.seconds
     raise InvalidInput(says)

@@ -100,9 +100,9 @@ class Opened(FrozenRecord):
 
 @runtime_checkable
 class Journal(Protocol):
-    """Records the progress of a job. Data are stored durably when a method returns.
+    """Records the progress of a job. Data is durable when a method returns.
 
-    One job uses it, between `open` and `aclose`. Every method raises ConfigurationError if the
+    Belongs to one job, between `open` and `aclose`. Every method raises ConfigurationError if the
     journal cannot be read or written; then nothing more is sent.
     """
 

@@ -346,7 +346,7 @@ class SyncJob:
             raise LimitExceeded(
                 f"{found.removals:,} of the {found.known:,} identifiers in the snapshot are not desired any more, which is "
                 f"{share:.1%}, and {most:.1%} may be removed: is the input complete? max_removal_share=1.0 "
-                f"(--max-removal-share 1.0) allows it{why_others}"
+                f"allows it{why_others}"
             )
         unusable = self._reading.unusable
         if unusable and min(1.0, (found.removals + unusable) / found.known) > most:

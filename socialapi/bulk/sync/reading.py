@@ -211,6 +211,5 @@ def _refuse_operations(block: UserBlock) -> None:
         if operation_type is not None:
             raise InvalidInput(
                 f"row {number} has an operation_type, but a sync has no operations: it adds every person in the input and "
-                'removes all others. Omit it, ignore the column with columns={"operation_type": ""} or --column '
-                "operation_type=, or use upload"
+                'removes all others. Omit it, ignore the column with columns={"operation_type": ""}, or use upload'
             )

@@ -277,6 +277,7 @@ KEYS: Final[Sequence[tuple[Any, str | None]]] = [
     (float("nan"), ""),
     (ONE, "12345678-1234-5678-1234-567812345678"),
     (datetime.date(2025, 1, 6), "2025-01-06"),
+    (datetime.time(9, 30), "09:30:00"),
     (datetime.datetime(2025, 1, 6, 9, tzinfo=datetime.UTC), "2025-01-06T09:00:00+00:00"),
     (1.5, None),
     (1e300, None),

@@ -71,7 +71,9 @@ def test_messages_leave_the_names_of_files_and_columns_as_they_are(
     assert app.run(["audience", "lint", name, "--write-layout", "l.toml"]) == 0
     Path(name).write_text("Mail,expires_at\nann@example.com,\n", "utf-8")
     assert app.run(["audience", "upload", name, *TO_AUDIENCE, "--layout", "l.toml"]) == 2
-    assert f'{name}: the file differs from the layout l.toml: new: "expires_at" (expires_at)\n' in printed.readouterr().err
+    assert (
+        f'{name}: the file differs from the layout l.toml: new: "expires_at" (expires_at)\n' in printed.readouterr().err
+    )
     assert app.run(["audience", "upload", name, *TO_AUDIENCE, "--outcomes", "a_b.csv", "--rejects", "a_b.csv"]) == 2
     assert "--outcomes is the rejects file, too (a_b.csv)" in printed.readouterr().err
 

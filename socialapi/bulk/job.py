@@ -24,7 +24,7 @@ from socialapi.bulk.outcomes import ENDINGS, OutcomesFile, ending_of
 from socialapi.bulk.output_file import part_of, same_file
 from socialapi.bulk.progress import OnProgress, Pace
 from socialapi.bulk.rejects import RejectsFile
-from socialapi.bulk.settled import OnSettled, SettledCalls, explained, note_callback
+from socialapi.bulk.settled import OnSettled, SettledCalls, explained
 from socialapi.bulk.timed_reading import TimedReading
 from socialapi.config import Config
 from socialapi.errors import BulkError, ConfigurationError, InvalidInput
@@ -413,7 +413,6 @@ class JobRun(Generic[C, B, P]):
             self._on_progress(progress)
         except Exception as problem:  # noqa: BLE001  # raised at the end of the job, not here
             self._on_progress = None
-            note_callback(problem, "on_progress")
             self.dispatcher.stop(problem)
 
     def judge_rejects(self, *, at_end: bool = False) -> None:

@@ -3,24 +3,19 @@
 import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
+from typing import Final
 
 from socialapi.bulk.ledger import Ledger
 from socialapi.errors import SocialApiError
 
 OnSettled = Callable[[int], Awaitable[None] | None]
-_NOTE = "raised by {}"
-
-
-def note_callback(problem: Exception, name: str) -> None:
-    """Notes which function of the user raised an error, for `explained`."""
-    problem.add_note(_NOTE.format(name))
+_NOTE: Final = "raised by on_settled"
 
 
 def explained(problem: BaseException | None) -> str:
-    """Returns the message of an error, or only its class if the message may be data, and the callback that raised it."""
+    """Returns the message of an error, or only its class if the message may be data, and whether `on_settled` raised it."""
     says = str(problem) if isinstance(problem, SocialApiError) else type(problem).__name__
-    notes = [_NOTE.format(name) for name in ("on_settled", "on_progress")]
-    return ", ".join((says, *(note for note in notes if note in getattr(problem, "__notes__", ()))))
+    return f"{says}, {_NOTE}" if _NOTE in getattr(problem, "__notes__", ()) else says
 
 
 class SettledCalls:
@@ -59,7 +54,7 @@ class SettledCalls:
                     if inspect.isawaitable(found := self._call(rows)):
                         await found
                 except Exception as problem:
-                    note_callback(problem, "on_settled")
+                    problem.add_note(_NOTE)
                     raise
         except Exception as problem:  # noqa: BLE001  # whatever the function raises stops the job
             self._has_failed = True

@@ -17,9 +17,9 @@ from socialapi.internal.private_files import read_small
 
 HOSTS: Final = ("base_url", "ads_url", "ads_sandbox_url")
 ADS_VERSIONS: Final = ("12", "5")
+"""The documented versions of the advertising API."""
 MAX_BYTES_IN_FLIGHT: Final = 12_000_000
 MAX_ROWS_IN_FLIGHT: Final = 130_000
-"""The documented versions of the advertising API."""
 
 
 def is_loopback(host: str) -> bool:

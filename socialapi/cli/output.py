@@ -8,19 +8,20 @@ import logging
 import os
 import re
 import select
-import shutil
 import stat
 import sys
 import textwrap
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Final, TextIO
+from typing import IO, TYPE_CHECKING, Final, TextIO
 
 from socialapi.errors import ApiError, BulkError, ConfigurationError, InvalidInput, SocialApiError, Unauthorized
 from socialapi.internal.logs import LOGGER, ToStandardError, add_handler
 from socialapi.internal.logs import printable as printable  # noqa: PLC0414  # commands use it from here
 from socialapi.internal.private_files import open_in_place, replacement
-from socialapi.problems import Problem, ServiceError
+
+if TYPE_CHECKING:
+    from socialapi.problems import Problem, ServiceError
 
 DONE: Final = 0
 SOME_REJECTED: Final = 1
@@ -54,7 +55,7 @@ _ALIASES: Final[Mapping[str, str]] = {
 """What commands call parameters of the library, where it is not their name."""
 _CALL: Final = re.compile(
     r"(?<![\w./'\"-])(?P<name>[a-z]+(?:_[a-z]+)*)="
-    r'(?:\{"(?P<key>[^"]*)": "?(?P<cell>[^"}]*)"?\}|"?(?P<value>[\w…]+(?:\.\d+)?)"?)'
+    r'(?:\{"(?P<key>[^"]*)": (?:"?(?P<cell>[^"}[]*)"?|\[(?P<cells>[^]]*)\])\}|"?(?P<value>[\w…]+(?:\.\d+)?)"?)'
 )
 """Matches an argument as programs pass it: `header_line=3`, or `columns={"email": "Contact"}`."""
 _PARAMETER: Final = re.compile(
@@ -94,7 +95,8 @@ def sentence(problem: BaseException) -> str:
         # The report of a job has the counts.
         says = in_options(problem.message) if isinstance(problem, BulkError) else problem
         return printable(f"{says}{hint}")  # the service's text could move the cursor or add a line
-    return in_options(_FOR_PROGRAMS.sub(lambda found: "Set" if found[1] == "P" else "set", str(problem)))
+    says = _FOR_PROGRAMS.sub(lambda found: "Set" if found[1] == "P" else "set", str(problem))
+    return in_options(says, calls_only=isinstance(problem, InvalidInput))  # which names files and columns
 
 
 def in_options(text: str, *, calls_only: bool = False) -> str:
@@ -111,13 +113,16 @@ def _option(found: re.Match[str]) -> str:
     if option is None:
         return found[0]
     if found["key"] is not None:
-        pair = f"{found['key']}={found['cell']}"
-        return f'{option} "{pair}"' if " " in pair else f"{option} {pair}"
+        cells = [found["cell"]] if found["cells"] is None else re.findall('"([^"]*)"', found["cells"])
+        pairs = [f"{found['key']}={cell}" for cell in cells]
+        return " ".join(f'{option} "{pair}"' if " " in pair else f"{option} {pair}" for pair in pairs)
     return option if value in (None, "…", "True", "False") else f"{option} {value}"
 
 
-def words_of(error: Problem | ServiceError) -> str:
+def words_of(error: "Problem | ServiceError") -> str:
     """Returns the service's text for an error of an answer; empty if it has none."""
+    from socialapi.problems import ServiceError
+
     if isinstance(error, ServiceError):
         return error.message or ""
     return error.detail or error.title or error.type
@@ -148,6 +153,8 @@ def folded(text: str, stream: IO[str], *, indent: str = "  ") -> str:
     """
     if not stream.isatty():
         return text
+    import shutil
+
     width, lines = shutil.get_terminal_size().columns, list[str]()
     if width < LEAST_FOLDED:
         return text

@@ -23,8 +23,8 @@ def on_first_use(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Returns the `__getattr__`, `__dir__` and `__all__` of a module.
 
-    `names` maps each source module to the names that it defines, separated by spaces. A name becomes an ordinary
-    attribute on first use.
+    `names` maps each source module to the names that it defines, separated by spaces. Importing a module first imports
+    the modules before it. A name becomes an ordinary attribute on first use.
     """
     this = sys.modules[module]
     homes = {name: home for home, defined in names.items() for name in defined.split()}
@@ -32,7 +32,8 @@ def on_first_use(
     def get_attribute(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        found = getattr(importlib.import_module(homes[name]), name)
+        home = [importlib.import_module(each) for each in homes[name].split()][-1]
+        found = getattr(home, name)
         setattr(this, name, found)
         return found
 

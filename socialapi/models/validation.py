@@ -29,7 +29,9 @@ T = TypeVar("T")
 Report = list[BrokenRule]
 Path = str | tuple["Path", str | int]
 """The path of a value: a string, or a path and a further step. It is formatted only for a broken rule."""
-Check = Callable[[Any, Path, Report, datetime.datetime], None]
+Now = Callable[[], datetime.datetime]
+"""Returns the time. Few rules ask for it."""
+Check = Callable[[Any, Path, Report, Now], None]
 Condition = Callable[[Any, datetime.datetime], Iterable[BrokenRule]]
 """Yields the rules about several fields that a record breaks."""
 Test = Callable[[Any], object]
@@ -177,7 +179,7 @@ def broken_rules(declared: Any, data: Any, *, now: datetime.datetime, path: str 
     """
     report: Report = []
     if not _is_unfit(data, path, report):
-        checker(declared)(data, path, report, now)
+        checker(declared)(data, path, report, lambda: now)
     return report
 
 
@@ -266,7 +268,7 @@ def checker(declared: Any) -> Check:
         # One member must pass. If none does, the rules of the first one are reported.
         checks = tuple(checker(member) for member in tuple(a for a in arguments if a is not Unset))
 
-        def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+        def check(value: Any, path: Path, report: Report, now: Now) -> None:
             first: Report | None = None
             for each in checks:
                 found: Report = []
@@ -305,7 +307,7 @@ def _all_of(first: Check, *rest: Check) -> Check:
         return _Constrained(first, *scalars)
     constraints = tuple((each.accepts if isinstance(each, _Scalar) else None, each) for each in rest)
 
-    def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+    def check(value: Any, path: Path, report: Report, now: Now) -> None:
         before = len(report)
         first(value, path, report, now)
         if len(report) == before:
@@ -316,7 +318,7 @@ def _all_of(first: Check, *rest: Check) -> Check:
     return check
 
 
-def _open_object(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+def _open_object(value: Any, path: Path, report: Report, now: Now) -> None:
     """Accepts an object of any names and values."""
     if isinstance(value, Mapping):
         _anything(value, path, report, now)
@@ -324,7 +326,7 @@ def _open_object(value: Any, path: Path, report: Report, now: datetime.datetime)
         report.append(BrokenRule(path=_text(path), reason="must be an object"))
 
 
-def _anything(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+def _anything(value: Any, path: Path, report: Report, now: Now) -> None:
     """Accepts everything but `Unshapeable`, at any depth."""
     waiting: collections.deque[tuple[Any, Path]] = collections.deque([(value, path)])
     while waiting:
@@ -346,7 +348,7 @@ class _Scalar:
         self.says = says
         self.accepts = accepts
 
-    def __call__(self, value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+    def __call__(self, value: Any, path: Path, report: Report, now: Now) -> None:
         if not self.accepts(value):
             report.append(BrokenRule(path=_text(path), reason=self.says))
 
@@ -356,7 +358,7 @@ class _Sized(_Scalar):
 
     __slots__ = ()
 
-    def __call__(self, value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+    def __call__(self, value: Any, path: Path, report: Report, now: Now) -> None:
         if not self.accepts(value):
             noun = "character" if isinstance(value, str) else "item"
             reason = f"{self.says} {noun}{'' if self.says.endswith(' 1') else 's'}"
@@ -386,7 +388,7 @@ class _Constrained:
         elif kind is _SCALARS[str]:
             self.accepts = lambda value: isinstance(value, str) and within(value)
 
-    def __call__(self, value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+    def __call__(self, value: Any, path: Path, report: Report, now: Now) -> None:
         if self.accepts(value):
             return
         if not self.kind.accepts(value):
@@ -438,7 +440,7 @@ def _tagged(members: Mapping[str, Any], field: str) -> Check:
     checks: dict[str, Check] = {}  # compiled on first use, because a class may contain itself
     says = f"must be one of {', '.join(members)}"
 
-    def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+    def check(value: Any, path: Path, report: Report, now: Now) -> None:
         if not isinstance(value, Mapping):
             report.append(BrokenRule(path=_text(path), reason="must be an object"))
             return
@@ -458,7 +460,7 @@ def _tagged(members: Mapping[str, Any], field: str) -> Check:
 def _array(item: Check) -> Check:
     accepts = item.accepts if isinstance(item, _Scalar | _Constrained) else None
 
-    def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+    def check(value: Any, path: Path, report: Report, now: Now) -> None:
         # A tuple of types: a union would be created on every call.
         if not isinstance(value, (list, tuple)):
             report.append(BrokenRule(path=_text(path), reason="must be an array"))
@@ -498,8 +500,8 @@ def _whole_text(rule: WholeText) -> Check:
 
 
 def _conditions(rule: Conditions) -> Check:
-    def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
-        report.extend(attrs.evolve(each, path=_text((path, each.path))) for each in rule.check(value, now))
+    def check(value: Any, path: Path, report: Report, now: Now) -> None:
+        report.extend(attrs.evolve(each, path=_text((path, each.path))) for each in rule.check(value, now()))
 
     return check
 
@@ -563,7 +565,7 @@ def _record(
     is_open: bool,
     conditions: Sequence[Condition] = (),
 ) -> Check:
-    def check(value: Any, path: Path, report: Report, now: datetime.datetime) -> None:
+    def check(value: Any, path: Path, report: Report, now: Now) -> None:
         # The test for the abstract class is slow.
         if type(value) is not dict and not isinstance(value, Mapping):
             report.append(BrokenRule(path=_text(path), reason="must be an object"))
@@ -585,7 +587,7 @@ def _record(
             report.extend(
                 attrs.evolve(rule, path=_text((path, rule.path) if rule.path else path))
                 for condition in conditions
-                for rule in condition(value, now)
+                for rule in condition(value, now())
             )
 
     return check

@@ -160,7 +160,7 @@ def query_string(values: Mapping[str, Any]) -> str:
             raise InvalidInput(
                 f"the value of {printable_name(name)!r} must be a string, a number, true or false, a time or a list of these"
             )
-        if _is_unreserved(name) and _is_unreserved(text):
+        if _is_unreserved(name + text):
             pairs.append(f"{name}={text}")
         elif has_lone_surrogate(name + text):
             raise InvalidInput(f"the value of {printable_name(name)!r} {NOT_UNICODE}")

@@ -473,7 +473,7 @@ def test_a_reader_refuses_what_it_cannot_make_objects_of() -> None:
         native_reader(tuple, slot).read({})
     with pytest.raises(SystemError, match="plan of a class is wrong"):
         native_reader(3, slot).read({})
-    with pytest.raises(SystemError, match="read by an ObjectReader"):
+    with pytest.raises(SystemError, match="must be an ObjectReader"):
         native_reader(Holder, slot, nested=3).read({})
     with pytest.raises(SystemError, match="a name must be a str"):
         native_reader(Holder, slot, name=3).read({})

@@ -204,6 +204,7 @@ duplicates that wait for a batch
     bulk/audiences/dedup.py WaitingDuplicates.__init__ deque
 a request of an upload
     bulk/audiences/dedup.py RecentIdentifiers.__init__ defaultdict
+    bulk/audiences/dedup.py RecentIdentifiers.__init__ _forgotten
     bulk/audiences/batches.py Batch actions
     bulk/audiences/batches.py Batch outcomes
     bulk/audiences/batches.py Batch refused
@@ -495,6 +496,7 @@ It reads so many bytes, or as much of its own file as was asked for.
     bulk/inputs/remote.py _File.read read
     bulk/inputs/remote.py _Reply.read read
     bulk/journals/journal.py _of_file read
+    bulk/outcomes.py OutcomesFile.is_like read
     bulk/output_file.py _head_of read
     internal/sqlite_file.py application_id_of read
 It takes the rows of one question to a file of its own, which are few.

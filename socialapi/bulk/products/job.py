@@ -124,8 +124,6 @@ class UpsertOptions(JobOptions):
                 "flush_after_seconds",
                 "cannot be combined with delete_vanished and max_reject_share, which read all rows before sending any",
             )
-        yield from same_files("journal", self.journal_path, {"the digest file, too": self.digests})
-        yield from same_files("digests", self.digests, self.outputs)
         yield from super().problems()
 
 
@@ -251,7 +249,7 @@ class ProductStage:
         resumed: list[tuple[ProductRow, Outcome]] = []
         for row in rows:
             problem = judge(row, now)
-            outcome = recalled(row, known, is_good=problem is None)
+            outcome = recalled(row, known, is_good=problem is None) if known else None
             if problem is None:
                 self._repeated_ids.note(row)
             if problem is None and row.warnings:

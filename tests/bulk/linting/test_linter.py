@@ -204,7 +204,7 @@ async def test_what_an_upload_would_mend_is_counted_and_said(tmp_path: Path) -> 
     emails, phones = report.kinds
     assert (emails.present, emails.usable, emails.cleaned) == (3, 3, 2)
     assert (phones.present, phones.usable, phones.cleaned) == (2, 2, 1)
-    found = [finding for finding in report.findings if "an upload removes it" in finding.text]
+    found = [finding for finding in report.findings if "an upload removes them" in finding.text]
     assert [finding.text.split(":")[0] for finding in found] == ["email", "phone_number"]
     assert {(finding.risk, finding.is_error) for finding in found} == {("low", False)}
     assert "2 of 3 values" in found[0].text

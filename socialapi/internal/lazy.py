@@ -23,8 +23,8 @@ def on_first_use(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Returns the `__getattr__`, `__dir__` and `__all__` of a module.
 
-    `names` maps each source module to the names that it defines, separated by spaces. Importing a module first imports
-    the modules before it. A name becomes an ordinary attribute on first use.
+    `names` maps modules to names, both separated by spaces. The last module defines the names, and the modules before
+    it are imported first. A name becomes an ordinary attribute on first use.
     """
     this = sys.modules[module]
     homes = {name: home for home, defined in names.items() for name in defined.split()}

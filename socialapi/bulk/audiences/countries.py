@@ -111,7 +111,7 @@ _OTHER_CODES: Final = {
     "L": "LU",
     "P": "PT",
 }
-"""Codes that people write although ISO 3166 has others: also those of vehicles, and the Dutch one for the US."""
+"""Codes in common use that differ from ISO 3166, including vehicle codes and the Dutch code for the US."""
 _LINKS: Final = frozenset(
     (
         "and",

@@ -201,7 +201,7 @@ class RecentIdentifiers:
 
 
 def _unsettled(window: _Window) -> _Window:
-    """Returns the identifiers of unsettled batches. They are copied only where they are a part of a table: with
+    """Returns the identifiers of unsettled batches. Reuses a table if all its identifiers are unsettled, because with
     packing, hundreds of thousands are in flight.
     """
     left = _Window(IdentifierTable)

@@ -170,7 +170,7 @@ class _Reading:
 
     @property
     def unusual(self) -> AbstractSet[int]:
-        """The rows with more to say than their values. Most feeds have few."""
+        """The rows with a problem, a warning, or a converted or unchecked value. Most feeds have few."""
         of_block = (self._block.unreadable, self._block.ambiguous)
         return self._unchecked.union(*of_block, self._problems, self._warnings, self._converted)
 
@@ -312,7 +312,7 @@ def _texts(field: str, cells: Sequence[Any]) -> _Column:
     unusual = set[int]()
     try:
         texts = list(map(str.strip, cells))
-    except TypeError:  # not all of them are texts
+    except TypeError:  # not all cells are strings
         found = [_text_of(field, cell) for cell in cells]
         unusual.update(index for index, text in enumerate(found) if text is None)
         texts = [(text or "").strip() for text in found]

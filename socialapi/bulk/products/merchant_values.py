@@ -143,7 +143,7 @@ def field_of(name: str) -> str | None:
     """Returns the field that a column or key of this name holds."""
     found = FIELD_SYNONYMS.get(text := comparable(name))
     if found is None and FIELD_SYNONYMS.get(text.rstrip("0123456789")) == _IMAGES:
-        return _IMAGES  # the only field of several columns, which exports number
+        return _IMAGES  # exports number the columns of this field
     return found
 
 

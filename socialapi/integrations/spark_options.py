@@ -249,9 +249,9 @@ def _is_reduced(options: Mapping[str, str], names: Sequence[str]) -> bool:
         return False
     if REDUCED_BY not in names:
         raise InvalidInput(
-            "a write with order_by needs a reduced DataFrame, because a write cannot order the rows of all partitions: write the "
-            "result of latest_per_identifier(df, order_by=…) for people or latest_per_product(df, order_by=…) for products, "
-            "from socialapi.integrations.spark"
+            "order_by is given, but a write cannot order the rows of all partitions: reduce the DataFrame first, with "
+            "latest_per_identifier(df, order_by=…) for people or latest_per_product(df, order_by=…) for products, from "
+            "socialapi.integrations.spark, and write the result"
         )
     return True
 

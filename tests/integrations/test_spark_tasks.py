@@ -244,7 +244,7 @@ def test_a_failed_write_says_which_partitions_have_failed_and_what_to_do(
     assert (told["state"], told["failed_partitions"], told["read"]) == ("failed", [1, 3], 20)
     said = capsys.readouterr().err
     assert "failed: partitions 1, 3 have not finished" in said
-    assert "write the whole DataFrame again" in said
+    assert "write the complete DataFrame again" in said
 
 
 def test_of_many_failed_partitions_the_first_are_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -205,7 +205,7 @@ class _Reading:
 
     def _cell(self, index: int, field: str, cell: Any, currency: str | None) -> tuple[Any, str | None]:
         """Returns the value of a cell that is not plain, and the problem with it or None."""
-        if _is_empty(cell):
+        if _has_no_value(cell):
             return "", None
         if hasattr(cell, "tolist") and not is_number(cell):  # an array of NumPy or pandas
             cell = cell.tolist()
@@ -233,7 +233,7 @@ class _Reading:
         """
         if len(cell) > _MAX_VALUES or isinstance(cell[0], Mapping):
             return cell[0] if len(cell) == 1 else cell
-        given = [each for each in cell if not _is_empty(each)]
+        given = [each for each in cell if not _has_no_value(each)]
         try:
             texts = [str(each).strip() for each in given]
         except Exception:  # noqa: BLE001 - too many digits, too deep nesting, or any error of a user's object
@@ -296,7 +296,7 @@ def _currencies(block: Block[ProductLayout], prices: Sequence[Any]) -> Sequence[
     if default is None:
         return given
     return [
-        default if (_is_empty(code) or _is_null_word(code)) and not has_currency(price) else code
+        default if (_has_no_value(code) or _is_null_word(code)) and not has_currency(price) else code
         for code, price in zip(given, prices, strict=True)
     ]
 
@@ -352,7 +352,7 @@ def _text_of(field: str, cell: Any) -> str | None:
         return text
     if cell.__class__ is int and abs(cell) < _MAX_PLAIN:
         return str(cell)
-    if _is_empty(cell):
+    if _has_no_value(cell):
         return ""
     if cell.__class__ not in _NUMBERS:
         return None
@@ -368,7 +368,7 @@ def _count_of(cell: Any) -> int | Literal[""] | None:
     if cell.__class__ is int:
         count: int = cell
         return count if 0 <= count < _MAX_PLAIN else None
-    if _is_empty(cell):
+    if _has_no_value(cell):
         return ""
     number = _of_number("inventory", cell)[0] if cell.__class__ in _NUMBERS else None
     return _count_of(number) if number.__class__ is int else None
@@ -463,10 +463,12 @@ def _is_null_word(cell: Any) -> bool:
     return isinstance(cell, str) and is_null_word(cell.strip())
 
 
-def _is_empty(value: Any, depth: int = 0) -> bool:
+def _has_no_value(value: Any, depth: int = 0) -> bool:
     """Returns whether a value is empty or contains only empty values. Deeply nested values never count as empty."""
     if isinstance(value, str):
         return not value or value.isspace()
     if isinstance(value, list | tuple):
-        return depth < _MAX_DEPTH and len(value) <= _MAX_VALUES and all(_is_empty(each, depth + 1) for each in value)
+        return (
+            depth < _MAX_DEPTH and len(value) <= _MAX_VALUES and all(_has_no_value(each, depth + 1) for each in value)
+        )
     return is_missing(value)

@@ -278,7 +278,7 @@ QUEUES: Final = (
     Bound("products held back for others of the same id or group", *fixed(MAX_HELD), "reading waits"),
     Bound(
         "answers that Redis is still to be told of, for each limit",
-        *fixed(redis_window.MAX_UNTOLD),
+        *fixed(redis_window.MAX_UNREPORTED),
         "the oldest is left out, and its place ends by its lease",
     ),
     Bound(

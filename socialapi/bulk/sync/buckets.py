@@ -1,7 +1,7 @@
 """Packed digests, and a file that sorts them into buckets.
 
 The digests of a bucket have the same first byte, or the same first two bytes. The file is written
-and read in blocks of some thousand digests, and only its table of contents stays in memory.
+and read in blocks of a few thousand digests, and only its table of contents stays in memory.
 """
 
 import errno
@@ -30,20 +30,20 @@ KINDS: Final[Mapping[int, IdentifierKind]] = {code: kind for kind, code in CODES
 DIGEST_BYTES: Final = 32
 BUCKETS: Final = 256
 DIGESTS_PER_REGION: Final = 32_768
-"""The number of digests of a kind that are collected before they are written in buckets."""
+"""The number of digests of one kind that are collected before they are written."""
 
 _MANY: Final = struct.Struct(f"{DIGEST_BYTES}s" * 128)
 
 
 def digests_of(packed: bytes) -> list[bytes]:
-    """Returns packed digests one by one."""
+    """Splits packed digests."""
     whole = len(packed) - len(packed) % _MANY.size
     rest = (packed[at : at + DIGEST_BYTES] for at in range(whole, len(packed), DIGEST_BYTES))
     return [*itertools.chain.from_iterable(_MANY.iter_unpack(memoryview(packed)[:whole])), *rest]
 
 
 class ScratchFile:
-    """A file that only its owner can read. A new file must not exist yet, and an old file is only read."""
+    """A file that only its owner can read. A new file must not exist yet, and an existing file is only read."""
 
     def __init__(self, path: Path, *, is_new: bool, buffering: int = 0) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL if is_new else os.O_RDONLY
@@ -66,7 +66,7 @@ class ScratchFile:
         self._file.close()
 
     def _at(self, offset: int, size: int) -> bytes:
-        """Returns the bytes from an offset on, fewer at the end of the file."""
+        """Returns `size` bytes from an offset, or fewer at the end of the file."""
         self._file.seek(offset)
         return self._file.read(size)
 
@@ -119,10 +119,10 @@ class _Region:
 
 
 class BucketFile(ScratchFile):
-    """A file of digests that are added in any order and read by bucket. Their byte at `position` is the bucket."""
+    """A file of digests that are added in any order and read by bucket. The byte at `position` is a digest's bucket."""
 
     _HEAD: Final = struct.Struct(f"<B?q{BUCKETS}I")
-    """The head of a region: kind, whether digests have expiries of their own, the common one, sizes of buckets."""
+    """The head of a region: kind, whether each digest has an expiry, the common expiry, and the bucket sizes."""
 
     def __init__(self, path: Path, *, position: int = 0, is_new: bool = True) -> None:
         super().__init__(path, is_new=is_new)
@@ -178,19 +178,19 @@ class BucketFile(ScratchFile):
         return entries
 
     def parts(self, kind: int, bucket: int) -> Iterator[Entries]:
-        """Yields the digests of the bucket, some at a time."""
+        """Yields the digests of the bucket in parts."""
         for region in self._regions.get(kind, ()):
             start, stop = region.starts[bucket : bucket + 2]
             if start == stop:
                 continue
             piece = self._at(region.offset + start * region.entry_bytes, (stop - start) * region.entry_bytes)
-            behind_digests = (stop - start) * DIGEST_BYTES
-            behind_rows = behind_digests + (stop - start) * 4
-            entries = Entries(piece[:behind_digests], array("I"), region.expiry)
-            entries.rows.frombytes(piece[behind_digests:behind_rows])
+            end_of_digests = (stop - start) * DIGEST_BYTES
+            end_of_rows = end_of_digests + (stop - start) * 4
+            entries = Entries(piece[:end_of_digests], array("I"), region.expiry)
+            entries.rows.frombytes(piece[end_of_digests:end_of_rows])
             if region.has_expiries:
                 entries.expiries = array("q")
-                entries.expiries.frombytes(piece[behind_rows:])
+                entries.expiries.frombytes(piece[end_of_rows:])
             yield entries
 
     def _write(self, kind: int) -> None:
@@ -210,7 +210,7 @@ class BucketFile(ScratchFile):
         self._note(head)
 
     def _note(self, head: bytes) -> None:
-        """Notes the region with this head, which follows the earlier regions."""
+        """Adds the region with this head after the earlier regions."""
         kind, has_expiries, expiry, *sizes = self._HEAD.unpack(head)
         starts = array("I", itertools.accumulate(sizes, initial=0))
         region = _Region(self._size + self._HEAD.size, starts, expiry, has_expiries)
@@ -222,7 +222,7 @@ class BucketFile(ScratchFile):
         while self._size + self._HEAD.size <= end:
             self._note(self._at(self._size, self._HEAD.size))
         if self._size != end:
-            raise OSError(errno.EIO, "the file is not whole")
+            raise OSError(errno.EIO, "the file is incomplete")
 
 
 def _distributed(buckets: bytes, values: Iterable[Any], make: Any) -> list[Any]:

@@ -351,7 +351,7 @@ async def test_a_journal_has_what_a_layout_decides_so_that_the_options_themselve
     await job_of(service, path, layout="l.toml", journal="j").run()
     report = await job_of(service, path, columns=columns, default_region="DE", journal="j").run()
     assert (report.resumed, report.requests) == (1, 0)
-    with pytest.raises(InvalidInput, match="the same job with other settings"):
+    with pytest.raises(InvalidInput, match="the same job with different settings"):
         await job_of(service, path, columns=columns, default_region="AT", journal="j").run()
     assert b"l.toml" not in content_of("j")
 

@@ -208,8 +208,8 @@ async def test_too_many_removals_stop_it_before_anything_is_sent(
     with pytest.raises(BulkError) as caught:
         await audience.sync(people(*"abcdefgh", "new"), snapshot=path)
     assert str(caught.value.__cause__) == (
-        "2 of the 10 identifiers in the snapshot are not desired any more, which is 20.0%, and 10.0% may be removed: is "
-        "the input complete? max_removal_share=1.0 (--max-removal-share 1.0) allows it"
+        "2 of the 10 identifiers in the snapshot are missing from the input, which is 20.0%, but only 10.0% may be "
+        "removed: is the input complete? If so, give max_removal_share=1.0 (--max-removal-share 1.0)"
     )
     assert isinstance(caught.value.report, SyncReport)
     assert (caught.value.report.held_back, caught.value.report.pending, caught.value.report.unchanged) == (2, 1, 8)
@@ -526,7 +526,7 @@ async def test_a_snapshot_that_breaks_on_the_way_stops_the_sync(
         ({"rejects": "audience.snapshot"}, "is the rejects file, too"),
         (
             {"journal": "audience.journal"},
-            "a sync takes no journal: the snapshot says from where the same sync goes on",
+            "a sync takes no journal: a repeated sync continues from its snapshot",
         ),
         ({"desired": "audience.snapshot"}, "is the input itself"),
     ],

@@ -32,7 +32,7 @@ class Concurrency:
         self._halved_at = -math.inf
 
     def limit(self, requests_per_second: float | None) -> int:
-        """Returns how many requests may be in flight at the rate that the rate limit allows; None means no rate limit."""
+        """Returns how many requests may be in flight at this rate limit; None means that there is no rate limit."""
         if self._fixed is not None:
             return self._fixed
         target = UNPACED_TARGET

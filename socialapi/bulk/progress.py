@@ -140,7 +140,7 @@ class ProgressDisplay:
         loop = asyncio.get_running_loop()
         self._started = self._received = loop.time()
         self._now = loop.time
-        from rich.file_proxy import FileProxy  # replaces standard error while another display uses the terminal
+        from rich.file_proxy import FileProxy  # replaces standard error during another display
 
         if sys.stderr.isatty() and not isinstance(sys.stderr, FileProxy):
             from rich.live import Live
@@ -249,7 +249,7 @@ class ProgressDisplay:
         return min(1.0, self.last.rows_done / self.last.rows_total)
 
     def __rich_console__(self, console: "Console", options: "ConsoleOptions") -> "RenderResult":
-        """Yields the line for a terminal. If it is too long, abbreviates numbers, then puts the name on its own line."""
+        """Yields the line for a terminal. If it is too long, shortens numbers, then puts the name above it."""
         from rich.cells import cell_len
         from rich.progress_bar import ProgressBar
         from rich.table import Table
@@ -301,7 +301,7 @@ def _clock_time(seconds: float) -> str:
 
 @contextlib.contextmanager
 def shown(options: Mapping[str, Any], records: object) -> Iterator[dict[str, Any]]:
-    """Yields a job's options without `progress`, and shows the job's progress if that option is true."""
+    """Yields a job's options without `progress`, and shows the progress if that option is true."""
     others = {name: value for name, value in options.items() if name != "progress"}
     also = others.get("on_progress")
     if not options.get("progress") or inspect.iscoroutinefunction(also):  # the job rejects it

@@ -68,7 +68,7 @@ HEAD_LINES: Final = 20
 HEAD_CHARACTERS: Final = 65_536
 """The number of characters after which the search for the column names ends."""
 FEWEST_SHORT: Final = 3
-"""A number of cells counts as usual if more rows than this have it among the first rows."""
+"""A number of cells counts as usual if more than this many of the first rows have it."""
 FULL_ROWS_PER_SHORT: Final = 10
 """The report warns of rows with too few cells if at most one row in this many is affected."""
 NAMES_SOUGHT: Final = (
@@ -314,7 +314,7 @@ class _RowShape:
         are_wide = all(not is_blank_row(cells[self.width :]) for cells in (first, last))
         is_edge = self._is_row if are_wide and self.width == 2 else self._is_end
         edges, inner = [is_edge(first), is_edge(last)], [self._is_row(cells) for cells in middle]
-        # A usable identifier in the right column makes a row. The first line alone may be the start of the real row.
+        # A line with a usable identifier in the right column is a row. The first one may begin the real row instead.
         if True in inner or edges == [True, True]:
             return True
         # Without such identifiers, most lines must have the usual number of cells.
@@ -327,7 +327,7 @@ class _RowShape:
             return True
         if is_tab and are_rows(lines, self.width):
             return True
-        # Two lines are more often the halves of one row, in particular if their lengths differ.
+        # Two lines are usually the halves of one row, in particular if their lengths differ.
         is_split = self.width > 1 and are_short[0] != are_short[1]
         if is_pair and (are_wide or is_prose or is_split):
             return False
@@ -396,7 +396,7 @@ class _Table:
             while error is None and len(rows.records) < most and self._source.taken < end:
                 if self._blank_rows == MAX_BLANK_ROWS:
                     self._skip_blank_lines()
-                # So few that no more than `MAX_BLANK_ROWS` consecutive ones can be blank.
+                # Takes few enough lines that no more than `MAX_BLANK_ROWS` consecutive ones can be blank.
                 if not (lines := self._take(min(most - len(rows.records), MAX_BLANK_ROWS - self._blank_rows))):
                     break
                 before = len(rows.records)
@@ -423,7 +423,7 @@ class _Table:
             self.line += skipped
 
     def _parse_together(self, lines: list[str], rows: _Rows) -> bool:
-        """Parses these lines at once if every row is on one line. Returns whether it did."""
+        """Parses the lines in one call if every row is on one line. Returns whether it could."""
         try:
             records = list(self._parser(lines))
         except csv.Error:
@@ -606,9 +606,9 @@ class _Columns(Generic[L]):
         return None
 
     def _names_other_columns(self, cells: Sequence[str], above: Sequence[str], read: Sequence[str]) -> bool:
-        """Returns whether a row names columns. Such a row has at least two known names, which the row above does not
-        have in the same columns, and no cell that is a value. `read` are the normalised cells of the columns that are
-        read, at least one of which must be filled.
+        """Returns whether a row names columns: it has no value, fills a column that is read, and has at least two known
+        names that are not in the same columns of the row above. `read` are the normalised cells of the columns that
+        are read.
         """
         if not any(read) or any(map(is_value, cells)):
             return False
@@ -658,7 +658,7 @@ class _Lines:
         skipped, is_more = 0, True
         while is_more:
             found = find(self._part, self._lines.tell())
-            assert found is not None  # the pattern also matches an empty text
+            assert found is not None  # the pattern also matches an empty string
             skipped += line_ends_in(found[0])
             self._lines.seek(found.end())
             is_more = found.end() == len(self._part) and self._next_part()

@@ -2,7 +2,7 @@
 
 An item is an element called `item`, `entry` or `product`, one or two levels below the root. This
 covers RSS 2.0 (`rss`, `channel`, `item`), RSS 1.0 (`rdf:RDF`, `item`), Atom (`feed`, `entry`) and
-plain lists (`products`, `product`). Each item becomes a mapping of names to texts:
+plain lists (`products`, `product`). Each item becomes a mapping of names to strings:
 
 - Names in Google's namespace lose their prefix. The prefix `g` counts as Google's even if the feed
   does not declare it, since many exporters forget to. An element in this namespace replaces a plain
@@ -12,12 +12,12 @@ plain lists (`products`, `product`). Each item becomes a mapping of names to tex
   Inside `title`, `description`, `summary` and `content`, elements are markup, and only their text
   is kept.
 - The name of an attribute follows the name of its element: `price@currency`, or `@id` for an
-  attribute of the item. The text of an Atom `link` is its address.
+  attribute of the item. The text of an Atom `link` is its URL.
 - In Atom, `summary` or `content` becomes the description if the entry has no other. The plain `id`
   is the product id, as in Google's documentation. If it is an address (`tag:`, `http:`, `urn:`), it
   is called `atom:id` instead.
 
-Entities inside CDATA are not resolved. Document types with declarations are refused, so no entity
+Entities inside CDATA are not resolved. Document types with declarations are rejected, so no entity
 is expanded and no external file is fetched.
 """
 
@@ -147,7 +147,7 @@ def read_items(file: BufferedReader, remarks: list[RowIssue] | None = None) -> I
 
 
 def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[RowIssue]) -> Iterator[bytes]:
-    """Yields the text of a feed without control characters. Those that break lines become blanks."""
+    """Yields the text of a feed without control characters. Control characters that break lines become blanks."""
     held = b""
     for chunk in chunks:
         text = held + chunk

@@ -28,7 +28,7 @@ LAYOUTS_KEPT: Final = 256
 MAX_NAMES_KEPT: Final = 500
 """The most names of a layout that is cached."""
 MAX_KEYS_COMPARED: Final = 16
-"""The most keys of objects that are compared as columns: with more keys, most of the work would be wasted."""
+"""The most keys of objects that are read column by column: with more keys, most columns would be unused."""
 MAX_NAMES_PER_OBJECT: Final = 10_000
 """The most names that an object may have. More names are probably data."""
 OBJECTS_JUDGED: Final = 1_000
@@ -48,7 +48,7 @@ MANY_NAMES: Final = RowProblem(f"has more than {MAX_NAMES_PER_OBJECT:,} names")
 Item = tuple[Any, int]
 """A value, or the problem with it, and the number of its first line."""
 Object = Mapping[Any, Any] | RowProblem
-"""A mapping, or the problem with the value in its place."""
+"""A mapping, or the problem with a value that is not a mapping."""
 Keys = tuple[Any, ...]
 Found = tuple[tuple[str, ...], L]
 """The sorted names of an object, and their layout."""
@@ -109,14 +109,14 @@ class ObjectBlocks(Generic[L]):
     def _block_of_equal(
         self, objects: Sequence[Object], first_number: int, lines: Sequence[int] | None
     ) -> Block[L] | None:
-        """Returns the block if all objects are dictionaries with the same few keys, as they usually are, or None."""
+        """Returns the block if all objects are dictionaries with the same few keys (the usual case), or None."""
         if set(map(type, objects)) != {dict}:
             return None
         dictionaries = cast("Sequence[dict[Any, Any]]", objects)
         keys = tuple(dictionaries[0])
         if len(keys) > MAX_KEYS_COMPARED or set(map(len, dictionaries)) != {len(keys)}:
             return None
-        try:  # the same number of keys, and all of these keys, mean the same keys
+        try:  # objects with as many keys as the first one and all of its keys have the same keys
             cells = {key: list(map(itemgetter(key), dictionaries)) for key in keys}
         except KeyError:
             return None
@@ -170,7 +170,7 @@ def names_of(objects: Sequence[Object]) -> Sequence[str]:
 
 
 def with_paths(objects: Sequence[Any], selection: Selection[Any]) -> Sequence[Any]:
-    """Returns the objects as the selection flattens them, and adds their values at the given paths."""
+    """Returns the objects, flattened by the selection, with their values at the given paths."""
     objects, paths = selection.flattened(objects), selection.paths
     if not paths:
         return objects
@@ -197,7 +197,7 @@ def value_at(item: Any, path: str) -> Any:
 
 
 def check_names(names: Sequence[str], objects: Iterable[Any], selection: Selection[Any]) -> None:
-    """Raises InvalidInput if these names of the first objects show that the input cannot be used."""
+    """Raises InvalidInput if the names in the first objects show that the input cannot be used."""
     with advice_on_paths(objects, selection):
         selection.check_keys(names)
 
@@ -230,7 +230,7 @@ def _paths_in(item: Any, before: str = "", depth: int = 0) -> Iterator[str]:
 
 
 def _with_judged(lists: Iterator[list[Item]]) -> Iterator[tuple[list[Item], list[Item]]]:
-    """Yields each list, and the items by which the file is judged if it is the first one: also those behind it."""
+    """Yields each list, and the items to check the file by: for the first list, also the items of the next lists."""
     head, error = list[list[Item]](), None
     try:
         while len(head) < _LISTS_JUDGED and sum(map(len, head)) < OBJECTS_JUDGED:
@@ -254,8 +254,8 @@ def _objects_of(items: Sequence[Item], selection: Selection[Any]) -> Sequence[Ob
 def blocks_of_items(items: Iterator[Item | tuple[()]], selection: Selection[L], expected: str) -> Iterator[Block[L]]:
     """Yields the items of a file in blocks. An item that is not a mapping becomes an unreadable row.
 
-    Raises NoRows if there are no items. Raises InvalidInput if none of the first items is a mapping (`expected` says
-    what was expected), or if they lack something that the selection needs.
+    Raises NoRows if there are no items. Raises InvalidInput if none of the first items is a mapping (`expected`
+    completes the message), or if they lack a name that the selection needs.
     """
     objects = ObjectBlocks(selection)
     number, is_checked = 1, False

@@ -150,10 +150,7 @@ def refuse_other(journal: str, then: JobIdentity, now: JobIdentity) -> None:
     advice = "choose another path"
     whose = "another input" if then.kind == now.kind and then.target == now.target else "another job"
     if then.source == now.source and whose == "another input":
-        whose, advice = (
-            "the same job with different settings",
-            "continue with the earlier settings, choose another path",
-        )
+        whose, advice = "the same job with different settings", "use the earlier settings, choose another path"
     raise InvalidInput(
         f"the {journal} belongs to {whose}: {shown}; {advice}, or delete it with `socialapi jobs forget`"
     )

@@ -71,9 +71,7 @@ class SyncOptions(UploadOptions):
             why = "a sync takes no journal: a repeated sync continues from its snapshot"
             yield InvalidInput(why, [BrokenRule(path="journal", reason=why)])
         if self.flush_after_seconds:
-            yield invalid(
-                "flush_after_seconds", "does not apply to a sync, which reads all rows before it sends anything"
-            )
+            yield invalid("flush_after_seconds", "does not apply to a sync, which reads all rows before sending any")
         yield from super().problems()
 
 
@@ -139,7 +137,7 @@ class ReadingStage:
 
 
 class ReadingJob:
-    """A job that reads the desired rows into a snapshot. The caller closes the rejects file, because rows may be rejected later."""
+    """A job that reads the desired rows into a snapshot. The caller closes the rejects file, after later rejections."""
 
     def __init__(
         self, session: Session, destination: Destination, desired: Records, snapshot: Snapshot, options: SyncOptions

@@ -226,7 +226,7 @@ async def test_a_file_at_an_address_has_a_layout_as_a_local_one_and_a_layout_at_
         await uploaded("memory://b.csv", layout="l.toml")
     for option in ("layout", "write_layout"):
         options: Any = {option: "https://host.example/l.toml?token=1"}
-        with pytest.raises(InvalidInput, match=f"^{option} is a file of this machine, not one at an address$"):
+        with pytest.raises(InvalidInput, match=f"^{option} must be a path on this machine, not an address$"):
             await lint_records("memory://a.csv", **options)
 
 

@@ -239,7 +239,7 @@ async def begun(path: Path) -> None:
             {"settings": {**IDENTITY.settings, "region": "US", "exact": False, "share": 0.25}},
             (
                 "belongs to the same job with different settings: region not given then, US now; share 0.5 then, 0.25 now; "
-                "exact yes then, no now; continue with the earlier settings, choose another path"
+                "exact yes then, no now; use the earlier settings, choose another path"
             ),
         ),
         (
@@ -250,7 +250,7 @@ async def begun(path: Path) -> None:
                     "digests": "/a@b/digests",
                 }
             },
-            "belongs to the same job with different settings: columns not given then, <hidden> now; digests not given then, /a@b/digests now; continue with the earlier settings, choose",
+            "belongs to the same job with different settings: columns not given then, <hidden> now; digests not given then, /a@b/digests now; use the earlier settings, choose",
         ),
     ],
 )
@@ -265,7 +265,7 @@ async def test_another_job_is_refused_with_all_that_differs(path: Path, changes:
 async def test_many_differences_are_counted(path: Path) -> None:
     await begun(path)
     other = attrs.evolve(IDENTITY, settings={f"setting {n}": n for n in range(20)})
-    with pytest.raises(InvalidInput, match=r"and 15 more; continue with the earlier settings, choose"):
+    with pytest.raises(InvalidInput, match=r"and 15 more; use the earlier settings, choose"):
         await reopened(path, other)
 
 

@@ -124,7 +124,7 @@ class RowCounters:
         return {name: getattr(self, name) for name in self.OUTCOMES}
 
     def accept(self, numbers: Sequence[int], outcome: str = "accepted") -> None:
-        """Counts pending rows as accepted and records their outcome. If `outcome` is empty, it is recorded later."""
+        """Counts pending rows as accepted with this outcome. If it is empty, the caller records the outcome later."""
         self._settle(numbers, outcome)
         self.pending -= len(numbers)
         self.accepted += len(numbers)

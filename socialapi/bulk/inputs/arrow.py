@@ -364,7 +364,7 @@ class ArrowReader(ThreadedReader[L]):
 def read_parquet(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L], None, None]:
     """Yields the rows of a Parquet file in blocks and reads only the selected columns.
 
-    Raises NoRows if the file has no rows, and InvalidInput if the selection refuses the columns. If
+    Raises NoRows if the file has no rows, and InvalidInput if the selection rejects the columns. If
     part of the file cannot be read, yields the rows before that part and then raises InvalidInput.
     """
     pyarrow = pyarrow_for("Parquet")

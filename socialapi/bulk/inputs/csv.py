@@ -115,7 +115,7 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
     block. A row with a cell that is too long is unreadable if it is clear where the next row begins. In a
     tab-separated file, a quotation mark that cannot quote a cell is an ordinary character.
 
-    Raises NoRows if the file is blank or has only column names, and InvalidInput if the selection refuses the
+    Raises NoRows if the file is blank or has only column names, and InvalidInput if the selection rejects the
     columns. If misplaced quotation marks make it unclear where a row ends, yields the rows before it and then raises
     InvalidInput.
     """
@@ -156,7 +156,7 @@ def read_csv(file: BufferedReader, selection: Selection[L]) -> Generator[Block[L
 
 def _layout_of(names: Sequence[str], selection: Selection[L], line: int) -> L:
     """Returns the layout of the columns, and adds a remark if their names are not UTF-8. Raises InvalidInput if the
-    selection refuses the columns.
+    selection rejects the columns.
     """
     if has_undecoded("".join(names)) is None:
         return selection.of_table(names, line)

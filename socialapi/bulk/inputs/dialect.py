@@ -232,7 +232,7 @@ def read_head(lines: Sequence[str], separator: str | None, selection: Selection[
     """Returns the first lines of a file, parsed with the delimiter that fits best. A lower line may have the names."""
     text = "".join(lines)[:MAX_CELL_CHARACTERS]  # longer text could have a cell that the parser rejects
     shown = list(StringIO(text, newline=""))
-    absent = [*filterfalse(text.__contains__, DELIMITERS)]  # each of these would make one cell of each line
+    absent = [*filterfalse(text.__contains__, DELIMITERS)]  # splitting by any of these gives one cell per line
     delimiters = [*filterfalse(absent[1:].__contains__, DELIMITERS)] if separator is None else [separator]
     heads, most = list[Head](), 0
     for dialect in map(Dialect, delimiters):

@@ -41,7 +41,7 @@ Item = dict[str, str | list[str]]
 
 MAX_ITEM_BYTES: Final = 1_048_576
 MAX_TAG_BYTES: Final = 1_048_576
-"""The longest tag, comment or processing instruction, since the parser holds all of it in memory."""
+"""The longest tag, comment or processing instruction, since the parser keeps it in memory."""
 MAX_DEPTH: Final = 100
 MAX_NAME_LENGTH: Final = 256
 MAX_NAMES_LENGTH: Final = 262_144
@@ -88,7 +88,7 @@ _LONG_NAME: Final = f"the name of an element is longer than {MAX_NAME_LENGTH} ch
 _MANY_NAMES: Final = "there are too many different names of elements and attributes"
 _ENCODING: Final = "the encoding of the file is not supported: save it as UTF-8"
 _NOT_IN_ENCODING: Final = "is not text in the encoding that the file declares (UTF-8 if it declares none)"
-_INVALID: Final = "is not well-formed XML; in a text, write &amp; for & and &lt; for <"
+_INVALID: Final = "is not well-formed XML; in text, write &amp; for & and &lt; for <"
 _CUT_OFF: Final = "the file ends here, before the end of the feed: writing or copying it was interrupted"
 
 _SAYS: Final[Mapping[str, str]] = {
@@ -155,7 +155,7 @@ def _without_controls(chunks: Iterator[bytes], line: int, remarks: list[RowIssue
         held = b"" if begun is None else begun[0]
         text = text.removesuffix(held)
         line_ends = text.count(b"\n")
-        # These two checks are faster than the search, and most texts need no more.
+        # These two checks are faster than the search, and suffice for most feeds.
         may_have = len(text.translate(None, _CONTROLS)) < len(text) or b"&#" in text
         if may_have and (found := _forbidden.search(text)) is not None:
             if not remarks:
@@ -176,7 +176,7 @@ def _beginning(file: BufferedReader) -> tuple[bytes, int]:
     """Returns the first bytes of the file and the number of lines skipped before them. Skips a
     UTF-8 byte order mark and blanks, which XML does not allow there.
 
-    Reads enough bytes to detect the encoding, even from a pipe that returns few at once. Raises
+    Reads enough bytes to detect the encoding, even from a pipe that returns few per read. Raises
     NoRows if the file is empty.
     """
     head, lines = b"", 0

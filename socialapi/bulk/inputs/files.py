@@ -344,7 +344,7 @@ def name_of(source: Input) -> str:
 
 
 def advice_for(source: Input, error: OSError, instead: str) -> str:
-    """Returns the advice `instead` if the file is missing and its name is an e-mail address, or an empty text."""
+    """Returns the advice `instead` if the file is missing and its name is an e-mail address, or an empty string."""
     is_address = "@" in str(_name(source)) and name_of(source) == _NOT_SHOWN
     return f"; {instead}" if instead and is_address and isinstance(error, FileNotFoundError) else ""
 

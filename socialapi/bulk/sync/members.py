@@ -106,8 +106,8 @@ def compare(bucket: Bucket, scratch: Scratch, *, now: int, soon: int) -> None:
     """Marks the rows of the bucket that are due, and adds the members to be removed to
     `scratch.removals`.
 
-    A row is due if it is not certain that the service holds all its digests, or if a digest expires
-    by `soon` although the row asks for a later expiry.
+    A row is due unless the service certainly holds all its digests until `soon`, or until the row's
+    expiry if that is earlier.
     """
     distinct = set(digests := digests_of(bucket.desired.packed))
     gone, held, ending, found = list[bytes](), list[list[bytes]](), dict[bytes, int](), 0

@@ -61,7 +61,7 @@ class SyncOptions(UploadOptions):
     @property
     def why_not_empty(self) -> str:
         """The reason why an empty input is rejected: a sync would remove every member."""
-        return "an empty list would remove every member, which a sync refuses"
+        return "an empty list would remove every member, so a sync rejects it"
 
     def problems(self) -> Iterator[InvalidInput]:
         """Yields an error for each invalid option."""

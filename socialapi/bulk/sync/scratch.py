@@ -184,7 +184,7 @@ def remove_scratch(folder: Path) -> None:
         return
     found = list(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else [folder]
     if not {path.name for path in found} <= set(FILES):
-        raise OSError(errno.EEXIST, f"{folder} holds something else")
+        raise OSError(errno.EEXIST, f"{folder} holds other files")
     for path in found:
         path.unlink()
     folder.rmdir()

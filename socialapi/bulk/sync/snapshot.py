@@ -140,9 +140,8 @@ class Snapshot:
     async def compare(self, *, now: int, soon: int) -> Difference:
         """Returns how the desired rows differ from the members.
 
-        A row has to be added if it is not certain that the service holds all its identifiers, or if
-        one expires by `soon` although the row asks for a later expiry. Expired identifiers count as
-        absent.
+        A row has to be added unless the service certainly holds all its identifiers until `soon`, or
+        until the row's expiry if that is earlier. Expired identifiers count as absent.
         """
 
         def begin(connection: sqlite3.Connection) -> tuple[int, set[int]]:
@@ -328,7 +327,7 @@ class Snapshot:
             pass
 
     def _take_over_some(self, connection: sqlite3.Connection) -> bool:
-        """Applies some of the outcomes. Returns whether there are more."""
+        """Applies the next outcomes in one transaction. Returns True if some remain."""
         announced = _announced(connection)
         if announced is None:
             return False

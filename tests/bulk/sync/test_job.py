@@ -242,7 +242,7 @@ async def test_an_input_without_rows_is_never_a_list_of_nobody(
     if isinstance(desired, str):
         desired, content = tmp_path / "people.csv", desired
         desired.write_text(content, "utf-8")
-    with pytest.raises(InvalidInput, match=": an empty list would remove every member, which a sync refuses"):
+    with pytest.raises(InvalidInput, match=": an empty list would remove every member, so a sync rejects it"):
         await audience.sync(desired, snapshot=path, dry_run=dry_run, **ALL)
     assert len(socialapi_emulator.requests) == asked
     assert (await audience.sync(people("ada"), snapshot=path)).unchanged == 1

@@ -69,10 +69,10 @@ def _remove_scratch(snapshot: Path) -> None:
     try:
         remove_scratch(scratch_folder(snapshot))
     except FileExistsError as problem:
-        says = str(problem.strerror)
+        reason = str(problem.strerror)
     else:
         return
-    raise ConfigurationError(f"{says}, so the snapshot {snapshot} was not deleted")
+    raise ConfigurationError(f"{reason}, so the snapshot {snapshot} was not deleted")
 
 
 def _is_open(path: Path) -> bool:

@@ -38,7 +38,7 @@ class Pace:
     def __init__(self, clock: Clock, seconds_until: Callable[[int], float] = lambda _: 0.0) -> None:
         self._clock = clock
         self._seconds_until = seconds_until
-        self._started = self._looked = clock.monotonic()
+        self._started = self._last_update = clock.monotonic()
         self._sending_seconds = 0.0
         self._is_held = False
 
@@ -53,8 +53,8 @@ class Pace:
     ) -> Progress:
         """Returns the progress of a job with this report. `total` is the number of rows, if known."""
         now = self._clock.monotonic()
-        self._sending_seconds += 0.0 if self._is_held else now - self._looked
-        self._looked, self._is_held = now, in_flight > 0 and self._seconds_until(in_flight) > 0
+        self._sending_seconds += 0.0 if self._is_held else now - self._last_update
+        self._last_update, self._is_held = now, in_flight > 0 and self._seconds_until(in_flight) > 0
         is_estimate = total is None and fraction_read != 1.0
         if total is None and fraction_read:
             total = round(report.read / fraction_read)

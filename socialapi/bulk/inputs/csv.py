@@ -570,8 +570,8 @@ class _Columns(Generic[L]):
                 self.short += 1 < len(record) < width
                 is_surplus = len(record) > self._usual_width and not is_blank_row(record)
                 if is_surplus or not is_blank_row(record[width:]):
-                    says = f"has {len(record)} cells where there are {width} columns: {_QUOTE_CELL}"
-                    rows.ambiguous[index] = RowProblem(says, width + 1, tuple(record[width:]))
+                    reason = f"has {len(record)} cells where there are {width} columns: {_QUOTE_CELL}"
+                    rows.ambiguous[index] = RowProblem(reason, width + 1, tuple(record[width:]))
                 padded.append([*record, *[""] * (width - len(record))] if len(record) < width else record)
             records = padded
         columns = [list(map(itemgetter(at), records)) for at in self.layout.positions]

@@ -91,7 +91,7 @@ _NOT_IN_ENCODING: Final = "is not text in the encoding that the file declares (U
 _INVALID: Final = "is not well-formed XML; in text, write &amp; for & and &lt; for <"
 _CUT_OFF: Final = "the file ends here, before the end of the feed: writing or copying it was interrupted"
 
-_SAYS: Final[Mapping[str, str]] = {
+_REASONS: Final[Mapping[str, str]] = {
     errors.XML_ERROR_NO_ELEMENTS: _CUT_OFF,
     errors.XML_ERROR_UNCLOSED_TOKEN: _CUT_OFF,
     errors.XML_ERROR_PARTIAL_CHAR: _CUT_OFF,
@@ -226,13 +226,13 @@ class _Feed:
             self._parser.Parse(chunk, not chunk)
         except expat.ExpatError as error:
             index = self._parser.ErrorByteIndex - (self._bytes - len(self._recent))
-            says = _SAYS.get(errors.messages[error.code], _INVALID)
-            is_here = says == _INVALID and 0 <= index < len(self._recent)
+            reason = _REASONS.get(errors.messages[error.code], _INVALID)
+            is_here = reason == _INVALID and 0 <= index < len(self._recent)
             # In UTF-16 any byte may be half of a character.
             is_utf16 = 0 in self._begins or self._begins in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
             if is_here and not is_utf16 and self._recent[index] >= 0x80:
-                says = _NOT_IN_ENCODING
-            raise self._at(error.lineno, error.offset, says) from None
+                reason = _NOT_IN_ENCODING
+            raise self._at(error.lineno, error.offset, reason) from None
         except InvalidInput:
             raise
         except (LookupError, ValueError):  # raised for an encoding that Python does not know
@@ -376,11 +376,11 @@ class _Feed:
         if system_id is not None or public_id is not None or has_declarations:
             raise self._error(_DECLARATIONS)
 
-    def _error(self, says: str) -> InvalidInput:
-        return self._at(self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber, says)
+    def _error(self, reason: str) -> InvalidInput:
+        return self._at(self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber, reason)
 
-    def _at(self, line: int, column: int, says: str) -> InvalidInput:
-        return InvalidInput(f"line {line + self._lines_before}, column {column + 1}: {says}")
+    def _at(self, line: int, column: int, reason: str) -> InvalidInput:
+        return InvalidInput(f"line {line + self._lines_before}, column {column + 1}: {reason}")
 
 
 class _Names(dict[str, tuple[Item, str]]):

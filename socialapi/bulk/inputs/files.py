@@ -555,9 +555,9 @@ def _format_of(file: InputFile, selection: Selection[Any]) -> Format:
         return _parquet(file)
     if file.extension == PARQUET and head:
         raise InvalidInput("this is not a Parquet file, although its name ends in .parquet")
-    for magic, says in _BINARY:
+    for magic, reason in _BINARY:
         if head.startswith(magic):
-            raise InvalidInput(f"this looks like a binary file, {says}")
+            raise InvalidInput(f"this looks like a binary file, {reason}")
     if FORMATS.get(file.extension) in (None, read_xml) and looks_like_xml(head):  # in any encoding
         if selection.why_no_xml is not None:
             raise InvalidInput(selection.why_no_xml)

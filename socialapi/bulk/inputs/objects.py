@@ -31,9 +31,9 @@ MAX_KEYS_COMPARED: Final = 16
 """The most keys of objects that are read column by column: with more keys, most columns would be unused."""
 MAX_NAMES_PER_OBJECT: Final = 10_000
 """The most names that an object may have. More names are probably data."""
-OBJECTS_JUDGED: Final = 1_000
+OBJECTS_CHECKED: Final = 1_000
 """The number of objects at the beginning of a file whose names count as the names of the file."""
-_LISTS_JUDGED: Final = 8
+_LISTS_CHECKED: Final = 8
 """The number of lists, each of at least `BYTES_PER_BLOCK`, after which fewer objects are enough."""
 _MAX_DIGITS: Final = 9
 """The most digits of an index in a path."""
@@ -229,11 +229,11 @@ def _paths_in(item: Any, before: str = "", depth: int = 0) -> Iterator[str]:
             yield before + name
 
 
-def _with_judged(lists: Iterator[list[Item]]) -> Iterator[tuple[list[Item], list[Item]]]:
+def _with_first_items(lists: Iterator[list[Item]]) -> Iterator[tuple[list[Item], list[Item]]]:
     """Yields each list, and the items to check the file by: for the first list, also the items of the next lists."""
     head, error = list[list[Item]](), None
     try:
-        while len(head) < _LISTS_JUDGED and sum(map(len, head)) < OBJECTS_JUDGED:
+        while len(head) < _LISTS_CHECKED and sum(map(len, head)) < OBJECTS_CHECKED:
             head.append(next(lists))
     except StopIteration:
         pass
@@ -259,14 +259,14 @@ def blocks_of_items(items: Iterator[Item | tuple[()]], selection: Selection[L], 
     """
     objects = ObjectBlocks(selection)
     number, is_checked = 1, False
-    for some, judged in _with_judged(in_lists(items)):
+    for some, first_items in _with_first_items(in_lists(items)):
         if not is_checked and any(item is not IS_BLANK for item, _ in some):
             is_checked = True
-            found = _objects_of(judged, selection)
+            found = _objects_of(first_items, selection)
             if all(isinstance(item, RowProblem) for item in found):
                 first = next(item.reason for item in found if isinstance(item, RowProblem) and item is not IS_BLANK)
                 raise InvalidInput(f"none of the first {expected}. The first one {first}")
-            check_names(names_of(found[:OBJECTS_JUDGED]), found, selection)
+            check_names(names_of(found[:OBJECTS_CHECKED]), found, selection)
         yield from objects.blocks(_objects_of(some, selection), number, [line for _, line in some])
         number += len(some)
     if number == 1:

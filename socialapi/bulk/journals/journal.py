@@ -44,7 +44,7 @@ class JobIdentity(FrozenRecord):
         found = [_difference("kind", self.kind, now.kind)] if self.kind != now.kind else []
         for here, there in ((self.target, now.target), (self.source, now.source), (self.settings, now.settings)):
             names = [*here, *(name for name in there if name not in here)]
-            then, current = (_without_persons(part) if here is self.settings else part for part in (here, there))
+            then, current = (_with_addresses_hidden(part) if here is self.settings else part for part in (here, there))
             found += [
                 _difference(n, then.get(n), current.get(n))
                 for n in names
@@ -165,11 +165,11 @@ def impersonal(name: str) -> str:
 
 def columns_setting(columns: ColumnMapping) -> str:
     """Returns the column mapping for a journal, with digests of the names that may be personal data."""
-    said = {
+    mapping = {
         kind: impersonal(str(names)) if isinstance(names, str | int) else [impersonal(str(name)) for name in names]
         for kind, names in columns.items()
     }
-    return orjson.dumps(said).decode()
+    return orjson.dumps(mapping).decode()
 
 
 def _listed(setting: Setting) -> object:
@@ -256,10 +256,10 @@ def _shown(name: str, value: Setting) -> str:
     return str(value) or "nothing"
 
 
-def _without_persons(settings: Mapping[str, Setting]) -> dict[str, Setting]:
+def _with_addresses_hidden(settings: Mapping[str, Setting]) -> dict[str, Setting]:
     """Returns the settings for a message. Hides strings with an @, which may be e-mail addresses, except paths."""
-    return {name: "<hidden>" if _names_somebody(value) else value for name, value in settings.items()}
+    return {name: "<hidden>" if _may_be_address(value) else value for name, value in settings.items()}
 
 
-def _names_somebody(value: Setting) -> bool:
+def _may_be_address(value: Setting) -> bool:
     return isinstance(value, str) and "@" in value and not Path(value).is_absolute()

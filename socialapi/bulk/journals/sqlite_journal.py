@@ -99,23 +99,23 @@ class SqliteJournal:
 
     async def finish(self, state: State, counts: Mapping[str, int]) -> None:
         """Records that the run is over."""
-        said = orjson.dumps(dict(counts)).decode()
-        await self._database.write(lambda connection: _finish(connection, state, said))
+        counts_json = orjson.dumps(dict(counts)).decode()
+        await self._database.write(lambda connection: _finish(connection, state, counts_json))
 
     async def aclose(self) -> None:
         """Closes the file once pending operations are done. Idempotent."""
         await self._database.aclose()
 
     def _begin_run(self, connection: sqlite3.Connection, identity: JobIdentity, now: datetime) -> Opened:
-        said, time = orjson.dumps(attrs.asdict(identity)).decode(), now.isoformat()
+        identity_json, time = orjson.dumps(attrs.asdict(identity)).decode(), now.isoformat()
         inspect(connection)
         before = job_of(connection)
         if before is None or not has_records(connection):
             # Eight digits are enough to distinguish the jobs of one user.
-            digest = hashlib.sha256("\n".join((str(self.path.absolute()), said, time)).encode()).hexdigest()
+            digest = hashlib.sha256("\n".join((str(self.path.absolute()), identity_json, time)).encode()).hexdigest()
             job_id = digest[:8] if before is None else before.id
             connection.execute("DELETE FROM kept")
-            _put_job(connection, JobLine(job_id, said, time, time))
+            _put_job(connection, JobLine(job_id, identity_json, time, time))
             return Opened(job_id=job_id, started_at=now, is_new=True)
         refuse_other(str(self._database), before.job, identity)
         # A finished job stays finished if a repeated call has nothing to do. It counts as running
@@ -191,7 +191,7 @@ def _put_job(connection: sqlite3.Connection, job: JobLine) -> None:
     _insert(connection, "INSERT OR REPLACE INTO job VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [values])
 
 
-def _go_on(connection: sqlite3.Connection) -> None:
+def _mark_running(connection: sqlite3.Connection) -> None:
     job = _job(connection)
     if job.state != RUNNING:
         _put_job(connection, attrs.evolve(job, state=RUNNING))
@@ -204,12 +204,12 @@ def _finish(connection: sqlite3.Connection, state: State, counts: str) -> None:
 
 
 def _begin(connection: sqlite3.Connection, batch: RecordedBatch) -> None:
-    _go_on(connection)
+    _mark_running(connection)
     _put_batch(connection, batch)
 
 
 def _note(connection: sqlite3.Connection, outcomes: Sequence[Outcome]) -> None:
-    _go_on(connection)
+    _mark_running(connection)
     _put_outcomes(connection, outcomes, None)
 
 
@@ -261,8 +261,8 @@ def _put_outcomes(connection: sqlite3.Connection, outcomes: Iterable[Outcome], b
 
 def _outcome(line: Row) -> Outcome:
     row, outcome, field, reason, warnings, digest, _ = line
-    said = tuple((field, reason) for field, reason in orjson.loads(warnings or "[]"))
-    return Outcome(row, outcome, field or "", reason or "", digest, said)
+    pairs = tuple((field, reason) for field, reason in orjson.loads(warnings or "[]"))
+    return Outcome(row, outcome, field or "", reason or "", digest, pairs)
 
 
 def _insert(connection: sqlite3.Connection, statement: str, lines: Iterable[Row]) -> None:

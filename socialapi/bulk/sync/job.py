@@ -195,7 +195,7 @@ async def sync(
     others = {"the input itself": desired, **options.outputs}
     faults += [*options.problems(), *same_files("snapshot", options.snapshot, others)]
     ids = destination.target.path_parameters
-    with _place(options) as path:
+    with _snapshot_path(options) as path:
         with faults:
             snapshot = Snapshot(path, str(ids["account_id"]), str(ids["custom_audience_id"]))
             job = SyncJob(session, destination, desired, snapshot, options, call)
@@ -206,7 +206,7 @@ async def sync(
 
 
 @contextlib.contextmanager
-def _place(options: SyncOptions) -> Iterator[Path]:
+def _snapshot_path(options: SyncOptions) -> Iterator[Path]:
     """Yields the path of the snapshot. A dry run without a snapshot gets a temporary one."""
     path = Path(options.snapshot)
     if not options.dry_run or path.exists():
@@ -482,8 +482,8 @@ class SyncJob:
             cause = problem
         else:
             return
-        says = str(cause) if isinstance(cause, SocialApiError) else type(cause).__name__
-        raise BulkError(f"the sync stopped {when}: {says}", self._counts.report()) from cause
+        reason = str(cause) if isinstance(cause, SocialApiError) else type(cause).__name__
+        raise BulkError(f"the sync stopped {when}: {reason}", self._counts.report()) from cause
 
     def _close_rejects(self) -> None:
         if (file := self._reading.rejects_file) is not None:

@@ -98,7 +98,7 @@ class Snapshot:
         self._outcomes: Outcomes | None = None
         self._pages = [(0, RowPosition())]
         """For each page of additions: how many rows come before it, and the position at which it begins."""
-        self._removals_handed_out = 0
+        self._removals_returned = 0
 
     @property
     def _scratch(self) -> Scratch:
@@ -235,7 +235,7 @@ class Snapshot:
         a killed sync.
         """
 
-        def hand_out(connection: sqlite3.Connection) -> list[RowBlock]:
+        def read_page(connection: sqlite3.Connection) -> list[RowBlock]:
             before, position = self._pages[-1]
             blocks, position = self._scratch.rows.page(position, self._scratch.state, ROWS_PER_PAGE)
             numbered = list[RowBlock]()
@@ -246,22 +246,22 @@ class Snapshot:
             _execute(connection, "UPDATE announced SET last_addition = ?", before)
             return numbered
 
-        return await self._database.run(hand_out)
+        return await self._database.run(read_page)
 
     async def removals(self) -> Sequence[RowBlock]:
         """Returns the next page of identifiers to remove, with one user for each; empty at the end."""
 
-        def hand_out(connection: sqlite3.Connection) -> list[RowBlock]:
+        def read_page(connection: sqlite3.Connection) -> list[RowBlock]:
             blocks = list[RowBlock]()
-            for kind, packed in self._scratch.removals.page(self._removals_handed_out, ROWS_PER_PAGE):
-                values, first = Digests.unpacked(packed, []), self._removals_handed_out + 1
-                self._removals_handed_out += len(values)
+            for kind, packed in self._scratch.removals.page(self._removals_returned, ROWS_PER_PAGE):
+                values, first = Digests.unpacked(packed, []), self._removals_returned + 1
+                self._removals_returned += len(values)
                 numbers = range(first, first + len(values))
                 blocks.append(RowBlock(Action("Delete"), numbers, ((KINDS[kind], values),)))
-            _execute(connection, "UPDATE announced SET last_removal = ?", self._removals_handed_out)
+            _execute(connection, "UPDATE announced SET last_removal = ?", self._removals_returned)
             return blocks
 
-        return await self._database.run(hand_out)
+        return await self._database.run(read_page)
 
     async def count(self) -> int:
         """Returns how many identifiers the service holds, or may hold."""

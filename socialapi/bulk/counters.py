@@ -108,7 +108,7 @@ class RowCounters:
     repeats_are: Literal["duplicate", "accepted", "pending"] = "duplicate"
 
     def take_in(self, rows: int) -> None:
-        """Counts rows that were read, and begins the rejects file. Raises InvalidInput if that fails."""
+        """Counts rows that were read, and begins the rejects file. Raises InvalidInput if it cannot be written."""
         if self.rejects_file is not None:
             self.rejects_file.columns = self.columns()
             self.rejects_file.begin()  # an earlier file is replaced only once there is input

@@ -335,7 +335,7 @@ class _RowShape:
         return (is_pair or not is_tab) and False not in (*inner, *edges)
 
     def _is_row(self, cells: Sequence[str]) -> bool | None:
-        """Returns whether a line with these cells is a row by itself, or None if that is unclear."""
+        """Returns True if a line with these cells is a row by itself, False if it is not, None if that is unclear."""
         if not is_blank_row(cells[self.width :]):
             return False
         found = self.layout.is_row(self._padded(cells))
@@ -344,8 +344,8 @@ class _RowShape:
         return None if found and len(cells) > 1 else False
 
     def _is_end(self, cells: Sequence[str]) -> bool | None:
-        """Returns whether the first or last line of a quoted cell is a row by itself, or None if
-        that is unclear. The line may have one delimiter too many.
+        """Returns True if the first or last line of a quoted cell is a row by itself, False if it is
+        not, and None if that is unclear. The line may have one delimiter too many.
         """
         if self.width == 1 or is_blank_row(cells[self.width :]):
             return self._is_row(cells)
@@ -357,7 +357,7 @@ class _RowShape:
 
 
 class _Table:
-    """The rows of a file from the line number `line` on. `first_lines` are the lines that were read already."""
+    """The rows of a file, beginning on line number `line`. `first_lines` are the lines already read."""
 
     def __init__(self, first_lines: list[str], source: "_Lines", dialect: Dialect, line: int) -> None:
         self._waiting = dialect.prepare(first_lines)

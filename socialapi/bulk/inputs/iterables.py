@@ -67,7 +67,7 @@ class _ItemReader(Reader[Block[L]], Generic[L]):
         return len(self._items) >= ROWS_PER_BLOCK or self._end is not None
 
     def _take(self, item: Any) -> None:
-        """Collects an item. Raises InvalidInput, with its type and position, if it cannot be read as a row."""
+        """Collects an item. Raises InvalidInput with the item's type and position if it cannot be read as a row."""
         self._items_read += 1
         if isinstance(item, self._selection.bundles):
             self._bundle, self.total_rows = self._selection.unbundled(item), None

@@ -87,7 +87,7 @@ class Opened(FrozenRecord):
     """The state of a journal when it is opened.
 
     `started_at` is the start of the first run, from which times are computed. `is_finished` is true
-    if an earlier run settled everything, and `last_batch` is the highest number that was confirmed.
+    if an earlier run settled every row, and `last_batch` is the highest number of a confirmed batch.
     """
 
     job_id: str

@@ -96,8 +96,7 @@ class _Gathered:
     packed: list[bytes] = attrs.field(factory=list)
     rows: "array[int]" = attrs.field(factory=lambda: array("I"))
     expiries: "array[int]" = attrs.field(factory=lambda: array("q"))
-    different: set[int] = attrs.field(factory=set)
-    """The distinct expiries."""
+    distinct_expiries: set[int] = attrs.field(factory=set)
 
 
 @attrs.frozen(eq=False)
@@ -144,10 +143,10 @@ class BucketFile(ScratchFile):
         gathered.rows += entries.rows
         if entries.expiries is None:
             gathered.expiries += array("q", (entries.expiry,)) * len(entries)
-            gathered.different.add(entries.expiry)
+            gathered.distinct_expiries.add(entries.expiry)
         else:
             gathered.expiries += entries.expiries
-            gathered.different.update(entries.expiries)
+            gathered.distinct_expiries.update(entries.expiries)
         if len(gathered.rows) >= DIGESTS_PER_REGION:
             self._write(kind)
 
@@ -196,14 +195,14 @@ class BucketFile(ScratchFile):
     def _write(self, kind: int) -> None:
         gathered = self._gathered.pop(kind)
         packed = b"".join(gathered.packed)
-        buckets, has_expiries = packed[self._position :: DIGEST_BYTES], len(gathered.different) > 1
+        buckets, has_expiries = packed[self._position :: DIGEST_BYTES], len(gathered.distinct_expiries) > 1
         digests = _distributed(buckets, digests_of(packed), list[bytes])
         rows = _distributed(buckets, gathered.rows, lambda: array("I"))
         columns: list[Iterable[bytes]] = [map(b"".join, digests), (each.tobytes() for each in rows)]
         if has_expiries:
             expiries = _distributed(buckets, gathered.expiries, lambda: array("q"))
             columns.append(each.tobytes() for each in expiries)
-        head = self._HEAD.pack(kind, has_expiries, min(gathered.different), *map(len, digests))
+        head = self._HEAD.pack(kind, has_expiries, min(gathered.distinct_expiries), *map(len, digests))
         pieces = [head, *itertools.chain.from_iterable(zip(*columns, strict=True))]
         self._file.seek(self._size)
         self.write(b"".join(pieces))
